@@ -1,0 +1,87 @@
+"""Gather and GatherElements, exactly as each OpenVINO and ONNX version says.
+
+>>> import gathercli
+>>> gathercli.gather([1, 2, 3, 4, 5], [3, 10, -20])
+array([4, 0, 0])
+>>> gathercli.gather([1, 2, 3, 4, 5], [3, 10, -20], version="onnx-13")
+Traceback (most recent call last):
+gathercli.errors.OutOfRangeError: index 10 at `[1]` is outside axis 0 of `data`, whose size is 5: \
+expected -5 to 4 (2 of 3 indices)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gathercli.api import gather, gather_elements, infer_shape, load, save
+    from gathercli.core.dims import Dim, Shape
+    from gathercli.errors import (
+        AxisError,
+        BatchDimsError,
+        DtypeError,
+        ElementsShapeError,
+        GatherError,
+        InputError,
+        LimitError,
+        NoInputError,
+        OperatorError,
+        OutOfRangeError,
+        OutputError,
+        RankError,
+        TransferError,
+        UsageError,
+        VersionError,
+    )
+    from gathercli.ops import OPERATORS
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "OPERATORS",
+    "AxisError",
+    "BatchDimsError",
+    "Dim",
+    "DtypeError",
+    "ElementsShapeError",
+    "GatherError",
+    "InputError",
+    "LimitError",
+    "NoInputError",
+    "OperatorError",
+    "OutOfRangeError",
+    "OutputError",
+    "RankError",
+    "Shape",
+    "TransferError",
+    "UsageError",
+    "VersionError",
+    "__version__",
+    "gather",
+    "gather_elements",
+    "infer_shape",
+    "load",
+    "save",
+]
+
+_HOMES = {
+    **dict.fromkeys(("gather", "gather_elements", "infer_shape", "load", "save"), "api"),
+    **dict.fromkeys(("Dim", "Shape"), "core.dims"),
+    "OPERATORS": "ops",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used (PEP 562), so that the command starts fast."""
+    if name not in __all__:
+        raise AttributeError(f"module 'gathercli' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"gathercli.{_HOMES.get(name, 'errors')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__

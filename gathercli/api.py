@@ -1,0 +1,314 @@
+"""The Python interface: array-likes in, numpy out, the same answers as the command."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from gathercli import engine
+from gathercli.core.call import Operand
+from gathercli.core.dims import Shape, as_shape
+from gathercli.core.dtypes import (
+    BFLOAT16,
+    DTYPES,
+    FLOAT64,
+    INT64,
+    Tensor,
+    dtype_of,
+)
+from gathercli.core.dtypes import dtype as dtype_named
+from gathercli.core.text import listed
+from gathercli.errors import DtypeError, GatherError, InputError
+from gathercli.ops import family_of, find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy.typing as npt
+
+
+def gather(
+    data: Any,
+    indices: Any,
+    *,
+    axis: Any = 0,
+    batch_dims: Any = 0,
+    version: str | int = "openvino-8",
+    negative: str = "spec",
+    out_of_range: str = "spec",
+) -> npt.NDArray[Any]:
+    """Gather slices of `data` along an axis.
+
+    ``out[p, i, s] = data[p, indices[p[:b], i], s]`` with p the coordinates before the axis, i
+    those of `indices` after the b = batch_dims batch dimensions, and s those after the axis.
+
+    Parameters
+    ----------
+    data
+        Shape (B.., P.., A, S..), rank 1 or more. An array, or nested lists typed as JSON is.
+    indices
+        Shape (B.., I..), integers; any rank, 0-D included.
+    axis
+        The position of A: an integer, or a 0-D or one-element tensor; negative from the end.
+    batch_dims
+        How many leading dimensions B.. are batches; negative values count from the rank of
+        `indices`. Only OpenVINO's 7 and 8 have it.
+    version
+        ``openvino-8``, ``openvino-7``, ``openvino-1``, ``onnx-13``, ``onnx-11``, ``onnx-1``.
+    negative
+        What k < 0 means: ``spec``, ``wrap``, ``error``.
+    out_of_range
+        What becomes of a k outside the axis: ``spec``, ``error``, ``zero``, ``clamp``, ``wrap``.
+
+    Returns
+    -------
+        Shape (B.., P.., I.., S..), the type of `data`; bfloat16 as `ml_dtypes.bfloat16`.
+
+    Raises
+    ------
+    OperatorError
+        The version refuses; `.rule` names the rule.
+    VersionError
+        There is no such version.
+
+    Notes
+    -----
+    Sources: OpenVINO operation set, Gather-1, -7 and -8; ONNX operator schemas, Gather.
+
+    Examples
+    --------
+    >>> gather([1, 2, 3, 4, 5], [3, 10, -20])
+    array([4, 0, 0])
+    >>> gather([1, 2, 3], 1)
+    array(2)
+    """
+    attributes = {
+        "axis": axis,
+        "batch_dims": batch_dims,
+        "negative": negative,
+        "out_of_range": out_of_range,
+    }
+    return _run("gather", version, data, indices, attributes)
+
+
+def gather_elements(
+    data: Any,
+    indices: Any,
+    *,
+    axis: Any = None,
+    version: str | int = "openvino-6",
+    negative: str = "spec",
+    out_of_range: str = "spec",
+) -> npt.NDArray[Any]:
+    """Gather one element of `data` for every element of `indices`.
+
+    ``out[c] = data[c with c[axis] := indices[c]]``
+
+    Parameters
+    ----------
+    data
+        Shape (P.., A, S..), rank 1 or more.
+    indices
+        Shape (P.., I, S..) for OpenVINO; P and S may be smaller for ONNX. int32 or int64.
+    axis
+        The position of A and I; required by OpenVINO, 0 by default for ONNX.
+    version
+        ``openvino-6``, ``onnx-13``, ``onnx-11``.
+    negative, out_of_range
+        As for `gather`.
+
+    Returns
+    -------
+        The shape of `indices`, the type of `data`.
+
+    Raises
+    ------
+    OperatorError
+        The version refuses; `.rule` names the rule.
+
+    Notes
+    -----
+    Sources: OpenVINO operation set, GatherElements-6; ONNX operator schemas, GatherElements.
+
+    Examples
+    --------
+    >>> gather_elements([[1, 2], [3, 4]], [[0, 1], [0, 0]], axis=0)
+    array([[1, 4],
+           [1, 2]])
+    """
+    attributes = {"axis": axis, "negative": negative, "out_of_range": out_of_range}
+    return _run("gather-elements", version, data, indices, attributes)
+
+
+def infer_shape(
+    op: str,
+    data_shape: str | Iterable[object],
+    indices_shape: str | Iterable[object],
+    *,
+    axis: Any = 0,
+    batch_dims: Any = 0,
+    version: str | int | None = None,
+) -> Shape:
+    """Infer the output shape from shapes alone.
+
+    Parameters
+    ----------
+    op
+        ``gather`` or ``gather-elements``.
+    data_shape, indices_shape
+        Text (``[2,?,1..5,N]``, ``[...]``) or a sequence of sizes, -1 or None for unknown ones.
+    axis
+        An integer; ``"unknown"`` for OpenVINO's Gather, whose axis is an input; None for the
+        version's default.
+    batch_dims
+        An integer.
+    version
+        None for the operator's default, ``openvino-8`` or ``openvino-6``.
+
+    Returns
+    -------
+        The shape; its ``str`` is the text.
+
+    Raises
+    ------
+    OperatorError
+        What the run would refuse for its shapes.
+    InputError
+        ``shape-text``.
+
+    Examples
+    --------
+    >>> str(infer_shape("gather", "[?,1..5,3]", "[?,2]", axis=1, batch_dims=1))
+    '[?,2,3]'
+    >>> infer_shape("gather", (2, 5), (2, 3), axis=1, batch_dims=1) == (2, 3)
+    True
+    """
+    family = family_of(op)
+    row = find(family.ROWS[0].id if version is None else version, family.COMMAND).op
+    data, indices = Operand(as_shape(data_shape)), Operand(as_shape(indices_shape))
+    return engine.infer(engine.bind(row, data, indices, axis=axis, batch_dims=batch_dims))
+
+
+def load(
+    source: str | os.PathLike[str], *, dtype: str | None = None, max_bytes: int | None = None
+) -> npt.NDArray[Any]:
+    """Read a tensor.
+
+    Parameters
+    ----------
+    source
+        A file (.npy, .npz, .json; ``x.npz#member``), or any tensor argument of the command
+        (``arange:2x5xf32``, ``[[0,1],[2,3]]``); a path object is always a file.
+    dtype
+        The type, where the source leaves it open.
+    max_bytes
+        How much memory may be used; None for no limit. A .npy file is mapped, not copied.
+
+    Raises
+    ------
+    InputError, NoInputError, LimitError
+
+    Examples
+    --------
+    >>> load("2x3xi32=[[0 0 4][4 0 0]]").dtype
+    dtype('int32')
+    """
+    from gathercli.io.source import Inputs
+
+    token = source if isinstance(source, str) else f"@{os.fspath(source)}"
+    declared = None if dtype is None else dtype_named(dtype)
+    return _array(Inputs(max_bytes).tensor(token, "data", declared=declared))
+
+
+def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None) -> None:  # noqa: A002
+    """Write a tensor so that the file is absent, old or whole at any moment.
+
+    Parameters
+    ----------
+    path
+        The suffix picks .npy, .npz (member ``output``) or .json.
+    array
+        An array, or nested lists.
+    format
+        ``npy``, ``npz``, ``json``, ``oip`` or ``literal``, whatever the suffix.
+
+    Raises
+    ------
+    OutputError, TransferError
+    UsageError
+        The suffix names no format.
+    """
+    from gathercli.io import save as formats
+    from gathercli.io.write import Output
+
+    target = os.fspath(path)
+    tensor = _tensor(array, "data")
+    chosen = formats.format_of(target) if format is None else format
+    with Output(target) as output:
+        output.open(tensor.array.nbytes)
+        formats.write(chosen, tensor, output.write)
+        output.commit()
+
+
+def _run(
+    command: str, version: str | int, data: Any, indices: Any, attributes: dict[str, Any]
+) -> npt.NDArray[Any]:
+    op = find(version, command).op
+    try:
+        given, picked = _tensor(data, "data"), _tensor(indices, "indices")
+    except GatherError as error:
+        error.met(op.full_name, None, None)
+        raise
+    call = engine.bind(op, Operand.of(given), Operand.of(picked), **attributes)
+    return _array(engine.run(call, given, picked).tensor())
+
+
+def _tensor(value: Any, name: str) -> Tensor:
+    """Make a tensor of what a Python caller passes."""
+    import numpy as np
+
+    from gathercli.io.values import tensor_of
+
+    if isinstance(value, list | tuple | bool | int | float | complex | str) and not isinstance(
+        value, np.generic
+    ):
+        if not _holds_arrays(value):
+            return tensor_of(value, empty=INT64 if name == "indices" else FLOAT64)
+        try:
+            array = np.array(value)
+        except ValueError as error:
+            raise InputError(f"`{name}`: {error}", rule="ragged") from None
+    else:
+        array = np.asarray(value)
+    if array.dtype == object and all(isinstance(each, str) for each in array.flat):
+        array = array.astype(np.str_)
+    if array.dtype.kind == "T":  # numpy's variable-width strings
+        array = array.astype(np.str_)
+    found = dtype_of(array.dtype)
+    if found is None:
+        raise DtypeError(
+            f"`{name}` is a numpy {array.dtype}, which no operator takes: "
+            f"expected {listed(each.name for each in DTYPES)}",
+            rule=f"{name}-dtype",
+            value=str(array.dtype),
+        )
+    return Tensor(found, array.view(np.uint16) if found is BFLOAT16 else array)
+
+
+def _holds_arrays(value: Any) -> bool:
+    """Tell whether a nested list has numpy values in it, which bring their own types."""
+    while isinstance(value, list | tuple) and value:
+        if any(hasattr(each, "dtype") for each in value):
+            return True
+        value = value[0]
+    return False
+
+
+def _array(tensor: Tensor) -> npt.NDArray[Any]:
+    if tensor.dtype is not BFLOAT16:
+        return tensor.array
+    import ml_dtypes
+    import numpy as np
+
+    native: npt.NDArray[np.uint16] = tensor.array.astype(np.uint16, copy=False)
+    return native.view(ml_dtypes.bfloat16)

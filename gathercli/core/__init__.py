@@ -1,0 +1,1 @@
+"""What a tensor operator is: dimensions, types, versions, rules. Standard library only."""

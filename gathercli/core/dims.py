@@ -1,0 +1,298 @@
+"""Dimensions and shapes: numbers, intervals, symbols, unknowns.
+
+A dimension is a plain ``int`` when its size is known, else a `Dim`. A `Shape` is a tuple of them
+whose ``str`` is the text people type and read, so that slicing and concatenating shapes serves
+sizes, intervals, symbols and unknowns alike.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self, SupportsIndex, TypeAlias, overload
+
+from gathercli.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+LARGEST = 2**63 - 1
+"""The largest size a framework can store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """A dimension whose size is not known: between `low` and `high`, or a symbol's value.
+
+    >>> str(Dim(1, 5)), str(Dim(3)), str(Dim()), str(Dim(name="N"))
+    ('1..5', '3..', '?', 'N')
+    """
+
+    low: int = 0
+    high: int | None = None
+    name: str | None = None
+
+    def __str__(self) -> str:
+        if self.name is not None:
+            return self.name
+        if self.low == 0 and self.high is None:
+            return "?"
+        return f"{self.low}..{'' if self.high is None else self.high}"
+
+
+AnyDim: TypeAlias = int | Dim
+UNKNOWN = Dim()
+
+
+def low(dim: AnyDim) -> int:
+    """Return the smallest size `dim` can have."""
+    return dim if isinstance(dim, int) else dim.low
+
+
+def high(dim: AnyDim) -> int | None:
+    """Return the largest size `dim` can have; None when it has no bound."""
+    return dim if isinstance(dim, int) else dim.high
+
+
+def meet(data: AnyDim, indices: AnyDim) -> AnyDim | None:
+    """Intersect two dimensions that must be equal; None when they cannot be.
+
+    A symbol gives way to a number or an interval and stays beside ``?``; of two different symbols
+    the first stays.
+
+    >>> str(meet(Dim(1, 7), Dim(7, 10))), str(meet(Dim(name="N"), UNKNOWN)), meet(2, 3)
+    ('7', 'N', None)
+    """
+    for one, other in ((data, indices), (indices, data)):
+        if isinstance(one, Dim) and one.name is not None:
+            free = isinstance(other, Dim) and (other.name is not None or other == UNKNOWN)
+            return one if free else other
+    bounds = [bound for bound in (high(data), high(indices)) if bound is not None]
+    bottom, top = max(low(data), low(indices)), min(bounds, default=None)
+    if top is None:
+        return Dim(bottom)
+    if bottom > top:
+        return None
+    return bottom if bottom == top else Dim(bottom, top)
+
+
+def meet_all(data: Sequence[AnyDim], indices: Sequence[AnyDim]) -> Shape:
+    """Intersect dimensions pairwise.
+
+    Raises
+    ------
+    ValueError
+        When a pair cannot be equal; the rules of the operators have refused that before.
+    """
+    met = Shape(
+        both for pair in zip(data, indices, strict=True) if (both := meet(*pair)) is not None
+    )
+    if len(met) != len(data):
+        raise ValueError(f"{Shape(data)} and {Shape(indices)} do not meet")
+    return met
+
+
+class Shape(tuple[AnyDim, ...]):  # noqa: SLOT001  (a tuple of any length has no slots)
+    """The dimensions of a tensor; ``Shape.of_unknown_rank()`` when not even their number is known.
+
+    >>> str(Shape([2, UNKNOWN, Dim(1, 5)])), str(Shape()), str(Shape.of_unknown_rank())
+    ('[2,?,1..5]', '[]', '[...]')
+    """
+
+    _rank_known: bool
+
+    def __new__(cls, dims: Iterable[AnyDim] = (), *, rank_known: bool = True) -> Self:
+        """Make a shape of integers and `Dim`."""
+        shape = super().__new__(cls, dims)
+        shape._rank_known = rank_known
+        return shape
+
+    @classmethod
+    def of_unknown_rank(cls) -> Shape:
+        """Return the shape of which nothing is known."""
+        return cls(rank_known=False)
+
+    @property
+    def rank(self) -> int | None:
+        """The number of dimensions, or None when that is unknown."""
+        return len(self) if self._rank_known else None
+
+    @property
+    def sizes(self) -> tuple[int, ...] | None:
+        """The dimensions as integers, when every one of them is known."""
+        sizes = tuple(dim for dim in self if isinstance(dim, int))
+        return sizes if self._rank_known and len(sizes) == len(self) else None
+
+    def inner(self) -> str:
+        """Write the dimensions without the brackets."""
+        return ",".join(map(str, self)) if self._rank_known else "..."
+
+    def to_json(self) -> list[int | str]:
+        """Return the dimensions for JSON: ``["N",2,"1..5","?"]``."""
+        if not self._rank_known:
+            return ["..."]
+        return [dim if isinstance(dim, int) else str(dim) for dim in self]
+
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> AnyDim: ...
+    @overload
+    def __getitem__(self, key: slice) -> Shape: ...
+    def __getitem__(self, key: SupportsIndex | slice) -> AnyDim | Shape:
+        if isinstance(key, slice):
+            return Shape(super().__getitem__(key))
+        return super().__getitem__(key)
+
+    def __add__(self, other: tuple[AnyDim, ...]) -> Shape:  # type: ignore[override]
+        return Shape((*self, *other))
+
+    def __eq__(self, other: object) -> bool:
+        same_rank = not isinstance(other, Shape) or other._rank_known == self._rank_known
+        return same_rank and super().__eq__(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((self._rank_known, *self)) if not self._rank_known else super().__hash__()
+
+    def __str__(self) -> str:
+        return f"[{self.inner()}]"
+
+    def __repr__(self) -> str:
+        return f"Shape('{self}')"
+
+
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_INTERVAL = re.compile(r"(\d*)\s*\.\.\s*(\d*)")
+
+
+def _dimension(text: str, whole: object) -> AnyDim:
+    """Read one dimension of the shape written as `whole`."""
+    text = text.strip()
+    if text in ("?", "_", "-1"):
+        return UNKNOWN
+    if text.isascii() and text.isdigit():
+        return _bounded(text, whole)
+    interval = _INTERVAL.fullmatch(text)
+    if interval and text.isascii():
+        bottom = _bounded(interval[1], whole) if interval[1] else 0
+        top = _bounded(interval[2], whole) if interval[2] else None
+        if top is not None and bottom > top:
+            raise _refusal(whole, f"the interval `{text}` is empty", text)
+        return bottom if bottom == top else Dim(bottom, top)
+    if _IDENTIFIER.fullmatch(text):
+        return Dim(name=text)
+    raise _refusal(whole, f"`{text}` is no dimension", text)
+
+
+def _bounded(digits: str, whole: object) -> int:
+    size = int(digits) if len(digits) <= len(str(LARGEST)) else LARGEST + 1
+    if size > LARGEST:
+        raise _refusal(whole, f"`{digits[:40]}` is larger than 2^63-1", digits[:40])
+    return size
+
+
+def _refusal(whole: object, what: str, value: object) -> InputError:
+    shown = str(whole)
+    return InputError(
+        f"the shape `{shown if len(shown) <= 80 else shown[:77] + '...'}`: {what}",
+        rule="shape-text",
+        value=value,
+        expected="a size, an interval 1..5 or 3.., a symbol, or ?",
+        hint="a shape is written `[2,?,1..5,N]`, and `[...]` when its rank is unknown",
+    )
+
+
+def parse(text: str) -> Shape:
+    """Read a shape as people write it.
+
+    Parameters
+    ----------
+    text
+        ``[2,?,1..5,3..,N]`` with or without brackets, or ``2x5``; ``_`` and ``-1`` are ``?``;
+        ``[]`` is 0-D and ``[...]`` of unknown rank. The JSON list ``["N",2,"1..5"]`` too.
+
+    Raises
+    ------
+    InputError
+        ``shape-text``.
+
+    Examples
+    --------
+    >>> str(parse("2x5")), str(parse("[ 2, -1, 3..3, N ]")), str(parse('["N",2,"1..5"]'))
+    ('[2,5]', '[2,?,3,N]', '[N,2,1..5]')
+    """
+    body = text.strip()
+    bracketed = body.startswith("[") and body.endswith("]")
+    if bracketed:
+        body = body[1:-1].strip()
+        if not body:
+            return Shape()
+    if body in ("...", '"..."'):
+        return Shape.of_unknown_rank()
+    if '"' in body:
+        return _parse_json(text)
+    if not bracketed and "," not in body:
+        parts = body.split("x")
+        # `Nx3` is two dimensions, `max` one symbol: an x divides where one side is no identifier.
+        if len(parts) > 1 and all(parts) and not all(map(_IDENTIFIER.fullmatch, parts)):
+            return Shape(_dimension(part, text) for part in parts)
+    return Shape(_dimension(part, text) for part in body.split(","))
+
+
+def _parse_json(text: str) -> Shape:
+    import json
+
+    try:
+        dims = json.loads(text)
+    except (ValueError, RecursionError):
+        raise _refusal(text, "it is no JSON list of dimensions", text[:80]) from None
+    return as_shape(dims)
+
+
+def as_shape(given: str | Iterable[object] | Shape) -> Shape:
+    """Read a shape from text or from a sequence of dimensions.
+
+    Parameters
+    ----------
+    given
+        Text for `parse`, a `Shape`, or a sequence of integers (-1 is ``?``), `Dim`, text, or None
+        for ``?``; ``["..."]`` is of unknown rank.
+
+    Raises
+    ------
+    InputError
+        ``shape-text``.
+    """
+    if isinstance(given, Shape):
+        return given
+    if isinstance(given, str):
+        return parse(given)
+    try:
+        dims = tuple(given)
+    except TypeError:
+        raise _refusal(given, "it is neither text nor a sequence of dimensions", given) from None
+    if dims in (("...",), (...,)):
+        return Shape.of_unknown_rank()
+    return Shape(_as_dimension(dim, given) for dim in dims)
+
+
+def _as_dimension(dim: object, whole: object) -> AnyDim:
+    if isinstance(dim, Dim):
+        return dim
+    if dim is None:
+        return UNKNOWN
+    if isinstance(dim, str):
+        return _dimension(dim, whole)
+    if isinstance(dim, SupportsIndex) and not isinstance(dim, bool):
+        return _dimension(str(operator.index(dim)), whole)
+    raise _refusal(whole, f"{dim!r} is no dimension", dim)
+
+
+def product(sizes: Sequence[int]) -> int:
+    """Multiply sizes without overflow."""
+    total = 1
+    for size in sizes:
+        total *= size
+    return total

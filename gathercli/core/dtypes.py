@@ -1,0 +1,202 @@
+"""Element types: the names people use for them, and how numpy holds them.
+
+numpy has no bfloat16: such a tensor is held as the uint16 of its bits, so that moving it costs
+nothing, and becomes an `ml_dtypes` array only where its values are shown or leave for Python.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from gathercli.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    import numpy.typing as npt
+
+    AnyArray = npt.NDArray[Any]
+
+
+class Kind(Enum):
+    """What a type's values are."""
+
+    BOOL = "bool"
+    INT = "int"
+    UINT = "uint"
+    FLOAT = "float"
+    COMPLEX = "complex"
+    STRING = "string"
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """One element type.
+
+    Attributes
+    ----------
+    name, short, oip
+        Its name here, its short name, and the Open Inference Protocol's.
+    bits
+        Bits an element takes; 0 for strings, whose width is each tensor's own.
+    """
+
+    name: str
+    short: str
+    oip: str
+    kind: Kind
+    bits: int
+
+    @property
+    def integral(self) -> bool:
+        """Whether it holds integers; booleans are no integers."""
+        return self.kind in (Kind.INT, Kind.UINT)
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Smallest and largest value of an integer type."""
+        if self.kind is Kind.UINT:
+            return 0, 2**self.bits - 1
+        return -(2 ** (self.bits - 1)), 2 ** (self.bits - 1) - 1
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes an element takes; for strings, those of one character."""
+        return self.bits // 8 if self.bits else 4
+
+    def storage(self) -> np.dtype[Any]:
+        """Return the numpy dtype that holds this type, in native byte order."""
+        import numpy as np
+
+        if self is BFLOAT16:
+            return np.dtype(np.uint16)
+        return np.dtype(np.str_ if self is STRING else self.name)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+BOOL = DType("bool", "bool", "BOOL", Kind.BOOL, 8)
+INT64 = DType("int64", "i64", "INT64", Kind.INT, 64)
+UINT64 = DType("uint64", "u64", "UINT64", Kind.UINT, 64)
+BFLOAT16 = DType("bfloat16", "bf16", "BF16", Kind.FLOAT, 16)
+FLOAT64 = DType("float64", "f64", "FP64", Kind.FLOAT, 64)
+COMPLEX128 = DType("complex128", "c128", "COMPLEX128", Kind.COMPLEX, 128)
+STRING = DType("string", "str", "BYTES", Kind.STRING, 0)
+
+DTYPES: tuple[DType, ...] = (
+    BOOL,
+    DType("int8", "i8", "INT8", Kind.INT, 8),
+    DType("int16", "i16", "INT16", Kind.INT, 16),
+    DType("int32", "i32", "INT32", Kind.INT, 32),
+    INT64,
+    DType("uint8", "u8", "UINT8", Kind.UINT, 8),
+    DType("uint16", "u16", "UINT16", Kind.UINT, 16),
+    DType("uint32", "u32", "UINT32", Kind.UINT, 32),
+    UINT64,
+    DType("float16", "f16", "FP16", Kind.FLOAT, 16),
+    BFLOAT16,
+    DType("float32", "f32", "FP32", Kind.FLOAT, 32),
+    FLOAT64,
+    DType("complex64", "c64", "COMPLEX64", Kind.COMPLEX, 64),
+    COMPLEX128,
+    STRING,
+)
+_BY_NAME = {name: dtype for dtype in DTYPES for name in (dtype.name, dtype.short)}
+_BY_OIP = {dtype.oip: dtype for dtype in DTYPES} | {"STRING": STRING}
+
+
+def named(name: str) -> DType | None:
+    """Find a type by name or short name; None when there is no such type."""
+    return _BY_NAME.get(name)
+
+
+def dtype(name: str) -> DType:
+    """Find a type by name or short name.
+
+    Raises
+    ------
+    UsageError
+        ``dtype``: no type has this name.
+    """
+    found = named(name)
+    if found is None:
+        from gathercli.core.text import closest
+
+        near = closest(name, _BY_NAME)
+        raise UsageError(
+            f"unknown dtype `{name}`: expected one of {' '.join(d.name for d in DTYPES)}",
+            rule="dtype",
+            value=name,
+            hint=f"did you mean `{near}`?" if near else None,
+        )
+    return found
+
+
+def dtype_in_json(name: object, where: str) -> DType:
+    """Find a type by the name a typed JSON tensor gives it, the protocol's or ours."""
+    found = (_BY_OIP.get(name) or _BY_NAME.get(name)) if isinstance(name, str) else None
+    if found is None:
+        raise InputError(
+            f"unknown datatype {name!r} at `{where}`: expected one of {' '.join(_BY_OIP)}",
+            rule="json",
+            where=where,
+            value=name,
+        )
+    return found
+
+
+def dtype_of(held: np.dtype[Any]) -> DType | None:
+    """Name the type of a numpy (or ml_dtypes) dtype, whatever its byte order; None if unknown."""
+    if held.kind == "U":
+        return STRING
+    if held.kind not in "biufcV":
+        return None
+    return _BY_NAME.get(held.name)  # ml_dtypes' bfloat16 is of kind V and names itself
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tensor:
+    """Elements in a numpy array, with the type they mean.
+
+    Attributes
+    ----------
+    dtype
+        What the elements are.
+    array
+        Shape (D..); `dtype.storage()` in either byte order, possibly read-only or mapped.
+    typed
+        Whether the source declared the type; False when it was inferred from plain text.
+    decided
+        For inferred types, the path of the element that decided (``$[1][2]``).
+    """
+
+    dtype: DType
+    array: AnyArray
+    typed: bool = True
+    decided: str | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the dimensions."""
+        return self.array.shape
+
+    @property
+    def storage(self) -> np.dtype[Any]:
+        """The numpy dtype of the elements in native byte order."""
+        return self.array.dtype.newbyteorder("=")
+
+    def blocks(self) -> Iterator[AnyArray]:
+        """Yield the elements in row-major order, flat, as `engine.Run` does."""
+        yield self.array.reshape(-1).astype(self.storage, copy=False)
+
+    def __str__(self) -> str:
+        return described(self.dtype, ",".join(map(str, self.shape)))
+
+
+def described(dtype: DType | None, sizes: str) -> str:
+    """Write a type and a shape as one word, ``i64[2,5]``; just the shape when no type is known."""
+    return f"{dtype.short if dtype else ''}[{sizes}]"

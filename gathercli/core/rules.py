@@ -1,0 +1,354 @@
+"""The rules of the operators, one small function each, in the order they are tried.
+
+A rule looks at a `Call`, reads fields of its row and raises when the row refuses; a fact that is
+not known yet (a rank, an axis) refuses nothing. The function's name is the rule's name and its
+first line says the rule.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gathercli.core.dims import high, low, meet
+from gathercli.core.dtypes import DTYPES, Kind
+from gathercli.core.spec import Indices, Negative, OffAxis, OutOfRange, Outside
+from gathercli.core.text import counted, listed
+from gathercli.errors import (
+    AxisError,
+    BatchDimsError,
+    DtypeError,
+    ElementsShapeError,
+    OutOfRangeError,
+    RankError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gathercli.core.call import Call
+    from gathercli.core.dtypes import DType
+    from gathercli.core.spec import Op
+
+
+def data_dtype(call: Call) -> None:
+    """`data` has an element type of the version's list."""
+    found = call.data.dtype
+    if found is None or found in call.op.data_types:
+        return
+    missing = listed((d.name for d in DTYPES if d not in call.op.data_types), "and")
+    raise DtypeError(
+        f"`data` is {found}, which {call.op} does not take: expected any type but {missing}",
+        rule="data-dtype",
+        value=found.name,
+        expected=_types(call.op.data_types),
+        hint=_version_that(call, lambda op: found in op.data_types, f"takes {found}"),
+    )
+
+
+def indices_dtype(call: Call) -> None:
+    """`indices` has an integer type of the version's list."""
+    found = call.indices.dtype
+    if found is None or found in call.op.indices_types:
+        return
+    where = call.indices.decided
+    first = f", first at `{where}`" if where and not found.integral else ""
+    hint = None
+    if found.integral and found.bits < 64:
+        hint = "`--indices-dtype int64` converts them without loss"
+    elif found.kind is Kind.FLOAT and where is None:
+        hint = "`--indices-dtype int64` converts them if every value is whole"
+    raise DtypeError(
+        f"`indices` is {found}{first}, which {call.op} does not take: "
+        f"expected {_types(call.op.indices_types)}",
+        rule="indices-dtype",
+        where=where,
+        value=found.name,
+        expected=_types(call.op.indices_types),
+        hint=hint,
+    )
+
+
+def data_rank(call: Call) -> None:
+    """`data` has rank 1 or more."""
+    if call.data.shape.rank == 0:
+        raise RankError(
+            "`data` is 0-D, so it has no axis: expected rank 1 or more",
+            rule="data-rank",
+            value=0,
+            expected="rank 1 or more",
+            hint="put a number in brackets to make it 1-D: `[3]`",
+        )
+
+
+def indices_rank(call: Call) -> None:
+    """`indices` of GatherElements have the rank of `data`; Gather's have any rank."""
+    found, expected = call.indices.shape.rank, call.data.shape.rank
+    if call.op.off_axis is None or found is None:
+        return
+    if found == 0 or (expected is not None and found != expected):
+        wanted = "1 or more" if expected is None else str(expected)
+        raise RankError(
+            f"`indices` has rank {found}, but {call.op.name} takes one index an element: "
+            f"expected rank {wanted}, the rank of `data`",
+            rule="indices-rank",
+            value=found,
+            expected=f"rank {wanted}",
+            hint="`gathercli gather` takes indices of any rank",
+        )
+
+
+def axis_required(call: Call) -> None:
+    """An axis is given where the version has no default."""
+    if call.axis_given is None:
+        raise AxisError(
+            f"{call.op} requires an axis and none was given{_expected_axes(call)}",
+            rule="axis-required",
+            expected=_axes(call),
+            hint="add `--axis 0`, the default of the ONNX versions",
+        )
+
+
+def axis_type(call: Call) -> None:
+    """The axis is one integer."""
+    given = call.axis_given
+    if call.axis_is_unknown:
+        if call.op.axis.is_input:
+            return
+        raise AxisError(
+            f"`axis` is unknown, but for {call.op} it is an attribute, known beforehand"
+            f"{_expected_axes(call)}",
+            rule="axis-type",
+            value=given,
+            expected="an integer",
+        )
+    if call.axis_number is None:
+        raise AxisError(
+            f"`axis` is {_as_written(given)}: expected one integer",
+            rule="axis-type",
+            value=str(given),
+            expected="one integer",
+        )
+
+
+def axis_range(call: Call) -> None:
+    """The axis is between -r and r-1, for `data` of rank r."""
+    axis, rank = call.axis_number, call.rank
+    if axis is None or rank is None or -rank <= axis < rank:
+        return
+    raise AxisError(
+        f"`axis` is {axis}, but `data` has rank {rank}{_expected_axes(call)}",
+        rule="axis-range",
+        value=axis,
+        expected=_axes(call),
+        hint="the last dimension is `--axis -1`",
+    )
+
+
+def batch_dims_unsupported(call: Call) -> None:
+    """batch_dims is given to a version that has it."""
+    given = call.batch_dims_given
+    if call.op.batch_dims or call.batch_dims_number == 0:
+        return
+    raise BatchDimsError(
+        f"`batch_dims` is {_as_written(given)}, but {call.op} has no batch_dims: expected 0",
+        rule="batch-dims-unsupported",
+        value=_plain(given),
+        expected="0",
+        hint=_version_that(call, lambda op: op.batch_dims, "has batch_dims"),
+    )
+
+
+def batch_dims_range(call: Call) -> None:
+    """batch_dims is between -M and M, for `indices` of rank M."""
+    number, rank = call.batch_dims_number, call.indices.shape.rank
+    if number is None:
+        raise BatchDimsError(
+            f"`batch_dims` is {_as_written(call.batch_dims_given)}: expected one integer",
+            rule="batch-dims-range",
+            value=str(call.batch_dims_given),
+            expected="one integer",
+        )
+    if rank is not None and not -rank <= number <= rank:
+        raise BatchDimsError(
+            f"`batch_dims` is {number}, but `indices` has rank {rank}: "
+            f"expected {_interval(-rank, rank)}",
+            rule="batch-dims-range",
+            value=number,
+            expected=_interval(-rank, rank),
+        )
+
+
+def batch_dims_axis(call: Call) -> None:
+    """batch_dims is not beyond the axis, both counted from the front."""
+    batch_dims, rank = call.batch_dims, call.rank
+    if batch_dims is None:
+        return
+    if call.axis is not None:
+        highest, because = call.axis, f"`axis` is {call.axis_number}"
+        if call.axis != call.axis_number:
+            because += f", which is {call.axis}"
+    elif rank is not None and call.axis_is_unknown:
+        highest, because = rank - 1, f"`data` has rank {rank}, so no axis is beyond {rank - 1}"
+    else:
+        return
+    if batch_dims > highest:
+        number = call.batch_dims_number
+        counted_back = f", which is {batch_dims}" if number != batch_dims else ""
+        raise BatchDimsError(
+            f"`batch_dims` is {number}{counted_back}, but {because}: "
+            f"expected {_interval(0, highest)}",
+            rule="batch-dims-axis",
+            value=number,
+            expected=_interval(0, highest),
+            hint=f"`--axis {batch_dims}` gathers on the first dimension after the batch"
+            if rank is None or batch_dims < rank
+            else None,
+        )
+
+
+def batch_shape(call: Call) -> None:
+    """The first batch_dims dimensions of `data` and `indices` are equal."""
+    data, indices = call.data.shape, call.indices.shape
+    if data.rank is None or indices.rank is None or call.batch_dims is None:
+        return
+    for d in range(call.batch_dims):
+        if meet(data[d], indices[d]) is None:
+            raise BatchDimsError(
+                f"batch dimension {d} is {data[d]} in `data` and {indices[d]} in `indices`: "
+                f"expected {data[d]} in both; batch dimensions do not broadcast",
+                rule="batch-shape",
+                where=f"dimension {d}",
+                value=str(indices),
+                expected=str(data[d]),
+            )
+
+
+def elements_shape(call: Call) -> None:
+    """Beside the axis, the dimensions of GatherElements' `indices` fit those of `data`."""
+    data, indices, off_axis = call.data.shape, call.indices.shape, call.op.off_axis
+    if off_axis is None or data.rank is None or indices.rank is None:
+        return
+    for d in range(data.rank):
+        top = high(data[d])
+        if off_axis is OffAxis.EQUAL:
+            fits, expected, means = meet(data[d], indices[d]) is not None, f"{data[d]}", "equal"
+        else:
+            fits, expected = top is None or low(indices[d]) <= top, f"0 to {top}"
+            means = "not larger"
+        if d == call.axis or fits:
+            continue
+        smaller = top is not None and (high(indices[d]) or 0) <= top
+        raise ElementsShapeError(
+            f"dimension {d} of `indices` is {indices[d]}, but that of `data` is {data[d]}: "
+            f"expected {expected}, since only axis {call.axis_given} may differ "
+            f"({means} elsewhere; 1 does not broadcast)",
+            rule="elements-shape",
+            where=f"dimension {d}",
+            value=str(indices[d]),
+            expected=expected,
+            hint=_version_that(
+                call, lambda op: op.off_axis is OffAxis.AT_MOST, "takes smaller ones"
+            )
+            if smaller and off_axis is OffAxis.EQUAL
+            else None,
+        )
+
+
+RULES: tuple[Callable[[Call], None], ...] = (
+    data_dtype,
+    indices_dtype,
+    data_rank,
+    indices_rank,
+    axis_required,
+    axis_type,
+    axis_range,
+    batch_dims_unsupported,
+    batch_dims_range,
+    batch_dims_axis,
+    batch_shape,
+    elements_shape,
+)
+"""The rules that shapes and types decide, in the order of trial."""
+
+
+def index_negative(call: Call, value: int, where: str, count: int, total: int) -> OutOfRangeError:
+    """No index is negative, where `--negative error` asks for that."""
+    return OutOfRangeError(
+        f"index {value} at `{where}` is negative and `--negative error` refuses it: "
+        f"expected {_legal(call, signed=False)} ({_share(count, total)})",
+        rule="index-negative",
+        where=where,
+        value=value,
+        expected=_legal(call, signed=False),
+        count=count,
+    )
+
+
+def index_range(call: Call, value: int, where: str, count: int, total: int) -> OutOfRangeError:
+    """Every index lies on the axis, where the version or `--out-of-range` does not replace it."""
+    legal = _legal(call, signed=call.wraps_negative)
+    size = call.size
+    hint = None
+    if not size and call.out_of_range in (OutOfRange.CLAMP, OutOfRange.WRAP):
+        hint = "an empty axis has nothing to clamp or wrap to; `--out-of-range zero` fills"
+    elif -size <= value < 0 and not call.wraps_negative and call.negative is Negative.SPEC:
+        hint = _version_that(
+            call, lambda op: op.indices is Indices.SIGNED, "counts negative indices from the end"
+        ) or ("`--negative wrap` counts negative indices from the end")
+    elif call.out_of_range is OutOfRange.SPEC:
+        hint = _version_that(
+            call, lambda op: op.outside is Outside.ZERO, "fills such slices with zeros"
+        ) or ("`--out-of-range zero` fills such cells with zeros, `clamp` and `wrap` move them")
+    return OutOfRangeError(
+        f"index {value} at `{where}` is outside axis {call.axis_number} of `data`, whose size is "
+        f"{size}: expected {legal} ({_share(count, total)})",
+        rule="index-range",
+        where=where,
+        value=value,
+        expected=legal,
+        count=count,
+        hint=hint,
+    )
+
+
+def _legal(call: Call, *, signed: bool) -> str:
+    if not call.size:
+        return "no index at all, as the axis is empty"
+    return _interval(-call.size if signed else 0, call.size - 1)
+
+
+def _share(count: int, total: int) -> str:
+    return f"{count} of {counted(total, 'index', 'indices')}"
+
+
+def _interval(bottom: int, top: int) -> str:
+    return f"{bottom} to {top}" if bottom < top else str(bottom)
+
+
+def _axes(call: Call) -> str | None:
+    return None if call.rank is None else _interval(-call.rank, call.rank - 1)
+
+
+def _expected_axes(call: Call) -> str:
+    axes = _axes(call)
+    return "" if axes is None else f": expected {axes}"
+
+
+def _types(types: tuple[DType, ...]) -> str:
+    return listed(dtype.name for dtype in types)
+
+
+def _plain(given: object) -> object:
+    return given if isinstance(given, int | str) else str(given)
+
+
+def _as_written(given: object) -> str:
+    shape = getattr(given, "shape", ())
+    return f"a tensor of shape {list(shape)}" if shape else repr(given)
+
+
+def _version_that(call: Call, does: Callable[[Op], bool], what: str) -> str | None:
+    """Name a version of the family that would accept, of the same framework if there is one."""
+    willing = [op for op in call.versions if does(op) and op is not call.op]
+    willing.sort(key=lambda op: (op.framework != call.op.framework, -op.version))
+    return f"{willing[0].id} {what}: `-V {willing[0].id}`" if willing else None

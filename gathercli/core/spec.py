@@ -1,0 +1,156 @@
+"""The declaration of an operator version: one row says all that sets it apart.
+
+Every other part reads the row: the rules, the inference, the listing of `ops`, the options of the
+command, the manual, the ids of the tests. Nothing asks for a version by number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol
+
+from gathercli.core.dtypes import DTYPES, DType, Kind
+
+if TYPE_CHECKING:
+    from gathercli.core.call import Call
+    from gathercli.core.dims import Shape
+    from gathercli.core.dtypes import AnyArray
+
+INTEGERS = tuple(dtype for dtype in DTYPES if dtype.integral)
+SIGNED_32_64 = tuple(d for d in DTYPES if d.kind is Kind.INT and d.bits >= 32)
+
+
+class Indices(Enum):
+    """Which index values address `data` on an axis of size s."""
+
+    UNSIGNED = "[0, s-1]"
+    SIGNED = "[-s, s-1]"
+
+
+class Outside(Enum):
+    """What becomes of every other index value."""
+
+    ERROR = "refused"
+    ZERO = "zero-filled"
+
+
+class OffAxis(Enum):
+    """How the dimensions of GatherElements beside the axis must compare."""
+
+    EQUAL = "indices.shape[d] == data.shape[d]"
+    AT_MOST = "indices.shape[d] <= data.shape[d]"
+
+
+class Negative(Enum):
+    """What to do with k < 0 before anything else: `--negative`."""
+
+    SPEC = "spec"
+    WRAP = "wrap"
+    ERROR = "error"
+
+
+class OutOfRange(Enum):
+    """What to do with a k that is then outside [0, s): `--out-of-range`."""
+
+    SPEC = "spec"
+    ERROR = "error"
+    ZERO = "zero"
+    CLAMP = "clamp"
+    WRAP = "wrap"
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """How an operator version takes its axis.
+
+    Attributes
+    ----------
+    default
+        What a caller who names no axis gets; None when the version requires one.
+    is_input
+        Whether the axis is a tensor given at run time, and so can be unknown to inference.
+    source
+        The words of the specification.
+    """
+
+    default: int | None
+    is_input: bool
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One version of one operator.
+
+    Attributes
+    ----------
+    framework, name, version
+        ``openvino``, ``Gather``, 8: together the full name ``openvino.Gather-8``.
+    family
+        The command and the file of `gathercli.ops` it belongs to.
+    axis
+        How the axis is given.
+    batch_dims
+        Whether the version has that attribute.
+    data_types, indices_types
+        The element types each input takes.
+    indices, outside
+        The legal index values, and what becomes of the others.
+    off_axis
+        GatherElements' rule for the other dimensions; None for Gather.
+    narrows
+        Whether inference narrows the dimensions that must be equal to what both inputs allow;
+        otherwise those of `indices` are copied.
+    equation, shape
+        What an output cell is, and the formula of the output shape, as people read them.
+    changes
+        What this version changed.
+    source
+        Where the specification is found.
+    """
+
+    framework: str
+    name: str
+    version: int
+    family: str
+    axis: Axis
+    batch_dims: bool
+    data_types: tuple[DType, ...]
+    indices_types: tuple[DType, ...]
+    indices: Indices
+    outside: Outside
+    off_axis: OffAxis | None
+    narrows: bool
+    equation: str
+    shape: str
+    changes: str
+    source: str
+
+    @property
+    def full_name(self) -> str:
+        """The name it is known by everywhere: ``openvino.Gather-8``."""
+        return f"{self.framework}.{self.name}-{self.version}"
+
+    @property
+    def id(self) -> str:
+        """The short name that `--version` takes: ``openvino-8``."""
+        return f"{self.framework}-{self.version}"
+
+    def __str__(self) -> str:
+        return self.full_name
+
+
+class Family(Protocol):
+    """What each file of `gathercli.ops` provides."""
+
+    COMMAND: str
+    """The name of the command, ``gather-elements``."""
+    ROWS: tuple[Op, ...]
+    """Its versions; the first is the default of the command."""
+
+    def infer(self, call: Call) -> Shape:
+        """Return the shape of the output, from shapes alone."""
+
+    def sources(self, call: Call, picks: AnyArray, cells: AnyArray) -> AnyArray:
+        """Return the flat position in `data` that each output cell copies, or -1."""

@@ -1,0 +1,85 @@
+"""Text that strangers wrote, made safe to show: on a terminal and inside JSON."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+UNSAFE = re.compile(
+    "["
+    "\x00-\x1f\x7f-\x9f"  # C0, DEL, C1: terminals act on them
+    "\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"  # bidi controls and zero-width characters
+    "\u2028\u2029"  # line breaks that only some programs see
+    "\ud800-\udfff"  # surrogates: bytes of a file name that are no text
+    "\U000e0000-\U000e007f"  # tags: invisible text
+    "]"
+)
+
+
+def clean(text: str) -> str:
+    r"""Show every character that a terminal could act on, or a person could not see, as an escape.
+
+    >>> print(clean("a\x1b[31mb\u202e"))
+    a\x1b[31mb\u202e
+    """
+    return UNSAFE.sub(lambda found: _escape(ord(found[0])), text)
+
+
+def _escape(code: int) -> str:
+    if 0xDC80 <= code <= 0xDCFF:
+        code -= 0xDC00
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def json_string(text: str) -> str:
+    r"""Quote `text` for JSON, leaving letters readable and escaping what `clean` would.
+
+    >>> print(json_string('é"\x9b'))
+    "é\"\u009b"
+    """
+    import json
+
+    return UNSAFE.sub(
+        lambda found: json.dumps(found[0])[1:-1], json.dumps(text, ensure_ascii=False)
+    )
+
+
+def listed(words: Iterable[str], joint: str = "or") -> str:
+    """Join words as a sentence does.
+
+    >>> listed(["int32", "int64"])
+    'int32 or int64'
+    """
+    *head, last = words
+    return f"{', '.join(head)} {joint} {last}" if head else last
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Say how many there are.
+
+    >>> counted(1, "index", "indices"), counted(1997, "row")
+    ('1 index', '1 997 rows')
+    """
+    word = noun if number == 1 else plural or noun + "s"
+    return f"{grouped(number)} {word}"
+
+
+def grouped(number: int) -> str:
+    """Write a count with a blank between the thousands.
+
+    >>> grouped(1997)
+    '1 997'
+    """
+    return f"{number:,}".replace(",", " ")
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """Name the known word that `word` was probably meant to be, if any is near."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word, list(known), n=1)), None)

@@ -1,0 +1,158 @@
+"""What can go wrong, and the exit status each kind of failure has.
+
+::
+
+    GatherError
+    ├── UsageError            2   the command line is wrong          (ValueError)
+    │   └── VersionError      2   no such operator version
+    ├── OperatorError        65   an operator's rule refuses          (ValueError)
+    │   ├── DtypeError            data-dtype, indices-dtype           (+ TypeError)
+    │   ├── AxisError             axis-required, axis-type, axis-range
+    │   ├── BatchDimsError        batch-dims-*, batch-shape
+    │   ├── RankError             data-rank, indices-rank
+    │   ├── ElementsShapeError    elements-shape
+    │   └── OutOfRangeError       index-negative, index-range         (+ IndexError)
+    ├── LimitError           65   too large for --max-bytes           (+ MemoryError)
+    ├── InputError           65   malformed bytes or text             (ValueError)
+    ├── NoInputError         66   absent or unreadable                (OSError)
+    ├── OutputError          73   the output cannot be created        (OSError)
+    └── TransferError        74   reading or writing failed midway    (OSError)
+
+Every one carries the name of the ``rule`` that refused. The messages follow one pattern: what was
+given, as it was given; what it met; what was allowed, as an interval.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """The call in which a rule refused: the row that ran and both tensors, described."""
+
+    operator: str | None = None
+    data: str | None = None
+    indices: str | None = None
+
+
+class GatherError(Exception):
+    """The root of every refusal.
+
+    Parameters
+    ----------
+    message
+        One sentence, with the value as the user wrote it and what was expected.
+    rule
+        The name of the rule, as `cli` and job files spell it: ``axis-range``, ``npy``…
+    where
+        The place of the first offender: coordinates (``[1]``), a JSON path (``$[1][2]``), a byte.
+    value, expected
+        The offending value and what would have been accepted.
+    count
+        How many values offend, when several can.
+    hint
+        A next step, with anything to be pasted in backquotes.
+    """
+
+    status: ClassVar[int] = 70
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        rule: str,
+        where: str | None = None,
+        value: object = None,
+        expected: str | None = None,
+        count: int | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.rule = rule
+        self.where = where
+        self.value = value
+        self.expected = expected
+        self.count = count
+        self.hint = hint
+        self.call = Circumstances()
+
+    def met(self, operator: str | None, data: str | None, indices: str | None) -> None:
+        """Add the call in which this refusal came up; the first to say so is the nearest."""
+        if self.call == Circumstances():
+            self.call = Circumstances(operator, data, indices)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class UsageError(GatherError, ValueError):
+    """The command line itself is wrong."""
+
+    status = 2
+
+
+class VersionError(UsageError):
+    """No row of the operator answers to this version."""
+
+
+class OperatorError(GatherError, ValueError):
+    """A rule of the operator's specification refuses the call."""
+
+    status = 65
+
+
+class DtypeError(OperatorError, TypeError):
+    """The operator version does not take this element type."""
+
+
+class AxisError(OperatorError):
+    """The axis is missing, not an integer, or not an axis of `data`."""
+
+
+class BatchDimsError(OperatorError):
+    """batch_dims is unknown to the version, out of range, or the batches differ."""
+
+
+class RankError(OperatorError):
+    """A tensor has a rank the operator does not take."""
+
+
+class ElementsShapeError(OperatorError):
+    """`indices` of GatherElements do not fit `data` beside the axis."""
+
+
+class OutOfRangeError(OperatorError, IndexError):
+    """An index value that the version refuses."""
+
+
+class LimitError(GatherError, ValueError, MemoryError):
+    """Something would take more memory, disk or dimensions than is allowed."""
+
+    status = 65
+
+
+class InputError(GatherError, ValueError):
+    """Bytes or text that are not the tensor they should be."""
+
+    status = 65
+
+
+class NoInputError(GatherError, OSError):
+    """An input that is absent, unreadable, a directory or a device."""
+
+    status = 66
+
+
+class OutputError(GatherError, OSError):
+    """An output that cannot be created."""
+
+    status = 73
+
+
+class TransferError(GatherError, OSError):
+    """Reading or writing failed on the way."""
+
+    status = 74

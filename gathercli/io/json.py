@@ -1,0 +1,212 @@
+"""JSON text to tensors: plain nested lists, and Open Inference Protocol tensors.
+
+Read strictly, with the standard library's parser and hooks: no repeated keys, no number beyond
+float64, one error with the place for everything that is no tensor.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from gathercli.core.dims import LARGEST
+from gathercli.core.dtypes import Tensor, dtype_in_json
+from gathercli.core.text import closest, listed
+from gathercli.errors import InputError
+from gathercli.io.values import NON_FINITE, Overflow, shown, tensor_of
+
+if TYPE_CHECKING:
+    from gathercli.core.dtypes import DType
+
+DEPTH: Final = 100
+"""Brackets that may be open at once: 64 dimensions, and the objects around them."""
+
+
+def parse(raw: bytes | str, *, rule: str = "json") -> Any:
+    """Parse JSON text.
+
+    Parameters
+    ----------
+    raw
+        UTF-8, with or without a byte order mark; NaN and Infinity may be bare.
+    rule
+        The rule to name when the text is malformed.
+
+    Raises
+    ------
+    InputError
+        `rule`, with the line and column or the byte.
+    """
+    text = _decoded(raw, rule) if isinstance(raw, bytes) else raw
+    try:
+        return json.loads(
+            text,
+            parse_constant=NON_FINITE.__getitem__,
+            parse_float=_number,
+            object_pairs_hook=_unique,
+        )
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        found = repr(text[error.pos : error.pos + 10]) if error.pos < len(text) else "its end"
+        raise InputError(
+            f"{_what(error.msg)} at {place}, where the text has {found}: expected JSON",
+            rule=rule,
+            where=place,
+            value=found,
+        ) from None
+    except RecursionError:
+        raise InputError(
+            f"brackets are nested too deeply: expected at most {DEPTH}",
+            rule=rule,
+            expected=f"depth at most {DEPTH}",
+        ) from None
+    except ValueError as error:  # the interpreter's limit on the digits of an integer
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            "an integer has more than 4300 digits: expected one that a type can hold",
+            rule="dtype",
+        ) from None
+
+
+def _decoded(raw: bytes, rule: str) -> str:
+    try:
+        return raw.removeprefix(codecs.BOM_UTF8).decode()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"byte {error.start} is 0x{raw[error.start]:02x}: expected UTF-8 text",
+            rule=rule,
+            where=f"byte {error.start}",
+        ) from None
+
+
+def _what(message: str) -> str:
+    """Put the parser's words in the form of ours."""
+    return message[0].lower() + message[1:]
+
+
+def _number(digits: str) -> float:
+    number = float(digits)
+    return number if abs(number) != float("inf") else Overflow(digits)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise InputError(
+                f"the key {json.dumps(key)} is repeated: expected it once",
+                rule="json",
+                where=key,
+            )
+        found[key] = value
+    return found
+
+
+def tensor(
+    value: Any,
+    key: str | None,
+    *,
+    declared: DType | None,
+    empty: DType,
+    max_bytes: int | None,
+    name: str,
+) -> Tensor:
+    """Make a tensor of a parsed JSON document.
+
+    Parameters
+    ----------
+    value
+        A plain nested list; a typed tensor ``{"shape","datatype","data"}``; an inference request
+        or response of typed tensors; an object whose values are any of these.
+    key
+        Which tensor of a document that holds several.
+    declared
+        The type of plain lists that name none.
+    empty
+        The type of a list without elements, when none is declared.
+    name
+        How the user named the document, for the hint.
+
+    Raises
+    ------
+    InputError
+        ``json``, ``dtype``, ``ragged``.
+    """
+    root = "$"
+    if isinstance(value, dict):
+        value, root = _chosen(value, key, name)
+    elif key is not None:
+        raise InputError(
+            f"the document is no object: expected one with the key {json.dumps(key)}",
+            rule="json",
+            value=key,
+            hint=f"a plain list is read without a key: `{name}`",
+        )
+    if isinstance(value, dict):
+        return typed(value, root, max_bytes=max_bytes)
+    return tensor_of(value, declared=declared, empty=empty, root=root, max_bytes=max_bytes)
+
+
+def _chosen(document: dict[str, Any], key: str | None, name: str) -> tuple[Any, str]:
+    """Find the tensor `key` of a document, or its only one; and the path that leads there."""
+    if _is_typed(document) and (key is None or document.get("name") == key):
+        return document, "$"
+    members: dict[str, tuple[Any, str]] = {}
+    for group in ("inputs", "outputs"):
+        tensors = document.get(group)
+        if isinstance(tensors, list) and all(isinstance(each, dict) for each in tensors):
+            for at, each in enumerate(tensors):
+                members[str(each.get("name", at))] = each, f"$.{group}[{at}]"
+    if not members:
+        members = {each: (value, f"$.{each}") for each, value in document.items()}
+    if key is None and len(members) == 1:
+        return next(iter(members.values()))
+    if key is not None and key in members:
+        return members[key]
+    names = listed(map(json.dumps, members), "and") if members else "nothing"
+    near = closest(key, members) if key else next(iter(members), None)
+    raise InputError(
+        f"the document holds {names}: expected "
+        + (f"the key {json.dumps(key)}" if key else "one tensor, or the key of one"),
+        rule="json",
+        value=key,
+        expected=names,
+        hint=f"name the tensor: `{name}#{near}`" if near else None,
+    )
+
+
+def _is_typed(value: dict[str, Any]) -> bool:
+    return "data" in value and ("datatype" in value or "dtype" in value)
+
+
+def typed(value: dict[str, Any], root: str, *, max_bytes: int | None) -> Tensor:
+    """Make a tensor of ``{"datatype"|"dtype","shape","data"}``, `data` nested or flat."""
+    if not _is_typed(value):
+        raise InputError(
+            f"the object at `{root}` is no tensor: "
+            'expected the keys "shape", "datatype" and "data"',
+            rule="json",
+            where=root,
+        )
+    dtype = dtype_in_json(value.get("datatype", value.get("dtype")), root)
+    shape = value.get("shape")
+    if shape is not None:
+        shape = _shape(shape, f"{root}.shape")
+    return tensor_of(
+        value["data"], declared=dtype, shape=shape, root=f"{root}.data", max_bytes=max_bytes
+    )
+
+
+def _shape(sizes: Any, where: str) -> tuple[int, ...]:
+    good = isinstance(sizes, list) and all(
+        type(size) is int and 0 <= size <= LARGEST for size in sizes
+    )
+    if not good:
+        raise InputError(
+            f"the shape at `{where}` is {shown(sizes)}: expected a list of sizes",
+            rule="json",
+            where=where,
+        )
+    return tuple(sizes)

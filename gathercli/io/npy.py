@@ -1,0 +1,200 @@
+"""The .npy format, read with bounds that `numpy.load` lacks and written block by block.
+
+`numpy.load` reads a header of any length before it looks at its limit, lets TypeError,
+SyntaxError, TokenError and MemoryError escape, and accepts types that hang later. Here the header
+is bounded before it is read, the type is one of ours, and the bytes declared are the bytes there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gathercli.core.dims import LARGEST, product
+from gathercli.core.dtypes import BFLOAT16, DType, Tensor, dtype_of
+from gathercli.errors import InputError, LimitError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gathercli.core.dtypes import AnyArray
+
+MAGIC: Final = b"\x93NUMPY"
+MAX_HEADER: Final = 10_000
+"""Bytes of header accepted, as numpy itself limits them."""
+
+PREAMBLE: Final = len(MAGIC) + 2 + 4 + MAX_HEADER
+"""Bytes that hold every acceptable header."""
+
+_LENGTH_BYTES: Final = {(1, 0): 2, (2, 0): 4, (3, 0): 4}
+
+
+class Header(NamedTuple):
+    """What a .npy file declares.
+
+    Attributes
+    ----------
+    shape, fortran_order, held
+        Shape, memory order and numpy dtype, byte order included.
+    offset
+        Where the elements start.
+    """
+
+    shape: tuple[int, ...]
+    fortran_order: bool
+    held: np.dtype[Any]
+    offset: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements."""
+        return product(self.shape) * self.held.itemsize
+
+    def dtype(self, declared: DType | None) -> DType:
+        """Name the element type; `declared` tells that two opaque bytes are bfloat16.
+
+        Raises
+        ------
+        InputError
+            ``npy``: not a type a tensor can have.
+        """
+        if self.held.str in ("|V2", "<V2", ">V2") and self.held.names is None:
+            if declared is BFLOAT16:
+                return BFLOAT16
+            raise _refused(
+                "the type is |V2, two bytes of unknown meaning",
+                "a declared type",
+                "bfloat16 arrays are saved like this: `--data-dtype bfloat16` reads them",
+            )
+        found = dtype_of(self.held)
+        if found is None or self.held.itemsize == 0 or self.held.subdtype:
+            raise _refused(
+                f"the type is {self.held!s}", "bool, an integer, a float, a complex or <U strings"
+            )
+        return found
+
+
+def _refused(what: str, expected: str, hint: str | None = None) -> InputError:
+    return InputError(f"{what}: expected {expected}", rule="npy", expected=expected, hint=hint)
+
+
+def header(start: bytes) -> Header:
+    """Read a header.
+
+    Parameters
+    ----------
+    start
+        The first `PREAMBLE` bytes of the file, or all of a shorter one.
+
+    Raises
+    ------
+    InputError
+        ``npy``.
+    LimitError
+        ``limit``: more elements than can be addressed.
+    """
+    import io
+
+    import numpy.lib.format as numpy_format
+
+    fixed = len(MAGIC) + 2
+    version = tuple(start[len(MAGIC) : fixed])
+    width = _LENGTH_BYTES.get((version[0], version[1])) if len(version) == 2 else None
+    if width is None:
+        raise _refused(f"the format version is {version}", "1.0, 2.0 or 3.0")
+    length = int.from_bytes(start[fixed : fixed + width], "little")
+    offset = fixed + width + length
+    if length > MAX_HEADER:
+        raise _refused(f"the header declares {length} bytes", f"at most {MAX_HEADER}")
+    if len(start) < offset:
+        raise _refused(
+            f"the file ends at byte {len(start)}, inside its header", f"{offset} bytes of header"
+        )
+    text = start[fixed:offset]
+    if not text.isascii():
+        text_at = next(at for at, byte in enumerate(text[width:]) if byte > 0x7F)
+        raise _refused(f"byte {fixed + width + text_at} of the header is no ASCII", "ASCII")
+    read = (
+        numpy_format.read_array_header_1_0
+        if version == (1, 0)
+        else numpy_format.read_array_header_2_0
+    )
+    try:
+        shape, fortran_order, held = read(io.BytesIO(text), MAX_HEADER)
+    except Exception as error:  # noqa: BLE001  (numpy's reader lets many kinds escape)
+        reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+        raise _refused(
+            f"numpy cannot read the header ({reason})", "a dictionary of descr, order and shape"
+        ) from None
+    if held.hasobject:
+        raise _refused(
+            "the type is object, which only pickle can load, and pickle runs code",
+            "a plain type",
+            'in Python: `numpy.save("plain.npy", array.astype("U"))`, or a number type',
+        )
+    if any(type(size) is not int or size < 0 for size in shape):
+        raise _refused(f"the shape is {shape}", "sizes of 0 or more")
+    if len(shape) > 64 or product([n for n in shape if n]) * held.itemsize > LARGEST:
+        raise LimitError(
+            f"the file declares the shape {list(shape)}: "
+            "expected rank at most 64 and less than 2^63 bytes",
+            rule="limit",
+        )
+    return Header(shape, fortran_order, held, offset)
+
+
+def check_length(found: Header, length: int) -> None:
+    """Refuse a file whose bytes are not those its header declares."""
+    if length != found.offset + found.nbytes:
+        at_hand = length - found.offset
+        word = "truncated" if at_hand < found.nbytes else "longer than it says"
+        raise _refused(
+            f"the file is {word}: it has {at_hand} bytes of elements",
+            f"{found.nbytes}, for {list(found.shape)} of {found.held.str}",
+        )
+
+
+def tensor(found: Header, buffer: Any, declared: DType | None) -> Tensor:
+    """View the elements in the bytes of a whole file (`buffer`, mapped or in memory)."""
+    import numpy as np
+
+    dtype = found.dtype(declared)
+    held = found.held
+    if dtype is BFLOAT16 and held.kind == "V":
+        # `|V2` says no byte order: the machines that save bfloat16 are little-endian.
+        held = np.dtype("<u2")
+    order: Any = "F" if found.fortran_order else "C"
+    array: AnyArray = np.ndarray(found.shape, held, buffer, found.offset, order=order)
+    if dtype.kind.value == "string":
+        _check_strings(array)
+    return Tensor(dtype, array)
+
+
+def _check_strings(array: AnyArray) -> None:
+    """Refuse code points that are no characters, on which numpy fails only when they are read."""
+    import numpy as np
+
+    width = array.dtype.itemsize // 4
+    points = (
+        np.ascontiguousarray(array)
+        .reshape(-1)
+        .view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
+    )
+    wrong = (points > 0x10FFFF) | ((points >= 0xD800) & (points <= 0xDFFF))
+    if wrong.any():
+        at = int(wrong.argmax())
+        raise _refused(
+            f"element {at // width} holds the code point 0x{int(points[at]):x}", "characters"
+        )
+
+
+def encode_header(dtype: DType, storage: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    """Write the header for C-ordered elements; bfloat16 becomes ``<V2``."""
+    import io
+
+    import numpy.lib.format as numpy_format
+
+    out = io.BytesIO()
+    descr = "<V2" if dtype is BFLOAT16 else numpy_format.dtype_to_descr(storage)
+    fields = {"descr": descr, "fortran_order": False, "shape": shape}
+    numpy_format.write_array_header_1_0(out, fields)  # 64 dimensions fit its 64 KiB
+    return out.getvalue()

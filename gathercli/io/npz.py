@@ -1,0 +1,135 @@
+"""Members of .npz archives, inflated within bounds.
+
+`zipfile` does the reading. Kept outside it: members that overlap, repeat a name, lie about their
+size, or use anything but the stored and deflate methods. Names are keys and never paths.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from typing import IO, TYPE_CHECKING, BinaryIO, NoReturn
+
+from gathercli.core.text import closest, listed
+from gathercli.errors import GatherError, InputError, LimitError
+from gathercli.io import npy
+
+if TYPE_CHECKING:
+    from gathercli.core.dtypes import DType, Tensor
+
+MAX_MEMBERS = 100_000
+_ENCRYPTED = 0x1
+
+
+def _refuse(what: str, expected: str, hint: str | None = None) -> NoReturn:
+    raise InputError(f"{what}: expected {expected}", rule="npz", expected=expected, hint=hint)
+
+
+class Archive:
+    """An open .npz file."""
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        """Read the directory of the archive that the user named `name`."""
+        self._name = name
+        try:
+            self._zip = zipfile.ZipFile(stream)
+        except Exception as error:  # noqa: BLE001  (zipfile lets struct.error, ValueError… escape)
+            _refuse(f"no zip archive ({error})", "an .npz file")
+        members = self._zip.infolist()
+        names = [info.filename.removesuffix(".npy") for info in members]
+        if any(info.filename.endswith("data.pkl") for info in members):
+            raise InputError(
+                "the archive holds a PyTorch pickle: expected .npy members",
+                rule="format",
+                hint="in Python: `numpy.save('x.npy', torch.load('x.pt', weights_only=True)"
+                ".numpy())`",
+            )
+        if len(members) > MAX_MEMBERS:
+            _refuse(f"the archive has {len(members)} members", f"at most {MAX_MEMBERS}")
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            _refuse(f"the member `{twice}` is there twice", "every name once")
+        last = 0
+        for info in sorted(members, key=lambda info: info.header_offset):
+            if info.header_offset < last:
+                _refuse(f"the member `{info.filename}` overlaps another", "separate members")
+            last = info.header_offset + info.compress_size
+        self._members = dict(zip(names, members, strict=True))
+
+    def _chosen(self, key: str | None) -> zipfile.ZipInfo:
+        if key is None and len(self._members) == 1:
+            return next(iter(self._members.values()))
+        if key is not None and key.removesuffix(".npy") in self._members:
+            return self._members[key.removesuffix(".npy")]
+        names = listed((f"`{name}`" for name in self._members), "and") if self._members else "none"
+        near = closest(key, self._members) if key else next(iter(self._members), None)
+        _refuse(
+            f"the archive has the members {names}",
+            f"the member `{key}`" if key else "the name of one",
+            f"name the member: `{self._name}#{near}`" if near else None,
+        )
+
+    def header(self, key: str | None) -> npy.Header:
+        """Read only the header of a member."""
+        info = self._chosen(key)
+        with self._opened(info) as stream:
+            return self._header(info, self._read(stream, npy.PREAMBLE))
+
+    def tensor(self, key: str | None, declared: DType | None, max_bytes: int | None) -> Tensor:
+        """Inflate a member.
+
+        Raises
+        ------
+        InputError
+            ``npz`` or ``npy``.
+        LimitError
+            ``limit``: larger than `max_bytes`.
+        """
+        info = self._chosen(key)
+        with self._opened(info) as stream:
+            start = self._read(stream, npy.PREAMBLE)
+            found = self._header(info, start)
+            total = found.offset + found.nbytes
+            if max_bytes is not None and total > max_bytes:
+                raise LimitError(
+                    f"the member `{info.filename}` inflates to {total} bytes: "
+                    f"expected at most {max_bytes}",
+                    rule="limit",
+                    value=total,
+                    expected=f"at most {max_bytes} bytes",
+                    hint="`--max-bytes 0` lifts the limit",
+                )
+            whole = bytearray(start)
+            while len(whole) <= total and (more := self._read(stream, 1 << 20)):
+                whole += more
+        npy.check_length(found, len(whole))
+        return npy.tensor(found, whole, declared)
+
+    def _header(self, info: zipfile.ZipInfo, start: bytes) -> npy.Header:
+        if not start.startswith(npy.MAGIC):
+            _refuse(f"the member `{info.filename}` is no .npy file", ".npy members")
+        found = npy.header(start)
+        npy.check_length(found, info.file_size)
+        return found
+
+    def _opened(self, info: zipfile.ZipInfo) -> IO[bytes]:
+        if info.flag_bits & _ENCRYPTED:
+            _refuse(f"the member `{info.filename}` is encrypted", "plain members")
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            _refuse(f"the member `{info.filename}` is packed otherwise", "stored or deflated ones")
+        try:
+            return self._zip.open(info)
+        except Exception as error:  # noqa: BLE001
+            _refuse(f"the member `{info.filename}` cannot be opened ({error})", "a sound archive")
+
+    def _read(self, stream: IO[bytes], count: int) -> bytes:
+        """Read up to `count` bytes, fewer only at the end."""
+        parts: list[bytes] = []
+        try:
+            while count and (part := stream.read(count)):
+                parts.append(part)
+                count -= len(part)
+        except GatherError:
+            raise
+        except Exception as error:  # noqa: BLE001  (zlib.error, BadZipFile, EOFError…)
+            _refuse(f"the member `{stream.name}` is damaged ({error})", "a sound archive")
+        return b"".join(parts)

@@ -1,0 +1,480 @@
+"""Nested lists to tensors: the type inference for everything that is written as text.
+
+numpy's own inference turns ``[2**63, -1]`` into float64, ``[2**64]`` into objects, ``[True, 1]``
+into integers and ``[]`` into float64, so the types are decided here.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from gathercli.core.dims import product
+from gathercli.core.dtypes import (
+    BFLOAT16,
+    BOOL,
+    COMPLEX128,
+    FLOAT64,
+    INT64,
+    STRING,
+    UINT64,
+    DType,
+    Kind,
+    Tensor,
+)
+from gathercli.core.positions import coordinate
+from gathercli.errors import InputError, LimitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gathercli.core.dtypes import AnyArray
+
+NON_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+"""The words by which JSON text carries what JSON numbers cannot."""
+
+EXACT: Final = 2**53
+"""Integers up to this size are exact in float64."""
+
+MAX_RANK: Final = 64
+_LISTS: Final = frozenset({list, tuple})
+
+
+class Overflow(float):
+    """A number whose digits overflow float64; it remembers how it was written."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Self:
+        """Make infinity of the digits `text`."""
+        self = super().__new__(cls, text)
+        self.text = text
+        return self
+
+
+def flatten(value: Any, root: str = "$") -> tuple[tuple[int, ...], list[Any]]:
+    """Take a nested list apart.
+
+    Returns
+    -------
+        Its shape and its elements in row-major order.
+
+    Raises
+    ------
+    InputError
+        ``ragged``: lists of different lengths, or lists beside elements.
+    """
+    level, shape = [value], list[int]()
+    while level:
+        kinds = set(map(type, level))
+        if not kinds & _LISTS:
+            break
+        if not kinds <= _LISTS:
+            at = next(i for i, each in enumerate(level) if type(each) not in _LISTS)
+            raise _ragged(root, at, shape, f"is {shown(level[at])} beside lists", "a list")
+        lengths = set(map(len, level))
+        if len(lengths) > 1:
+            first = len(level[0])
+            at = next(i for i, each in enumerate(level) if len(each) != first)
+            raise _ragged(root, at, shape, f"has length {len(level[at])}", f"length {first}")
+        if len(shape) == MAX_RANK:
+            raise LimitError(
+                f"the list at `{root}` is nested deeper than {MAX_RANK}: "
+                f"expected rank at most {MAX_RANK}",
+                rule="limit",
+                where=root,
+                expected=f"rank at most {MAX_RANK}",
+            )
+        shape += lengths
+        level = list(chain.from_iterable(level))
+    return tuple(shape), level
+
+
+def _ragged(root: str, at: int, shape: Sequence[int], found: str, expected: str) -> InputError:
+    where = path(root, at, shape)
+    return InputError(
+        f"the list at `{where}` {found}: expected {expected}, as its siblings",
+        rule="ragged",
+        where=where,
+        expected=expected,
+        hint="every list of a dimension has the same length",
+    )
+
+
+def path(root: str, at: int, shape: Sequence[int]) -> str:
+    """Write where the flat position `at` of a nested list of `shape` is: ``$[1][2]``."""
+    return root + "".join(f"[{i}]" for i in coordinate(at, shape))
+
+
+def shown(value: object) -> str:
+    """Write an offending value for a message, in JSON's words, cut to a length."""
+    if isinstance(value, Overflow):
+        text = value.text
+    elif value is None or isinstance(value, bool):
+        text = {None: "null", True: "true", False: "false"}[value]
+    elif isinstance(value, dict):
+        text = "an object"
+    elif isinstance(value, int) and abs(value) >= 10**40:
+        text = f"an integer of more than {40} digits"
+    else:
+        text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def tensor_of(
+    value: Any,
+    *,
+    declared: DType | None = None,
+    shape: tuple[int, ...] | None = None,
+    empty: DType = FLOAT64,
+    root: str = "$",
+    rule: str = "json",
+    max_bytes: int | None = None,
+) -> Tensor:
+    """Make a tensor of a nested list, or of a single value.
+
+    Parameters
+    ----------
+    value
+        Booleans, integers, floats, complex numbers or strings in lists of equal lengths.
+    declared
+        The type; None infers it: int64 (uint64 when it must be) for integers, float64 with any
+        fraction or non-finite word, bool, string.
+    shape
+        The shape that a flat list is meant to have; a nested one must have it already.
+    empty
+        The type of a list without elements, when none is declared.
+    root
+        The path of the value in messages.
+    rule
+        The rule to name when a flat list does not have as many values as `shape`.
+    max_bytes
+        How much memory the tensor may take.
+
+    Raises
+    ------
+    InputError
+        ``ragged``, ``dtype``, ``json``, with the path of the first offender.
+    LimitError
+        ``limit``.
+    """
+    found, flat = flatten(value, root)
+    pairs = declared is not None and declared.kind is Kind.COMPLEX and found[-1:] == (2,)
+    if pairs and found != shape and complex not in set(map(type, flat)):
+        flat, found = _fold(flat, root, found), found[:-1]
+    where = _Place(root, found)
+    if shape is not None and found != shape:
+        flat_list = len(found) == 1 and found[0] == product(shape)
+        emptied = 0 in found and found == shape[: len(found)]  # [[],[]] for [2,0,3]
+        if not flat_list and not emptied:
+            raise InputError(
+                f"the list at `{root}` has shape {_sizes(found)}: expected {_sizes(shape)}, "
+                f"or {product(shape)} values in one list",
+                rule=rule,
+                where=root,
+                expected=_sizes(shape),
+            )
+        found = shape
+    inferred, decided = _infer(flat, where, empty)
+    dtype = declared or inferred
+    if dtype is STRING and max_bytes is not None:
+        _check_strings(flat, max_bytes)
+    array = _encode(flat, dtype, where).reshape(found)
+    return Tensor(dtype, array, declared is not None, where(decided) if flat else None)
+
+
+def _fold(flat: list[Any], root: str, shape: tuple[int, ...]) -> list[complex]:
+    """Read a last axis of two as real and imaginary parts."""
+    parts = _encode(flat, FLOAT64, _Place(root, shape)).tolist()
+    return [complex(re, im) for re, im in zip(parts[::2], parts[1::2], strict=True)]
+
+
+def _sizes(shape: Sequence[int]) -> str:
+    return f"[{','.join(map(str, shape))}]"
+
+
+class _Place:
+    """Writes paths of a nested list's elements."""
+
+    def __init__(self, root: str, shape: Sequence[int]) -> None:
+        self._root, self._shape = root, shape
+
+    def __call__(self, at: int) -> str:
+        return path(self._root, at, self._shape)
+
+
+def _infer(  # noqa: PLR0911  (a type each)
+    flat: list[Any], where: _Place, empty: DType
+) -> tuple[DType, int]:
+    """Decide the type of elements, and find the one that decided."""
+    kinds = set(map(type, flat))
+    if not kinds:
+        return empty, 0
+    if kinds == {int}:
+        if max(flat) <= INT64.bounds[1] or min(flat) < 0:
+            return INT64, 0
+        return UINT64, next(i for i, v in enumerate(flat) if v > INT64.bounds[1])
+    if kinds == {bool}:
+        return BOOL, 0
+    if kinds == {str} and not NON_FINITE.keys() >= set(flat):
+        return STRING, 0
+    if not kinds <= {int, float}:
+        _refuse_mixture(flat, where)
+    if complex in kinds:
+        return COMPLEX128, next(i for i, v in enumerate(flat) if type(v) is complex)
+    for at, v in enumerate(flat if int in kinds else ()):
+        if type(v) is int and abs(v) > EXACT:
+            raise InputError(
+                f"the integer at `{where(at)}` is {shown(v)}, among fractions: "
+                f"expected at most 2^53, up to which float64 is exact",
+                rule="dtype",
+                where=where(at),
+                value=v,
+                expected="-2^53 to 2^53",
+            )
+    return FLOAT64, next(i for i, v in enumerate(flat) if type(v) is not int)
+
+
+def _refuse_mixture(flat: list[Any], where: _Place) -> None:
+    """Refuse what is no element at all, and elements of more than one sort."""
+    numeric = {int, float, Overflow, complex}
+    words = NON_FINITE.keys() if numeric & set(map(type, flat)) else set()
+    if not words and set(map(type, flat)) == {str}:
+        return  # nothing but non-finite words: numbers
+    first = None
+    for at, v in enumerate(flat):
+        kind = type(v)
+        if kind in numeric or (kind is str and v in words):
+            sort = "numbers"
+        elif kind in (bool, str):
+            sort = "booleans" if kind is bool else "strings"
+        else:
+            raise InputError(
+                f"the value at `{where(at)}` is {shown(v)}: "
+                "expected a number, a boolean, a string or a list",
+                rule="json",
+                where=where(at),
+                value=shown(v),
+            )
+        first = first or sort
+        if sort != first:
+            raise InputError(
+                f"the value at `{where(at)}` is {shown(v)}, among {first}: expected one sort of "
+                "values, booleans or numbers or strings",
+                rule="dtype",
+                where=where(at),
+                value=shown(v),
+                expected=first,
+            )
+
+
+def _check_strings(flat: list[str], max_bytes: int) -> None:
+    size = 4 * len(flat) * max((len(v) for v in flat if isinstance(v, str)), default=0)
+    if size > max_bytes:
+        raise LimitError(
+            f"the strings take {size} bytes side by side: expected at most {max_bytes}",
+            rule="limit",
+            value=size,
+            expected=f"at most {max_bytes} bytes",
+            hint="`--max-bytes 0` lifts the limit",
+        )
+
+
+def _encode(flat: list[Any], dtype: DType, where: _Place) -> AnyArray:
+    """Store elements as `dtype`, refusing the first that it cannot hold."""
+    import numpy as np
+
+    refuse = _Refusal(flat, dtype, where)
+    if not flat:
+        return np.empty(0, dtype.storage())
+    if dtype is STRING:
+        refuse.first(lambda v: type(v) is not str, "a string")
+        refuse.first(lambda v: v.endswith("\0"), "no NUL at the end, which numpy would drop")
+        if not _is_text(flat):
+            refuse.first(lambda v: not _is_text([v]), "no lone surrogate")
+        return np.array(flat, np.str_)
+    if dtype is BOOL:
+        refuse.first(lambda v: type(v) is not bool, "true or false")
+        return np.array(flat, np.bool_)
+    if dtype.integral:
+        bottom, top = dtype.bounds
+        if set(map(type, flat)) != {int}:
+            refuse.first(lambda v: not _is_whole(v), "an integer")
+            flat = refuse.flat = list(map(int, flat))
+        if min(flat) < bottom or max(flat) > top:
+            refuse.first(lambda v: not bottom <= v <= top, f"{bottom} to {top}")
+        return np.array(flat, dtype.storage())
+    if dtype.kind is Kind.COMPLEX:
+        refuse.first(lambda v: type(v) in (bool, str) and v not in NON_FINITE, "a complex number")
+        refuse.first(lambda v: type(v) is int and not _is_exact(v, EXACT), "exact integers")
+        with np.errstate(over="ignore"):
+            return np.array([NON_FINITE.get(v, v) for v in flat], dtype.storage())
+    return _encode_floats(flat, dtype, refuse)
+
+
+def _encode_floats(flat: list[Any], dtype: DType, refuse: _Refusal) -> AnyArray:
+    import numpy as np
+
+    if set(map(type, flat)) - {float}:
+        refuse.first(lambda v: type(v) in (bool, complex), "a number")
+        refuse.first(lambda v: type(v) is str and v not in NON_FINITE, "a number")
+        refuse.first(lambda v: type(v) is Overflow, f"a number within the range of {dtype}")
+        exact = (
+            EXACT
+            if dtype is FLOAT64
+            else {"float32": 2**24, "float16": 2**11}.get(dtype.name, 2**8)
+        )
+        refuse.first(
+            lambda v: type(v) is int and not _is_exact(v, exact),
+            f"an integer that {dtype} holds exactly",
+        )
+        flat = refuse.flat = [NON_FINITE[v] if type(v) is str else float(v) for v in flat]
+    wide = np.array(flat, np.float64)
+    if dtype is FLOAT64:
+        return wide
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        held = to_bfloat16(wide) if dtype is BFLOAT16 else wide.astype(dtype.storage())
+    infinite = (held & 0x7FFF) == 0x7F80 if dtype is BFLOAT16 else np.isinf(held)
+    if (infinite & np.isfinite(wide)).any():
+        at = int((infinite & np.isfinite(wide)).argmax())
+        refuse.at(at, f"a number within the range of {dtype}")
+    return held
+
+
+def to_bfloat16(wide: AnyArray) -> AnyArray:
+    """Round float64 to the nearest bfloat16, ties to even, and return the bits as uint16.
+
+    Through float32 with its last bit made sticky, so that nothing is rounded twice (`ml_dtypes`
+    rounds 1.00390625 + 2^-40 down to 1.0, as it goes through the nearest float32).
+    """
+    import numpy as np
+
+    near = wide.astype(np.float32)
+    beyond = np.abs(near.astype(np.float64)) > np.abs(wide)
+    toward = np.where(beyond, np.nextafter(near, np.float32(0)), near)  # truncated towards zero
+    bits = toward.view(np.uint32) | (toward.astype(np.float64) != wide)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    nan = np.isnan(wide)
+    held: AnyArray = np.where(nan, (bits >> 16) | 0x40, rounded).astype(np.uint16)
+    return held
+
+
+class _Refusal:
+    """Raises for the first element that a type cannot hold."""
+
+    def __init__(self, flat: list[Any], dtype: DType, where: _Place) -> None:
+        self.flat, self._dtype, self._where = flat, dtype, where
+
+    def first(self, bad: Callable[[Any], bool], expected: str) -> None:
+        at = next((i for i, v in enumerate(self.flat) if bad(v)), None)
+        if at is not None:
+            self.at(at, expected)
+
+    def at(self, at: int, expected: str) -> None:
+        value, where = self.flat[at], self._where(at)
+        raise InputError(
+            f"the value at `{where}` is {shown(value)}, which {self._dtype} cannot hold: "
+            f"expected {expected}",
+            rule="dtype",
+            where=where,
+            value=shown(value),
+            expected=expected,
+        )
+
+
+def _is_text(words: list[str]) -> bool:
+    try:
+        "".join(words).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_whole(v: Any) -> bool:
+    return type(v) is int or (type(v) is float and v.is_integer())
+
+
+def _is_exact(v: int, exact: int) -> bool:
+    """Tell whether an integer has few enough significant bits."""
+    return abs(v) <= exact or (abs(v) // (v & -v) <= exact and v.bit_length() < 1024)
+
+
+def convert(tensor: Tensor, dtype: DType, name: str) -> Tensor:
+    """Return `tensor` as `dtype` when every value survives.
+
+    Raises
+    ------
+    InputError
+        ``dtype``: the types do not convert, or a value would change.
+    """
+    import numpy as np
+
+    if tensor.dtype is dtype:
+        return tensor
+    kinds = {tensor.dtype.kind, dtype.kind}
+    if kinds & {Kind.BOOL, Kind.STRING} or (
+        tensor.dtype.kind is Kind.COMPLEX and dtype.kind is not Kind.COMPLEX
+    ):
+        raise InputError(
+            f"`{name}` is {tensor.dtype}, which does not convert to {dtype} without loss",
+            rule="dtype",
+            value=tensor.dtype.name,
+            expected=dtype.name,
+        )
+    values = widened(tensor)
+    with np.errstate(all="ignore"):
+        if dtype is BFLOAT16:
+            held = to_bfloat16(values.astype(np.float64))
+        else:
+            held = values.astype(dtype.storage())
+        back = widened(Tensor(dtype, held))
+        if tensor.dtype.integral and not dtype.integral:
+            kept = _survive_as_floats(values, back)
+        elif dtype.integral and not tensor.dtype.integral:
+            kept = (values == np.floor(values)) & _within(values, dtype) & (back == values)
+        elif dtype.integral:
+            bottom, top = dtype.bounds
+            kept = (values >= bottom) & (values <= top)
+        else:
+            kept = (back == values) | ((back != back) & (values != values))  # noqa: PLR0124  (NaN)
+    if not kept.all():
+        at = int(np.argmin(kept.reshape(-1)))
+        where = f"[{','.join(map(str, coordinate(at, tensor.shape)))}]"
+        value = str(values.reshape(-1)[at])
+        raise InputError(
+            f"`{name}` has {value} at `{where}`, which {dtype} cannot hold: "
+            f"expected a value that converts without loss",
+            rule="dtype",
+            where=where,
+            value=value,
+            expected=dtype.name,
+        )
+    return Tensor(dtype, held, tensor.typed)
+
+
+def _within(values: AnyArray, dtype: DType) -> Any:
+    bottom, top = dtype.bounds
+    return (values >= float(bottom)) & (values < float(top + 1))
+
+
+def _survive_as_floats(values: AnyArray, back: AnyArray) -> Any:
+    """Compare integers with floats exactly, in Python's own integers where float64 cannot."""
+    import numpy as np
+
+    small = np.abs(values.astype(np.float64)) <= EXACT
+    same = np.asarray(back.real.astype(np.float64) == values.astype(np.float64))
+    for at in np.flatnonzero(~small):
+        real = float(back.reshape(-1)[at].real)
+        same.reshape(-1)[at] = isfinite(real) and int(real) == int(values.reshape(-1)[at])
+    return same
+
+
+def widened(tensor: Tensor) -> AnyArray:
+    """Return the values in native order, bfloat16 as the float32 that equal them."""
+    import numpy as np
+
+    array = tensor.array.astype(tensor.array.dtype.newbyteorder("="), copy=False)
+    if tensor.dtype is BFLOAT16:
+        return (array.astype(np.uint32) << 16).view(np.float32)
+    return array

@@ -1,0 +1,214 @@
+"""Files that are absent, old or whole, whatever dies when.
+
+The bytes go to a file without a name in the target's folder (O_TMPFILE), which gets a name only
+just before it replaces the target; where the system lacks that, to ``.NAME.*.tmp``. Devices and
+pipes are streams and are written as they come.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, Self
+
+from gathercli.core.text import clean
+from gathercli.errors import OutputError, TransferError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+STDOUT: Final = 1
+_OWN_FDS: Final = "/proc/self/fd"
+_STREAMS: Final = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")
+
+
+def write_all(fd: int, part: bytes | memoryview) -> None:
+    """Write every byte to `fd`.
+
+    Raises
+    ------
+    BrokenPipeError
+        The reader went away.
+    TransferError
+        ``output``: anything else that stopped the writing.
+    """
+    view = memoryview(part)
+    try:
+        while view:
+            view = view[os.write(fd, view) :]
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise TransferError(
+            f"writing stopped ({(error.strerror or '').lower()}): expected room for the output",
+            rule="output",
+        ) from None
+
+
+class Output:
+    """One output file, used as a context: nothing remains of it unless `commit` was reached.
+
+    Parameters
+    ----------
+    path
+        Where to write. A symbolic link is followed once, to a regular file.
+    no_clobber
+        Whether an existing file is left alone.
+
+    Raises
+    ------
+    OutputError
+        ``output``: the target cannot be created.
+    """
+
+    def __init__(self, path: str, *, no_clobber: bool = False) -> None:
+        self.path, self._no_clobber = path, no_clobber
+        self._target = path
+        self._temporary: str | None = None
+        self._fd = -1
+        self.is_stream = self._find_target()
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether the target is a terminal, where binary must not go."""
+        return self.is_stream and self._fd >= 0 and os.isatty(self._fd)
+
+    def _find_target(self) -> bool:
+        """Follow a symbolic link, refuse what cannot be replaced; say whether it is a stream."""
+        path = self.path
+        try:
+            if path.startswith(_STREAMS):
+                self._fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+                return True
+            try:
+                status = os.stat(path)
+            except FileNotFoundError:
+                status = None
+            if status and stat.S_ISFIFO(status.st_mode) | stat.S_ISCHR(status.st_mode):
+                self._fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+                return True
+            if os.path.islink(path):
+                link = os.readlink(path)
+                self._target = os.path.join(os.path.dirname(path), link)
+                if os.path.islink(self._target):
+                    raise self._refused("it links to a link", "a link to a file")
+            if self._no_clobber and os.path.lexists(path):
+                raise self._exists()
+            if status and not stat.S_ISREG(status.st_mode):
+                kind = "a directory" if stat.S_ISDIR(status.st_mode) else "a device or socket"
+                raise self._refused(f"it is {kind}", "the name of a file")
+        except (OSError, ValueError) as error:
+            if isinstance(error, OutputError):
+                raise
+            raise self._refused(_reason(error), "a file that can be written") from None
+        return False
+
+    def _refused(self, why: str, expected: str, hint: str | None = None) -> OutputError:
+        return OutputError(
+            f"`{clean(self.path)}` cannot be written ({why}): expected {expected}",
+            rule="output",
+            value=self.path,
+            hint=hint,
+        )
+
+    def _exists(self) -> OutputError:
+        return self._refused(
+            "it exists", "a new name", "without `--no-clobber` it would be replaced"
+        )
+
+    def open(self, size: int = 0) -> None:
+        """Create the temporary file, after looking whether `size` bytes fit on the disk."""
+        if self.is_stream:
+            return
+        folder = os.path.dirname(self._target) or "."
+        try:
+            disk = os.statvfs(folder)
+            free = disk.f_bavail * disk.f_frsize
+            if size > free:
+                raise self._refused(
+                    f"the result takes {size} bytes and the disk has {free}", "room for it"
+                )
+            self._create(folder)
+            if os.path.exists(self._target):
+                if not os.access(self._target, os.W_OK):
+                    raise self._refused("permission denied", "a file that can be written")
+                os.fchmod(self._fd, stat.S_IMODE(os.stat(self._target).st_mode))
+        except OSError as error:
+            if isinstance(error, OutputError):
+                raise
+            raise self._refused(_reason(error), "a folder that can be written") from None
+
+    def _create(self, folder: str) -> None:
+        unnamed = getattr(os, "O_TMPFILE", None)
+        if unnamed is not None and os.path.isdir(_OWN_FDS):
+            try:
+                self._fd = os.open(folder, unnamed | os.O_WRONLY | os.O_CLOEXEC, 0o666)
+            except OSError as error:
+                if error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
+                    raise
+            else:
+                return
+        self._temporary = self._new_name()
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        self._fd = os.open(self._temporary, flags, 0o666)
+
+    def _new_name(self) -> str:
+        folder, name = os.path.split(self._target)
+        return os.path.join(folder, f".{name[:200]}.{os.urandom(6).hex()}.tmp")
+
+    def write(self, part: bytes | memoryview) -> None:
+        """Append bytes."""
+        write_all(self._fd, part)
+
+    def commit(self) -> None:
+        """Give the file its name, replacing what had it."""
+        if self.is_stream:
+            return
+        try:
+            if self._temporary is None:
+                self._link_unnamed()
+            if self._temporary is not None:
+                if self._no_clobber:
+                    os.link(self._temporary, self._target)
+                else:
+                    os.replace(self._temporary, self._target)
+                    self._temporary = None
+        except FileExistsError:
+            raise self._exists() from None
+        except OSError as error:
+            raise TransferError(
+                f"`{clean(self.path)}` could not get its name ({_reason(error)})", rule="output"
+            ) from None
+
+    def _link_unnamed(self) -> None:
+        """Name the unnamed file: as the target if that is new, else beside it to replace it."""
+        own = os.open(_OWN_FDS, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            name = self._target if self._no_clobber else self._new_name()
+            # With src_dir_fd Python calls linkat with AT_SYMLINK_FOLLOW, which this needs.
+            os.link(str(self._fd), name, src_dir_fd=own)
+            if not self._no_clobber:
+                self._temporary = name
+        finally:
+            os.close(own)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._temporary is not None:
+            with suppress(OSError):
+                os.unlink(self._temporary)
+        if self._fd >= 0:
+            os.close(self._fd)
+
+
+def _reason(error: Exception) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()

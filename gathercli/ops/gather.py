@@ -1,0 +1,141 @@
+"""Gather: slices of `data` along one axis, picked by `indices`.
+
+Below, in this order: the versions, the shape they infer, the position each output cell copies.
+In formulas p are coordinates before the axis, i those of the indices, s those after the axis, and
+k the index value; b is batch_dims, N and M are the ranks of `data` and `indices`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gathercli.core.dims import UNKNOWN, Shape, meet_all
+from gathercli.core.dtypes import BFLOAT16, DTYPES
+from gathercli.core.positions import coordinates, flat_positions
+from gathercli.core.spec import INTEGERS, SIGNED_32_64, Axis, Indices, Op, Outside
+
+if TYPE_CHECKING:
+    from gathercli.core.call import Call
+    from gathercli.core.dtypes import AnyArray
+
+COMMAND = "gather"
+
+OPENVINO_1 = Op(
+    framework="openvino",
+    name="Gather",
+    version=1,
+    family=COMMAND,
+    axis=Axis(
+        default=0,
+        is_input=True,
+        source="Scalar or 1D tensor, Required; the command line assumes 0",
+    ),
+    batch_dims=False,
+    data_types=DTYPES,
+    indices_types=INTEGERS,
+    indices=Indices.UNSIGNED,
+    outside=Outside.ERROR,
+    off_axis=None,
+    narrows=False,
+    equation="out[p, i, s] = data[p, indices[i], s]",
+    shape="data[:axis] + indices[0:] + data[axis+1:]",
+    changes="the first version",
+    source="OpenVINO operation set, Gather-1",
+)
+OPENVINO_7 = replace(
+    OPENVINO_1,
+    version=7,
+    batch_dims=True,
+    narrows=True,
+    equation="out[p, i, s] = data[p, indices[p[:b], i], s]",
+    shape="data[:axis] + indices[batch_dims:] + data[axis+1:]",
+    changes="adds `batch_dims`",
+    source="OpenVINO operation set, Gather-7",
+)
+OPENVINO_8 = replace(
+    OPENVINO_7,
+    version=8,
+    indices=Indices.SIGNED,
+    outside=Outside.ZERO,
+    changes="negative indices count from the end; any other index gives zeros",
+    source="OpenVINO operation set, Gather-8",
+)
+ONNX_1 = Op(
+    framework="onnx",
+    name="Gather",
+    version=1,
+    family=COMMAND,
+    axis=Axis(default=0, is_input=False, source="INT, optional; the schema's default is 0"),
+    batch_dims=False,
+    data_types=tuple(dtype for dtype in DTYPES if dtype is not BFLOAT16),
+    indices_types=SIGNED_32_64,
+    indices=Indices.UNSIGNED,
+    outside=Outside.ERROR,
+    off_axis=None,
+    narrows=False,
+    equation="out[p, i, s] = data[p, indices[i], s]",
+    shape="data[:axis] + indices[0:] + data[axis+1:]",
+    changes="the first version",
+    source="ONNX operator schemas, Gather (opset 1)",
+)
+ONNX_11 = replace(
+    ONNX_1,
+    version=11,
+    indices=Indices.SIGNED,
+    changes="negative indices count from the end",
+    source="ONNX operator schemas, Gather (opset 11)",
+)
+ONNX_13 = replace(
+    ONNX_11,
+    version=13,
+    data_types=DTYPES,
+    changes="adds bfloat16",
+    source="ONNX operator schemas, Gather (opset 13)",
+)
+
+ROWS: tuple[Op, ...] = (OPENVINO_8, OPENVINO_7, OPENVINO_1, ONNX_13, ONNX_11, ONNX_1)
+
+
+def infer(call: Call) -> Shape:
+    """Concatenate the dimensions of `data` and `indices` around the axis.
+
+    ``data[:axis] + indices[b:] + data[axis+1:]``, of rank N + M - 1 - b; the b batch dimensions are
+    the meet of both. An unknown axis leaves only the batch and the rank known.
+    """
+    data, indices = call.data.shape, call.indices.shape
+    if data.rank is None or indices.rank is None or call.batch_dims is None:
+        return Shape.of_unknown_rank()
+    a, b = call.axis, call.batch_dims
+    batch = meet_all(data[:b], indices[:b])
+    if a is None:
+        return batch + Shape([UNKNOWN] * (data.rank + indices.rank - 1 - 2 * b))
+    return batch + data[b:a] + indices[b:] + data[a + 1 :]
+
+
+def sources(call: Call, picks: AnyArray, cells: AnyArray) -> AnyArray:
+    """Return the flat position in `data` that each output cell copies.
+
+    ``out[p, i, s] = data[p, picks[p[:b], i], s]``
+
+    Parameters
+    ----------
+    call
+        A call whose shapes are all known.
+    picks
+        Shape of `indices`, int64: each index counted from the front, or -1 for none.
+    cells
+        Shape (C,), int64: flat positions in the output.
+
+    Returns
+    -------
+        Shape (C,), int64: positions in `data`, or -1 where nothing is copied.
+    """
+    import numpy as np
+
+    a, b = call.places
+    m = picks.ndim - b
+    out = coordinates(cells, infer(call))
+    p, i, s = out[:a], out[a : a + m], out[a + m :]
+    k = np.broadcast_to(picks[(*p[:b], *i)], cells.shape)  # 0-D indices pick one k for all cells
+    return flat_positions((*p, k, *s), call.data.shape, none=k < 0)

@@ -1,0 +1,87 @@
+"""GatherElements: one element of `data` for every element of `indices`.
+
+Below, in this order: the versions, the shape they infer, the position each output cell copies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gathercli.core.dims import UNKNOWN, Shape, meet_all
+from gathercli.core.dtypes import BFLOAT16, DTYPES
+from gathercli.core.positions import coordinates, flat_positions
+from gathercli.core.spec import SIGNED_32_64, Axis, Indices, OffAxis, Op, Outside
+
+if TYPE_CHECKING:
+    from gathercli.core.call import Call
+    from gathercli.core.dtypes import AnyArray
+
+COMMAND = "gather-elements"
+
+OPENVINO_6 = Op(
+    framework="openvino",
+    name="GatherElements",
+    version=6,
+    family=COMMAND,
+    axis=Axis(default=None, is_input=False, source="Required: yes"),
+    batch_dims=False,
+    data_types=DTYPES,
+    indices_types=SIGNED_32_64,
+    indices=Indices.UNSIGNED,
+    outside=Outside.ERROR,
+    off_axis=OffAxis.EQUAL,
+    narrows=True,
+    equation="out[c] = data[c with c[axis] := indices[c]]",
+    shape="indices[0:]",
+    changes="the first version",
+    source="OpenVINO operation set, GatherElements-6",
+)
+ONNX_11 = replace(
+    OPENVINO_6,
+    framework="onnx",
+    version=11,
+    axis=Axis(default=0, is_input=False, source="INT, optional; the schema's default is 0"),
+    data_types=tuple(dtype for dtype in DTYPES if dtype is not BFLOAT16),
+    indices=Indices.SIGNED,
+    off_axis=OffAxis.AT_MOST,
+    narrows=False,
+    source="ONNX operator schemas, GatherElements (opset 11)",
+)
+ONNX_13 = replace(
+    ONNX_11,
+    version=13,
+    data_types=DTYPES,
+    changes="adds bfloat16",
+    source="ONNX operator schemas, GatherElements (opset 13)",
+)
+
+ROWS: tuple[Op, ...] = (OPENVINO_6, ONNX_13, ONNX_11)
+
+
+def infer(call: Call) -> Shape:
+    """Return the shape of `indices`, narrowed by `data` where the version's text says equal.
+
+    >>> from gathercli import infer_shape
+    >>> str(infer_shape("gather-elements", "[?,2..4]", "[?,3..6]", axis=0, version="openvino-6"))
+    '[?,3..4]'
+    """
+    data, indices = call.data.shape, call.indices.shape
+    if not call.op.narrows or data.rank is None:
+        return indices
+    a, _ = call.places
+    if indices.rank is None:
+        return data[:a] + Shape([UNKNOWN]) + data[a + 1 :]
+    before, after = meet_all(data[:a], indices[:a]), meet_all(data[a + 1 :], indices[a + 1 :])
+    return before + indices[a : a + 1] + after
+
+
+def sources(call: Call, picks: AnyArray, cells: AnyArray) -> AnyArray:
+    """Return the flat position in `data` that each output cell copies.
+
+    ``out[c] = data[c with c[axis] := picks[c]]``; arguments and result as for Gather.
+    """
+    a, _ = call.places
+    c = coordinates(cells, call.indices.shape)
+    k = picks[c]
+    return flat_positions((*c[:a], k, *c[a + 1 :]), call.data.shape, none=k < 0)
