@@ -260,7 +260,7 @@ def _run(
         error.met(op.full_name, None, None)
         raise
     call = engine.bind(op, Operand.of(given), Operand.of(picked), **attributes)
-    return _array(engine.run(call, given, picked).tensor())
+    return _array(engine.run(call, given, picked).whole())
 
 
 def _tensor(value: Any, name: str) -> Tensor:

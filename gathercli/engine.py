@@ -175,8 +175,16 @@ class Run:
         """The numpy dtype of the blocks."""
         return self._data.array.dtype.newbyteorder("=")
 
-    def tensor(self) -> Tensor:
-        """Return the whole output."""
+    @property
+    def nbytes(self) -> int:
+        """Bytes the output takes."""
+        return product(self.shape) * int(self.storage.itemsize)
+
+    def __str__(self) -> str:
+        return described(self.dtype, ",".join(map(str, self.shape)))
+
+    def whole(self) -> Tensor:
+        """Return all of the output."""
         import numpy as np
 
         out = np.empty(product(self.shape), self.storage)

@@ -189,6 +189,24 @@ class Tensor:
         """The numpy dtype of the elements in native byte order."""
         return self.array.dtype.newbyteorder("=")
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes the elements take."""
+        return self.array.nbytes
+
+    def whole(self) -> Tensor:
+        """Return all of the result, as `engine.Run.whole` does."""
+        return self
+
+    def values(self) -> AnyArray:
+        """Return the elements in native byte order, bfloat16 as the float32 that equal them."""
+        import numpy as np
+
+        array = self.array.astype(self.storage, copy=False)
+        if self.dtype is BFLOAT16:
+            return (array.astype(np.uint32) << 16).view(np.float32)
+        return array
+
     def blocks(self) -> Iterator[AnyArray]:
         """Yield the elements in row-major order, flat, as `engine.Run` does."""
         yield self.array.reshape(-1).astype(self.storage, copy=False)

@@ -53,6 +53,24 @@ def flat_positions(at: Sequence[AnyArray], shape: Sequence[AnyDim], *, none: Any
     return np.where(none, -1, position)
 
 
+def letters(name: str, count: int) -> list[str]:
+    """Name coordinates: ``i``, or ``i0, i1`` when there are several.
+
+    >>> letters("p", 1), letters("s", 2)
+    (['p'], ['s0', 's1'])
+    """
+    return [name] if count == 1 else [f"{name}{at}" for at in range(count)]
+
+
+def at(tensor: str, coordinates: Sequence[str]) -> str:
+    """Write a cell of a tensor; a 0-D tensor has just one.
+
+    >>> at("data", ["p", "k"]), at("out", [])
+    ('data[p, k]', 'out')
+    """
+    return f"{tensor}[{', '.join(coordinates)}]" if coordinates else tensor
+
+
 def coordinate(position: int, shape: Sequence[int]) -> tuple[int, ...]:
     """Unravel one flat position.
 

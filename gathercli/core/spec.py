@@ -152,5 +152,8 @@ class Family(Protocol):
     def infer(self, call: Call) -> Shape:
         """Return the shape of the output, from shapes alone."""
 
+    def equation(self, call: Call) -> str:
+        """Write what an output cell is, with the coordinates that this call has."""
+
     def sources(self, call: Call, picks: AnyArray, cells: AnyArray) -> AnyArray:
         """Return the flat position in `data` that each output cell copies, or -1."""

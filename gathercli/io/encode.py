@@ -14,7 +14,6 @@ from gathercli.core.positions import coordinate
 from gathercli.core.text import json_string
 from gathercli.errors import InputError, LimitError
 from gathercli.io import npy
-from gathercli.io.values import widened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -50,7 +49,7 @@ def _floats(values: AnyArray) -> list[str]:
 
 def _words(tensor: Tensor, number: dict[str, str], pair: Callable[[str, str], str]) -> list[str]:
     """Write the elements one by one; `number` renames what is not finite."""
-    values = widened(tensor).reshape(-1)
+    values = tensor.values().reshape(-1)
     dtype = tensor.dtype
     if dtype.kind is Kind.BOOL:
         return ["true" if value else "false" for value in values.tolist()]
@@ -162,7 +161,7 @@ def _check_finite(tensor: Tensor, nonfinite: str) -> None:
 
     if nonfinite != "error" or tensor.dtype.kind not in (Kind.FLOAT, Kind.COMPLEX):
         return
-    wrong = ~np.isfinite(widened(tensor).reshape(-1))
+    wrong = ~np.isfinite(tensor.values().reshape(-1))
     if wrong.any():
         at = int(wrong.argmax())
         where = f"[{','.join(map(str, coordinate(at, tensor.shape)))}]"

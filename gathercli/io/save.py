@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.core.dtypes import Tensor
 from gathercli.core.text import clean, listed
 from gathercli.errors import UsageError
 from gathercli.io import encode
@@ -13,6 +12,7 @@ from gathercli.io import encode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gathercli.core.dtypes import Tensor
     from gathercli.engine import Run
 
 SUFFIXES: Final = {".npy": "npy", ".npz": "npz", ".json": "json"}
@@ -66,12 +66,17 @@ def write(
             for part in parts:
                 put(part)
         return
-    tensor = result if isinstance(result, Tensor) else result.tensor()
+    tensor = result.whole()
     if fmt == "json":
         text = encode.plain_json(tensor, nonfinite=nonfinite, max_bytes=max_bytes)
     elif fmt == "oip":
         text = encode.oip(tensor, nonfinite=nonfinite, parameters=parameters or {})
     else:
         text = encode.literal(tensor, max_bytes=max_bytes)
+    held = ""
     for piece in text:
-        put(piece.encode())
+        held += piece
+        if len(held) >= 1 << 16:
+            put(held.encode())
+            held = ""
+    put(held.encode())

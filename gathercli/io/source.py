@@ -96,7 +96,13 @@ class Inputs:
     _stdin_uses: list[str | None] = field(default_factory=list)
 
     def tensor(
-        self, token: str, name: str, *, declared: DType | None = None, empty: DType = FLOAT64
+        self,
+        token: str,
+        name: str,
+        *,
+        declared: DType | None = None,
+        assumed: DType | None = None,
+        empty: DType = FLOAT64,
     ) -> Tensor:
         """Read the tensor that a token names.
 
@@ -108,6 +114,8 @@ class Inputs:
             What it is for: ``data``, ``indices``.
         declared
             Its type, where the source leaves it open; a typed source must convert without loss.
+        assumed
+            Its type where the source leaves it open; a typed source keeps its own.
         empty
             The type of an untyped list without elements.
 
@@ -118,12 +126,12 @@ class Inputs:
             ``ragged``, ``literal``, ``dtype``, ``limit``.
         """
         try:
-            found = self._read(token, declared, empty)
+            found = self._read(token, declared or assumed, empty)
             if isinstance(found, Tensor):
                 return found if declared is None else convert(found, declared, name)
             file, key = found
             with _naming(file.name):
-                tensor = self._load(file, key, declared, empty)
+                tensor = self._load(file, key, declared or assumed, empty)
                 return tensor if declared is None else convert(tensor, declared, name)
         except GatherError as error:
             _prefix(error, name)

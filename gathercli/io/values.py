@@ -422,13 +422,13 @@ def convert(tensor: Tensor, dtype: DType, name: str) -> Tensor:
             value=tensor.dtype.name,
             expected=dtype.name,
         )
-    values = widened(tensor)
+    values = tensor.values()
     with np.errstate(all="ignore"):
         if dtype is BFLOAT16:
             held = to_bfloat16(values.astype(np.float64))
         else:
             held = values.astype(dtype.storage())
-        back = widened(Tensor(dtype, held))
+        back = Tensor(dtype, held).values()
         if tensor.dtype.integral and not dtype.integral:
             kept = _survive_as_floats(values, back)
         elif dtype.integral and not tensor.dtype.integral:
@@ -468,13 +468,3 @@ def _survive_as_floats(values: AnyArray, back: AnyArray) -> Any:
         real = float(back.reshape(-1)[at].real)
         same.reshape(-1)[at] = isfinite(real) and int(real) == int(values.reshape(-1)[at])
     return same
-
-
-def widened(tensor: Tensor) -> AnyArray:
-    """Return the values in native order, bfloat16 as the float32 that equal them."""
-    import numpy as np
-
-    array = tensor.array.astype(tensor.array.dtype.newbyteorder("="), copy=False)
-    if tensor.dtype is BFLOAT16:
-        return (array.astype(np.uint32) << 16).view(np.float32)
-    return array

@@ -1,6 +1,7 @@
 """Gather: slices of `data` along one axis, picked by `indices`.
 
-Below, in this order: the versions, the shape they infer, the position each output cell copies.
+Below, in this order: the versions, the shape they infer, the equation of an output cell, and the
+position that each output cell copies.
 In formulas p are coordinates before the axis, i those of the indices, s those after the axis, and
 k the index value; b is batch_dims, N and M are the ranks of `data` and `indices`.
 """
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gathercli.core.dims import UNKNOWN, Shape, meet_all
 from gathercli.core.dtypes import BFLOAT16, DTYPES
-from gathercli.core.positions import coordinates, flat_positions
+from gathercli.core.positions import at, coordinates, flat_positions, letters
 from gathercli.core.spec import INTEGERS, SIGNED_32_64, Axis, Indices, Op, Outside
 
 if TYPE_CHECKING:
@@ -111,6 +112,18 @@ def infer(call: Call) -> Shape:
     if a is None:
         return batch + Shape([UNKNOWN] * (data.rank + indices.rank - 1 - 2 * b))
     return batch + data[b:a] + indices[b:] + data[a + 1 :]
+
+
+def equation(call: Call) -> str:
+    """Write the equation with this call's coordinates; the row's own where a rank is unknown.
+
+    ``out[p, i, s] = data[p, indices[p, i], s]`` for one batch dimension, one more of each.
+    """
+    n, m, a, b = call.data.shape.rank, call.indices.shape.rank, call.axis, call.batch_dims
+    if n is None or m is None or a is None or b is None:
+        return call.op.equation
+    p, i, s = letters("p", a), letters("i", m - b), letters("s", n - 1 - a)
+    return f"{at('out', [*p, *i, *s])} = {at('data', [*p, at('indices', [*p[:b], *i]), *s])}"
 
 
 def sources(call: Call, picks: AnyArray, cells: AnyArray) -> AnyArray:

@@ -1,6 +1,7 @@
 """GatherElements: one element of `data` for every element of `indices`.
 
-Below, in this order: the versions, the shape they infer, the position each output cell copies.
+Below, in this order: the versions, the shape they infer, the equation of an output cell, and the
+position that each output cell copies.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gathercli.core.dims import UNKNOWN, Shape, meet_all
 from gathercli.core.dtypes import BFLOAT16, DTYPES
-from gathercli.core.positions import coordinates, flat_positions
+from gathercli.core.positions import at, coordinates, flat_positions, letters
 from gathercli.core.spec import SIGNED_32_64, Axis, Indices, OffAxis, Op, Outside
 
 if TYPE_CHECKING:
@@ -74,6 +75,18 @@ def infer(call: Call) -> Shape:
         return data[:a] + Shape([UNKNOWN]) + data[a + 1 :]
     before, after = meet_all(data[:a], indices[:a]), meet_all(data[a + 1 :], indices[a + 1 :])
     return before + indices[a : a + 1] + after
+
+
+def equation(call: Call) -> str:
+    """Write the equation with this call's coordinates.
+
+    ``out[i, j] = data[indices[i, j], j]`` for axis 0 of two.
+    """
+    if call.rank is None or call.axis is None:
+        return call.op.equation
+    c = list("ijklmn"[: call.rank]) if call.rank <= 6 else letters("c", call.rank)
+    picked = [*c[: call.axis], at("indices", c), *c[call.axis + 1 :]]
+    return f"{at('out', c)} = {at('data', picked)}"
 
 
 def sources(call: Call, picks: AnyArray, cells: AnyArray) -> AnyArray:

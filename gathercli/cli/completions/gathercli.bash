@@ -1,0 +1,59 @@
+# bash completion for gathercli; written by `python -m gathercli.cli.generate`
+_gathercli() {
+    local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"
+    local command="${COMP_WORDS[1]}" words=""
+    COMPREPLY=()
+    if (( COMP_CWORD == 1 )); then
+        words="gather gather-elements shape ops man completion --help --version"
+    else
+        case "$command $before" in
+            "gather --version"|"gather -V") words="openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1" ;;
+            "gather --negative") words="spec wrap error" ;;
+            "gather --out-of-range") words="spec error zero clamp wrap" ;;
+            "gather --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string" ;;
+            "gather --indices-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string" ;;
+            "gather --format"|"gather -f") words="auto pretty json oip npy literal" ;;
+            "gather --nonfinite") words="quoted bare null error" ;;
+            "gather --color") words="auto always never" ;;
+            "gather-elements --version"|"gather-elements -V") words="openvino-6 onnx-13 onnx-11" ;;
+            "gather-elements --negative") words="spec wrap error" ;;
+            "gather-elements --out-of-range") words="spec error zero clamp wrap" ;;
+            "gather-elements --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string" ;;
+            "gather-elements --indices-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string" ;;
+            "gather-elements --format"|"gather-elements -f") words="auto pretty json oip npy literal" ;;
+            "gather-elements --nonfinite") words="quoted bare null error" ;;
+            "gather-elements --color") words="auto always never" ;;
+            "shape --version"|"shape -V") words="openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6" ;;
+            "shape --negative") words="spec wrap error" ;;
+            "shape --out-of-range") words="spec error zero clamp wrap" ;;
+            "shape --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string" ;;
+            "shape --indices-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string" ;;
+            "shape --format"|"shape -f") words="auto pretty json" ;;
+            "shape --color") words="auto always never" ;;
+            "shape shape") words="gather gather-elements" ;;
+            "ops --format"|"ops -f") words="auto pretty json" ;;
+            "ops --color") words="auto always never" ;;
+            "ops ops") words="openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11" ;;
+            "man --color") words="auto always never" ;;
+            "man man") words="gather gather-elements shape ops man completion" ;;
+            "completion completion") words="bash zsh fish" ;;
+        esac
+        if [[ "$word" == -* ]]; then
+            case "$command" in
+                gather) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --max-bytes --output -o --format -f --no-clobber --nonfinite --expect --rtol --atol --full --precision --color --quiet -q --json-errors --debug -h --help" ;;
+                gather-elements) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --max-bytes --output -o --format -f --no-clobber --nonfinite --expect --rtol --atol --full --precision --color --quiet -q --json-errors --debug -h --help" ;;
+                shape) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --max-bytes --format -f --color --quiet -q --json-errors --debug -h --help" ;;
+                ops) words="--format -f --color --json-errors --debug -h --help" ;;
+                man) words="--color --json-errors --debug -h --help" ;;
+                completion) words="-h --help" ;;
+            esac
+        fi
+    fi
+    if [[ -n "$words" ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+    else
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        compopt -o filenames 2> /dev/null
+    fi
+}
+complete -F _gathercli gathercli

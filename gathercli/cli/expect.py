@@ -1,0 +1,92 @@
+"""`--expect`: the result beside a tensor that it should equal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gathercli.core.dtypes import DType, Kind, Tensor
+from gathercli.core.positions import coordinate
+from gathercli.errors import GatherError
+
+if TYPE_CHECKING:
+    from gathercli.core.call import Call
+    from gathercli.core.dtypes import AnyArray
+    from gathercli.io.source import Inputs
+
+
+class MismatchError(GatherError):
+    """The result is not what `--expect` says."""
+
+    status = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """The tensor expected and how near the result must be to it."""
+
+    given: str | None
+    rtol: float
+    atol: float
+
+    def read(self, inputs: Inputs, dtype: DType) -> Tensor | None:
+        """Read the expected tensor; a plain list takes the type of the result."""
+        if self.given is None:
+            return None
+        return inputs.tensor(self.given, "expect", assumed=dtype, empty=dtype)
+
+    def compare(self, call: Call, result: Tensor, expected: Tensor) -> None:
+        """Compare shape, type and values.
+
+        Raises
+        ------
+        MismatchError
+            Naming the first difference and how many there are.
+        """
+        try:
+            if result.shape != expected.shape or result.dtype is not expected.dtype:
+                raise _mismatch(f"is {result}", str(result), str(expected))
+            self._compare_values(result, expected)
+        except MismatchError as error:
+            error.met(call.op.full_name, str(call.data), str(call.indices))
+            raise
+
+    def _compare_values(self, result: Tensor, expected: Tensor) -> None:
+        got, wanted = result.values().reshape(-1), expected.values().reshape(-1)
+        differs = ~self._near(result.dtype, got, wanted)
+        if not differs.any():
+            return
+        at, count = int(differs.argmax()), int(differs.sum())
+        where = f"[{','.join(map(str, coordinate(at, result.shape)))}]"
+        error = _mismatch(
+            f"has {got[at]} at `{where}`", str(got[at]), str(wanted[at]), count, got.size
+        )
+        error.where = where
+        raise error
+
+    def _near(self, dtype: DType, got: AnyArray, wanted: AnyArray) -> AnyArray:
+        """Tell element by element what is near enough; NaN equals NaN, -0.0 equals 0.0."""
+        import numpy as np
+
+        same: AnyArray = got == wanted
+        if dtype.kind in (Kind.FLOAT, Kind.COMPLEX):
+            same |= np.isnan(got) & np.isnan(wanted)
+        if (self.rtol or self.atol) and dtype.kind not in (Kind.BOOL, Kind.STRING):
+            wide = np.complex128 if dtype.kind is Kind.COMPLEX else np.float64
+            with np.errstate(all="ignore"):
+                gap = np.abs(got.astype(wide) - wanted.astype(wide))
+                same |= gap <= self.atol + self.rtol * np.abs(wanted.astype(wide))
+        return same
+
+
+def _mismatch(
+    what: str, value: str, expected: str, count: int | None = None, total: int = 0
+) -> MismatchError:
+    many = f" ({count} of {total} elements differ)" if count is not None else ""
+    return MismatchError(
+        f"the result {what}: expected {expected}{many}",
+        rule="expect",
+        value=value,
+        expected=expected,
+        count=count,
+    )

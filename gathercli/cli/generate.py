@@ -1,0 +1,217 @@
+"""Write what follows from the declarations: ``python -m gathercli.cli.generate``.
+
+The man pages, the completion scripts and the table of versions in the README. A test compares the
+committed files with what is written now.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+from gathercli.cli.main import COMMANDS, load, print_text
+from gathercli.cli.pages import pages
+from gathercli.cli.scripts import SCRIPTS
+from gathercli.core.dtypes import DTYPES
+from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.report.manual import roff
+from gathercli.report.rows import HEADINGS, cells
+
+ROOT: Final = Path(__file__).parents[2]
+_MARKED: Final = re.compile(r"(<!-- versions -->\n).*(<!-- /versions -->)", re.DOTALL)
+
+
+def files() -> dict[Path, str]:
+    """Return every generated file with the text it should have now."""
+    found = {ROOT / "man" / page.file_name: roff(page) for page in pages()}
+    found |= {
+        SCRIPTS / "gathercli.bash": bash(),
+        SCRIPTS / "gathercli.zsh": zsh(),
+        SCRIPTS / "gathercli.fish": fish(),
+    }
+    readme = ROOT / "README.md"
+    found[readme] = _MARKED.sub(
+        lambda marks: marks[1] + versions_table() + marks[2], readme.read_text(encoding="utf-8")
+    )
+    return found
+
+
+def versions_table() -> str:
+    """Write the README's table of operator versions."""
+    rows = [HEADINGS, tuple("---" for _ in HEADINGS), *map(cells, OPERATORS)]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _values(command: str, param: Any) -> list[str]:
+    """List the words that may follow an option or stand for an argument."""
+    choices = getattr(param.type, "choices", None)
+    if choices:
+        return [str(getattr(choice, "value", choice)) for choice in choices]
+    if "--version" in param.opts:
+        families = [command] if command in FAMILIES else list(FAMILIES)
+        return list(dict.fromkeys(op.id for op in OPERATORS if op.family in families))
+    if param.name in ("data_dtype", "indices_dtype"):
+        return [dtype.name for dtype in DTYPES]
+    return {
+        "op": list(FAMILIES),
+        "topic": list(COMMANDS),
+        "version": [op.full_name for op in OPERATORS],
+    }.get(param.name or "", [])
+
+
+def _options(command: str) -> list[Any]:
+    return [param for param in load(command).params if param.param_type_name == "option"]
+
+
+def _arguments(command: str) -> list[Any]:
+    return [param for param in load(command).params if param.param_type_name == "argument"]
+
+
+def _first_argument(command: str) -> list[str]:
+    """List the words that may come first after a command."""
+    return next((_values(command, param) for param in _arguments(command)), [])
+
+
+def bash() -> str:
+    """Write the script for bash."""
+    lines = [
+        "# bash completion for gathercli; written by `python -m gathercli.cli.generate`",
+        "_gathercli() {",
+        '    local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"',
+        '    local command="${COMP_WORDS[1]}" words=""',
+        "    COMPREPLY=()",
+        "    if (( COMP_CWORD == 1 )); then",
+        f'        words="{" ".join(COMMANDS)} --help --version"',
+        "    else",
+        '        case "$command $before" in',
+    ]
+    for command in COMMANDS:
+        for param in _options(command):
+            if values := _values(command, param):
+                cases = "|".join(f'"{command} {name}"' for name in param.opts)
+                lines.append(f'            {cases}) words="{" ".join(values)}" ;;')
+        if values := _first_argument(command):
+            lines.append(f'            "{command} {command}") words="{" ".join(values)}" ;;')
+    lines += [
+        "        esac",
+        '        if [[ "$word" == -* ]]; then',
+        '            case "$command" in',
+    ]
+    for command in COMMANDS:
+        names = [name for param in _options(command) for name in param.opts] + ["-h", "--help"]
+        lines.append(f'                {command}) words="{" ".join(names)}" ;;')
+    lines += [
+        "            esac",
+        "        fi",
+        "    fi",
+        '    if [[ -n "$words" ]]; then',
+        '        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")',
+        "    else",
+        '        mapfile -t COMPREPLY < <(compgen -f -- "$word")',
+        "        compopt -o filenames 2> /dev/null",
+        "    fi",
+        "}",
+        "complete -F _gathercli gathercli",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def zsh() -> str:
+    """Write the script for zsh."""
+    lines = [
+        "#compdef gathercli",
+        "# zsh completion for gathercli; written by `python -m gathercli.cli.generate`",
+        "_gathercli() {",
+        "    local -a commands=(",
+        *(f"        {_quoted(f'{name}:{each.help}')}" for name, each in COMMANDS.items()),
+        "    )",
+        "    if (( CURRENT == 2 )); then",
+        "        _describe command commands",
+        "        return",
+        "    fi",
+        "    local command=$words[2]",
+        "    shift words; (( CURRENT-- ))",
+        "    case $command in",
+    ]
+    for command in COMMANDS:
+        lines.append(f"        {command}) _arguments \\")
+        for param in _options(command):
+            action = _zsh_action(command, param) if not param.is_flag else ""
+            lines += [
+                f"            {_quoted(f'{name}[{_brief(param.help)}]{action}')} \\"
+                for name in param.opts
+            ]
+        for at, param in enumerate(_arguments(command), 1):
+            metavar = param.metavar.strip("[]")
+            values = _values(command, param)
+            action = f"({' '.join(values)})" if values else "_files"
+            lines.append(f"            {_quoted(f'{at}:{metavar}:{action}')} \\")
+        lines.append("            '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;")
+    lines += [
+        "    esac",
+        "}",
+        "if [[ $zsh_eval_context[-1] == loadautofunc ]]; then",
+        '    _gathercli "$@"',
+        "else",
+        "    compdef _gathercli gathercli",
+        "fi",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _zsh_action(command: str, param: Any) -> str:
+    values = _values(command, param)
+    what = (param.metavar or "value").lower()
+    return f":{what}:({' '.join(values)})" if values else f":{what}:_files"
+
+
+def _brief(text: str) -> str:
+    """Shorten a help text to its first clause, without what zsh's descriptions cannot hold."""
+    return re.split(r"[;.:]", text)[0].replace("[", "(").replace("]", ")")
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def fish() -> str:
+    """Write the script for fish."""
+    lines = [
+        "# fish completion for gathercli; written by `python -m gathercli.cli.generate`",
+        "complete -c gathercli -n __fish_use_subcommand -l version -d 'Print the version'",
+    ]
+    for name, each in COMMANDS.items():
+        lines.append(
+            f"complete -c gathercli -n __fish_use_subcommand -f -a {name} -d {_quoted(each.help)}"
+        )
+    for command in COMMANDS:
+        seen = f"-n '__fish_seen_subcommand_from {command}'"
+        for param in _options(command):
+            names = " ".join(
+                f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}"
+                for name in param.opts
+            )
+            values = _values(command, param)
+            takes = (
+                "" if param.is_flag else f" -x -a {_quoted(' '.join(values))}" if values else " -r"
+            )
+            lines.append(
+                f"complete -c gathercli {seen} {names}{takes} -d {_quoted(_brief(param.help))}"
+            )
+        if values := _first_argument(command):
+            lines.append(f"complete -c gathercli {seen} -f -a {_quoted(' '.join(values))}")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Write every file that is not current, and name it."""
+    for path, text in files().items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            print_text(f"wrote {path.relative_to(ROOT)}\n")
+
+
+if __name__ == "__main__":
+    main()

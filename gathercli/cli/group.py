@@ -1,0 +1,101 @@
+"""The command group: commands are imported when they are called, words like `-1,0` are tensors."""
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+import typer
+from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.main import get_command
+
+from gathercli.report.terminal import is_terminal
+
+STDOUT: Final = 1
+_NEGATIVE: Final = re.compile(r"-(?:\d|\.\d|inf|nan|#)", re.IGNORECASE)
+_MARK: Final = "\0"
+"""Put before a word that starts like an option and is a tensor; argv cannot hold it."""
+
+
+class Command(TyperCommand):
+    """A command whose arguments may be negative numbers without `--` before them."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Mark words like ``-1,0``, ``-.5`` and ``-#data`` while typer looks for options."""
+        valued = {name for p in self.params if not getattr(p, "is_flag", True) for name in p.opts}
+        marked: list[str] = []
+        for at, word in enumerate(args):
+            if word == "--":
+                marked += args[at:]
+                break
+            value = at > 0 and args[at - 1] in valued
+            marked.append(word if value or not _NEGATIVE.match(word) else _MARK + word)
+        rest = super().parse_args(ctx, marked)
+        for name, given in ctx.params.items():
+            if isinstance(given, str):
+                ctx.params[name] = given.removeprefix(_MARK)
+        return rest
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Name required arguments as the manual does, without braces."""
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+
+
+class Group(TyperGroup):
+    """A group that knows its commands' names and help lines, and imports the one that is called."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Find the command as typer does, with its "did you mean", then import it."""
+        from gathercli.cli.main import load
+
+        name, stub, rest = super().resolve_command(ctx, args)
+        return name, load(name) if name and stub else stub, rest
+
+
+def markup() -> Any:
+    """Choose typer's rich view of help on a terminal, its plain one elsewhere."""
+    return "rich" if is_terminal(STDOUT) else None
+
+
+def _settings() -> dict[str, Any]:
+    settings: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
+    if not is_terminal(STDOUT):
+        settings["max_content_width"] = 100
+    return settings
+
+
+def group() -> TyperGroup:
+    """Make the root command, with a stub for every command it has."""
+    from gathercli.cli.main import COMMANDS
+
+    version = TyperOption(
+        param_decls=["--version"], is_flag=True, help="Print the version of gathercli."
+    )
+    root = Group(
+        name="gathercli",
+        help="Gather and GatherElements, exactly as each OpenVINO and ONNX version says.",
+        epilog="Start with: gathercli gather '[1,2,3,4,5]' '[3,10,-20]'",
+        context_settings=_settings(),
+        rich_markup_mode=markup(),
+        no_args_is_help=False,
+        params=[version],
+    )
+    for name, found in COMMANDS.items():
+        stub = TyperCommand(name, help=found.help, short_help=found.help, rich_markup_mode=markup())
+        root.add_command(stub)
+    return root
+
+
+def command(name: str, help_line: str, callback: Callable[..., Any]) -> TyperCommand:
+    """Let typer make a command of a function."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=markup())
+    app.command(
+        name,
+        cls=Command,
+        help=help_line,
+        epilog=f"`gathercli man {name}` has the rules and examples.",
+        context_settings=_settings(),
+    )(callback)
+    made = get_command(app)
+    if not isinstance(made, TyperCommand):
+        raise TypeError(name)
+    return made

@@ -1,0 +1,53 @@
+"""`--max-bytes`: how much may be held in memory, how much written to a file."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from gathercli.errors import UsageError
+
+FILE: Final = 16 << 30
+"""The default for a file: 16 GiB."""
+
+_UNITS: Final = {
+    "": 1,
+    "K": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "Ki": 2**10,
+    "Mi": 2**20,
+    "Gi": 2**30,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bytes that may be held in memory and written to a file; None for no limit."""
+
+    held: int | None
+    file: int | None
+
+    @classmethod
+    def parse(cls, text: str | None) -> Limits:
+        """Read the option.
+
+        >>> Limits.parse("2Ki").held, Limits.parse("0").held
+        (2048, None)
+        """
+        if text is None:
+            from gathercli.io.source import free_memory
+
+            return cls(free_memory() // 2, FILE)
+        found = re.fullmatch(r"(\d{1,18})(K|M|G|Ki|Mi|Gi|)", text, re.ASCII)
+        if found is None:
+            raise UsageError(
+                f"`--max-bytes` is `{text}`: expected a number of bytes, with K, M, G, Ki, Mi or "
+                "Gi, or 0 for no limit",
+                rule="usage",
+                value=text,
+                hint="`--max-bytes 4Gi`",
+            )
+        size = int(found[1]) * _UNITS[found[2]]
+        return cls(size or None, size or None)

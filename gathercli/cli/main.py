@@ -1,0 +1,209 @@
+"""From argv to an exit status: the one place that catches, and the one that names commands.
+
+typer parses the words and returns a request, a function without arguments; the request is run
+outside typer, so that every failure comes here, whatever typer would make of it.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from gathercli.errors import GatherError, TransferError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from typer.core import TyperCommand
+
+    Request = Callable[[], int]
+
+STDOUT: Final = 1
+STDERR: Final = 2
+SHELLS: Final = ("bash", "zsh", "fish")
+
+
+class Command(NamedTuple):
+    """Where a command is found: the module whose ``build(name)`` makes it, and a line of help."""
+
+    module: str
+    help: str
+
+
+COMMANDS: Final = {
+    "gather": Command("run", "Gather slices along an axis: OpenVINO 1, 7, 8; ONNX 1, 11, 13."),
+    "gather-elements": Command("run", "Gather single elements: OpenVINO 6; ONNX 11, 13."),
+    "shape": Command("shape", "Infer the output shape from shapes alone."),
+    "ops": Command("ops", "List the operator versions, or write one out."),
+    "man": Command("man", "Show the manual."),
+    "completion": Command("completion", "Print the completion script of a shell."),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv` and return the exit status.
+
+    Parameters
+    ----------
+    argv
+        The words after the program's name; None for the process's own.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == ["--version"]:
+        request: Request = _version
+    elif len(words) == 2 and words[0] == "completion" and words[1] in SHELLS:
+        from gathercli.cli.scripts import script
+
+        request = script(words[1])
+    else:
+        request = partial(_parse_and_run, words)
+    return _guarded(words, request)
+
+
+def _parse_and_run(words: list[str]) -> int:
+    return _parse(words)()
+
+
+def _guarded(words: Sequence[str], request: Request) -> int:  # noqa: PLR0911  (one an outcome)
+    """Run a request and turn whatever it raises into a message and a status."""
+    try:
+        try:
+            _install_sigterm()
+            return request()
+        except GatherError as error:
+            return _failed(words, error)
+        except (MemoryError, RecursionError) as error:
+            from gathercli.errors import LimitError
+
+            what = "memory" if isinstance(error, MemoryError) else "nesting"
+            return _failed(words, LimitError(f"there is not enough {what} for this", rule="limit"))
+        except (BrokenPipeError, KeyboardInterrupt, SystemExit):
+            raise
+        except Exception as error:  # noqa: BLE001  (whatever it is, nobody gets a traceback)
+            return _failed(words, _bug(error))
+    except BrokenPipeError:
+        return 141
+    except KeyboardInterrupt:
+        return 130
+    except SystemExit as stop:
+        # typer leaves with 1 where the reader of its help went away; SIGTERM with its own status
+        return stop.code if isinstance(stop.code, int) and stop.code != 1 else 141
+
+
+def _failed(words: Sequence[str], error: GatherError) -> int:
+    """Say what failed on stderr, in the form asked for."""
+    from gathercli.report.terminal import wants_color
+    from gathercli.report.words import error_json, error_text
+
+    if "--debug" in words:
+        import traceback
+
+        _say("".join(traceback.format_exception(error.__cause__ or error)))
+    if "--json-errors" in words:
+        _say(error_json(error))
+    else:
+        _say(error_text(error, color=wants_color(_color_of(words), STDERR)))
+    return error.status
+
+
+def _say(text: str) -> None:
+    from gathercli.io.write import write_all
+
+    with suppress(TransferError, BrokenPipeError):  # nobody listens
+        write_all(STDERR, text.encode(errors="backslashreplace"))
+
+
+def _color_of(words: Sequence[str]) -> str:
+    """Find `--color` in words that may not parse."""
+    for before, word in zip(["", *words], words, strict=False):
+        if before == "--color" and word in ("always", "never"):
+            return word
+        if word in ("--color=always", "--color=never"):
+            return word.partition("=")[2]
+    return "auto"
+
+
+def _bug(error: Exception) -> GatherError:
+    bug = GatherError(
+        f"a bug in gathercli: {type(error).__name__}: {error}",
+        rule="bug",
+        hint="`--debug` shows where; please report it with the command line",
+    )
+    bug.__cause__ = error
+    return bug
+
+
+def _install_sigterm() -> None:
+    """Let SIGTERM unwind, so that temporary files go away."""
+    import signal
+
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+
+
+def _version() -> int:
+    from gathercli import __version__
+
+    print_text(f"gathercli {__version__}\n")
+    return 0
+
+
+def print_text(text: str) -> None:
+    """Write text to stdout."""
+    from gathercli.io.write import write_all
+
+    write_all(STDOUT, text.encode(errors="backslashreplace"))
+
+
+def _parse(words: list[str]) -> Request:
+    """Let typer read the words; what it prints itself (help) is a request already done."""
+    import typer
+
+    from gathercli.cli.group import group
+
+    try:
+        request = group().main(words, prog_name="gathercli", standalone_mode=False)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except typer.TyperException as error:
+        raise _usage(error, words) from None
+    if callable(request):
+        done: Request = request
+        return done
+    return lambda: _helped(request)
+
+
+def _helped(status: object) -> int:
+    """Return the status of a help page, which typer has printed; 74 when it could not be."""
+    if sys.stdout is None:
+        raise TransferError("stdout is closed: expected a place for the output", rule="output")
+    sys.stdout.flush()
+    return status if isinstance(status, int) else 0
+
+
+def _usage(error: Exception, words: Sequence[str]) -> UsageError:
+    """Put typer's words in the form of ours."""
+    text = getattr(error, "format_message", lambda: str(error))().strip()
+    if not text:  # no command at all: typer's message is the help page
+        return UsageError(
+            "no command was given", rule="usage", hint="`gathercli --help` lists the commands"
+        )
+    command = next((word for word in words if word in COMMANDS), "")
+    hint = f"`gathercli {command} --help` lists the options"
+    if not command:
+        hint = "`gathercli --help` lists the commands"
+    if "--version" in text and "requires an argument" in text:
+        hint = "`gathercli --version` alone prints the program's version"
+    return UsageError(text[0].lower() + text[1:].rstrip("."), rule="usage", hint=hint)
+
+
+def load(name: str) -> TyperCommand:
+    """Import a command and let typer inspect its parameters."""
+    from importlib import import_module
+
+    from gathercli.cli.group import command
+
+    found = COMMANDS[name]
+    return command(name, found.help, import_module(f"gathercli.cli.{found.module}").build(name))

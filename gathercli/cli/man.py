@@ -1,0 +1,62 @@
+"""`man`: the manual, anywhere, whether or not man(1) is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Final
+
+import typer
+
+from gathercli.cli import options as opt
+from gathercli.cli.main import COMMANDS, print_text
+from gathercli.core.text import closest, listed
+from gathercli.errors import UsageError
+from gathercli.report.terminal import rendered, wants_color, width_of
+
+STDOUT: Final = 1
+_WIDEST: Final = 100
+
+Topic = Annotated[
+    str | None,
+    typer.Argument(metavar="[COMMAND]", help="The command to explain.", show_default=False),
+]
+
+
+def build(name: str) -> Callable[..., Callable[[], int]]:
+    """Make the command."""
+    del name
+    return command
+
+
+def command(
+    topic: Topic = None,
+    color: opt.Color = "auto",
+    json_errors: opt.JsonErrors = False,
+    debug: opt.Debug = False,
+) -> Callable[[], int]:
+    """Collect the request."""
+    del json_errors, debug  # main finds them in the words
+    return partial(_run, topic, color)
+
+
+def _run(topic: str | None, color: str) -> int:
+    from rich.text import Text
+
+    from gathercli.cli.pages import page
+    from gathercli.report.manual import text
+
+    if topic is not None and topic not in COMMANDS:
+        near = closest(topic, COMMANDS)
+        raise UsageError(
+            f"no command `{topic}`: expected {listed(COMMANDS)}",
+            rule="usage",
+            value=topic,
+            hint=f"did you mean `gathercli man {near}`?" if near else None,
+        )
+    styles = {"heading": "bold", "term": "cyan", "console": "green"}
+    out = Text()
+    for style, line in text(page(topic), min(width_of(STDOUT) or 80, _WIDEST)):
+        out.append(line + "\n", styles.get(style, ""))
+    print_text(rendered(out, color=wants_color(color, STDOUT)))
+    return 0

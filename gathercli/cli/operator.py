@@ -1,0 +1,76 @@
+"""The operator options, the same for every command that takes an operator."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from gathercli.core.dtypes import INT64, dtype
+from gathercli.errors import GatherError
+from gathercli.ops import family_of, find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gathercli.cli.messages import Messages
+    from gathercli.core.call import Call, Operand
+    from gathercli.core.spec import Op
+
+_Read = TypeVar("_Read")
+Token = tuple[str, str | None]
+"""A tensor argument and the type declared for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """What was typed for the operator; nothing of it is checked yet."""
+
+    command: str
+    axis: str | None
+    batch_dims: str
+    version: str | None
+    negative: str
+    out_of_range: str
+
+    def row(self, messages: Messages) -> Op:
+        """Find the version that was asked for, or the command's default."""
+        family = family_of(self.command)
+        found = find(self.version or family.ROWS[0].id, family.COMMAND)
+        if found.note:
+            messages.notes.append(found.note)
+        return found.op
+
+    def read(
+        self, op: Op, reader: Callable[..., _Read], data: Token, indices: Token
+    ) -> tuple[_Read, _Read]:
+        """Read both tensors, naming the operator in what is refused."""
+        declared = [None if name is None else dtype(name) for _, name in (data, indices)]
+        given: _Read | None = None
+        try:
+            given = reader(data[0], "data", declared=declared[0])
+            return given, reader(indices[0], "indices", declared=declared[1], empty=INT64)
+        except GatherError as error:
+            error.met(op.full_name, None if given is None else str(given), None)
+            raise
+
+    def bind(self, op: Op, data: Operand, indices: Operand) -> Call:
+        """Put the call together; every rule of shapes and types is tried."""
+        from gathercli import engine
+
+        return engine.bind(
+            op,
+            data,
+            indices,
+            axis=_integer(self.axis),
+            batch_dims=_integer(self.batch_dims),
+            negative=self.negative,
+            out_of_range=self.out_of_range,
+        )
+
+
+def _integer(text: str | None) -> int | str | None:
+    """Read an integer; what is none stays as it was typed, for the rule that refuses it."""
+    if text is not None and re.fullmatch(r"[+-]?\d{1,30}", text.strip(), re.ASCII):
+        return int(text)
+    return text

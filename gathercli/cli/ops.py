@@ -1,0 +1,87 @@
+"""`ops`: the operator versions and what sets each apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gathercli.cli import options as opt
+from gathercli.cli.main import print_text
+from gathercli.core.text import clean, closest
+from gathercli.errors import VersionError
+from gathercli.ops import FAMILIES, OPERATORS, find
+
+if TYPE_CHECKING:
+    from gathercli.core.spec import Op
+
+Id = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[ID]",
+        help="A version to write out: openvino.Gather-8, or onnx-13 for all of that opset.",
+        show_default=False,
+    ),
+]
+
+
+def build(name: str) -> Callable[..., Callable[[], int]]:
+    """Make the command."""
+    del name
+    return command
+
+
+def command(
+    version: Id = None,
+    fmt: opt.TextFormat = "auto",
+    color: opt.Color = "auto",
+    json_errors: opt.JsonErrors = False,
+    debug: opt.Debug = False,
+) -> Callable[[], int]:
+    """Collect the request."""
+    del json_errors, debug  # main finds them in the words
+    return partial(_run, version, fmt, color)
+
+
+def _run(version: str | None, fmt: str, color: str) -> int:
+    from gathercli.report import rows
+    from gathercli.report.terminal import rendered, wants_color
+
+    chosen = OPERATORS if version is None else _named(version)
+    if fmt == "json":
+        import json
+
+        found = [rows.as_json(op) for op in chosen]
+        print_text(json.dumps(found[0] if version and len(found) == 1 else found) + "\n")
+        return 0
+    text = rows.table(chosen) if version is None else rows.sheets(chosen)
+    if wants_color(color, 1):
+        from rich.text import Text
+
+        styled = Text(text)
+        styled.highlight_regex(r"(?m)^(version .*|(openvino|onnx)\.\S+)", "bold")
+        styled.highlight_regex(r"(?m)^  [a-z][a-z_ ]{13}[a-z ]", "cyan")
+        text = rendered(styled, color=True)
+    print_text(text)
+    return 0
+
+
+def _named(version: str) -> tuple[Op, ...]:
+    found: list[Op] = []
+    for family in FAMILIES:
+        with suppress(VersionError):
+            found.append(find(version, family).op)
+    if found:
+        return tuple(found)
+    names = [name for op in OPERATORS for name in (op.full_name, op.id)]
+    near = closest(version, names)
+    raise VersionError(
+        f"no operator version `{clean(version[:40])}`: expected one of "
+        f"{' '.join(op.full_name for op in OPERATORS)}",
+        rule="version",
+        value=version,
+        hint=f"did you mean `gathercli ops {near}`?" if near else None,
+    )

@@ -1,0 +1,227 @@
+"""The arguments and options of the commands, each declared once."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from gathercli.core.spec import Negative, OutOfRange
+
+_OPERATOR, _INPUT, _RESULT, _VIEW, _MESSAGES = (
+    "Operator",
+    "Input",
+    "Result",
+    "View",
+    "Messages",
+)
+
+TENSOR_HELP = (
+    "A file (.npy, .npz#member, .json#key), a literal ('[[0,1],[2,3]]', 2x3xi32=0, 0,0,4), "
+    "a generator (arange:2x5xf32), or - for standard input."
+)
+
+Data = Annotated[str, typer.Argument(metavar="DATA", help=TENSOR_HELP, show_default=False)]
+Indices = Annotated[
+    str,
+    typer.Argument(metavar="INDICES", help="Integers, given in the same ways.", show_default=False),
+]
+
+Axis = Annotated[
+    str | None,
+    typer.Option(
+        "--axis",
+        "-a",
+        metavar="INT",
+        help="The dimension of DATA to gather along; negative counts from the end. Default 0, "
+        "but required by OpenVINO's GatherElements.",
+        show_default=False,
+        rich_help_panel=_OPERATOR,
+    ),
+]
+BatchDims = Annotated[
+    str,
+    typer.Option(
+        "--batch-dims",
+        "-b",
+        metavar="INT",
+        help="Leading dimensions that are batches (OpenVINO 7 and 8); default 0.",
+        show_default=False,
+        rich_help_panel=_OPERATOR,
+    ),
+]
+Version = Annotated[
+    str | None,
+    typer.Option(
+        "--version",
+        "-V",
+        metavar="VERSION",
+        help="The operator version, such as openvino-8, onnx-13 or openvino.Gather-8; "
+        "`gathercli ops` lists them.",
+        show_default=False,
+        rich_help_panel=_OPERATOR,
+    ),
+]
+NegativeChoice = Annotated[
+    Negative,
+    typer.Option(
+        "--negative",
+        help="A negative index: as the version says, wrapped once, or refused.",
+        show_default=False,
+        rich_help_panel=_OPERATOR,
+    ),
+]
+OutOfRangeChoice = Annotated[
+    OutOfRange,
+    typer.Option(
+        "--out-of-range",
+        help="An index outside the axis: as the version says, refused, zero-filled, clamped, or "
+        "wrapped modulo the size.",
+        show_default=False,
+        rich_help_panel=_OPERATOR,
+    ),
+]
+
+DataDtype = Annotated[
+    str | None,
+    typer.Option(
+        "--data-dtype",
+        metavar="DTYPE",
+        help="The type of untyped DATA (float32, bf16…); typed DATA must convert without loss.",
+        show_default=False,
+        rich_help_panel=_INPUT,
+    ),
+]
+IndicesDtype = Annotated[
+    str | None,
+    typer.Option(
+        "--indices-dtype",
+        metavar="DTYPE",
+        help="The same for INDICES.",
+        show_default=False,
+        rich_help_panel=_INPUT,
+    ),
+]
+MaxBytes = Annotated[
+    str | None,
+    typer.Option(
+        "--max-bytes",
+        metavar="SIZE",
+        help="Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi; 0 lifts it. "
+        "Default half of the free memory, 16 GiB for a file.",
+        show_default=False,
+        rich_help_panel=_INPUT,
+    ),
+]
+
+OutputPath = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="PATH",
+        help="Write the result here; the suffix picks .npy, .npz or .json, - is stdout.",
+        show_default=False,
+        rich_help_panel=_RESULT,
+    ),
+]
+Format = Annotated[
+    Literal["auto", "pretty", "json", "oip", "npy", "literal"],
+    typer.Option(
+        "--format",
+        "-f",
+        help="auto is the pretty view on a terminal and JSON elsewhere.",
+        show_default=False,
+        rich_help_panel=_RESULT,
+    ),
+]
+TextFormat = Annotated[
+    Literal["auto", "pretty", "json"],
+    typer.Option(
+        "--format",
+        "-f",
+        help="auto is the pretty view on a terminal and plain text elsewhere.",
+        show_default=False,
+        rich_help_panel=_RESULT,
+    ),
+]
+NoClobber = Annotated[
+    bool,
+    typer.Option("--no-clobber", help="Do not replace an existing file.", rich_help_panel=_RESULT),
+]
+Nonfinite = Annotated[
+    Literal["quoted", "bare", "null", "error"],
+    typer.Option(
+        "--nonfinite",
+        help='How JSON writes NaN and infinities: "NaN", NaN, null, or refused.',
+        show_default=False,
+        rich_help_panel=_RESULT,
+    ),
+]
+Expect = Annotated[
+    str | None,
+    typer.Option(
+        "--expect",
+        metavar="TENSOR",
+        help="Compare the result with this tensor; exit 1 where they differ.",
+        show_default=False,
+        rich_help_panel=_RESULT,
+    ),
+]
+Rtol = Annotated[
+    float,
+    typer.Option(
+        "--rtol",
+        metavar="FLOAT",
+        help="Relative tolerance of --expect; default 0.",
+        show_default=False,
+        rich_help_panel=_RESULT,
+    ),
+]
+Atol = Annotated[
+    float,
+    typer.Option(
+        "--atol",
+        metavar="FLOAT",
+        help="Absolute tolerance of --expect; default 0.",
+        show_default=False,
+        rich_help_panel=_RESULT,
+    ),
+]
+
+Full = Annotated[bool, typer.Option("--full", help="Show every element.", rich_help_panel=_VIEW)]
+Precision = Annotated[
+    int,
+    typer.Option(
+        "--precision",
+        metavar="N",
+        min=1,
+        max=17,
+        help="Significant digits of shown floats; default 6.",
+        show_default=False,
+        rich_help_panel=_VIEW,
+    ),
+]
+Color = Annotated[
+    Literal["auto", "always", "never"],
+    typer.Option(
+        "--color",
+        help="auto asks NO_COLOR, FORCE_COLOR and the terminal.",
+        show_default=False,
+        rich_help_panel=_VIEW,
+    ),
+]
+
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print no notes.", rich_help_panel=_MESSAGES)
+]
+JsonErrors = Annotated[
+    bool,
+    typer.Option(
+        "--json-errors",
+        help="Print a refusal as one line of JSON.",
+        rich_help_panel=_MESSAGES,
+    ),
+]
+Debug = Annotated[
+    bool,
+    typer.Option("--debug", help="Show the traceback of a failure.", rich_help_panel=_MESSAGES),
+]

@@ -1,0 +1,244 @@
+"""The manual: what its pages say, from the declarations of commands, versions and rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from gathercli.cli.main import COMMANDS, load
+from gathercli.core import rules
+from gathercli.core.dtypes import DTYPES
+from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.report.manual import Block, Console, Page, Terms
+from gathercli.report.rows import cells
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
+    "gather": (
+        "Copies slices of DATA along an axis: out[p, i, s] = data[p, indices[p[:b], i], s], where "
+        "p are the coordinates before the axis, i those of INDICES and s those after the axis, "
+        "and b is the number of batch dimensions.",
+        "The version decides which index values are legal and what becomes of the others. The "
+        "default is openvino-8, which counts negative indices from the end and fills the slice of "
+        "any other index with zeros.",
+    ),
+    "gather-elements": (
+        "Copies one element of DATA for every element of INDICES: out[c] = data[c with c[axis] := "
+        "indices[c]]. INDICES have the rank of DATA, and the output has their shape. The default "
+        "version, openvino-6, requires `--axis`.",
+    ),
+    "shape": (
+        "Infers the shape of the output from the shapes of the inputs, which may hold unknown "
+        "dimensions, intervals and symbols, and refuses what the operator would refuse for its "
+        "shapes. OP is gather or gather-elements; `--axis unknown` says that OpenVINO's Gather "
+        "gets its axis at run time.",
+        "A shape is written [2,?,1..5,3..,N], with or without brackets, or 2x5; [] is 0-D and "
+        "[...] of unknown rank. A word that parses as a shape is one; anything else is a tensor, "
+        "of which a .npy file gives only its header.",
+    ),
+    "ops": (
+        "Without ID, lists every operator version. With ID (openvino.Gather-8, openvino-8, an "
+        "opset such as onnx-12), writes out what that version takes, which indices are legal, "
+        "what becomes of the others, and the rules that can refuse, in the order of trial.",
+    ),
+    "man": ("Shows this manual, or the page of a command.",),
+    "completion": (
+        "Prints the completion script of a shell: bash, zsh or fish.",
+        Terms(
+            (
+                ("bash", 'eval "$(gathercli completion bash)" in ~/.bashrc'),
+                ("zsh", "gathercli completion zsh > a file _gathercli in a folder of $fpath"),
+                ("fish", "gathercli completion fish > ~/.config/fish/completions/gathercli.fish"),
+            )
+        ),
+    ),
+}
+
+EXAMPLES: Final[dict[str, str]] = {
+    "gather": """\
+$ gathercli gather '[1,2,3,4,5]' '[3,10,-20]' --quiet
+[4,0,0]
+$ gathercli gather arange:2x5 '[[0,0,4],[4,0,0]]' --axis 1 --batch-dims 1
+[[0,0,4],[9,5,5]]
+$ gathercli gather arange:2x5 -1,0 --axis 1 --version onnx-13 -f literal
+2x2xi64=[[4 0][9 5]]""",
+    "gather-elements": """\
+$ gathercli gather-elements '[[1,2],[3,4]]' '[[0,1],[0,0]]' --axis 0
+[[1,4],[1,2]]
+$ gathercli gather-elements arange:3x3 '[[2,0]]' --version onnx-13
+[[6,1]]""",
+    "shape": """\
+$ gathercli shape gather '[?,1..5,3]' '[?,2]' --axis 1 --batch-dims 1
+[?,2,3]
+$ gathercli shape gather '[N,3,C]' '[K]' --axis 1 --version onnx-13 -f json
+["N","K","C"]
+$ gathercli shape gather 2x1x200x400 2x2 --axis unknown --batch-dims 1
+[2,?,?,?]""",
+    "ops": """\
+$ gathercli ops onnx.GatherElements-13 | head -n 3
+onnx.GatherElements-13
+  command          gathercli gather-elements DATA INDICES -V onnx-13
+  changes          adds bfloat16""",
+}
+
+TENSORS: Final = Terms(
+    (
+        ("x.npy, x.npz#weights, x.json, x.json#indices", "A file; its content tells its format."),
+        ("@name", "Surely a file, even if its name reads as a literal."),
+        ("-", "Standard input; -#data and -#indices when one stream holds both."),
+        (
+            "'[[0,0,4],[4,0,0]]', 3",
+            "JSON: integers are int64 (uint64 when they must be), any fraction makes float64; 3 "
+            "is 0-D.",
+        ),
+        ("0,0,4", "A bare list; 0, is one element, and -1,0 needs no -- before it."),
+        (
+            "2x3xi32=[[0 0 4][4 0 0]]",
+            "A typed literal, between blanks or commas, nested or flat; 3xi64=0 repeats, "
+            "xf32=1.5 is 0-D.",
+        ),
+        (
+            "arange:2x5xf32, zeros:3x4, rand:4x3,seed=7",
+            "A generator; int64 without a type, rand float64 in [0, 1). rand of integers takes "
+            "high=. The seed is 0 unless given.",
+        ),
+    )
+)
+
+STATUSES: Final = Terms(
+    (
+        ("0", "Done."),
+        ("1", "The answer is no: --expect differs."),
+        ("2", "Usage: an unknown option, command, version, type or suffix."),
+        ("65", "The data or the operator's rules refuse."),
+        ("66", "An input is absent, unreadable, a directory or a device."),
+        ("70", "A bug in gathercli."),
+        ("73", "The output cannot be created."),
+        ("74", "Reading or writing failed on the way."),
+        ("130, 143, 141", "Interrupted, terminated, the reader of the output went away."),
+    )
+)
+
+ENVIRONMENT: Final = Terms(
+    (
+        (
+            "NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR=0, TERM=dumb",
+            "Colour, in this order; --color comes before all of them, the terminal after.",
+        ),
+    )
+)
+
+INDEX: Final = (
+    "An index k on an axis of size s is handled in two stages. First k < 0: `--negative error` "
+    "refuses it, wrap adds s once, and spec (the default) adds s once where the version's range is "
+    "[-s, s-1]. Then a k that is still outside 0 to s-1: `--out-of-range spec` does what the "
+    "version says, refuse or fill with zeros; error, zero, clamp and wrap (modulo s) do what their "
+    "names say. Whatever was filled, clamped or wrapped is counted in a note on stderr."
+)
+
+_VALUE_RULES: Final = (rules.index_negative, rules.index_range)
+
+
+def pages() -> Iterator[Page]:
+    """Make every page: gathercli(1), and one a command."""
+    yield _root()
+    for name in COMMANDS:
+        yield page(name)
+
+
+def page(command: str | None) -> Page:
+    """Make the page of a command; of the program for None."""
+    if command is None:
+        return _root()
+    made = load(command)
+    arguments = " ".join(p.metavar or "" for p in made.params if p.param_type_name == "argument")
+    sections: list[tuple[str, tuple[Block, ...]]] = [
+        ("SYNOPSIS", (Console(f"gathercli {command} [OPTIONS] {arguments}".rstrip()),)),
+        ("DESCRIPTION", DESCRIPTIONS[command]),
+        ("ARGUMENTS AND OPTIONS", (_options(made),)),
+    ]
+    if command in FAMILIES:
+        sections += [("VERSIONS", (_versions(command),)), ("INDICES", (INDEX,))]
+    if command in EXAMPLES:
+        sections.append(("EXAMPLES", (Console(EXAMPLES[command]),)))
+    sections.append(("SEE ALSO", ("gathercli(1) has tensors, shapes, rules and exit statuses.",)))
+    return Page(f"gathercli-{command}", _summary(COMMANDS[command].help), tuple(sections))
+
+
+def _root() -> Page:
+    commands = tuple((f"gathercli {name}", each.help) for name, each in COMMANDS.items())
+    named = tuple((rule.__name__.replace("_", "-"), _said(rule)) for rule in rules.RULES)
+    valued = tuple((rule.__name__.replace("_", "-"), _said(rule)) for rule in _VALUE_RULES)
+    limit = ("limit", "What is held or written stays below `--max-bytes`, the rank below 65.")
+    types = ", ".join(f"{d.name} ({d.short})" if d.short != d.name else d.name for d in DTYPES)
+    return Page(
+        "gathercli",
+        "Gather and GatherElements, exactly as each OpenVINO and ONNX version says",
+        (
+            ("SYNOPSIS", (Console("gathercli COMMAND [OPTIONS] ARGUMENTS\ngathercli --version"),)),
+            (
+                "DESCRIPTION",
+                (
+                    "Applies a version of an operator to tensors from files, literals or a pipe. "
+                    "On a terminal the result is shown with the row that ran, the shapes and the "
+                    "shape formula; in a pipe it is plain JSON on one line. -f and -o choose "
+                    "another format.",
+                ),
+            ),
+            ("COMMANDS", (Terms(commands),)),
+            ("TENSORS", (TENSORS, f"Types: {types}.")),
+            ("VERSIONS", (_versions(*FAMILIES),)),
+            ("INDICES", (INDEX,)),
+            (
+                "RULES",
+                (
+                    "A refusal names the rule that refused; these are tried in this order.",
+                    Terms((*named, *valued, limit)),
+                ),
+            ),
+            ("EXIT STATUS", (STATUSES,)),
+            ("ENVIRONMENT", (ENVIRONMENT,)),
+            ("EXAMPLES", (Console(EXAMPLES["gather"] + "\n" + EXAMPLES["shape"]),)),
+            ("SEE ALSO", (", ".join(f"gathercli-{name}(1)" for name in COMMANDS),)),
+        ),
+    )
+
+
+def _said(rule: Any) -> str:
+    return (rule.__doc__ or "").splitlines()[0].replace("`", "")
+
+
+def _summary(line: str) -> str:
+    return line[0].lower() + line[1:].rstrip(".")
+
+
+def _versions(*families: str) -> Terms:
+    pairs = []
+    for op in OPERATORS:
+        if op.family in families:
+            name, legal, other, _, changes = cells(op)
+            changes = changes.replace("`", "")
+            pairs.append((name, f"Legal indices {legal}, others {other}; {changes}."))
+    return Terms(tuple(pairs))
+
+
+def _options(made: Any) -> Terms:
+    pairs = []
+    for param in made.params:
+        if param.param_type_name == "argument":
+            pairs.append((param.metavar, param.help))
+            continue
+        names = ", ".join(sorted(param.opts, key=len))
+        choices = getattr(param.type, "choices", None)
+        value = (
+            " " + (param.metavar or "|".join(map(_choice, choices or ())))
+            if not param.is_flag
+            else ""
+        )
+        pairs.append((names + value, param.help))
+    return Terms((*pairs, ("-h, --help", "Show the options and exit.")))
+
+
+def _choice(choice: Any) -> str:
+    return str(getattr(choice, "value", choice))

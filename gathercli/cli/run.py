@@ -1,0 +1,91 @@
+"""`gather` and `gather-elements`: read, run, show or write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gathercli.cli import options as opt
+from gathercli.cli.limits import Limits
+from gathercli.cli.messages import Messages
+from gathercli.cli.operator import Operator
+from gathercli.cli.sink import Sink, View
+from gathercli.core.spec import Negative, OutOfRange
+
+if TYPE_CHECKING:
+    from gathercli.cli.expect import Expectation
+
+
+def build(name: str) -> Callable[..., Callable[[], int]]:
+    """Make the command of an operator."""
+
+    def command(
+        data: opt.Data,
+        indices: opt.Indices,
+        axis: opt.Axis = None,
+        batch_dims: opt.BatchDims = "0",
+        version: opt.Version = None,
+        negative: opt.NegativeChoice = Negative.SPEC,
+        out_of_range: opt.OutOfRangeChoice = OutOfRange.SPEC,
+        data_dtype: opt.DataDtype = None,
+        indices_dtype: opt.IndicesDtype = None,
+        max_bytes: opt.MaxBytes = None,
+        output: opt.OutputPath = None,
+        fmt: opt.Format = "auto",
+        no_clobber: opt.NoClobber = False,
+        nonfinite: opt.Nonfinite = "quoted",
+        expect: opt.Expect = None,
+        rtol: opt.Rtol = 0.0,
+        atol: opt.Atol = 0.0,
+        full: opt.Full = False,
+        precision: opt.Precision = 6,
+        color: opt.Color = "auto",
+        quiet: opt.Quiet = False,
+        json_errors: opt.JsonErrors = False,
+        debug: opt.Debug = False,
+    ) -> Callable[[], int]:
+        del json_errors, debug  # main finds them in the words, which may not even parse
+        from gathercli.cli.expect import Expectation
+
+        limits = Limits.parse(max_bytes)
+        return partial(
+            _run,
+            Operator(name, axis, batch_dims, version, negative.value, out_of_range.value),
+            (data, data_dtype),
+            (indices, indices_dtype),
+            Sink(output, fmt, no_clobber, nonfinite, limits, View(full, precision, color)),
+            Expectation(expect, rtol, atol),
+            Messages(quiet, color),
+        )
+
+    return command
+
+
+def _run(
+    operator: Operator,
+    data: tuple[str, str | None],
+    indices: tuple[str, str | None],
+    sink: Sink,
+    expectation: Expectation,
+    messages: Messages,
+) -> int:
+    """Do what was asked: everything that can be refused is, before the first byte of output."""
+    from gathercli import engine
+    from gathercli.core.call import Operand
+    from gathercli.io.source import Inputs
+
+    op = operator.row(messages)
+    sink.check()
+    inputs = Inputs(sink.limits.held, notes=messages.notes)
+    given, picked = operator.read(op, inputs.tensor, data, indices)
+    call = operator.bind(op, Operand.of(given), Operand.of(picked))
+    run = engine.run(call, given, picked, max_bytes=sink.most_bytes)
+    messages.notes += map(str, run.treated)
+    result = run.whole() if expectation.given or not sink.streams else run
+    expected = expectation.read(inputs, run.dtype)
+    sink.write(call, result, run.treated, inputs, messages)
+    messages.print()
+    if expected is not None:
+        expectation.compare(call, result.whole(), expected)
+    return 0

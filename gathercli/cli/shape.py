@@ -1,0 +1,117 @@
+"""`shape`: the output shape from shapes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from gathercli.cli import options as opt
+from gathercli.cli.limits import Limits
+from gathercli.cli.main import print_text
+from gathercli.cli.messages import Messages
+from gathercli.cli.operator import Operator, Token
+from gathercli.core.spec import Negative, OutOfRange
+from gathercli.errors import InputError
+from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
+
+if TYPE_CHECKING:
+    from gathercli.core.call import Operand
+    from gathercli.core.dtypes import DType
+    from gathercli.io.source import Inputs
+
+STDOUT: Final = 1
+_SHAPE_HELP = "A shape ('[2,?,1..5,N]', 2x5, '[...]'), or a tensor, whose header alone is read."
+
+OpName = Annotated[
+    str, typer.Argument(metavar="OP", help="gather or gather-elements.", show_default=False)
+]
+DataShape = Annotated[str, typer.Argument(metavar="DATA", help=_SHAPE_HELP, show_default=False)]
+IndicesShape = Annotated[
+    str, typer.Argument(metavar="INDICES", help="The same.", show_default=False)
+]
+
+
+def build(name: str) -> Callable[..., Callable[[], int]]:
+    """Make the command."""
+    del name
+    return command
+
+
+def command(
+    op: OpName,
+    data: DataShape,
+    indices: IndicesShape,
+    axis: opt.Axis = None,
+    batch_dims: opt.BatchDims = "0",
+    version: opt.Version = None,
+    negative: opt.NegativeChoice = Negative.SPEC,
+    out_of_range: opt.OutOfRangeChoice = OutOfRange.SPEC,
+    data_dtype: opt.DataDtype = None,
+    indices_dtype: opt.IndicesDtype = None,
+    max_bytes: opt.MaxBytes = None,
+    fmt: opt.TextFormat = "auto",
+    color: opt.Color = "auto",
+    quiet: opt.Quiet = False,
+    json_errors: opt.JsonErrors = False,
+    debug: opt.Debug = False,
+) -> Callable[[], int]:
+    """Collect the request."""
+    del json_errors, debug  # main finds them in the words
+    return partial(
+        _run,
+        Operator(op, axis, batch_dims, version, negative.value, out_of_range.value),
+        (data, data_dtype),
+        (indices, indices_dtype),
+        Limits.parse(max_bytes),
+        fmt,
+        Messages(quiet, color),
+    )
+
+
+def _run(
+    operator: Operator, data: Token, indices: Token, limits: Limits, fmt: str, messages: Messages
+) -> int:
+    from gathercli import engine
+    from gathercli.io.source import Inputs
+
+    op = operator.row(messages)
+    inputs = Inputs(limits.held, notes=messages.notes)
+    given, picked = operator.read(op, partial(_operand, inputs), data, indices)
+    call = operator.bind(op, given, picked)
+    shape = engine.infer(call)
+    if fmt == "json":
+        import json
+
+        print_text(json.dumps(shape.to_json(), separators=(",", ":")) + "\n")
+    elif fmt == "pretty" or (fmt == "auto" and is_terminal(STDOUT)):
+        from gathercli.report.header import header
+
+        text = header(call, shape, width_of(STDOUT))
+        print_text(rendered(text, color=wants_color(messages.color, STDOUT)))
+    else:
+        print_text(f"{shape}\n")
+    messages.print()
+    return 0
+
+
+def _operand(
+    inputs: Inputs, token: str, name: str, *, declared: DType | None, empty: DType | None = None
+) -> Operand:
+    """Read a shape, or describe a tensor; what parses as a shape is one."""
+    from gathercli.core.call import Operand
+    from gathercli.core.dims import parse
+    from gathercli.core.dtypes import FLOAT64
+
+    try:
+        shape = parse(token)
+    except InputError as refused:
+        # A word in brackets can only be a shape or a nested list, whose shape is then meant.
+        if token.lstrip().startswith("[") and not token.lstrip().startswith("[["):
+            raise InputError(
+                f"`{name}`: {refused.message}", rule=refused.rule, value=token, hint=refused.hint
+            ) from None
+        return inputs.operand(token, name, declared=declared, empty=empty or FLOAT64)
+    return Operand(shape, declared)

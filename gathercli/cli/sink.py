@@ -1,0 +1,176 @@
+"""Where a result goes and how it looks there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from gathercli.core.dtypes import BFLOAT16, Kind, Tensor
+from gathercli.core.text import clean
+from gathercli.errors import UsageError
+from gathercli.io import save
+from gathercli.io.write import Output, write_all
+from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from gathercli.cli.limits import Limits
+    from gathercli.cli.messages import Messages
+    from gathercli.core.call import Call
+    from gathercli.engine import Run, Treated
+    from gathercli.io.source import Inputs
+
+STDOUT: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How the pretty view is shown."""
+
+    full: bool
+    precision: int
+    color: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """The result options of a command.
+
+    Attributes
+    ----------
+    output, fmt
+        A path (None or ``-`` is stdout) and the value of `--format`.
+    """
+
+    output: str | None
+    fmt: str
+    no_clobber: bool
+    nonfinite: str
+    limits: Limits
+    view: View
+
+    @property
+    def path(self) -> str | None:
+        """The file to write; None for stdout."""
+        return None if self.output == "-" else self.output
+
+    @property
+    def chosen(self) -> str:
+        """The format: the one asked for, else the suffix's, else what suits stdout."""
+        if self.fmt != "auto":
+            return self.fmt
+        if self.path is not None:
+            return save.format_of(self.path)
+        return "pretty" if is_terminal(STDOUT) else "json"
+
+    @property
+    def streams(self) -> bool:
+        """Whether the format is written block by block."""
+        return self.chosen in save.BINARY
+
+    @property
+    def most_bytes(self) -> int | None:
+        """How large the result may be."""
+        return self.limits.file if self.streams else self.limits.held
+
+    def check(self) -> None:
+        """Refuse, before anything is read, what cannot be written.
+
+        Raises
+        ------
+        UsageError
+            An unknown suffix, or binary for a terminal.
+        OutputError
+            `--no-clobber` and the file exists, or the target cannot be a file.
+        """
+        if self.chosen in save.BINARY and self.path is None and is_terminal(STDOUT):
+            raise UsageError(
+                f"{self.chosen} is binary, and stdout is a terminal: expected a file or a pipe",
+                rule="usage",
+                hint="`-o result.npy` writes a file",
+            )
+        if self.path is not None:
+            with Output(self.path, no_clobber=self.no_clobber):
+                pass
+
+    def write(
+        self,
+        call: Call,
+        result: Run | Tensor,
+        treated: Iterable[Treated],
+        inputs: Inputs,
+        messages: Messages,
+    ) -> None:
+        """Write a result; a file gets its name only when all of it is there."""
+        self._note_losses(result, messages)
+        if self.path is None:
+            self._encode(call, result, treated, lambda part: write_all(STDOUT, part))
+            inputs.recheck()
+            return
+        with Output(self.path, no_clobber=self.no_clobber) as output:
+            if self.streams and output.is_terminal:
+                raise UsageError("binary does not go to a terminal", rule="usage")
+            output.open(result.nbytes)
+            self._encode(call, result, treated, output.write)
+            inputs.recheck()
+            output.commit()
+        messages.say(f"wrote {clean(self.path)}: {result}")
+
+    def _encode(
+        self,
+        call: Call,
+        result: Run | Tensor,
+        treated: Iterable[Treated],
+        put: Callable[[bytes | memoryview], object],
+    ) -> None:
+        if self.chosen == "pretty":
+            put(self._pretty(call, result.whole()).encode(errors="backslashreplace"))
+            return
+        save.write(
+            self.chosen,
+            result,
+            put,
+            nonfinite=self.nonfinite,
+            parameters=_parameters(call, treated),
+            max_bytes=self.limits.held,
+        )
+
+    def _pretty(self, call: Call, tensor: Tensor) -> str:
+        from gathercli.core.dims import Shape
+        from gathercli.report.grid import layout
+        from gathercli.report.header import header
+
+        width = width_of(STDOUT) if self.path is None else None
+        view = self.view
+        text = header(call, Shape(tensor.shape), width).append("\n")
+        text.append_text(layout(tensor, width=width, precision=view.precision, full=view.full))
+        color = self.path is None and wants_color(view.color, STDOUT)
+        return rendered(text, color=color or view.color == "always")
+
+    def _note_losses(self, result: Run | Tensor, messages: Messages) -> None:
+        """Say what the format does not keep."""
+        if self.chosen == "json":
+            lost = None
+            if result.dtype.kind is Kind.COMPLEX:
+                lost = "complex numbers, written as [re, im]"
+            elif 0 in result.shape[:-1]:
+                lost = f"the shape [{','.join(map(str, result.shape))}]"
+            if lost:
+                messages.notes.append(f"plain JSON cannot carry {lost}; `-f oip` and npy can")
+        if self.streams and result.dtype is BFLOAT16:
+            messages.notes.append(
+                "bfloat16 is written as <V2, which numpy reads as two bytes an element; "
+                "`--data-dtype bfloat16` reads it here"
+            )
+
+
+def _parameters(call: Call, treated: Iterable[Treated]) -> dict[str, Any]:
+    """Say in an inference response what made the output."""
+    found: dict[str, Any] = {"operator": call.op.full_name, "axis": call.axis_number}
+    if call.op.batch_dims:
+        found["batch_dims"] = call.batch_dims_number
+    for name, value in (("negative", call.negative), ("out_of_range", call.out_of_range)):
+        if value.value != "spec":
+            found[name] = value.value
+    return found | {each.how.replace("-", "_").replace(" ", "_"): each.count for each in treated}

@@ -1,0 +1,1 @@
+"""Results and refusals to words and pictures; the only part that knows rich."""

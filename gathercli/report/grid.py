@@ -1,0 +1,220 @@
+"""Tensors laid out for the eye: aligned columns, coordinates at the edges, exact elision.
+
+A tensor is shown whole when it fits `ROWS` rows and the width; else the first and last
+`EDGE` of a row or column axis, and two facets of every leading axis. Only cells that are shown are
+formatted. The grid is laid out by hand: `rich.table.Table` was measured 130 times slower.
+"""
+
+from __future__ import annotations
+
+from itertools import product as combinations
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.cells import cell_len
+
+from gathercli.core.dims import product
+from gathercli.core.dtypes import STRING, Kind, Tensor
+from gathercli.core.text import clean, counted, grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.text import Text
+
+    from gathercli.core.dtypes import AnyArray
+
+ROWS: Final = 40
+EDGE: Final = 3
+MANY_FACETS: Final = 8
+STRING_WIDTH: Final = 24
+"""Characters of a string shown in a cell."""
+
+
+def shown_positions(size: int, most: int, edge: int = EDGE) -> list[int]:
+    """Return the positions of an axis that are shown: all, or the first and last `edge`."""
+    if size <= most:
+        return list(range(size))
+    return [*range(edge), *range(size - edge, size)]
+
+
+class _Writer:
+    """Formats single cells of one type."""
+
+    def __init__(self, tensor: Tensor, precision: int) -> None:
+        self._kind, self._precision = tensor.dtype.kind, precision
+
+    def __call__(self, value: Any) -> str:
+        kind = self._kind
+        if kind is Kind.BOOL:
+            return "true" if value else "false"
+        if kind is Kind.FLOAT:
+            return self._float(float(value))
+        if kind is Kind.COMPLEX:
+            imag = self._float(float(value.imag))
+            sign = "" if imag.startswith("-") else "+"
+            return f"{self._float(float(value.real))}{sign}{imag}j"
+        if kind is Kind.STRING:
+            text = clean(str(value))
+            short = text if len(text) <= STRING_WIDTH else text[: STRING_WIDTH - 1] + "…"
+            return f'"{short}"'
+        return str(value)
+
+    def _float(self, value: float) -> str:
+        return f"{value:.{self._precision}g}" if isfinite(value) else str(value)
+
+
+def layout(tensor: Tensor, *, width: int | None, precision: int, full: bool) -> Text:
+    """Lay a tensor out.
+
+    Parameters
+    ----------
+    width
+        Columns of the terminal; None where nothing is cut to a width.
+    precision
+        Significant digits of floats.
+    full
+        Whether every cell is shown, in blocks of columns that fit the width.
+    """
+    from rich.text import Text
+
+    text = Text()
+    shape = tensor.shape
+    if 0 in shape:
+        return text.append("empty: no elements\n", "dim")
+    values = tensor.values()
+    if not shape:
+        return text.append(_Writer(tensor, precision)(values[()]) + "\n")
+    grid = values.reshape((*shape[:-2], *((1,) if len(shape) == 1 else ()), *shape[-2:]))
+    plan = _Plan(tensor, grid, width, precision, full=full)
+    for at, facet in enumerate(plan.facets):
+        if len(shape) > 2:
+            text.append("\n" if at else "")
+            text.append(f"[{','.join(map(str, facet))},:,:]\n", "bold")
+        plan.write_facet(text, facet, rows_named=len(shape) > 1)
+    if plan.hidden:
+        text.append(f"{plan.hidden} not shown; --full shows all\n", "dim italic")
+    return text
+
+
+class _Plan:
+    """Which facets, rows and columns of a tensor are shown, and their widths."""
+
+    def __init__(
+        self, tensor: Tensor, grid: AnyArray, width: int | None, precision: int, *, full: bool
+    ) -> None:
+        self._grid, self._width = grid, width
+        self._write = _Writer(tensor, precision)
+        self._align = tensor.dtype.kind is Kind.FLOAT
+        self._left = tensor.dtype is STRING
+        self._bracketed = tensor.array.ndim == 1
+        self._length: Callable[[str], int] = cell_len if self._left else len
+        *lead, rows, columns = grid.shape
+        whole = full or product(lead) * rows <= ROWS
+        every = max(rows, columns, *lead, 1)
+        self._rows = shown_positions(rows, every if whole else 2 * EDGE)
+        self._columns = shown_positions(columns, every if full else ROWS)
+        if not full and not self._fits(lead):
+            self._columns = shown_positions(columns, 2 * EDGE)
+        self.facets = _facets(lead, whole=whole)
+        self.hidden = self._count_hidden(lead, rows, columns)
+
+    def _fits(self, lead: Sequence[int]) -> bool:
+        """Tell whether the first and last facet fit the width with the columns chosen."""
+        if self._width is None or len(self._columns) > self._width // 2:
+            return self._width is None
+        for facet in {(0,) * len(lead), tuple(n - 1 for n in lead)}:
+            cells = self._cells(facet, self._columns)
+            if self._margin + sum(2 + max(map(self._length, each)) for each in cells) > self._width:
+                return False
+        return True
+
+    @property
+    def _margin(self) -> int:
+        return len(str(self._rows[-1]))
+
+    def _count_hidden(self, lead: Sequence[int], rows: int, columns: int) -> str:
+        parts = []
+        for shown, size, noun in (
+            (len(self.facets), product(lead), "facet"),
+            (len(self._rows), rows, "row"),
+            (len(self._columns), columns, "column"),
+        ):
+            if shown < size:
+                parts.append(f"{grouped(size - shown)} of {counted(size, noun)}")
+        return ", ".join(parts)
+
+    def _cells(self, facet: Sequence[int], columns: Sequence[int]) -> list[list[str]]:
+        """Format the shown cells of a facet, by columns, with their headings."""
+        part = self._grid[(*facet,)][self._rows][:, list(columns)]
+        cells = [[self._write(value) for value in column] for column in part.T]
+        if self._align:
+            cells = [_at_the_point(column) for column in cells]
+        names = [f"[{n}]" if self._bracketed else str(n) for n in columns]
+        return [[name, *column] for name, column in zip(names, cells, strict=True)]
+
+    def write_facet(self, text: Text, facet: Sequence[int], *, rows_named: bool) -> None:
+        """Append a facet's grid, in blocks of columns where the width asks for it."""
+        cells = self._cells(facet, self._columns)
+        widths = [max(map(self._length, column)) for column in cells]
+        start = 0
+        while start < len(cells):
+            stop, used = start + 1, self._margin + 2 + widths[start]
+            while stop < len(cells) and (
+                self._width is None or used + 2 + widths[stop] <= self._width
+            ):
+                used += 2 + widths[stop]
+                stop += 1
+            if start:
+                text.append("\n")
+            self._write_block(text, cells, widths, range(start, stop), rows_named=rows_named)
+            start = stop
+
+    def _write_block(
+        self,
+        text: Text,
+        cells: list[list[str]],
+        widths: list[int],
+        block: range,
+        *,
+        rows_named: bool,
+    ) -> None:
+        gap = self._gap(self._columns)
+        for line in range(len(self._rows) + 1):
+            if line and self._gap(self._rows) == line - 1:
+                text.append("⋮".rjust(self._margin) + "\n", "dim")
+            name = str(self._rows[line - 1]) if line and rows_named else ""
+            text.append(name.rjust(self._margin if rows_named else 0), "dim")
+            for at in block:
+                if at == gap:
+                    text.append("  …" if line else "   ", "dim")
+                cell = cells[at][line]
+                space = " " * (widths[at] - self._length(cell))
+                padded = cell + space if self._left else space + cell
+                text.append(
+                    ("  " if rows_named or at != block[0] else "") + padded, "" if line else "dim"
+                )
+            text.rstrip()
+            text.append("\n")
+
+    @staticmethod
+    def _gap(shown: Sequence[int]) -> int | None:
+        """Return the place in `shown` before which positions are left out."""
+        return next((at for at, n in enumerate(shown) if n != at), None)
+
+
+def _facets(lead: Sequence[int], *, whole: bool) -> list[tuple[int, ...]]:
+    """Choose the facets that are shown: two of each leading axis, the two corners if many."""
+    if whole:
+        return list(combinations(*map(range, lead)))
+    if 2 ** sum(size > 1 for size in lead) > MANY_FACETS:
+        return [(0,) * len(lead), tuple(size - 1 for size in lead)]
+    return list(combinations(*(sorted({0, size - 1}) for size in lead)))
+
+
+def _at_the_point(column: list[str]) -> list[str]:
+    """Pad numbers on the right so that their points stand under each other."""
+    if any("e" in cell for cell in column):
+        return column
+    tails = [len(cell) - cell.index(".") if "." in cell else 0 for cell in column]
+    return [cell + " " * (max(tails) - tail) for cell, tail in zip(column, tails, strict=True)]

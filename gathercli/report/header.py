@@ -1,0 +1,86 @@
+"""What ran, on what, and how the output shape comes about: the lines above every result."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gathercli.core.call import Operand
+from gathercli.core.dims import Shape
+from gathercli.ops import FAMILIES
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from gathercli.core.call import Call
+
+_TERM = re.compile(r"(data|indices)\[(\d*):(\d*)\]")
+
+
+def formula(call: Call, out: Shape) -> str:
+    """Write the shape formula of the row with this call's numbers.
+
+    ``data[:0] + indices[0:] + data[1:]  =  [] + [3] + []  =  [3]``
+    """
+    if call.axis is None or call.batch_dims is None:
+        return f"{call.op.shape}  =  {out}"
+    text = call.op.shape.replace("axis+1", str(call.axis + 1)).replace("axis", str(call.axis))
+    text = text.replace("batch_dims", str(call.batch_dims))
+    if call.data.shape.rank is None or call.indices.shape.rank is None:
+        return f"{text}  =  {out}"
+    terms = [_slice(call, *found.groups()) for found in _TERM.finditer(text)]
+    whole = sum(terms, Shape())
+    steps = [text, " + ".join(map(str, terms)), str(whole)][: 3 if len(terms) > 1 else 2]
+    if whole != out:  # dimensions that must be equal were narrowed to what both allow
+        steps[-1:] = [str(whole), f"{out} where both inputs agree"]
+    return "  =  ".join(steps)
+
+
+def _slice(call: Call, name: str, start: str, stop: str) -> Shape:
+    shape = (call.data if name == "data" else call.indices).shape
+    return shape[int(start or 0) : int(stop) if stop else None]
+
+
+def header(call: Call, out: Shape, width: int | None) -> Text:
+    """Write the row that ran with its attributes and equation, the tensors, the formula.
+
+    Parameters
+    ----------
+    width
+        Columns; the equation goes to a line of its own where it does not fit beside the name.
+    """
+    from rich.text import Text
+
+    text = Text()
+    text.append(call.op.full_name, "bold")
+    attributes = f"   axis {_axis(call)}"
+    if call.op.batch_dims:
+        attributes += f"   batch_dims {_from_front(call.batch_dims_number, call.batch_dims)}"
+    for option, value in (("negative", call.negative), ("out-of-range", call.out_of_range)):
+        if value.value != "spec":
+            attributes += f"   --{option} {value.value}"
+    equation = FAMILIES[call.op.family].equation(call)
+    text.append(attributes)
+    fits = width is None or len(text) + 3 + len(equation) <= width
+    text.append(("   " if fits else "\n") + equation + "\n", "dim")
+    for name, operand, style in (
+        ("data", call.data, "cyan"),
+        ("indices", call.indices, "magenta"),
+        ("out", Operand(out, call.data.dtype), "green"),
+    ):
+        text.append(f"{name} ", style)
+        text.append(str(operand) + ("\n" if name == "out" else "   "))
+    text.append("shape  ", "dim")
+    text.append(formula(call, out) + "\n")
+    return text
+
+
+def _axis(call: Call) -> str:
+    number = call.axis_number
+    return "?" if number is None else _from_front(number, call.axis)
+
+
+def _from_front(given: int | None, normalised: int | None) -> str:
+    if normalised is None or normalised == given:
+        return str(given)
+    return f"{given} → {normalised}"

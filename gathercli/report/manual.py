@@ -1,0 +1,106 @@
+"""Manual pages: one model, written as roff for man(1) and as text for any terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Words with their explanations."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """Lines kept as they are: commands after ``$`` and what they print."""
+
+    text: str
+
+
+Block: TypeAlias = str | Terms | Console
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of the manual; `sections` are headings and their blocks, in order."""
+
+    name: str
+    summary: str
+    sections: tuple[tuple[str, tuple[Block, ...]], ...]
+    number: int = 1
+
+    @property
+    def file_name(self) -> str:
+        """The file it is kept in: ``gathercli-gather.1``."""
+        return f"{self.name}.{self.number}"
+
+
+def text(page: Page, width: int = 80) -> Iterator[tuple[str, str]]:
+    """Write a page as lines of text.
+
+    Yields
+    ------
+        A style (``heading``, ``term``, ``console``, ``body``) and a line.
+    """
+    yield "heading", "NAME"
+    yield "body", f"    {page.name} - {page.summary}"
+    for heading, blocks in page.sections:
+        yield "body", ""
+        yield "heading", heading
+        for at, block in enumerate(blocks):
+            if at:
+                yield "body", ""
+            yield from _block_text(block, width)
+
+
+def _block_text(block: Block, width: int) -> Iterator[tuple[str, str]]:
+    if isinstance(block, Console):
+        for line in block.text.splitlines():
+            yield "console", f"    {line}".rstrip()
+    elif isinstance(block, Terms):
+        for term, meaning in block.pairs:
+            yield "term", f"    {term}"
+            for line in textwrap.wrap(meaning, width - 12, break_on_hyphens=False):
+                yield "body", f"            {line}"
+    else:
+        for line in textwrap.wrap(block, width - 4, break_on_hyphens=False):
+            yield "body", f"    {line}"
+
+
+def roff(page: Page) -> str:
+    """Write a page for man(1)."""
+    lines = [
+        '.\\" Written by `python -m gathercli.cli.generate`; edit the declarations instead.',
+        f'.TH {page.name.upper()} {page.number} "" "gathercli" "gathercli manual"',
+        ".SH NAME",
+        f"{_escaped(page.name)} \\- {_escaped(page.summary)}",
+    ]
+    for heading, blocks in page.sections:
+        lines.append(f'.SH "{heading}"')
+        for at, block in enumerate(blocks):
+            lines += _block_roff(block, first=not at)
+    return "\n".join(lines) + "\n"
+
+
+def _block_roff(block: Block, *, first: bool) -> Iterator[str]:
+    if isinstance(block, Console):
+        yield from (".PP", ".RS 4", ".EX", *map(_escaped, block.text.splitlines()), ".EE", ".RE")
+    elif isinstance(block, Terms):
+        for term, meaning in block.pairs:
+            yield from (".TP", f"\\fB{_escaped(term)}\\fR", _escaped(meaning))
+    else:
+        yield from (() if first else (".PP",))
+        yield _escaped(block)
+
+
+def _escaped(words: str) -> str:
+    words = words.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
+    words = words.replace("`", "\\(ga").replace("^", "\\(ha").replace("~", "\\(ti")
+    return "\\&" + words if words.startswith((".", "\\(aq")) else words

@@ -1,0 +1,68 @@
+"""What the stream we write to can show: colour, width."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.text import Text
+
+
+def is_terminal(fd: int) -> bool:
+    """Tell whether a descriptor is a terminal; a closed one is not."""
+    try:
+        return os.isatty(fd)
+    except OSError:
+        return False
+
+
+def wants_color(choice: str, fd: int, environ: Mapping[str, str] = os.environ) -> bool:
+    """Decide on colour: the option, then the environment, then the stream.
+
+    Parameters
+    ----------
+    choice
+        ``auto``, ``always`` or ``never``: the value of `--color`.
+
+    >>> wants_color("auto", 1, {"FORCE_COLOR": "1"}), wants_color("auto", 1, {"NO_COLOR": "1"})
+    (True, False)
+    """
+    if choice != "auto":
+        return choice == "always"
+    for name, color in (("NO_COLOR", False), ("FORCE_COLOR", True), ("CLICOLOR_FORCE", True)):
+        if environ.get(name, "") not in ("", "0"):
+            return color
+    if environ.get("CLICOLOR") == "0" or environ.get("TERM") == "dumb":
+        return False
+    return is_terminal(fd)
+
+
+def width_of(fd: int) -> int | None:
+    """Return the columns of a terminal; None where nothing is cut to a width."""
+    return shutil.get_terminal_size().columns if is_terminal(fd) else None
+
+
+def rendered(text: Text, *, color: bool) -> str:
+    """Turn styled text into the characters to write; plain ones without colour."""
+    if not color:
+        return text.plain
+    from io import StringIO
+
+    from rich.console import Console
+
+    out = StringIO()
+    Console(
+        file=out,
+        force_terminal=True,
+        color_system="standard",
+        no_color=False,
+        width=1 << 20,
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    ).print(text, end="")
+    return out.getvalue()
