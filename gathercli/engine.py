@@ -11,8 +11,7 @@ Nothing here opens a file or prints.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from gathercli.core import rules
 from gathercli.core.call import Call, Operand
@@ -104,15 +103,14 @@ def infer(call: Call) -> Shape:
     return FAMILIES[call.op.family].infer(call)
 
 
-@dataclass(frozen=True, slots=True)
-class Treated:
+class Treated(NamedTuple):
     """Indices that did not simply address `data`.
 
     Attributes
     ----------
     how
         What was done: ``zero-filled``, ``clamped``, ``wrapped``, ``counted from the end``.
-    count, total
+    number, total
         How many, of how many.
     value, where
         The first of them, row-major, and its coordinates in `indices`.
@@ -121,7 +119,7 @@ class Treated:
     """
 
     how: str
-    count: int
+    number: int
     total: int
     value: int
     where: str
@@ -129,13 +127,12 @@ class Treated:
 
     def __str__(self) -> str:
         return (
-            f"{self.count} of {counted(self.total, 'index', 'indices')} {self.legal}, {self.how}; "
+            f"{self.number} of {counted(self.total, 'index', 'indices')} {self.legal}, {self.how}; "
             f"first {self.value} at {self.where}"
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """A call whose every index was checked, ready to give its output.
 
     Attributes
@@ -144,24 +141,26 @@ class Run:
         The call, and the output's shape and type.
     treated
         What became of indices outside the axis.
+    data, picks
+        The data, and every index as a position on the axis, -1 for none.
     """
 
     call: Call
     shape: tuple[int, ...]
     dtype: DType
     treated: tuple[Treated, ...]
-    _data: Tensor
-    _picks: AnyArray
+    data: Tensor
+    picks: AnyArray
 
     def blocks(self, cells: int = BLOCK_CELLS) -> Iterator[AnyArray]:
         """Yield the output in row-major order, flat, up to `cells` elements at a time."""
         import numpy as np
 
-        flat = self._data.array.reshape(-1)
+        flat = self.data.array.reshape(-1)
         sources = FAMILIES[self.call.op.family].sources
         total = product(self.shape)
         for start in range(0, total, cells):
-            at = sources(self.call, self._picks, np.arange(start, min(start + cells, total)))
+            at = sources(self.call, self.picks, np.arange(start, min(start + cells, total)))
             copied = at >= 0
             if copied.all():
                 block = flat[at]
@@ -173,7 +172,7 @@ class Run:
     @property
     def storage(self) -> Any:
         """The numpy dtype of the blocks."""
-        return self._data.array.dtype.newbyteorder("=")
+        return self.data.array.dtype.newbyteorder("=")
 
     @property
     def nbytes(self) -> int:

@@ -24,17 +24,9 @@ given, as it was given; what it met; what was allowed, as an interval.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-
-@dataclass(frozen=True, slots=True)
-class Circumstances:
-    """The call in which a rule refused: the row that ran and both tensors, described."""
-
-    operator: str | None = None
-    data: str | None = None
-    indices: str | None = None
+TYPE_CHECKING = False  # `typing` costs a third of what `gathercli --version` takes
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 
 class GatherError(Exception):
@@ -54,6 +46,11 @@ class GatherError(Exception):
         How many values offend, when several can.
     hint
         A next step, with anything to be pasted in backquotes.
+
+    Attributes
+    ----------
+    operator, data, indices
+        The call in which the refusal came up: the row, and both tensors described.
     """
 
     status: ClassVar[int] = 70
@@ -77,12 +74,14 @@ class GatherError(Exception):
         self.expected = expected
         self.count = count
         self.hint = hint
-        self.call = Circumstances()
+        self.operator: str | None = None
+        self.data: str | None = None
+        self.indices: str | None = None
 
-    def met(self, operator: str | None, data: str | None, indices: str | None) -> None:
+    def met(self, operator: str, data: str | None, indices: str | None) -> None:
         """Add the call in which this refusal came up; the first to say so is the nearest."""
-        if self.call == Circumstances():
-            self.call = Circumstances(operator, data, indices)
+        if self.operator is None:
+            self.operator, self.data, self.indices = operator, data, indices
 
     def __str__(self) -> str:
         return self.message

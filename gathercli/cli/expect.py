@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gathercli.core.dtypes import DType, Kind, Tensor
 from gathercli.core.positions import coordinate
@@ -21,8 +20,7 @@ class MismatchError(GatherError):
     status = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(NamedTuple):
     """The tensor expected and how near the result must be to it."""
 
     given: str | None

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from gathercli.errors import UsageError
 
@@ -22,8 +21,7 @@ _UNITS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """Bytes that may be held in memory and written to a file; None for no limit."""
 
     held: int | None

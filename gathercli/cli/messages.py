@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
 
 from gathercli.report.terminal import is_terminal, wants_color
@@ -11,11 +10,10 @@ from gathercli.report.words import note_text
 STDERR: Final = 2
 
 
-@dataclass(slots=True)
 class Messages:
     """What the user should know beside the result.
 
-    Attributes
+    Parameters
     ----------
     quiet
         Whether `--quiet` was given.
@@ -23,9 +21,9 @@ class Messages:
         The value of `--color`.
     """
 
-    quiet: bool
-    color: str
-    notes: list[str] = field(default_factory=list)
+    def __init__(self, quiet: bool, color: str) -> None:
+        self.quiet, self.color = quiet, color
+        self.notes: list[str] = []
 
     @property
     def watched(self) -> bool:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gathercli.core.dtypes import INT64, dtype
 from gathercli.errors import GatherError
@@ -22,8 +21,7 @@ Token = tuple[str, str | None]
 """A tensor argument and the type declared for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(NamedTuple):
     """What was typed for the operator; nothing of it is checked yet."""
 
     command: str

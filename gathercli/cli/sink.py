@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.core.dtypes import BFLOAT16, Kind, Tensor
 from gathercli.core.text import clean
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
 STDOUT: Final = 1
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """How the pretty view is shown."""
 
     full: bool
@@ -33,8 +31,7 @@ class View:
     color: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sink:
+class Sink(NamedTuple):
     """The result options of a command.
 
     Attributes
@@ -173,4 +170,4 @@ def _parameters(call: Call, treated: Iterable[Treated]) -> dict[str, Any]:
     for name, value in (("negative", call.negative), ("out_of_range", call.out_of_range)):
         if value.value != "spec":
             found[name] = value.value
-    return found | {each.how.replace("-", "_").replace(" ", "_"): each.count for each in treated}
+    return found | {each.how.replace("-", "_").replace(" ", "_"): each.number for each in treated}

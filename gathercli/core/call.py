@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.core.dims import Shape
 from gathercli.core.dtypes import DType, Tensor, described
@@ -17,8 +16,7 @@ UNKNOWN_AXIS: Final = ("unknown", "?")
 """What `axis` says when it is an input whose value inference does not know."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(NamedTuple):
     """What is known of an input without its values.
 
     Attributes
@@ -42,8 +40,7 @@ class Operand:
         return described(self.dtype, self.shape.inner())
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """An operator version with the shapes, types and attributes of one use.
 
     Attributes

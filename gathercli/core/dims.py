@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import operator
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, SupportsIndex, TypeAlias, overload
+from typing import TYPE_CHECKING, NamedTuple, Self, SupportsIndex, TypeAlias, overload
 
 from gathercli.errors import InputError
 
@@ -21,8 +20,7 @@ LARGEST = 2**63 - 1
 """The largest size a framework can store."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dim:
+class Dim(NamedTuple):
     """A dimension whose size is not known: between `low` and `high`, or a symbol's value.
 
     >>> str(Dim(1, 5)), str(Dim(3)), str(Dim()), str(Dim(name="N"))

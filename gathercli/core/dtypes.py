@@ -6,9 +6,8 @@ nothing, and becomes an `ml_dtypes` array only where its values are shown or lea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gathercli.errors import InputError, UsageError
 
@@ -32,8 +31,7 @@ class Kind(Enum):
     STRING = "string"
 
 
-@dataclass(frozen=True, slots=True)
-class DType:
+class DType(NamedTuple):
     """One element type.
 
     Attributes
@@ -158,8 +156,7 @@ def dtype_of(held: np.dtype[Any]) -> DType | None:
     return _BY_NAME.get(held.name)  # ml_dtypes' bfloat16 is of kind V and names itself
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tensor:
+class Tensor(NamedTuple):
     """Elements in a numpy array, with the type they mean.
 
     Attributes

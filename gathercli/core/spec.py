@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gathercli.core.dtypes import DTYPES, DType, Kind
 
@@ -60,8 +60,7 @@ class OutOfRange(Enum):
     WRAP = "wrap"
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(NamedTuple):
     """How an operator version takes its axis.
 
     Attributes
@@ -79,7 +78,7 @@ class Axis:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Op:
     """One version of one operator.
 

@@ -82,22 +82,23 @@ class Job:
         """Read a shape of a shape job."""
         return as_shape(getattr(self, key))
 
-    def tensor(self, key: Key, inputs: Inputs, *, declared: DType | None = None) -> Tensor:
+    def tensor(self, key: Key, inputs: Inputs, *, assumed: DType | None = None) -> Tensor:
         """Read a tensor of the job.
 
-        It is refused as `Inputs.tensor` refuses, lists with their path, ``$.data[1]``; `declared`
-        is the type where both the value and the job leave it open.
+        It is refused as `Inputs.tensor` refuses, lists with their path, ``$.data[1]``; `assumed`
+        is the type that an untyped `expect` has.
         """
         value, root, limit = getattr(self, key), f"$.{key}", inputs.max_bytes
-        declared = declared or {"data": self.data_dtype, "indices": self.indices_dtype}.get(key)
+        declared = {"data": self.data_dtype, "indices": self.indices_dtype}.get(key)
         empty = INT64 if key == "indices" else FLOAT64
         if isinstance(value, str):
             token = _rooted(value, self.folder, limit)
-            return inputs.tensor(token, key, declared=declared, empty=empty)
+            return inputs.tensor(token, key, declared=declared, assumed=assumed, empty=empty)
         if isinstance(value, dict):
             tensor = json.typed(value, root, max_bytes=limit)
             return tensor if declared is None else convert(tensor, declared, key)
-        return tensor_of(value, declared=declared, empty=empty, root=root, max_bytes=limit)
+        dtype = declared or assumed
+        return tensor_of(value, declared=dtype, empty=empty, root=root, max_bytes=limit)
 
 
 def _rooted(token: str, folder: str, max_bytes: int | None) -> str:

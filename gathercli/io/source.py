@@ -11,8 +11,7 @@ import os
 import re
 import shlex
 import stat
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.core.call import Operand
 from gathercli.core.dims import Shape
@@ -55,8 +54,7 @@ def free_memory() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
+class _File(NamedTuple):
     """An open input and what it was when it was opened."""
 
     name: str
@@ -77,23 +75,23 @@ class _File:
             )
 
 
-@dataclass(slots=True)
 class Inputs:
     """The tensors of one command.
 
-    Attributes
+    Parameters
     ----------
     max_bytes
         How much memory each may take; None lifts the limit. Mapped files take none.
     notes
-        What the user should know of how the tokens were read.
+        A list that takes what the user should know of how the tokens were read.
     """
 
-    max_bytes: int | None
-    notes: list[str] = field(default_factory=list)
-    _mapped: list[_File] = field(default_factory=list)
-    _stdin: bytes | None = None
-    _stdin_uses: list[str | None] = field(default_factory=list)
+    def __init__(self, max_bytes: int | None, notes: list[str] | None = None) -> None:
+        self.max_bytes = max_bytes
+        self.notes = [] if notes is None else notes
+        self._mapped: list[_File] = []
+        self._stdin: bytes | None = None
+        self._stdin_uses: list[str | None] = []
 
     def tensor(
         self,

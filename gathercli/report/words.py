@@ -14,11 +14,10 @@ _BOLD_RED, _CYAN, _YELLOW, _DIM, _OFF = "\x1b[1;31m", "\x1b[36m", "\x1b[33m", "\
 
 def error_text(error: GatherError, *, color: bool) -> str:
     """Write a refusal: the message, the call it came up in, a hint, the rule."""
-    call = error.call
     met = [
-        call.operator,
-        call.data and f"data {call.data}",
-        call.indices and f"indices {call.indices}",
+        error.operator,
+        error.data and f"data {error.data}",
+        error.indices and f"indices {error.indices}",
     ]
     lines = [_marked("error:", _BOLD_RED, color) + " " + clean(error.message)]
     if any(met):
@@ -38,9 +37,9 @@ def error_json(error: GatherError) -> str:
         "error": error.message,
         "status": error.status,
         "rule": error.rule,
-        "operator": error.call.operator,
-        "data": error.call.data,
-        "indices": error.call.indices,
+        "operator": error.operator,
+        "data": error.data,
+        "indices": error.indices,
         "where": error.where,
         "value": _plain(error.value),
         "expected": error.expected,
