@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gathercli.api import gather, gather_elements, infer_shape, load, save
-    from gathercli.core.dims import Dim, Shape
+    from gathercli.core.dims import Shape
     from gathercli.errors import (
         AxisError,
         BatchDimsError,
@@ -41,7 +41,6 @@ __all__ = [
     "OPERATORS",
     "AxisError",
     "BatchDimsError",
-    "Dim",
     "DtypeError",
     "ElementsShapeError",
     "GatherError",
@@ -66,7 +65,7 @@ __all__ = [
 
 _HOMES = {
     **dict.fromkeys(("gather", "gather_elements", "infer_shape", "load", "save"), "api"),
-    **dict.fromkeys(("Dim", "Shape"), "core.dims"),
+    "Shape": "core.dims",
     "OPERATORS": "ops",
 }
 

@@ -10,15 +10,16 @@ from gathercli.core.call import Operand
 from gathercli.core.dims import Shape, as_shape
 from gathercli.core.dtypes import (
     BFLOAT16,
-    DTYPES,
     FLOAT64,
     INT64,
+    STRING,
     Tensor,
     dtype_of,
+    foreign,
 )
 from gathercli.core.dtypes import dtype as dtype_named
-from gathercli.core.text import listed
-from gathercli.errors import DtypeError, GatherError, InputError
+from gathercli.errors import GatherError, InputError
+from gathercli.io.values import flatten, tensor_of
 from gathercli.ops import family_of, find
 
 if TYPE_CHECKING:
@@ -125,6 +126,8 @@ def gather_elements(
     ------
     OperatorError
         The version refuses; `.rule` names the rule.
+    VersionError
+        There is no such version.
 
     Notes
     -----
@@ -159,7 +162,7 @@ def infer_shape(
         Text (``[2,?,1..5,N]``, ``[...]``) or a sequence of sizes, -1 or None for unknown ones.
     axis
         An integer; ``"unknown"`` for OpenVINO's Gather, whose axis is an input; None for the
-        version's default.
+        version's default, which OpenVINO's GatherElements lacks.
     batch_dims
         An integer.
     version
@@ -186,7 +189,9 @@ def infer_shape(
     family = family_of(op)
     row = find(family.ROWS[0].id if version is None else version, family.COMMAND).op
     data, indices = Operand(as_shape(data_shape)), Operand(as_shape(indices_shape))
-    return engine.infer(engine.bind(row, data, indices, axis=axis, batch_dims=batch_dims))
+    return engine.infer(
+        engine.bind(row, data, indices, axis=axis, batch_dims=batch_dims, shapes_only=True)
+    )
 
 
 def load(
@@ -217,7 +222,8 @@ def load(
 
     token = source if isinstance(source, str) else f"@{os.fspath(source)}"
     declared = None if dtype is None else dtype_named(dtype)
-    return _array(Inputs(max_bytes).tensor(token, "data", declared=declared))
+    with Inputs(max_bytes) as inputs:
+        return _array(inputs.tensor(token, "data", declared=declared))
 
 
 def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None) -> None:  # noqa: A002
@@ -264,44 +270,62 @@ def _run(
 
 
 def _tensor(value: Any, name: str) -> Tensor:
-    """Make a tensor of what a Python caller passes."""
+    """Make a tensor of what a Python caller passes; a type of no operator is left to its rule."""
     import numpy as np
 
-    from gathercli.io.values import tensor_of
-
-    if isinstance(value, list | tuple | bool | int | float | complex | str) and not isinstance(
-        value, np.generic
-    ):
-        if not _holds_arrays(value):
-            return tensor_of(value, empty=INT64 if name == "indices" else FLOAT64)
-        try:
-            array = np.array(value)
-        except ValueError as error:
-            raise InputError(f"`{name}`: {error}", rule="ragged") from None
-    else:
+    if isinstance(value, list | tuple | range | bool | int | float | complex | str):
+        if not isinstance(value, np.generic):
+            return _tensor_of_list(value, name)
+    elif isinstance(value, np.ma.MaskedArray):
+        raise InputError(
+            f"`{name}` is a masked array, and a tensor has no mask: expected a plain array",
+            rule="dtype",
+            hint="`array.filled(value)` decides what the masked elements are",
+        )
+    try:
         array = np.asarray(value)
-    if array.dtype == object and all(isinstance(each, str) for each in array.flat):
-        array = array.astype(np.str_)
-    if array.dtype.kind == "T":  # numpy's variable-width strings
-        array = array.astype(np.str_)
+    except Exception as error:  # noqa: BLE001  (__array__ of another library may raise anything)
+        raise InputError(
+            f"`{name}` is {type(value).__name__}, which numpy cannot read ({error}): "
+            "expected an array or nested lists",
+            rule="dtype",
+        ) from None
+    if array.dtype.kind in "OT" and array.size and _all_strings(array):
+        return tensor_of(array.tolist(), declared=STRING)
     found = dtype_of(array.dtype)
     if found is None:
-        raise DtypeError(
-            f"`{name}` is a numpy {array.dtype}, which no operator takes: "
-            f"expected {listed(each.name for each in DTYPES)}",
-            rule=f"{name}-dtype",
-            value=str(array.dtype),
-        )
+        return Tensor(foreign(array.dtype), array)
     return Tensor(found, array.view(np.uint16) if found is BFLOAT16 else array)
 
 
-def _holds_arrays(value: Any) -> bool:
-    """Tell whether a nested list has numpy values in it, which bring their own types."""
-    while isinstance(value, list | tuple) and value:
-        if any(hasattr(each, "dtype") for each in value):
-            return True
-        value = value[0]
-    return False
+def _all_strings(array: npt.NDArray[Any]) -> bool:
+    return all(isinstance(each, str) for each in array.flat)
+
+
+def _tensor_of_list(value: Any, name: str) -> Tensor:
+    """Infer the type of a list; numpy values of one type in it bring theirs."""
+    empty = INT64 if name == "indices" else FLOAT64
+    _, leaves = flatten(value)
+    declared = None
+    if not set(map(type, leaves)) <= {bool, int, float, complex, str}:
+        types: set[Any] = set()
+        value = _plain(value, types)
+        if len(types) == 1:
+            (only,) = types
+            declared = None if only is None else dtype_of(only)
+    return tensor_of(value, declared=declared, empty=empty)
+
+
+def _plain(value: Any, types: set[Any]) -> Any:
+    """Turn numpy values, ranges and enumerations in a list into plain ones, noting their types."""
+    if isinstance(value, list | tuple | range):
+        return [_plain(each, types) for each in value]
+    types.add(getattr(value, "dtype", None))
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)
+    return value
 
 
 def _array(tensor: Tensor) -> npt.NDArray[Any]:

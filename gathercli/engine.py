@@ -46,6 +46,7 @@ def bind(
     batch_dims: Any = 0,
     negative: str = "spec",
     out_of_range: str = "spec",
+    shapes_only: bool = False,
 ) -> Call:
     """Put a call together and try every rule that shapes, types and attributes decide.
 
@@ -58,6 +59,8 @@ def bind(
         An integer.
     negative, out_of_range
         Values of `Negative` and `OutOfRange`.
+    shapes_only
+        Whether the call is only inferred, so that an axis that is an input may be unknown.
 
     Raises
     ------
@@ -75,6 +78,7 @@ def bind(
         batch_dims,
         _choice(Negative, "negative", negative),
         _choice(OutOfRange, "out-of-range", out_of_range),
+        shapes_only,
     )
     try:
         for rule in rules.RULES:
@@ -233,7 +237,8 @@ def _pick(call: Call, indices: AnyArray) -> tuple[AnyArray, tuple[Treated, ...]]
     """
     import numpy as np
 
-    s, shape, given = call.size, indices.shape, indices.reshape(-1)
+    s, shape = call.size, indices.shape
+    given = indices.astype(indices.dtype.newbyteorder("="), copy=False).reshape(-1)
     treated = []
     at = given if given.dtype == np.uint64 else given.astype(np.int64)
     negative = at < 0

@@ -52,7 +52,7 @@ class Operator(NamedTuple):
             error.met(op.full_name, None if given is None else str(given), None)
             raise
 
-    def bind(self, op: Op, data: Operand, indices: Operand) -> Call:
+    def bind(self, op: Op, data: Operand, indices: Operand, *, shapes_only: bool = False) -> Call:
         """Put the call together; every rule of shapes and types is tried."""
         from gathercli import engine
 
@@ -64,6 +64,7 @@ class Operator(NamedTuple):
             batch_dims=_integer(self.batch_dims),
             negative=self.negative,
             out_of_range=self.out_of_range,
+            shapes_only=shapes_only,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -17,6 +17,8 @@ from gathercli.ops import FAMILIES, OPERATORS, find
 
 if TYPE_CHECKING:
     from gathercli.core.spec import Op
+
+STDOUT: Final = 1
 
 Id = Annotated[
     str | None,
@@ -48,7 +50,7 @@ def command(
 
 def _run(version: str | None, fmt: str, color: str) -> int:
     from gathercli.report import rows
-    from gathercli.report.terminal import rendered, wants_color
+    from gathercli.report.terminal import rendered, wants_color, width_of
 
     chosen = OPERATORS if version is None else _named(version)
     if fmt == "json":
@@ -57,8 +59,9 @@ def _run(version: str | None, fmt: str, color: str) -> int:
         found = [rows.as_json(op) for op in chosen]
         print_text(json.dumps(found[0] if version and len(found) == 1 else found) + "\n")
         return 0
-    text = rows.table(chosen) if version is None else rows.sheets(chosen)
-    if wants_color(color, 1):
+    write = rows.table if version is None else rows.sheets
+    text = write(chosen, width_of(STDOUT))
+    if wants_color(color, STDOUT):
         from rich.text import Text
 
         styled = Text(text)

@@ -64,7 +64,9 @@ NegativeChoice = Annotated[
     Negative,
     typer.Option(
         "--negative",
-        help="A negative index: as the version says, wrapped once, or refused.",
+        metavar="POLICY",
+        help="A negative index: spec (as the version says), wrap (counted from the end, once) or "
+        "error.",
         show_default=False,
         rich_help_panel=_OPERATOR,
     ),
@@ -73,8 +75,9 @@ OutOfRangeChoice = Annotated[
     OutOfRange,
     typer.Option(
         "--out-of-range",
-        help="An index outside the axis: as the version says, refused, zero-filled, clamped, or "
-        "wrapped modulo the size.",
+        metavar="POLICY",
+        help="An index outside the axis: spec (as the version says), error, zero, clamp or wrap "
+        "(modulo the size).",
         show_default=False,
         rich_help_panel=_OPERATOR,
     ),
@@ -128,7 +131,8 @@ Format = Annotated[
     typer.Option(
         "--format",
         "-f",
-        help="auto is the pretty view on a terminal and JSON elsewhere.",
+        metavar="FORMAT",
+        help="auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal.",
         show_default=False,
         rich_help_panel=_RESULT,
     ),
@@ -138,7 +142,8 @@ TextFormat = Annotated[
     typer.Option(
         "--format",
         "-f",
-        help="auto is the pretty view on a terminal and plain text elsewhere.",
+        metavar="FORMAT",
+        help="auto (pretty on a terminal, plain text elsewhere), pretty or json.",
         show_default=False,
         rich_help_panel=_RESULT,
     ),
@@ -151,7 +156,8 @@ Nonfinite = Annotated[
     Literal["quoted", "bare", "null", "error"],
     typer.Option(
         "--nonfinite",
-        help='How JSON writes NaN and infinities: "NaN", NaN, null, or refused.',
+        metavar="WAY",
+        help='NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error.',
         show_default=False,
         rich_help_panel=_RESULT,
     ),
@@ -204,7 +210,8 @@ Color = Annotated[
     Literal["auto", "always", "never"],
     typer.Option(
         "--color",
-        help="auto asks NO_COLOR, FORCE_COLOR and the terminal.",
+        metavar="WHEN",
+        help="auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never.",
         show_default=False,
         rich_help_panel=_VIEW,
     ),

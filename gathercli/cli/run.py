@@ -77,14 +77,14 @@ def _run(
 
     op = operator.row(messages)
     sink.check()
-    inputs = Inputs(sink.limits.held, notes=messages.notes)
-    given, picked = operator.read(op, inputs.tensor, data, indices)
-    call = operator.bind(op, Operand.of(given), Operand.of(picked))
-    run = engine.run(call, given, picked, max_bytes=sink.most_bytes)
-    messages.notes += map(str, run.treated)
-    result = run.whole() if expectation.given or not sink.streams else run
-    expected = expectation.read(inputs, run.dtype)
-    sink.write(call, result, run.treated, inputs, messages)
+    with Inputs(sink.limits.held, notes=messages.notes) as inputs:
+        given, picked = operator.read(op, inputs.tensor, data, indices)
+        call = operator.bind(op, Operand.of(given), Operand.of(picked))
+        run = engine.run(call, given, picked, max_bytes=sink.most_bytes)
+        messages.notes += map(str, run.treated)
+        expected = expectation.read(inputs, run.dtype)
+        result = run.whole() if expected is not None or not sink.streams else run
+        sink.write(call, result, run.treated, inputs, messages)
     messages.print()
     if expected is not None:
         expectation.compare(call, result.whole(), expected)

@@ -78,9 +78,9 @@ def _run(
     from gathercli.io.source import Inputs
 
     op = operator.row(messages)
-    inputs = Inputs(limits.held, notes=messages.notes)
-    given, picked = operator.read(op, partial(_operand, inputs), data, indices)
-    call = operator.bind(op, given, picked)
+    with Inputs(limits.held, notes=messages.notes) as inputs:
+        given, picked = operator.read(op, partial(_operand, inputs), data, indices)
+    call = operator.bind(op, given, picked, shapes_only=True)
     shape = engine.infer(call)
     if fmt == "json":
         import json

@@ -53,6 +53,8 @@ class Call(NamedTuple):
         The attributes as they were passed; `axis` and `batch_dims` are them normalised.
     negative, out_of_range
         How illegal index values are treated.
+    shapes_only
+        Whether there are no values, so that an axis that is an input may be unknown.
     """
 
     op: Op
@@ -63,6 +65,7 @@ class Call(NamedTuple):
     batch_dims_given: Any
     negative: Negative = Negative.SPEC
     out_of_range: OutOfRange = OutOfRange.SPEC
+    shapes_only: bool = False
 
     @property
     def rank(self) -> int | None:
@@ -89,7 +92,8 @@ class Call(NamedTuple):
     @property
     def batch_dims_number(self) -> int | None:
         """batch_dims as given."""
-        return as_integer(self.batch_dims_given)
+        given = self.batch_dims_given
+        return None if isinstance(given, list | tuple) else as_integer(given)
 
     @property
     def batch_dims(self) -> int | None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import operator
 import re
-from typing import TYPE_CHECKING, NamedTuple, Self, SupportsIndex, TypeAlias, overload
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self, SupportsIndex, TypeAlias, overload
 
 from gathercli.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 LARGEST = 2**63 - 1
 """The largest size a framework can store."""
@@ -145,8 +146,8 @@ class Shape(tuple[AnyDim, ...]):  # noqa: SLOT001  (a tuple of any length has no
         return Shape((*self, *other))
 
     def __eq__(self, other: object) -> bool:
-        same_rank = not isinstance(other, Shape) or other._rank_known == self._rank_known
-        return same_rank and super().__eq__(other)
+        known = other._rank_known if isinstance(other, Shape) else True
+        return known == self._rank_known and super().__eq__(other)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -161,14 +162,14 @@ class Shape(tuple[AnyDim, ...]):  # noqa: SLOT001  (a tuple of any length has no
         return f"Shape('{self}')"
 
 
-_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_UNKNOWN = ("?", "_", "-1", "null")
 _INTERVAL = re.compile(r"(\d*)\s*\.\.\s*(\d*)")
 
 
 def _dimension(text: str, whole: object) -> AnyDim:
     """Read one dimension of the shape written as `whole`."""
     text = text.strip()
-    if text in ("?", "_", "-1"):
+    if text in _UNKNOWN:
         return UNKNOWN
     if text.isascii() and text.isdigit():
         return _bounded(text, whole)
@@ -179,12 +180,21 @@ def _dimension(text: str, whole: object) -> AnyDim:
         if top is not None and bottom > top:
             raise _refusal(whole, f"the interval `{text}` is empty", text)
         return bottom if bottom == top else Dim(bottom, top)
-    if _IDENTIFIER.fullmatch(text):
+    if text.isidentifier():
         return Dim(name=text)
     raise _refusal(whole, f"`{text}` is no dimension", text)
 
 
+def _too_large(whole: object) -> NoReturn:
+    raise _refusal(whole, "a size is below -1 or larger than 2^63-1", None)
+
+
+def _is_symbol(text: str) -> bool:
+    return text.isidentifier() and text not in _UNKNOWN
+
+
 def _bounded(digits: str, whole: object) -> int:
+    digits = digits.lstrip("0") or "0"
     size = int(digits) if len(digits) <= len(str(LARGEST)) else LARGEST + 1
     if size > LARGEST:
         raise _refusal(whole, f"`{digits[:40]}` is larger than 2^63-1", digits[:40])
@@ -192,7 +202,10 @@ def _bounded(digits: str, whole: object) -> int:
 
 
 def _refusal(whole: object, what: str, value: object) -> InputError:
-    shown = str(whole)
+    try:
+        shown = str(whole)
+    except ValueError:  # an integer of more digits than Python writes
+        shown = "…"
     return InputError(
         f"the shape `{shown if len(shown) <= 80 else shown[:77] + '...'}`: {what}",
         rule="shape-text",
@@ -234,7 +247,7 @@ def parse(text: str) -> Shape:
     if not bracketed and "," not in body:
         parts = body.split("x")
         # `Nx3` is two dimensions, `max` one symbol: an x divides where one side is no identifier.
-        if len(parts) > 1 and all(parts) and not all(map(_IDENTIFIER.fullmatch, parts)):
+        if len(parts) > 1 and all(parts) and not all(map(_is_symbol, parts)):
             return Shape(_dimension(part, text) for part in parts)
     return Shape(_dimension(part, text) for part in body.split(","))
 
@@ -245,7 +258,9 @@ def _parse_json(text: str) -> Shape:
     try:
         dims = json.loads(text)
     except (ValueError, RecursionError):
-        raise _refusal(text, "it is no JSON list of dimensions", text[:80]) from None
+        dims = None
+    if not isinstance(dims, list):
+        raise _refusal(text, "it is no JSON list of dimensions", text[:80])
     return as_shape(dims)
 
 
@@ -267,24 +282,26 @@ def as_shape(given: str | Iterable[object] | Shape) -> Shape:
         return given
     if isinstance(given, str):
         return parse(given)
-    try:
-        dims = tuple(given)
-    except TypeError:
-        raise _refusal(given, "it is neither text nor a sequence of dimensions", given) from None
-    if dims in (("...",), (...,)):
+    if hasattr(given, "tolist"):
+        given = given.tolist()
+    if not isinstance(given, Sequence) or isinstance(given, bytes | bytearray):
+        raise _refusal(given, "it is neither text nor a sequence of dimensions", str(given))
+    dims = tuple(given)
+    if len(dims) == 1 and (dims[0] is ... or dims[0] == "..."):
         return Shape.of_unknown_rank()
     return Shape(_as_dimension(dim, given) for dim in dims)
 
 
 def _as_dimension(dim: object, whole: object) -> AnyDim:
     if isinstance(dim, Dim):
-        return dim
+        return _dimension(str(dim), whole)
     if dim is None:
         return UNKNOWN
     if isinstance(dim, str):
         return _dimension(dim, whole)
     if isinstance(dim, SupportsIndex) and not isinstance(dim, bool):
-        return _dimension(str(operator.index(dim)), whole)
+        size = operator.index(dim)
+        return _dimension(str(size), whole) if -1 <= size <= LARGEST else _too_large(whole)
     raise _refusal(whole, f"{dim!r} is no dimension", dim)
 
 

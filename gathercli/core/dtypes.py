@@ -29,6 +29,7 @@ class Kind(Enum):
     FLOAT = "float"
     COMPLEX = "complex"
     STRING = "string"
+    OTHER = "other"
 
 
 class DType(NamedTuple):
@@ -210,6 +211,11 @@ class Tensor(NamedTuple):
 
     def __str__(self) -> str:
         return described(self.dtype, ",".join(map(str, self.shape)))
+
+
+def foreign(held: object) -> DType:
+    """Make a type of what no operator takes, so that the operator's rule refuses it by name."""
+    return DType(str(held), str(held), "", Kind.OTHER, 0)
 
 
 def described(dtype: DType | None, sizes: str) -> str:

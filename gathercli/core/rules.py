@@ -35,9 +35,10 @@ def data_dtype(call: Call) -> None:
     found = call.data.dtype
     if found is None or found in call.op.data_types:
         return
-    missing = listed((d.name for d in DTYPES if d not in call.op.data_types), "and")
+    missing = [d.name for d in DTYPES if d not in call.op.data_types]
+    expected = f"any type but {listed(missing, 'and')}" if missing else _types(DTYPES)
     raise DtypeError(
-        f"`data` is {found}, which {call.op} does not take: expected any type but {missing}",
+        f"`data` is {found}, which {call.op} does not take: expected {expected}",
         rule="data-dtype",
         value=found.name,
         expected=_types(call.op.data_types),
@@ -112,11 +113,15 @@ def axis_type(call: Call) -> None:
     """The axis is one integer."""
     given = call.axis_given
     if call.axis_is_unknown:
-        if call.op.axis.is_input:
+        if call.op.axis.is_input and call.shapes_only:
             return
+        why = (
+            "only a shape can be inferred without it"
+            if call.op.axis.is_input
+            else f"for {call.op} it is an attribute, known beforehand"
+        )
         raise AxisError(
-            f"`axis` is unknown, but for {call.op} it is an attribute, known beforehand"
-            f"{_expected_axes(call)}",
+            f"`axis` is unknown, but {why}{_expected_axes(call) or ': expected an integer'}",
             rule="axis-type",
             value=given,
             expected="an integer",
@@ -125,7 +130,7 @@ def axis_type(call: Call) -> None:
         raise AxisError(
             f"`axis` is {_as_written(given)}: expected one integer",
             rule="axis-type",
-            value=str(given),
+            value=_plain(given),
             expected="one integer",
         )
 
@@ -136,7 +141,7 @@ def axis_range(call: Call) -> None:
     if axis is None or rank is None or -rank <= axis < rank:
         return
     raise AxisError(
-        f"`axis` is {axis}, but `data` has rank {rank}{_expected_axes(call)}",
+        f"`axis` is {_number(axis)}, but `data` has rank {rank}{_expected_axes(call)}",
         rule="axis-range",
         value=axis,
         expected=_axes(call),
@@ -165,12 +170,12 @@ def batch_dims_range(call: Call) -> None:
         raise BatchDimsError(
             f"`batch_dims` is {_as_written(call.batch_dims_given)}: expected one integer",
             rule="batch-dims-range",
-            value=str(call.batch_dims_given),
+            value=_plain(call.batch_dims_given),
             expected="one integer",
         )
     if rank is not None and not -rank <= number <= rank:
         raise BatchDimsError(
-            f"`batch_dims` is {number}, but `indices` has rank {rank}: "
+            f"`batch_dims` is {_number(number)}, but `indices` has rank {rank}: "
             f"expected {_interval(-rank, rank)}",
             rule="batch-dims-range",
             value=number,
@@ -339,12 +344,21 @@ def _types(types: tuple[DType, ...]) -> str:
 
 
 def _plain(given: object) -> object:
-    return given if isinstance(given, int | str) else str(given)
+    return given if isinstance(given, str) else _as_written(given)
+
+
+def _number(number: int) -> str:
+    """Write an integer; one that Python refuses to write in digits, by its size."""
+    bits = number.bit_length()
+    return str(number) if bits <= 256 else f"an integer of {bits} bits"
 
 
 def _as_written(given: object) -> str:
+    if isinstance(given, int) and not isinstance(given, bool):
+        return _number(given)
     shape = getattr(given, "shape", ())
-    return f"a tensor of shape {list(shape)}" if shape else repr(given)
+    text = f"a tensor of shape {list(shape)}" if shape else repr(given)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _version_that(call: Call, does: Callable[[Op], bool], what: str) -> str | None:

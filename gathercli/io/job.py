@@ -14,9 +14,10 @@ from gathercli.core.dims import as_shape
 from gathercli.core.dtypes import FLOAT64, INT64, named
 from gathercli.core.spec import Negative, OutOfRange
 from gathercli.core.text import clean, closest, json_string, listed
-from gathercli.errors import GatherError, InputError, NoInputError
-from gathercli.io import json, literal
+from gathercli.errors import InputError, NoInputError
+from gathercli.io import json
 from gathercli.io.values import convert, shown, tensor_of
+from gathercli.ops import FAMILIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     Key = Literal["data", "indices", "expect"]
     Check = tuple[Callable[[Any], bool], str]  # what a value must be, and how that is said
 
-OPERATORS: Final = ("gather", "gather-elements")
 SHAPE: Final = "shape"
 
 
@@ -85,34 +85,19 @@ class Job:
     def tensor(self, key: Key, inputs: Inputs, *, assumed: DType | None = None) -> Tensor:
         """Read a tensor of the job.
 
-        It is refused as `Inputs.tensor` refuses, lists with their path, ``$.data[1]``; `assumed`
-        is the type that an untyped `expect` has.
+        It is refused as `Inputs.tensor` refuses, lists with their path, ``$.data[1]``; `inputs`
+        start at the job's folder; `assumed` is the type that an untyped `expect` has.
         """
         value, root, limit = getattr(self, key), f"$.{key}", inputs.max_bytes
         declared = {"data": self.data_dtype, "indices": self.indices_dtype}.get(key)
         empty = INT64 if key == "indices" else FLOAT64
         if isinstance(value, str):
-            token = _rooted(value, self.folder, limit)
-            return inputs.tensor(token, key, declared=declared, assumed=assumed, empty=empty)
+            return inputs.tensor(value, key, declared=declared, assumed=assumed, empty=empty)
         if isinstance(value, dict):
             tensor = json.typed(value, root, max_bytes=limit)
             return tensor if declared is None else convert(tensor, declared, key)
         dtype = declared or assumed
         return tensor_of(value, declared=dtype, empty=empty, root=root, max_bytes=limit)
-
-
-def _rooted(token: str, folder: str, max_bytes: int | None) -> str:
-    """Let a token that names a file start at `folder`; a literal stays one beside such a file."""
-    path = os.path.join(folder, token.removeprefix("@"))
-    if token.startswith("@"):
-        return f"@{path}"
-    if literal.looks_literal(token) and not os.path.lexists(path):
-        return token
-    try:
-        found = literal.parse(token, declared=None, empty=FLOAT64, max_bytes=max_bytes)
-    except GatherError:
-        found = None
-    return token if found else f"@{path}"
 
 
 def _is_text(v: Any) -> bool:
@@ -143,7 +128,7 @@ _EVERY_JOB: Final[dict[str, Check]] = {
     "id": _TEXT,
     "title": _TEXT,
     "source": _TEXT,
-    "op": _one_of(*OPERATORS, SHAPE),
+    "op": _one_of(*FAMILIES, SHAPE),
     "version": (lambda v: _is_text(v) or type(v) is int, "a version such as openvino-8"),
     "batch_dims": _INTEGER,
     "data_dtype": _DTYPE,
@@ -162,7 +147,7 @@ _RUN_JOB: Final[dict[str, Check]] = _EVERY_JOB | {
     "output": _TEXT,
 }
 _SHAPE_JOB: Final[dict[str, Check]] = _EVERY_JOB | {
-    "of": _one_of(*OPERATORS),
+    "of": _one_of(*FAMILIES),
     "data": _DIMENSIONS,
     "indices": _DIMENSIONS,
     "axis": (

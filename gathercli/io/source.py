@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 import stat
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from gathercli.core.call import Operand
 from gathercli.core.dims import Shape
@@ -84,11 +84,19 @@ class Inputs:
         How much memory each may take; None lifts the limit. Mapped files take none.
     notes
         A list that takes what the user should know of how the tokens were read.
+    folder
+        Where relative names of files start; the working folder if empty.
+
+    As a context it closes what it opened; tensors that are mapped stay.
     """
 
-    def __init__(self, max_bytes: int | None, notes: list[str] | None = None) -> None:
+    def __init__(
+        self, max_bytes: int | None, notes: list[str] | None = None, *, folder: str = ""
+    ) -> None:
         self.max_bytes = max_bytes
         self.notes = [] if notes is None else notes
+        self._folder = folder
+        self._opened: list[_File] = []
         self._mapped: list[_File] = []
         self._stdin: bytes | None = None
         self._stdin_uses: list[str | None] = []
@@ -149,12 +157,20 @@ class Inputs:
                 if start.startswith(npy.MAGIC) and key is None:
                     header = npy.header(start)
                     npy.check_length(header, file.status.st_size)
-                    os.close(file.fd)
                     return Operand(Shape(header.shape), declared or header.dtype(declared))
                 return Operand.of(self._load(file, key, declared, empty))
         except GatherError as error:
             _prefix(error, name)
             raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self._opened:
+            os.close(file.fd)
+        self._opened.clear()
+        self._mapped.clear()
 
     def recheck(self) -> None:
         """Refuse to commit a result whose mapped inputs changed on the way."""
@@ -178,20 +194,35 @@ class Inputs:
                 )
             return self._opened_stdin(), key
         if token.startswith("@"):
-            return _named(token[1:])
+            return self._named(token[1:])
         try:
             tensor = literal.parse(token, declared=declared, empty=empty, max_bytes=self.max_bytes)
         except InputError:
-            if not _exists(token):
+            if not self._exists(token):
                 raise
             tensor = None
         if tensor is None:
-            return _named(token)
-        if _exists(token):
+            return self._named(token)
+        if self._exists(token):
             self.notes.append(
                 f"`{token}` was read as a literal; the file of that name is `@{token}`"
             )
         return tensor
+
+    def _exists(self, name: str) -> bool:
+        try:
+            return os.path.lexists(os.path.join(self._folder, name))
+        except ValueError:  # a NUL in the name
+            return False
+
+    def _named(self, token: str) -> tuple[_File, str | None]:
+        """Open the file `token`, or the file before its last ``#`` and the key behind it."""
+        path, mark, key = token.rpartition("#")
+        if self._exists(token) or not mark:
+            path, key = token, ""
+        file = _open(path, self._folder)
+        self._opened.append(file)
+        return file, key or None
 
     def _opened_stdin(self) -> _File:
         try:
@@ -264,8 +295,6 @@ class Inputs:
         raw = b"".join(parts)
         if file.fd == STDIN:
             self._stdin = raw
-        else:
-            os.close(file.fd)
         return raw
 
 
@@ -294,24 +323,11 @@ def _set_message(error: GatherError, message: str) -> None:
     error.args = (message,)
 
 
-def _exists(path: str) -> bool:
+def _open(name: str, folder: str) -> _File:
+    """Open the file that the user calls `name`."""
+    path = os.path.join(folder, name)
     try:
-        return os.path.lexists(path)
-    except ValueError:  # a NUL in the name
-        return False
-
-
-def _named(token: str) -> tuple[_File, str | None]:
-    """Open the file `token`, or the file before its last ``#`` and the key behind it."""
-    path, mark, key = token.rpartition("#")
-    if _exists(token) or not mark:
-        return _open(token), None
-    return _open(path), key or None
-
-
-def _open(path: str) -> _File:
-    try:
-        mode = os.stat(path).st_mode
+        mode = os.stat(path).st_mode  # before opening: devices act when they are opened
         for test, kind in (
             (stat.S_ISDIR, "a directory"),
             (stat.S_ISCHR, "a device"),
@@ -320,19 +336,19 @@ def _open(path: str) -> _File:
         ):
             if test(mode) and os.path.realpath(path) != os.path.realpath("/dev/stdin"):
                 raise NoInputError(
-                    f"`{clean(path)}` is {kind}: expected a file", rule="unreadable", value=path
+                    f"`{clean(name)}` is {kind}: expected a file", rule="unreadable", value=name
                 )
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        return _File(path, fd, os.fstat(fd))
+        return _File(name, fd, os.fstat(fd))
     except (FileNotFoundError, NotADirectoryError, ValueError):
-        raise _missing(path) from None
+        raise _missing(name, folder) from None
     except OSError as error:
         if isinstance(error, GatherError):
             raise
-        raise _unreadable(path, error) from None
+        raise _unreadable(name, error) from None
 
 
-def _missing(path: str) -> GatherError:
+def _missing(path: str, folder: str) -> GatherError:
     shown = clean(path) if len(path) <= 200 else clean(path[:200]) + "..."
     if literal.looks_literal(path):
         return InputError(
@@ -341,16 +357,16 @@ def _missing(path: str) -> GatherError:
             rule="literal",
             value=path,
         )
-    folder, name = os.path.split(path)
+    inner, name = os.path.split(path)
     try:
-        near = closest(name, os.listdir(folder or "."))
+        near = closest(name, os.listdir(os.path.join(folder, inner) or "."))
     except (OSError, ValueError):
         near = None
     return NoInputError(
         f"there is no file `{shown}`: expected a file, a literal such as 0,0,4, or `-`",
         rule="missing",
         value=path,
-        hint=f"did you mean `{shlex.quote(os.path.join(folder, near))}`?" if near else None,
+        hint=f"did you mean `{shlex.quote(os.path.join(inner, near))}`?" if near else None,
     )
 
 

@@ -18,7 +18,7 @@ from gathercli.core.dtypes import STRING, Kind, Tensor
 from gathercli.core.text import clean, counted, grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from rich.text import Text
 
@@ -87,11 +87,7 @@ def layout(tensor: Tensor, *, width: int | None, precision: int, full: bool) -> 
         return text.append(_Writer(tensor, precision)(values[()]) + "\n")
     grid = values.reshape((*shape[:-2], *((1,) if len(shape) == 1 else ()), *shape[-2:]))
     plan = _Plan(tensor, grid, width, precision, full=full)
-    for at, facet in enumerate(plan.facets):
-        if len(shape) > 2:
-            text.append("\n" if at else "")
-            text.append(f"[{','.join(map(str, facet))},:,:]\n", "bold")
-        plan.write_facet(text, facet, rows_named=len(shape) > 1)
+    plan.write(text, facets_named=len(shape) > 2, rows_named=len(shape) > 1)
     if plan.hidden:
         text.append(f"{plan.hidden} not shown; --full shows all\n", "dim italic")
     return text
@@ -123,11 +119,12 @@ class _Plan:
         """Tell whether the first and last facet fit the width with the columns chosen."""
         if self._width is None or len(self._columns) > self._width // 2:
             return self._width is None
-        for facet in {(0,) * len(lead), tuple(n - 1 for n in lead)}:
-            cells = self._cells(facet, self._columns)
-            if self._margin + sum(2 + max(map(self._length, each)) for each in cells) > self._width:
-                return False
-        return True
+        corners = [(0,) * len(lead), tuple(size - 1 for size in lead)]
+        widths = map(self._width_of, self._cells(corners))
+        return self._margin + sum(2 + width for width in widths) <= self._width
+
+    def _width_of(self, column: list[str]) -> int:
+        return max(map(self._length, column))
 
     @property
     def _margin(self) -> int:
@@ -144,30 +141,43 @@ class _Plan:
                 parts.append(f"{grouped(size - shown)} of {counted(size, noun)}")
         return ", ".join(parts)
 
-    def _cells(self, facet: Sequence[int], columns: Sequence[int]) -> list[list[str]]:
-        """Format the shown cells of a facet, by columns, with their headings."""
-        part = self._grid[(*facet,)][self._rows][:, list(columns)]
+    def _cells(self, facets: Sequence[Sequence[int]]) -> list[list[str]]:
+        """Format the shown cells of facets, column by column, each under its heading."""
+        import numpy as np
+
+        part = np.concatenate([self._grid[(*at,)][self._rows][:, self._columns] for at in facets])
         cells = [[self._write(value) for value in column] for column in part.T]
         if self._align:
             cells = [_at_the_point(column) for column in cells]
-        names = [f"[{n}]" if self._bracketed else str(n) for n in columns]
+        names = [f"[{n}]" if self._bracketed else str(n) for n in self._columns]
         return [[name, *column] for name, column in zip(names, cells, strict=True)]
 
-    def write_facet(self, text: Text, facet: Sequence[int], *, rows_named: bool) -> None:
-        """Append a facet's grid, in blocks of columns where the width asks for it."""
-        cells = self._cells(facet, self._columns)
-        widths = [max(map(self._length, column)) for column in cells]
+    def write(self, text: Text, *, facets_named: bool, rows_named: bool) -> None:
+        """Append every facet's grid, in blocks of columns where the width asks for it."""
+        cells = self._cells(self.facets)
+        widths = [self._width_of(column) for column in cells]
+        rows = len(self._rows)
+        for at, facet in enumerate(self.facets):
+            if facets_named:
+                text.append("\n" if at else "")
+                text.append(f"[{','.join(map(str, facet))},:,:]\n", "bold")
+            lines = [0, *range(1 + at * rows, 1 + (at + 1) * rows)]
+            mine = [[column[line] for line in lines] for column in cells]
+            for number, block in enumerate(self._column_blocks(widths)):
+                text.append("\n" if number else "")
+                self._write_block(text, mine, widths, block, rows_named=rows_named)
+
+    def _column_blocks(self, widths: list[int]) -> Iterator[range]:
+        """Divide the columns into runs that fit the width."""
         start = 0
-        while start < len(cells):
+        while start < len(widths):
             stop, used = start + 1, self._margin + 2 + widths[start]
-            while stop < len(cells) and (
+            while stop < len(widths) and (
                 self._width is None or used + 2 + widths[stop] <= self._width
             ):
                 used += 2 + widths[stop]
                 stop += 1
-            if start:
-                text.append("\n")
-            self._write_block(text, cells, widths, range(start, stop), rows_named=rows_named)
+            yield range(start, stop)
             start = stop
 
     def _write_block(

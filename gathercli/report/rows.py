@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from gathercli.core import rules
@@ -25,15 +26,23 @@ def cells(op: Op) -> tuple[str, ...]:
     return (op.full_name, op.indices.value, op.outside.value, batch_dims, op.changes)
 
 
-def table(ops: Iterable[Op]) -> str:
-    """List versions, a line each, in aligned columns."""
+def table(ops: Iterable[Op], width: int | None) -> str:
+    """List versions in aligned columns; the last one wraps where a width is given."""
     lines = [HEADINGS, *map(cells, ops)]
-    widths = [max(len(line[at]) for line in lines) for at in range(len(HEADINGS))]
+    *widths, _ = (max(len(line[at]) for line in lines) for at in range(len(HEADINGS)))
     return "".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        + "\n"
+        _hanging(
+            "".join(c.ljust(n + 2) for c, n in zip(line, widths, strict=False)), line[-1], width
+        )
         for line in lines
     )
+
+
+def _hanging(start: str, rest: str, width: int | None) -> str:
+    """Write `rest` behind `start`, its further lines below its first."""
+    room = max(24, (width or 0) - len(start))
+    parts = [rest] if width is None else wrap(rest, room, break_on_hyphens=False)
+    return start + f"\n{' ' * len(start)}".join(parts) + "\n"
 
 
 def rule_names(op: Op) -> list[str]:
@@ -81,10 +90,11 @@ def sheet(op: Op) -> list[tuple[str, str]]:
     return [*pairs, ("rules", ", ".join(rule_names(op))), ("source", op.source)]
 
 
-def sheets(ops: Sequence[Op]) -> str:
+def sheets(ops: Sequence[Op], width: int | None) -> str:
     """Write versions out, one below the other."""
     return "\n".join(
-        f"{op.full_name}\n" + "".join(f"  {name:<15}  {text}\n" for name, text in sheet(op))
+        f"{op.full_name}\n"
+        + "".join(_hanging(f"  {name:<15}  ", text, width) for name, text in sheet(op))
         for op in ops
     )
 

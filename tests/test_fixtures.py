@@ -1,0 +1,472 @@
+"""Every fixture is replayed, and the files that hold them are read as strictly as they say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gathercli import OPERATORS, engine
+from gathercli.core.call import Operand
+from gathercli.core.dims import Shape
+from gathercli.core.dtypes import Tensor, named
+from gathercli.core.rules import RULES
+from gathercli.errors import GatherError, InputError, NoInputError
+from gathercli.io import job as job_files
+from gathercli.io.job import Job, jobs, parse
+from gathercli.io.source import Inputs
+from gathercli.ops import find
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+TOUR = FIXTURES / "tour"
+FILES = sorted(
+    path for framework in ("openvino", "onnx") for path in (FIXTURES / framework).rglob("*.json")
+)
+JOBS = {str(path.relative_to(FIXTURES).with_suffix("")): jobs(str(path)) for path in FILES}
+ALL = [pytest.param(found[0], id=name) for name, found in JOBS.items()]
+KEYS = [
+    *("id", "title", "source", "op", "of", "version", "data", "indices", "axis", "batch_dims"),
+    *("negative", "out_of_range", "data_dtype", "indices_dtype", "expect", "expect_error"),
+]
+LAYER = ["layer-example"]
+TABLE = [f"table-row-{row}" for row in range(1, 5)] + ["example-axis-0", "example-axis-1"]
+SPECIFIED = {
+    "onnx/gather-1": TABLE,
+    "onnx/gather-11": TABLE,
+    "onnx/gather-13": TABLE,
+    "openvino/gather-1": LAYER,
+    "openvino/gather-8": LAYER + [f"example-{number}" for number in range(1, 8)],
+    "openvino/gather-elements-6": LAYER + [f"example-{number}" for number in range(1, 4)],
+}
+"""The examples that each specification text prints."""
+
+
+def _row(job: Job) -> Any:
+    assert job.version is not None
+    return find(job.version, job.operator).op
+
+
+def _inputs(job: Job) -> Inputs:
+    return Inputs(None, folder=job.folder)
+
+
+def _infer(job: Job) -> Shape:
+    data = Operand(job.shape("data"), job.data_dtype)
+    indices = Operand(job.shape("indices"), job.indices_dtype)
+    call = engine.bind(
+        _row(job), data, indices, axis=job.axis, batch_dims=job.batch_dims, shapes_only=True
+    )
+    return engine.infer(call)
+
+
+def _run(job: Job) -> Tensor:
+    inputs = _inputs(job)
+    data, indices = job.tensor("data", inputs), job.tensor("indices", inputs)
+    call = engine.bind(
+        _row(job),
+        Operand.of(data),
+        Operand.of(indices),
+        axis=job.axis,
+        batch_dims=job.batch_dims,
+        negative=job.negative,
+        out_of_range=job.out_of_range,
+    )
+    result = engine.run(call, data, indices).whole()
+    assert engine.infer(call) == result.shape
+    return result
+
+
+def _replay(job: Job) -> Shape | Tensor:
+    return _infer(job) if job.op == job_files.SHAPE else _run(job)
+
+
+@pytest.mark.parametrize("job", ALL)
+def test_a_fixture_gives_what_it_expects(job: Job) -> None:
+    if job.expect_error is not None:
+        with pytest.raises(GatherError) as refusal:
+            _replay(job)
+        assert refusal.value.rule == job.expect_error
+        return
+    found = _replay(job)
+    if isinstance(found, Shape):
+        assert str(found) == str(job.shape("expect"))
+        return
+    expected = job.tensor("expect", _inputs(job), assumed=found.dtype)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_array_equal(found.values(), expected.values(), strict=True)
+
+
+@pytest.mark.parametrize("job", ALL)
+def test_a_fixture_lies_in_the_folder_of_the_row_that_runs_it(job: Job) -> None:
+    row, folder = _row(job), Path(job.folder)
+    assert folder.parts[-2:] == (row.framework, f"{row.family}-{row.version}")
+
+
+@pytest.mark.parametrize("path", FILES, ids=JOBS)
+def test_a_fixture_is_one_job_with_its_keys_in_order_and_its_place_as_id(path: Path) -> None:
+    written = json.loads(path.read_text("utf-8"))
+    assert list(written) == [key for key in KEYS if key in written]
+    assert written["id"] == "-".join(path.relative_to(FIXTURES).with_suffix("").parts)
+    assert written["title"].endswith(".")
+    assert written["source"]
+    assert ("expect" in written) != ("expect_error" in written)
+
+
+def test_every_id_is_there_once() -> None:
+    ids = [job.id for found in JOBS.values() for job in found]
+    assert len(set(ids)) == len(ids) == len(FILES)
+
+
+@pytest.mark.parametrize("op", OPERATORS, ids=str)
+def test_every_row_has_at_least_five_fixtures(op: Any) -> None:
+    folder = FIXTURES / op.framework / f"{op.family}-{op.version}"
+    assert len(list(folder.glob("*.json"))) >= 5
+
+
+@pytest.mark.parametrize(("folder", "examples"), SPECIFIED.items(), ids=SPECIFIED)
+def test_every_example_of_the_specification_is_a_fixture(folder: str, examples: list[str]) -> None:
+    assert {f"{folder}/{example}" for example in examples} <= JOBS.keys()
+
+
+def test_every_rule_of_the_operators_refuses_some_fixture() -> None:
+    rules = {rule.__name__.replace("_", "-") for rule in RULES}
+    refused = {job.expect_error for (job,) in JOBS.values()} - {None}
+    assert refused == rules | {"index-negative", "index-range"}
+
+
+@pytest.mark.parametrize("number", [2, 7])
+@pytest.mark.parametrize("key", ["data", "indices"])
+def test_the_array_beside_an_example_holds_the_same_numbers(key: str, number: int) -> None:
+    written = json.loads((FIXTURES / f"openvino/gather-8/example-{number}.json").read_text("utf-8"))
+    twin = np.load(FIXTURES / f"openvino/gather-8/example-{number}.{key}.npy")
+    assert (twin.dtype, twin.tolist()) == (np.int64, written[key])
+
+
+def test_the_embeddings_of_the_tour_are_rows_of_tenths() -> None:
+    embeddings = np.load(TOUR / "embeddings.npy")
+    tenths = [[row + column / 10 for column in range(4)] for row in range(6)]
+    np.testing.assert_array_equal(embeddings, np.array(tenths, np.float32), strict=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("tokens", [[0, 2, 5], [3, 3, 1]]),
+        ("scores", [[71, 93, 58, 64, 80], [45, 88, 97, 62, 70], [99, 53, 60, 85, 77]]),
+        ("top", [[1, 4], [2, 1], [0, 3]]),
+    ],
+)
+def test_the_integers_of_the_tour_are_small_enough_to_read(name: str, values: Any) -> None:
+    array = np.load(TOUR / f"{name}.npy")
+    assert (array.dtype, array.tolist()) == (np.int64, values)
+
+
+def test_the_top_of_the_tour_are_the_two_best_scores_of_each_row() -> None:
+    scores, top = np.load(TOUR / "scores.npy"), np.load(TOUR / "top.npy")
+    np.testing.assert_array_equal(np.argsort(-scores, axis=1)[:, :2], top)
+
+
+@pytest.mark.parametrize("name", ["embeddings", "tokens"])
+def test_the_archive_of_the_tour_holds_the_arrays_beside_it(name: str) -> None:
+    with np.load(TOUR / "weights.npz") as archive:
+        assert sorted(archive) == ["embeddings", "tokens"]
+        np.testing.assert_array_equal(archive[name], np.load(TOUR / f"{name}.npy"), strict=True)
+
+
+def test_the_request_of_the_tour_holds_data_and_indices() -> None:
+    inputs, request = Inputs(None), f"@{TOUR / 'request.json'}"
+    data = inputs.tensor(f"{request}#data", "data")
+    indices = inputs.tensor(f"{request}#indices", "indices")
+    assert (str(data), data.array.tolist()) == ("f32[3,2]", [[0.5, 1.5], [2.5, 3.5], [4.5, 5.5]])
+    assert (str(indices), indices.array.tolist()) == ("i32[2,2]", [[2, 0], [-1, 7]])
+
+
+# The reading of jobs
+
+GATHER: dict[str, Any] = {"id": "a", "op": "gather", "data": [1, 2], "indices": [0]}
+INFER: dict[str, Any] = {
+    "id": "a",
+    "op": "shape",
+    "of": "gather",
+    "data": "[2]",
+    "indices": [1, "N"],
+}
+GATHER_KEYS = (
+    "id, title, source, op, version, batch_dims, data_dtype, indices_dtype, expect_error, data, "
+    "indices, axis, negative, out_of_range, expect, rtol, atol or output"
+)
+SHAPE_KEYS = (
+    "id, title, source, op, version, batch_dims, data_dtype, indices_dtype, expect_error, of, "
+    "data, indices, axis or expect"
+)
+INPUT = "a list, a number, a typed tensor, or a token other than `-`"
+
+
+def test_a_job_leaves_open_what_it_does_not_say() -> None:
+    job = parse(GATHER, where="here")
+    assert job == Job(id="a", op="gather", data=[1, 2], indices=[0])
+    assert (job.operator, job.version, job.axis, job.expect) == ("gather", None, None, None)
+
+
+def test_a_job_keeps_everything_it_says() -> None:
+    said: dict[str, Any] = {
+        **GATHER,
+        "title": "t",
+        "source": "s",
+        "version": 8,
+        "axis": [0],
+        "batch_dims": -1,
+        "negative": "wrap",
+        "out_of_range": "zero",
+        "data_dtype": "bf16",
+        "indices_dtype": "int32",
+        "expect": 3,
+        "rtol": 1e-3,
+        "atol": 0,
+        "output": "out/a.npy",
+    }
+    job = parse(json.dumps(said), where="here", folder="there")
+    types = {"data_dtype": named("bfloat16"), "indices_dtype": named("int32")}
+    assert job == Job(**{**said, **types}, folder="there")
+
+
+def test_a_shape_job_names_its_operator_and_may_leave_the_axis_unknown() -> None:
+    job = parse(INFER | {"of": "gather-elements", "axis": "unknown"}, where="here")
+    assert (job.operator, job.axis) == ("gather-elements", "unknown")
+    assert (str(job.shape("data")), str(job.shape("indices"))) == ("[2]", "[1,N]")
+
+
+@pytest.mark.parametrize(
+    ("job", "message"),
+    [
+        (
+            "[1",
+            "here: expecting ',' delimiter at line 1, column 3, where the text has its end: "
+            "expected JSON",
+        ),
+        (b"\xff", "here: byte 0 is 0xff: expected UTF-8 text"),
+        ('{"id":"a","id":"b"}', 'here: the key "id" is repeated: expected it once'),
+        ("[]", "here: the job is []: expected an object"),
+        (
+            GATHER | {"axes": 1},
+            f'here: the key "axes" is unknown in a gather job: expected {GATHER_KEYS}',
+        ),
+        (
+            GATHER | {"of": "gather"},
+            f'here: the key "of" is unknown in a gather job: expected {GATHER_KEYS}',
+        ),
+        (
+            INFER | {"rtol": 0},
+            f'here: the key "rtol" is unknown in a shape job: expected {SHAPE_KEYS}',
+        ),
+        ({"op": "gather"}, 'here: the key "id" is missing: expected text'),
+        (
+            {"id": "a"},
+            'here: the key "op" is missing: expected gather, gather-elements or shape',
+        ),
+        (
+            {"id": "a", "op": "shape"},
+            'here: the key "of" is missing: expected gather or gather-elements',
+        ),
+        (
+            {"id": "a", "op": "gather", "data": 1},
+            f'here: the key "indices" is missing: expected {INPUT}',
+        ),
+        (GATHER | {"id": 1}, 'here: the key "id" is 1: expected text'),
+        (GATHER | {"title": ""}, "here: the key \"title\" is '': expected text"),
+        (
+            GATHER | {"op": "take"},
+            "here: the key \"op\" is 'take': expected gather, gather-elements or shape",
+        ),
+        (
+            INFER | {"of": "shape"},
+            "here: the key \"of\" is 'shape': expected gather or gather-elements",
+        ),
+        (
+            GATHER | {"version": 8.0},
+            'here: the key "version" is 8.0: expected a version such as openvino-8',
+        ),
+        (GATHER | {"data": None}, f'here: the key "data" is null: expected {INPUT}'),
+        (GATHER | {"data": "-"}, f"here: the key \"data\" is '-': expected {INPUT}"),
+        (GATHER | {"indices": "-#k"}, f"here: the key \"indices\" is '-#k': expected {INPUT}"),
+        (
+            INFER | {"data": {}},
+            'here: the key "data" is an object: expected a shape, as text or as a list',
+        ),
+        (
+            GATHER | {"axis": 1.5},
+            'here: the key "axis" is 1.5: expected an integer, or a list of one',
+        ),
+        (
+            GATHER | {"axis": "unknown"},
+            "here: the key \"axis\" is 'unknown': expected an integer, or a list of one",
+        ),
+        (
+            INFER | {"axis": True},
+            'here: the key "axis" is true: expected an integer, a list of one, or unknown',
+        ),
+        (GATHER | {"batch_dims": [1]}, 'here: the key "batch_dims" is [1]: expected an integer'),
+        (
+            GATHER | {"negative": "zero"},
+            "here: the key \"negative\" is 'zero': expected spec, wrap or error",
+        ),
+        (
+            GATHER | {"out_of_range": None},
+            'here: the key "out_of_range" is null: expected spec, error, zero, clamp or wrap',
+        ),
+        (
+            GATHER | {"data_dtype": "f31"},
+            "here: the key \"data_dtype\" is 'f31': expected a type such as int64",
+        ),
+        (
+            GATHER | {"expect_error": False},
+            'here: the key "expect_error" is false: expected the name of a rule, or true',
+        ),
+        (
+            '{"id":"a","op":"gather","data":[1],"indices":[0],"rtol":NaN}',
+            'here: the key "rtol" is nan: expected a number from 0 on',
+        ),
+        (GATHER | {"atol": -1}, 'here: the key "atol" is -1: expected a number from 0 on'),
+        (
+            GATHER | {"expect": [1], "expect_error": True},
+            'here: the keys "expect" and "expect_error" are both there: expected one of them',
+        ),
+    ],
+    ids=lambda given: None if isinstance(given, dict | bytes) else str(given)[:60],
+)
+def test_a_wrong_job_is_refused_with_its_place(job: Any, message: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        parse(job, where="here")
+    assert (str(refusal.value), refusal.value.rule) == (message, "job")
+    assert refusal.value.where == "here"
+
+
+def test_a_misspelt_key_is_recognised() -> None:
+    with pytest.raises(InputError) as refusal:
+        parse(GATHER | {"indexes": [0]}, where="here")
+    assert refusal.value.hint == 'did you mean "indices"?'
+
+
+def test_a_file_holds_one_job_or_a_list_of_them(tmp_path: Path) -> None:
+    one, many = tmp_path / "one.json", tmp_path / "many.json"
+    one.write_text(json.dumps(GATHER), "utf-8")
+    many.write_text(json.dumps([GATHER, GATHER | {"id": "b"}]), "utf-8")
+    assert [job.id for job in jobs(str(one))] == ["a"]
+    assert [job.id for job in jobs(str(many))] == ["a", "b"]
+
+
+def test_a_jsonl_file_holds_a_job_a_line_and_blank_lines(tmp_path: Path) -> None:
+    file = tmp_path / "jobs.jsonl"
+    file.write_text(f"{json.dumps(GATHER)}\r\n\n{json.dumps(INFER)}", "utf-8")
+    assert [job.op for job in jobs(str(file))] == ["gather", "shape"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place", "what"),
+    [
+        ("a.json", "", "", "expecting value at line 1, column 1, where the text has its end"),
+        ("a.json", "3", "", "the job is 3"),
+        ("a.json", '["{}"]', ", $[0]", "the job is '{}'"),
+        ("a.jsonl", f"{json.dumps(GATHER)}\n\n[]\n", ", line 3", "the job is []"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_the_place_in_it(
+    tmp_path: Path, name: str, text: str, place: str, what: str
+) -> None:
+    file = tmp_path / name
+    file.write_text(text, "utf-8")
+    with pytest.raises(InputError) as refusal:
+        jobs(str(file))
+    expected = "JSON" if text == "" else "an object"
+    assert str(refusal.value) == f"{file}{place}: {what}: expected {expected}"
+    assert refusal.value.rule == "job"
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "reason"),
+    [
+        ("absent.json", "missing", "No such file or directory"),
+        ("", "unreadable", "Is a directory"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused(
+    tmp_path: Path, name: str, rule: str, reason: str
+) -> None:
+    path = str(tmp_path / name)
+    with pytest.raises(NoInputError) as refusal:
+        jobs(path)
+    assert str(refusal.value) == f"`{path}` cannot be read ({reason}): expected a file of jobs"
+    assert refusal.value.rule == rule
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    (tmp_path / "in").mkdir()
+    np.save(tmp_path / "in" / "a.npy", np.array([7, 8], np.int32))
+    np.savez(tmp_path / "in" / "i.npz", k=np.array([1]), n=np.array([0]))
+    (tmp_path / "0,1").write_text("[5, 6]", "utf-8")
+    (tmp_path / "[").write_text("[5, 6]", "utf-8")
+    (tmp_path / "x.json").write_text("[5, 6]", "utf-8")
+    return str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("value", "described", "values"),
+    [
+        ("in/a.npy", "i32[2]", [7, 8]),
+        ("@in/a.npy", "i32[2]", [7, 8]),
+        ("in/i.npz#k", "i64[1]", [1]),
+        ("x.json", "i64[2]", [5, 6]),
+        ("0,1", "i64[2]", [0, 1]),
+        ("@0,1", "i64[2]", [5, 6]),
+        ("[", "i64[2]", [5, 6]),
+        ("arange:2xf32", "f32[2]", [0, 1]),
+        ("true", "bool[]", True),
+        (4, "i64[]", 4),
+        ([[1], [2]], "i64[2,1]", [[1], [2]]),
+        ([], "f64[0]", []),
+        ({"dtype": "i8", "shape": [1], "data": [3]}, "i8[1]", [3]),
+    ],
+)
+def test_a_tensor_of_a_job_is_a_token_a_list_or_a_typed_object(
+    folder: str, value: Any, described: str, values: Any
+) -> None:
+    job = parse(GATHER | {"data": value}, where="here", folder=folder)
+    tensor = job.tensor("data", _inputs(job))
+    assert (str(tensor), tensor.array.tolist()) == (described, values)
+
+
+def test_an_absolute_path_in_a_job_stays_what_it_is(folder: str) -> None:
+    job = parse(GATHER | {"data": f"{folder}/in/a.npy"}, where="here", folder="elsewhere")
+    assert job.tensor("data", _inputs(job)).array.tolist() == [7, 8]
+
+
+@pytest.mark.parametrize(
+    "value", [[1, 2], "1,2", {"datatype": "INT64", "shape": [2], "data": [1, 2]}]
+)
+def test_a_declared_type_converts_every_form_of_tensor(value: Any) -> None:
+    job = parse(GATHER | {"data": value, "data_dtype": "float16"}, where="here")
+    assert str(job.tensor("data", _inputs(job))) == "f16[2]"
+
+
+def test_empty_indices_are_integers() -> None:
+    job = parse(GATHER | {"indices": []}, where="here")
+    assert str(job.tensor("indices", _inputs(job))) == "i64[0]"
+
+
+def test_a_ragged_list_in_a_job_is_refused_with_its_path() -> None:
+    job = parse(GATHER | {"data": [[1, 2], [3]]}, where="here")
+    with pytest.raises(InputError) as refusal:
+        job.tensor("data", _inputs(job))
+    assert str(refusal.value) == (
+        "the list at `$.data[1]` has length 1: expected length 2, as its siblings"
+    )
+
+
+def test_a_missing_file_of_a_job_is_named_as_the_job_names_it(folder: str) -> None:
+    job = parse(GATHER | {"data": "in/b.npy"}, where="here", folder=folder)
+    with pytest.raises(NoInputError, match=r"there is no file `in/b\.npy`"):
+        job.tensor("data", _inputs(job))
