@@ -177,6 +177,7 @@ Rtol = Annotated[
     typer.Option(
         "--rtol",
         metavar="FLOAT",
+        min=0,
         help="Relative tolerance of --expect; default 0.",
         show_default=False,
         rich_help_panel=_RESULT,
@@ -187,6 +188,7 @@ Atol = Annotated[
     typer.Option(
         "--atol",
         metavar="FLOAT",
+        min=0,
         help="Absolute tolerance of --expect; default 0.",
         show_default=False,
         rich_help_panel=_RESULT,

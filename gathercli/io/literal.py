@@ -30,7 +30,7 @@ from gathercli.core.dtypes import (
 from gathercli.core.text import closest
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io import json
-from gathercli.io.values import Overflow, convert, tensor_of, to_bfloat16
+from gathercli.io.values import NON_FINITE, Overflow, convert, tensor_of, to_bfloat16
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,7 +106,9 @@ def parse(
         return _typed(typed, max_bytes)
     items = token.split(",")
     values = [_item(item.strip()) for item in items if item.strip()]
-    if values and None not in values:
+    if len(items) == 1 and type(values[0] if values else None) is not int and not _is_json(token):
+        values = []  # a word such as nan or j is rather a file
+    if values and None not in values and complex not in map(type, values):
         trailing = not items[-1].strip()
         if len(items) - trailing == len(values):  # nothing empty but what follows the last comma
             value = values if len(items) > 1 else values[0]
@@ -119,6 +121,11 @@ def parse(
             )
         return tensor_of(document, declared=declared, empty=empty, max_bytes=max_bytes)
     return None
+
+
+def _is_json(word: str) -> bool:
+    """Tell whether a single word is a number or a constant of JSON."""
+    return bool(_FLOAT.fullmatch(word)) or word in ("true", "false", *NON_FINITE)
 
 
 def _item(word: str) -> Any:

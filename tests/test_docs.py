@@ -1,0 +1,74 @@
+"""README and manual say what the program does: every `console` block is run and compared."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gathercli.cli import generate
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+_NEUTRAL = {"PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV"}
+
+
+def shell(command: str) -> str:
+    """Run a line with the program on the PATH; return what it prints, and its status."""
+    env = {name: value for name, value in os.environ.items() if name in _NEUTRAL}
+    env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{env['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    status = f"[exit status {done.returncode}]\n" if done.returncode else ""
+    return done.stdout + done.stderr + status
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+
+
+def examples() -> list[tuple[str, str]]:
+    found = []
+    for block in blocks("console"):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            found.append((command, output))
+    return found
+
+
+@pytest.mark.parametrize(("command", "output"), examples(), ids=[c for c, _ in examples()])
+def test_a_console_line_of_the_readme_prints_what_stands_below_it(
+    command: str, output: str
+) -> None:
+    assert shell(command) == output
+
+
+def test_the_python_lines_of_the_readme_are_true(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    (block,) = blocks("python")
+    test = doctest.DocTestParser().get_doctest(block, {}, "README.md", None, None)
+    assert test.examples
+    assert doctest.DocTestRunner().run(test).failed == 0
+
+
+def test_the_readme_has_two_set_up_commands_and_ci_runs_the_second() -> None:
+    install, check = blocks("sh")
+    assert install.count("\n") == check.count("\n") == 1
+    assert check in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", generate.files(), ids=lambda path: path.name)
+def test_a_generated_file_is_what_its_declarations_give_now(path: Path) -> None:
+    current = path.read_text(encoding="utf-8")
+    assert current == generate.files()[path], "run: python -m gathercli.cli.generate"

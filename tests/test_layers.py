@@ -1,0 +1,96 @@
+"""Imports go one way: core, ops, engine, then io and report, then cli."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "gathercli"
+LEFT_OF = {
+    "errors": set[str](),
+    "core": {"errors"},
+    "ops": {"errors", "core"},
+    "engine": {"errors", "core", "ops"},
+    "io": {"errors", "core", "ops", "engine"},
+    "report": {"errors", "core", "ops", "engine"},
+    "api": {"errors", "core", "ops", "engine", "io"},
+    "cli": {"errors", "core", "ops", "engine", "io", "report"},
+    "__init__": {"api", "core", "errors", "ops"},
+    "__main__": {"cli"},
+}
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def imports(path: Path) -> set[str]:
+    """Return the dotted names of every module that a file imports, at any depth."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def part(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_module_imports_only_what_lies_left_of_it(path: Path) -> None:
+    parts = {name.split(".")[1] for name in imports(path) if name.startswith("gathercli.")}
+    inner = {name for name in parts if name in LEFT_OF}
+    assert inner <= LEFT_OF[part(path)] | {part(path)}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_rich_stays_in_the_report_and_typer_in_the_commands(path: Path) -> None:
+    roots = {name.split(".")[0] for name in imports(path)}
+    assert "rich" not in roots or part(path) in ("report", "cli")
+    assert "typer" not in roots or part(path) == "cli"
+
+
+def loaded(code: str) -> set[str]:
+    """Run code in a fresh interpreter; the modules it has loaded at its end."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys\nprint(*sys.modules, file=sys.stderr)"],
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["--help"],
+        ["gather", "--help"],
+        ["shape", "gather", "[2,?,N]", "[3]"],
+        ["ops"],
+        ["man", "shape"],
+        ["completion", "zsh"],
+        ["--version"],
+    ],
+    ids=" ".join,
+)
+def test_what_computes_nothing_starts_without_numpy(argv: list[str]) -> None:
+    assert "numpy" not in loaded(f"from gathercli.cli import main; assert main({argv}) == 0")
+
+
+@pytest.mark.parametrize("argv", [["--version"], ["completion", "bash"]], ids=" ".join)
+def test_the_version_and_the_completions_start_without_typer(argv: list[str]) -> None:
+    assert "typer" not in loaded(f"from gathercli.cli import main; assert main({argv}) == 0")
+
+
+def test_a_result_for_a_pipe_starts_without_rich_and_without_ml_dtypes() -> None:
+    code = "from gathercli.cli import main; assert main(['gather', '3xbf16=1', '0']) == 0"
+    assert not {"rich", "ml_dtypes"} & loaded(code)
+
+
+def test_importing_the_package_imports_nothing_of_it() -> None:
+    assert not {name for name in loaded("import gathercli") if name.startswith("gathercli.")}

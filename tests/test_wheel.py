@@ -1,0 +1,62 @@
+"""The wheel has all that the program needs, with no repository beside it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel from the committed files alone and unpack it into an empty folder."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder)]
+    subprocess.run([*build, str(ROOT)], check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    target = folder / "site"
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
+    subprocess.run([*install, "--target", str(target), str(wheel)], check=True)
+    return target
+
+
+def python(installed: Path, code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        cwd=installed.parent,
+        env={"PYTHONPATH": str(installed), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    return done.stdout
+
+
+def test_the_wheel_runs_without_the_repository(installed: Path) -> None:
+    code = (
+        "import gathercli; from gathercli.cli import main; print(gathercli.__file__, flush=True);"
+        "raise SystemExit(main(['gather', '[1,2,3,4,5]', '[3,1]']))"
+    )
+    where, result = python(installed, code).splitlines()
+    assert Path(where).is_relative_to(installed)
+    assert result == "[4,2]"
+
+
+def test_the_wheel_carries_manual_completions_fixtures_and_types(installed: Path) -> None:
+    pages = {page.name for page in (installed / "share" / "man" / "man1").iterdir()}
+    assert pages == {page.name for page in (ROOT / "man").iterdir()}
+    assert "gathercli-gather.1" in pages
+    package = installed / "gathercli"
+    examples = {path.name for path in (package / "_data" / "fixtures").rglob("*.json")}
+    assert examples == {path.name for path in (ROOT / "fixtures").rglob("*.json")}
+    assert (package / "py.typed").exists()
+    assert (package / "cli" / "completions" / "gathercli.zsh").exists()
+
+
+def test_the_manual_of_the_wheel_needs_no_man(installed: Path) -> None:
+    code = "from gathercli.cli import main; main(['man', 'gather'])"
+    assert python(installed, code).startswith("NAME\n    gathercli-gather - gather slices")
