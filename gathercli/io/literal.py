@@ -106,7 +106,7 @@ def parse(
         return _typed(typed, max_bytes)
     items = token.split(",")
     values = [_item(item.strip()) for item in items if item.strip()]
-    if len(items) == 1 and type(values[0] if values else None) is not int and not _is_json(token):
+    if len(items) == 1 and not _is_json(token.strip()):
         values = []  # a word such as nan or j is rather a file
     if values and None not in values and complex not in map(type, values):
         trailing = not items[-1].strip()
