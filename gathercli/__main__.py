@@ -13,7 +13,8 @@ def run() -> NoReturn:
         try:
             os.fstat(fd)
         except OSError:
-            os.open(os.devnull, os.O_RDONLY)  # writing to it fails, as it should
+            # Reading from it, or writing to it, fails as it should.
+            os.open(os.devnull, os.O_RDONLY if fd else os.O_WRONLY)
 
     from gathercli.cli.main import main
 

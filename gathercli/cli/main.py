@@ -81,6 +81,9 @@ def _guarded(words: Sequence[str], request: Request) -> int:  # noqa: PLR0911  (
             return _failed(words, LimitError(f"there is not enough {what} for this", rule="limit"))
         except (BrokenPipeError, KeyboardInterrupt, SystemExit):
             raise
+        except OSError as error:
+            what = f"reading or writing failed ({error.strerror or error})"
+            return _failed(words, TransferError(what, rule="output"))
         except Exception as error:  # noqa: BLE001  (whatever it is, nobody gets a traceback)
             return _failed(words, _bug(error))
     except BrokenPipeError:

@@ -82,11 +82,7 @@ class Sink(NamedTuple):
             `--no-clobber` and the file exists, or the target cannot be a file.
         """
         if self.chosen in save.BINARY and self.path is None and is_terminal(STDOUT):
-            raise UsageError(
-                f"{self.chosen} is binary, and stdout is a terminal: expected a file or a pipe",
-                rule="usage",
-                hint="`-o result.npy` writes a file",
-            )
+            raise _binary(self.chosen, "stdout")
         if self.path is not None:
             with Output(self.path, no_clobber=self.no_clobber):
                 pass
@@ -106,9 +102,9 @@ class Sink(NamedTuple):
             inputs.recheck()
             return
         with Output(self.path, no_clobber=self.no_clobber) as output:
-            if self.streams and output.is_terminal:
-                raise UsageError("binary does not go to a terminal", rule="usage")
             output.open(result.nbytes)
+            if self.streams and output.is_terminal:
+                raise _binary(self.chosen, f"`{clean(self.path)}`")
             self._encode(call, result, treated, output.write)
             inputs.recheck()
             output.commit()
@@ -160,6 +156,14 @@ class Sink(NamedTuple):
                 "bfloat16 is written as <V2, which numpy reads as two bytes an element; "
                 "`--data-dtype bfloat16` reads it here"
             )
+
+
+def _binary(fmt: str, target: str) -> UsageError:
+    return UsageError(
+        f"{fmt} is binary, and {target} is a terminal: expected a file or a pipe",
+        rule="usage",
+        hint="`-o result.npy` writes a file",
+    )
 
 
 def _parameters(call: Call, treated: Iterable[Treated]) -> dict[str, Any]:

@@ -286,9 +286,9 @@ class Inputs:
                 size += len(part)
                 if limit is not None and size > limit:
                     raise _too_long(file.name, size, limit)
-        except IsADirectoryError as error:
-            raise _unreadable(file.name, error) from None
         except OSError as error:
+            if not size:
+                raise _unreadable(file.name, error) from None
             raise TransferError(
                 f"reading stopped after {size} bytes ({error.strerror})", rule="unreadable"
             ) from None

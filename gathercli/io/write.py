@@ -80,14 +80,12 @@ class Output:
         path = self.path
         try:
             if path.startswith(_STREAMS):
-                self._fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
                 return True
             try:
                 status = os.stat(path)
             except FileNotFoundError:
                 status = None
             if status and stat.S_ISFIFO(status.st_mode) | stat.S_ISCHR(status.st_mode):
-                self._fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
                 return True
             if os.path.islink(path):
                 link = os.readlink(path)
@@ -120,10 +118,11 @@ class Output:
 
     def open(self, size: int = 0) -> None:
         """Create the temporary file, after looking whether `size` bytes fit on the disk."""
-        if self.is_stream:
-            return
         folder = os.path.dirname(self._target) or "."
         try:
+            if self.is_stream:
+                self._fd = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY)
+                return
             disk = os.statvfs(folder)
             free = disk.f_bavail * disk.f_frsize
             if size > free:
