@@ -74,13 +74,15 @@ def _first_argument(command: str) -> list[str]:
 
 
 def bash() -> str:
-    """Write the script for bash."""
+    """Write the script for bash, 3.2 included."""
     lines = [
         "# bash completion for gathercli; written by `python -m gathercli.cli.generate`",
         "_gathercli() {",
         '    local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"',
         '    local command="${COMP_WORDS[1]}" words=""',
         "    COMPREPLY=()",
+        '    if [[ "$word" == "=" ]]; then word=""; fi',
+        '    if [[ "$before" == "=" ]]; then before="${COMP_WORDS[COMP_CWORD-2]}"; fi',
         "    if (( COMP_CWORD == 1 )); then",
         f'        words="{" ".join(COMMANDS)} --help --version"',
         "    else",
@@ -105,14 +107,9 @@ def bash() -> str:
         "            esac",
         "        fi",
         "    fi",
-        '    if [[ -n "$words" ]]; then',
-        '        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")',
-        "    else",
-        '        mapfile -t COMPREPLY < <(compgen -f -- "$word")',
-        "        compopt -o filenames 2> /dev/null",
-        "    fi",
+        '    COMPREPLY=( $(compgen -W "$words" -- "$word") )',
         "}",
-        "complete -F _gathercli gathercli",
+        "complete -o default -F _gathercli gathercli",
     ]
     return "\n".join(lines) + "\n"
 
@@ -138,10 +135,9 @@ def zsh() -> str:
         lines.append(f"        {command}) _arguments \\")
         for param in _options(command):
             action = _zsh_action(command, param) if not param.is_flag else ""
-            lines += [
-                f"            {_quoted(f'{name}[{_brief(param.help)}]{action}')} \\"
-                for name in param.opts
-            ]
+            what = f"[{_brief(param.help)}]{action}"
+            names = [_zsh_name(name, param) for name in param.opts]
+            lines += [f"            {_quoted(name + what)} \\" for name in names]
         for at, param in enumerate(_arguments(command), 1):
             metavar = param.metavar.strip("[]")
             values = _values(command, param)
@@ -160,15 +156,26 @@ def zsh() -> str:
     return "\n".join(lines) + "\n"
 
 
+def _zsh_name(name: str, param: Any) -> str:
+    """Let a long option's value follow a blank or an equals sign."""
+    return name if param.is_flag or not name.startswith("--") else f"{name}="
+
+
 def _zsh_action(command: str, param: Any) -> str:
     values = _values(command, param)
     what = (param.metavar or "value").lower()
-    return f":{what}:({' '.join(values)})" if values else f":{what}:_files"
+    if values:
+        return f":{what}:({' '.join(values)})"
+    return f":{what}:_files" if _takes_file(param) else f":{what}: "
+
+
+def _takes_file(param: Any) -> bool:
+    return param.metavar in ("PATH", "TENSOR")
 
 
 def _brief(text: str) -> str:
     """Shorten a help text to its first clause, without what zsh's descriptions cannot hold."""
-    return re.split(r"[;.:]", text)[0].replace("[", "(").replace("]", ")")
+    return re.split(r"[;.:](?=\s|$)", text)[0].replace("[", "(").replace("]", ")")
 
 
 def _quoted(text: str) -> str:
@@ -179,29 +186,42 @@ def fish() -> str:
     """Write the script for fish."""
     lines = [
         "# fish completion for gathercli; written by `python -m gathercli.cli.generate`",
+        "function __gathercli_in",
+        "    set -l words (commandline -opc)",
+        '    test "$words[2]" = "$argv[1]"',
+        "end",
+        "function __gathercli_first",
+        "    __gathercli_in $argv[1]; and test (count (commandline -opc)) -eq 2",
+        "end",
         "complete -c gathercli -n __fish_use_subcommand -l version -d 'Print the version'",
+        "complete -c gathercli -s h -l help -d 'Show the options and exit'",
     ]
     for name, each in COMMANDS.items():
         lines.append(
             f"complete -c gathercli -n __fish_use_subcommand -f -a {name} -d {_quoted(each.help)}"
         )
     for command in COMMANDS:
-        seen = f"-n '__fish_seen_subcommand_from {command}'"
-        for param in _options(command):
-            names = " ".join(
-                f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}"
-                for name in param.opts
-            )
-            values = _values(command, param)
-            takes = (
-                "" if param.is_flag else f" -x -a {_quoted(' '.join(values))}" if values else " -r"
-            )
-            lines.append(
-                f"complete -c gathercli {seen} {names}{takes} -d {_quoted(_brief(param.help))}"
-            )
+        lines += [
+            f"complete -c gathercli -n '__gathercli_in {command}' {_fish_option(command, param)}"
+            for param in _options(command)
+        ]
         if values := _first_argument(command):
+            seen = f"-n '__gathercli_first {command}'"
             lines.append(f"complete -c gathercli {seen} -f -a {_quoted(' '.join(values))}")
     return "\n".join(lines) + "\n"
+
+
+def _fish_option(command: str, param: Any) -> str:
+    names = " ".join(
+        f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in param.opts
+    )
+    values = _values(command, param)
+    takes = ""
+    if values:
+        takes = f" -x -a {_quoted(' '.join(values))}"
+    elif not param.is_flag:
+        takes = " -r" if _takes_file(param) else " -x"
+    return f"{names}{takes} -d {_quoted(_brief(param.help))}"
 
 
 def main() -> None:

@@ -189,10 +189,6 @@ def _helped(status: object) -> int:
 def _usage(error: Exception, words: Sequence[str]) -> UsageError:
     """Put typer's words in the form of ours."""
     text = getattr(error, "format_message", lambda: str(error))().strip()
-    if not text:  # no command at all: typer's message is the help page
-        return UsageError(
-            "no command was given", rule="usage", hint="`gathercli --help` lists the commands"
-        )
     command = next((word for word in words if word in COMMANDS), "")
     hint = f"`gathercli {command} --help` lists the options"
     if not command:

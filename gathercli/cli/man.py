@@ -46,6 +46,8 @@ def _run(topic: str | None, color: str) -> int:
     from gathercli.cli.pages import page
     from gathercli.report.manual import text
 
+    if topic is not None:
+        topic = topic.removeprefix("gathercli").removeprefix("-") or None
     if topic is not None and topic not in COMMANDS:
         near = closest(topic, COMMANDS)
         raise UsageError(

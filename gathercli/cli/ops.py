@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -11,9 +10,10 @@ import typer
 
 from gathercli.cli import options as opt
 from gathercli.cli.main import print_text
+from gathercli.cli.messages import Messages
 from gathercli.core.text import clean, closest
 from gathercli.errors import VersionError
-from gathercli.ops import FAMILIES, OPERATORS, find
+from gathercli.ops import FAMILIES, OPERATORS, Found, find
 
 if TYPE_CHECKING:
     from gathercli.core.spec import Op
@@ -52,7 +52,8 @@ def _run(version: str | None, fmt: str, color: str) -> int:
     from gathercli.report import rows
     from gathercli.report.terminal import rendered, wants_color, width_of
 
-    chosen = OPERATORS if version is None else _named(version)
+    messages = Messages(False, color)
+    chosen = OPERATORS if version is None else _named(version, messages)
     if fmt == "json":
         import json
 
@@ -69,16 +70,23 @@ def _run(version: str | None, fmt: str, color: str) -> int:
         styled.highlight_regex(r"(?m)^  [a-z][a-z_ ]{13}[a-z ]", "cyan")
         text = rendered(styled, color=True)
     print_text(text)
+    messages.print()
     return 0
 
 
-def _named(version: str) -> tuple[Op, ...]:
-    found: list[Op] = []
+def _named(version: str, messages: Messages) -> tuple[Op, ...]:
+    found: list[Found] = []
+    refusals: list[VersionError] = []
     for family in FAMILIES:
-        with suppress(VersionError):
-            found.append(find(version, family).op)
+        try:
+            found.append(find(version, family))
+        except VersionError as error:
+            refusals.append(error)
     if found:
-        return tuple(found)
+        messages.notes += [each.note for each in found if each.note]
+        return tuple(each.op for each in found)
+    if version.isdigit():  # a row of both frameworks
+        raise refusals[0]
     names = [name for op in OPERATORS for name in (op.full_name, op.id)]
     near = closest(version, names)
     raise VersionError(

@@ -32,7 +32,7 @@ Axis = Annotated[
         "-a",
         metavar="INT",
         help="The dimension of DATA to gather along; negative counts from the end. Default 0, "
-        "but required by OpenVINO's GatherElements.",
+        "but required by OpenVINO's GatherElements; in shape also unknown.",
         show_default=False,
         rich_help_panel=_OPERATOR,
     ),
@@ -54,8 +54,8 @@ Version = Annotated[
         "--version",
         "-V",
         metavar="VERSION",
-        help="The operator version, such as openvino-8, onnx-13 or openvino.Gather-8; "
-        "`gathercli ops` lists them.",
+        help="The operator version, such as openvino-8, onnx-13 or openvino.Gather-8; default "
+        "OpenVINO's newest. `gathercli ops` lists them.",
         show_default=False,
         rich_help_panel=_OPERATOR,
     ),
@@ -203,7 +203,7 @@ Precision = Annotated[
         metavar="N",
         min=1,
         max=17,
-        help="Significant digits of shown floats; default 6.",
+        help="Significant digits of shown floats, 1 to 17; default 6.",
         show_default=False,
         rich_help_panel=_VIEW,
     ),

@@ -106,6 +106,26 @@ TENSORS: Final = Terms(
     )
 )
 
+SHAPES: Final = (
+    "A shape is written [2,?,1..5,3..,N], or without brackets, or as 2x5: sizes, unknown "
+    "dimensions (?, _ or -1), intervals, and symbols, which are identifiers. [] is 0-D and [...] "
+    'of unknown rank; the JSON list ["N",2,"1..5","?"] is read too.',
+    "Where two dimensions must be equal, they meet: equal symbols stay, a symbol gives way to a "
+    "number or an interval, of two different symbols that of DATA stays, intervals intersect, and "
+    "an empty intersection is refused.",
+)
+
+INPUT_RULES: Final = Terms(
+    (
+        ("missing, unreadable", "There is no such file, or it cannot be read."),
+        ("format", "The content is no .npy, .npz or JSON."),
+        ("npy, npz, json, ragged", "The content is not what its format says."),
+        ("literal, shape-text", "A literal or a shape is malformed."),
+        ("dtype", "A type cannot hold a value, or there is no such type."),
+        ("output", "The result cannot be written."),
+    )
+)
+
 STATUSES: Final = Terms(
     (
         ("0", "Done."),
@@ -170,6 +190,7 @@ def _root() -> Page:
     commands = tuple((f"gathercli {name}", each.help) for name, each in COMMANDS.items())
     named = tuple((rule.__name__.replace("_", "-"), _said(rule)) for rule in rules.RULES)
     valued = tuple((rule.__name__.replace("_", "-"), _said(rule)) for rule in _VALUE_RULES)
+    version = ("version", "The operator has the version.")
     limit = ("limit", "What is held or written stays below `--max-bytes`, the rank below 65.")
     types = ", ".join(f"{d.name} ({d.short})" if d.short != d.name else d.name for d in DTYPES)
     return Page(
@@ -188,13 +209,16 @@ def _root() -> Page:
             ),
             ("COMMANDS", (Terms(commands),)),
             ("TENSORS", (TENSORS, f"Types: {types}.")),
+            ("SHAPES", SHAPES),
             ("VERSIONS", (_versions(*FAMILIES),)),
             ("INDICES", (INDEX,)),
             (
                 "RULES",
                 (
                     "A refusal names the rule that refused; these are tried in this order.",
-                    Terms((*named, *valued, limit)),
+                    Terms((version, *named, *valued, limit)),
+                    "What is read and written has rules of its own.",
+                    INPUT_RULES,
                 ),
             ),
             ("EXIT STATUS", (STATUSES,)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from itertools import product as combinations
 from math import isfinite
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
@@ -26,7 +27,11 @@ if TYPE_CHECKING:
 
 ROWS: Final = 40
 EDGE: Final = 3
-MANY_FACETS: Final = 8
+COLUMNS: Final = 1000
+"""Columns shown whole where there is no width, so that a row of a million is not formatted."""
+NARROWEST: Final = 3
+"""The width of the narrowest column with its blanks."""
+MANY_FACETS: Final = 16
 STRING_WIDTH: Final = 24
 """Characters of a string shown in a cell."""
 
@@ -55,9 +60,8 @@ class _Writer:
             sign = "" if imag.startswith("-") else "+"
             return f"{self._float(float(value.real))}{sign}{imag}j"
         if kind is Kind.STRING:
-            text = clean(str(value))
-            short = text if len(text) <= STRING_WIDTH else text[: STRING_WIDTH - 1] + "…"
-            return f'"{short}"'
+            short = _shortened(str(value)).replace("\\", r"\\").replace('"', r"\"")
+            return f'"{clean(short)}"'
         return str(value)
 
     def _float(self, value: float) -> str:
@@ -87,10 +91,25 @@ def layout(tensor: Tensor, *, width: int | None, precision: int, full: bool) -> 
         return text.append(_Writer(tensor, precision)(values[()]) + "\n")
     grid = values.reshape((*shape[:-2], *((1,) if len(shape) == 1 else ()), *shape[-2:]))
     plan = _Plan(tensor, grid, width, precision, full=full)
-    plan.write(text, facets_named=len(shape) > 2, rows_named=len(shape) > 1)
+    plan.write(text)
     if plan.hidden:
-        text.append(f"{plan.hidden} not shown; --full shows all\n", "dim italic")
+        count, advice = f"{plan.hidden} not shown;", "--full shows all"
+        if width is None or len(count) + 1 + len(advice) <= width:
+            lines = [f"{count} {advice}"]
+        else:
+            lines = [*wrap(count, max(width, 20)), advice]
+        text.append("\n".join(lines) + "\n", "dim italic")
     return text
+
+
+def _shortened(text: str) -> str:
+    """Cut a string to the columns it may take in a cell."""
+    if len(text) <= STRING_WIDTH and cell_len(text) <= STRING_WIDTH:
+        return text
+    kept = text[: STRING_WIDTH - 1]
+    while cell_len(kept) >= STRING_WIDTH:
+        kept = kept[:-1]
+    return kept + "…"
 
 
 class _Plan:
@@ -103,114 +122,110 @@ class _Plan:
         self._write = _Writer(tensor, precision)
         self._align = tensor.dtype.kind is Kind.FLOAT
         self._left = tensor.dtype is STRING
-        self._bracketed = tensor.array.ndim == 1
         self._length: Callable[[str], int] = cell_len if self._left else len
+        self._flat = tensor.array.ndim == 1
         *lead, rows, columns = grid.shape
         whole = full or product(lead) * rows <= ROWS
         every = max(rows, columns, *lead, 1)
-        self._rows = shown_positions(rows, every if whole else 2 * EDGE)
-        self._columns = shown_positions(columns, every if full else ROWS)
-        if not full and not self._fits(lead):
-            self._columns = shown_positions(columns, 2 * EDGE)
         self.facets = _facets(lead, whole=whole)
+        self._rows = shown_positions(rows, every if whole else 2 * EDGE)
+        self._margin = 0 if self._flat else len(str(self._rows[-1]))
+        self._columns = shown_positions(columns, every)
+        if not full and not self._fits():
+            self._columns = shown_positions(columns, 2 * EDGE)
         self.hidden = self._count_hidden(lead, rows, columns)
 
-    def _fits(self, lead: Sequence[int]) -> bool:
-        """Tell whether the first and last facet fit the width with the columns chosen."""
-        if self._width is None or len(self._columns) > self._width // 2:
-            return self._width is None
-        corners = [(0,) * len(lead), tuple(size - 1 for size in lead)]
-        widths = map(self._width_of, self._cells(corners))
-        return self._margin + sum(2 + width for width in widths) <= self._width
+    def _fits(self) -> bool:
+        """Tell whether the columns chosen stand side by side in the width."""
+        most = COLUMNS if self._width is None else self._width // NARROWEST + 1
+        if len(self._columns) > most:
+            return False
+        widths = [self._width_of(column) for column in self._cells()]
+        return len(list(self._column_blocks(widths))) == 1
 
     def _width_of(self, column: list[str]) -> int:
         return max(map(self._length, column))
-
-    @property
-    def _margin(self) -> int:
-        return len(str(self._rows[-1]))
 
     def _count_hidden(self, lead: Sequence[int], rows: int, columns: int) -> str:
         parts = []
         for shown, size, noun in (
             (len(self.facets), product(lead), "facet"),
             (len(self._rows), rows, "row"),
-            (len(self._columns), columns, "column"),
+            (len(self._columns), columns, "element" if self._flat else "column"),
         ):
             if shown < size:
                 parts.append(f"{grouped(size - shown)} of {counted(size, noun)}")
         return ", ".join(parts)
 
-    def _cells(self, facets: Sequence[Sequence[int]]) -> list[list[str]]:
-        """Format the shown cells of facets, column by column, each under its heading."""
+    def _cells(self) -> list[list[str]]:
+        """Format the shown cells of all facets, column by column, each under its heading."""
         import numpy as np
 
-        part = np.concatenate([self._grid[(*at,)][self._rows][:, self._columns] for at in facets])
+        part = np.concatenate(
+            [self._grid[(*at,)][self._rows][:, self._columns] for at in self.facets]
+        )
         cells = [[self._write(value) for value in column] for column in part.T]
         if self._align:
             cells = [_at_the_point(column) for column in cells]
-        names = [f"[{n}]" if self._bracketed else str(n) for n in self._columns]
+        names = [f"[{n}]" if self._flat else str(n) for n in self._columns]
         return [[name, *column] for name, column in zip(names, cells, strict=True)]
 
-    def write(self, text: Text, *, facets_named: bool, rows_named: bool) -> None:
+    def write(self, text: Text) -> None:
         """Append every facet's grid, in blocks of columns where the width asks for it."""
-        cells = self._cells(self.facets)
+        cells = self._cells()
         widths = [self._width_of(column) for column in cells]
         rows = len(self._rows)
         for at, facet in enumerate(self.facets):
-            if facets_named:
+            if facet:
                 text.append("\n" if at else "")
                 text.append(f"[{','.join(map(str, facet))},:,:]\n", "bold")
             lines = [0, *range(1 + at * rows, 1 + (at + 1) * rows)]
             mine = [[column[line] for line in lines] for column in cells]
             for number, block in enumerate(self._column_blocks(widths)):
                 text.append("\n" if number else "")
-                self._write_block(text, mine, widths, block, rows_named=rows_named)
+                self._write_block(text, mine, widths, block)
 
     def _column_blocks(self, widths: list[int]) -> Iterator[range]:
         """Divide the columns into runs that fit the width."""
         start = 0
         while start < len(widths):
-            stop, used = start + 1, self._margin + 2 + widths[start]
-            while stop < len(widths) and (
-                self._width is None or used + 2 + widths[stop] <= self._width
-            ):
-                used += 2 + widths[stop]
+            stop, used = start, self._margin
+            while stop < len(widths):
+                used += len(self._between(stop, first=stop == start, heading=True)) + widths[stop]
+                if stop > start and self._width is not None and used > self._width:
+                    break
                 stop += 1
             yield range(start, stop)
             start = stop
 
+    def _between(self, at: int, *, first: bool, heading: bool) -> str:
+        """Return what stands before a column: blanks, and a mark where columns are left out."""
+        space = "" if first and self._flat else "  "
+        if at != _gap(self._columns):
+            return space
+        return f"{space}{' ' if heading else '…'}  "
+
     def _write_block(
-        self,
-        text: Text,
-        cells: list[list[str]],
-        widths: list[int],
-        block: range,
-        *,
-        rows_named: bool,
+        self, text: Text, cells: list[list[str]], widths: list[int], block: range
     ) -> None:
-        gap = self._gap(self._columns)
         for line in range(len(self._rows) + 1):
-            if line and self._gap(self._rows) == line - 1:
+            heading = not line
+            if line and _gap(self._rows) == line - 1:
                 text.append("⋮".rjust(self._margin) + "\n", "dim")
-            name = str(self._rows[line - 1]) if line and rows_named else ""
-            text.append(name.rjust(self._margin if rows_named else 0), "dim")
+            name = "" if heading or self._flat else str(self._rows[line - 1])
+            text.append(name.rjust(self._margin), "dim")
             for at in block:
-                if at == gap:
-                    text.append("  …" if line else "   ", "dim")
+                text.append(self._between(at, first=at == block[0], heading=heading), "dim")
                 cell = cells[at][line]
                 space = " " * (widths[at] - self._length(cell))
-                padded = cell + space if self._left else space + cell
-                text.append(
-                    ("  " if rows_named or at != block[0] else "") + padded, "" if line else "dim"
-                )
+                text.append(cell + space if self._left else space + cell, "dim" if heading else "")
             text.rstrip()
             text.append("\n")
 
-    @staticmethod
-    def _gap(shown: Sequence[int]) -> int | None:
-        """Return the place in `shown` before which positions are left out."""
-        return next((at for at, n in enumerate(shown) if n != at), None)
+
+def _gap(shown: Sequence[int]) -> int | None:
+    """Return the place in `shown` before which positions are left out."""
+    return next((at for at, n in enumerate(shown) if n != at), None)
 
 
 def _facets(lead: Sequence[int], *, whole: bool) -> list[tuple[int, ...]]:

@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 _TERM = re.compile(r"(data|indices)\[(\d*):(\d*)\]")
 
 
-def formula(call: Call, out: Shape) -> str:
-    """Write the shape formula of the row with this call's numbers.
+def formula(call: Call, out: Shape) -> list[str]:
+    """Write the shape formula of the row with this call's numbers, step by step.
 
-    ``data[:0] + indices[0:] + data[1:]  =  [] + [3] + []  =  [3]``
+    ``data[:0] + indices[0:] + data[1:]``, ``[] + [3] + []``, ``[3]``
     """
     if call.axis is None or call.batch_dims is None:
-        return f"{call.op.shape}  =  {out}"
+        return [call.op.shape, str(out)]
     text = call.op.shape.replace("axis+1", str(call.axis + 1)).replace("axis", str(call.axis))
     text = text.replace("batch_dims", str(call.batch_dims))
     if call.data.shape.rank is None or call.indices.shape.rank is None:
-        return f"{text}  =  {out}"
+        return [text, str(out)]
     terms = [_slice(call, *found.groups()) for found in _TERM.finditer(text)]
     whole = sum(terms, Shape())
     steps = [text, " + ".join(map(str, terms)), str(whole)][: 3 if len(terms) > 1 else 2]
     if whole != out:  # dimensions that must be equal were narrowed to what both allow
         steps[-1:] = [str(whole), f"{out} where both inputs agree"]
-    return "  =  ".join(steps)
+    return steps
 
 
 def _slice(call: Call, name: str, start: str, stop: str) -> Shape:
@@ -47,7 +47,7 @@ def header(call: Call, out: Shape, width: int | None) -> Text:
     Parameters
     ----------
     width
-        Columns; the equation goes to a line of its own where it does not fit beside the name.
+        Columns; what does not fit beside the rest goes to a line of its own.
     """
     from rich.text import Text
 
@@ -59,19 +59,27 @@ def header(call: Call, out: Shape, width: int | None) -> Text:
     for option, value in (("negative", call.negative), ("out-of-range", call.out_of_range)):
         if value.value != "spec":
             attributes += f"   --{option} {value.value}"
-    equation = FAMILIES[call.op.family].equation(call)
     text.append(attributes)
+    equation = FAMILIES[call.op.family].equation(call)
+    if width is not None and len(equation) > width:
+        equation = call.op.equation
     fits = width is None or len(text) + 3 + len(equation) <= width
     text.append(("   " if fits else "\n") + equation + "\n", "dim")
-    for name, operand, style in (
+    tensors = [
         ("data", call.data, "cyan"),
         ("indices", call.indices, "magenta"),
         ("out", Operand(out, call.data.dtype), "green"),
-    ):
-        text.append(f"{name} ", style)
-        text.append(str(operand) + ("\n" if name == "out" else "   "))
+    ]
+    words = [f"{name} {operand}" for name, operand, _ in tensors]
+    joint = "   " if width is None or len("   ".join(words)) <= width else "\n"
+    for at, (name, operand, style) in enumerate(tensors):
+        text.append((joint if at else "") + name, style)
+        text.append(f" {operand}")
+    text.append("\n")
+    steps = formula(call, out)
+    fits = width is None or len("shape  " + "  =  ".join(steps)) <= width
     text.append("shape  ", "dim")
-    text.append(formula(call, out) + "\n")
+    text.append(("  =  " if fits else "\n    =  ").join(steps) + "\n")
     return text
 
 

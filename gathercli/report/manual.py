@@ -50,7 +50,7 @@ def text(page: Page, width: int = 80) -> Iterator[tuple[str, str]]:
         A style (``heading``, ``term``, ``console``, ``body``) and a line.
     """
     yield "heading", "NAME"
-    yield "body", f"    {page.name} - {page.summary}"
+    yield from _block_text(f"{page.name} - {page.summary}", width)
     for heading, blocks in page.sections:
         yield "body", ""
         yield "heading", heading
@@ -103,4 +103,5 @@ def _block_roff(block: Block, *, first: bool) -> Iterator[str]:
 def _escaped(words: str) -> str:
     words = words.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
     words = words.replace("`", "\\(ga").replace("^", "\\(ha").replace("~", "\\(ti")
+    words = "".join(c if c.isascii() else f"\\[u{ord(c):04X}]" for c in words)
     return "\\&" + words if words.startswith((".", "\\(aq")) else words

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gathercli.core.spec import Op
 
 HEADINGS = ("version", "legal indices", "other indices", "batch_dims", "changes")
+NARROW = 100
 _VALUE_RULES = ("index-negative", "index-range", "limit")
 
 
@@ -29,13 +30,15 @@ def cells(op: Op) -> tuple[str, ...]:
 def table(ops: Iterable[Op], width: int | None) -> str:
     """List versions in aligned columns; the last one wraps where a width is given."""
     lines = [HEADINGS, *map(cells, ops)]
-    *widths, _ = (max(len(line[at]) for line in lines) for at in range(len(HEADINGS)))
-    return "".join(
-        _hanging(
-            "".join(c.ljust(n + 2) for c, n in zip(line, widths, strict=False)), line[-1], width
-        )
-        for line in lines
-    )
+    widths = [2 + max(len(line[at]) for line in lines) for at in range(len(HEADINGS) - 1)]
+    narrow = width is not None and width < NARROW
+    text = ""
+    for line in lines:
+        start = "".join(word.ljust(size) for word, size in zip(line, widths, strict=False))
+        if narrow:  # what changed goes below the version
+            text += start.rstrip() + "\n"
+        text += _hanging("    " if narrow else start, line[-1], width)
+    return text
 
 
 def _hanging(start: str, rest: str, width: int | None) -> str:

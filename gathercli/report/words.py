@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from gathercli.core.text import clean
@@ -50,6 +51,8 @@ def error_json(error: GatherError) -> str:
 
 
 def _plain(value: object) -> Any:
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 

@@ -3,6 +3,8 @@ _gathercli() {
     local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"
     local command="${COMP_WORDS[1]}" words=""
     COMPREPLY=()
+    if [[ "$word" == "=" ]]; then word=""; fi
+    if [[ "$before" == "=" ]]; then before="${COMP_WORDS[COMP_CWORD-2]}"; fi
     if (( COMP_CWORD == 1 )); then
         words="gather gather-elements shape ops man completion --help --version"
     else
@@ -49,11 +51,6 @@ _gathercli() {
             esac
         fi
     fi
-    if [[ -n "$words" ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
-    else
-        mapfile -t COMPREPLY < <(compgen -f -- "$word")
-        compopt -o filenames 2> /dev/null
-    fi
+    COMPREPLY=( $(compgen -W "$words" -- "$word") )
 }
-complete -F _gathercli gathercli
+complete -o default -F _gathercli gathercli

@@ -17,29 +17,29 @@ _gathercli() {
     shift words; (( CURRENT-- ))
     case $command in
         gather) _arguments \
-            '--axis[The dimension of DATA to gather along]:int:_files' \
-            '-a[The dimension of DATA to gather along]:int:_files' \
-            '--batch-dims[Leading dimensions that are batches (OpenVINO 7 and 8)]:int:_files' \
-            '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int:_files' \
-            '--version[The operator version, such as openvino-8, onnx-13 or openvino]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1)' \
-            '-V[The operator version, such as openvino-8, onnx-13 or openvino]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1)' \
-            '--negative[A negative index]:policy:(spec wrap error)' \
-            '--out-of-range[An index outside the axis]:policy:(spec error zero clamp wrap)' \
-            '--data-dtype[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--indices-dtype[The same for INDICES]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--max-bytes[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size:_files' \
-            '--output[Write the result here]:path:_files' \
+            '--axis=[The dimension of DATA to gather along]:int: ' \
+            '-a[The dimension of DATA to gather along]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
+            '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
+            '--version=[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1)' \
+            '-V[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1)' \
+            '--negative=[A negative index]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis]:policy:(spec error zero clamp wrap)' \
+            '--data-dtype=[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--indices-dtype=[The same for INDICES]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
+            '--output=[Write the result here]:path:_files' \
             '-o[Write the result here]:path:_files' \
-            '--format[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
+            '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
             '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
             '--no-clobber[Do not replace an existing file]' \
-            '--nonfinite[NaN and infinities in JSON]:way:(quoted bare null error)' \
-            '--expect[Compare the result with this tensor]:tensor:_files' \
-            '--rtol[Relative tolerance of --expect]:float:_files' \
-            '--atol[Absolute tolerance of --expect]:float:_files' \
+            '--nonfinite=[NaN and infinities in JSON]:way:(quoted bare null error)' \
+            '--expect=[Compare the result with this tensor]:tensor:_files' \
+            '--rtol=[Relative tolerance of --expect]:float: ' \
+            '--atol=[Absolute tolerance of --expect]:float: ' \
             '--full[Show every element]' \
-            '--precision[Significant digits of shown floats]:n:_files' \
-            '--color[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
+            '--precision=[Significant digits of shown floats, 1 to 17]:n: ' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
@@ -48,29 +48,29 @@ _gathercli() {
             '2:INDICES:_files' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         gather-elements) _arguments \
-            '--axis[The dimension of DATA to gather along]:int:_files' \
-            '-a[The dimension of DATA to gather along]:int:_files' \
-            '--batch-dims[Leading dimensions that are batches (OpenVINO 7 and 8)]:int:_files' \
-            '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int:_files' \
-            '--version[The operator version, such as openvino-8, onnx-13 or openvino]:version:(openvino-6 onnx-13 onnx-11)' \
-            '-V[The operator version, such as openvino-8, onnx-13 or openvino]:version:(openvino-6 onnx-13 onnx-11)' \
-            '--negative[A negative index]:policy:(spec wrap error)' \
-            '--out-of-range[An index outside the axis]:policy:(spec error zero clamp wrap)' \
-            '--data-dtype[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--indices-dtype[The same for INDICES]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--max-bytes[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size:_files' \
-            '--output[Write the result here]:path:_files' \
+            '--axis=[The dimension of DATA to gather along]:int: ' \
+            '-a[The dimension of DATA to gather along]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
+            '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
+            '--version=[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-6 onnx-13 onnx-11)' \
+            '-V[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-6 onnx-13 onnx-11)' \
+            '--negative=[A negative index]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis]:policy:(spec error zero clamp wrap)' \
+            '--data-dtype=[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--indices-dtype=[The same for INDICES]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
+            '--output=[Write the result here]:path:_files' \
             '-o[Write the result here]:path:_files' \
-            '--format[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
+            '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
             '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
             '--no-clobber[Do not replace an existing file]' \
-            '--nonfinite[NaN and infinities in JSON]:way:(quoted bare null error)' \
-            '--expect[Compare the result with this tensor]:tensor:_files' \
-            '--rtol[Relative tolerance of --expect]:float:_files' \
-            '--atol[Absolute tolerance of --expect]:float:_files' \
+            '--nonfinite=[NaN and infinities in JSON]:way:(quoted bare null error)' \
+            '--expect=[Compare the result with this tensor]:tensor:_files' \
+            '--rtol=[Relative tolerance of --expect]:float: ' \
+            '--atol=[Absolute tolerance of --expect]:float: ' \
             '--full[Show every element]' \
-            '--precision[Significant digits of shown floats]:n:_files' \
-            '--color[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
+            '--precision=[Significant digits of shown floats, 1 to 17]:n: ' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
@@ -79,20 +79,20 @@ _gathercli() {
             '2:INDICES:_files' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         shape) _arguments \
-            '--axis[The dimension of DATA to gather along]:int:_files' \
-            '-a[The dimension of DATA to gather along]:int:_files' \
-            '--batch-dims[Leading dimensions that are batches (OpenVINO 7 and 8)]:int:_files' \
-            '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int:_files' \
-            '--version[The operator version, such as openvino-8, onnx-13 or openvino]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
-            '-V[The operator version, such as openvino-8, onnx-13 or openvino]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
-            '--negative[A negative index]:policy:(spec wrap error)' \
-            '--out-of-range[An index outside the axis]:policy:(spec error zero clamp wrap)' \
-            '--data-dtype[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--indices-dtype[The same for INDICES]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--max-bytes[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size:_files' \
-            '--format[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '--axis=[The dimension of DATA to gather along]:int: ' \
+            '-a[The dimension of DATA to gather along]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
+            '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
+            '--version=[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '-V[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '--negative=[A negative index]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis]:policy:(spec error zero clamp wrap)' \
+            '--data-dtype=[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--indices-dtype=[The same for INDICES]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
+            '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '--color[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
@@ -102,15 +102,15 @@ _gathercli() {
             '3:INDICES:_files' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         ops) _arguments \
-            '--format[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '--color[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
             '1:ID:(openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11)' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         man) _arguments \
-            '--color[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
             '1:COMMAND:(gather gather-elements shape ops man completion)' \

@@ -1,0 +1,279 @@
+from __future__ import annotations
+
+import re
+import subprocess
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from gathercli.cli import generate
+from gathercli.cli.main import COMMANDS, SHELLS, load, main
+from gathercli.cli.scripts import SCRIPTS
+from gathercli.core.dtypes import DTYPES
+from gathercli.ops import FAMILIES, OPERATORS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCRIPT: Final = {
+    shell: (SCRIPTS / f"gathercli.{shell}").read_text(encoding="utf-8") for shell in SHELLS
+}
+VERSIONS: Final = {name: [op.id for op in family.ROWS] for name, family in FAMILIES.items()}
+HELP: Final = ["-h", "--help"]
+
+every_command = pytest.mark.parametrize("command", COMMANDS)
+
+
+def options(command: str) -> list[str]:
+    """Return every name of every option of a command."""
+    found = [param for param in load(command).params if param.param_type_name == "option"]
+    return [name for param in found for name in param.opts] + HELP
+
+
+def described() -> list[tuple[str, str]]:
+    """Return every option with its help text."""
+    found: list[Any] = [param for command in COMMANDS for param in load(command).params]
+    return [(param.opts[0], param.help) for param in found if param.param_type_name == "option"]
+
+
+def completed(*words: str, folder: Path, before: str = "") -> list[str]:
+    """Let bash complete the last of the words after ``gathercli``."""
+    code = (
+        f"{before}\n"
+        f'source "{SCRIPTS / "gathercli.bash"}"\n'
+        'COMP_WORDS=(gathercli "$@"); COMP_CWORD=$#\n'
+        '_gathercli gathercli "${@: -1}" "${@: -2:1}"\n'
+        'for word in "${COMPREPLY[@]}"; do printf "%s\\n" "$word"; done\n'
+    )
+    done = subprocess.run(
+        ["bash", "--norc", "-c", code, "bash", *words],
+        cwd=folder,
+        capture_output=True,
+        check=True,
+        encoding="utf-8",
+    )
+    assert not done.stderr
+    return done.stdout.splitlines()
+
+
+# every shell
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_command_prints_the_script_of_a_shell(
+    shell: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["completion", shell]) == 0
+    assert capfd.readouterr() == (SCRIPT[shell], "")
+
+
+def test_an_unknown_shell_is_refused_naming_those_there_are(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["completion", "csh"]) == 2
+    err = capfd.readouterr().err
+    assert all(shell in err for shell in SHELLS)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_script_is_what_its_generator_writes_now(shell: str) -> None:
+    now = {"bash": generate.bash, "zsh": generate.zsh, "fish": generate.fish}[shell]()
+    assert SCRIPT[shell] == now, "rewrite it with: python -m gathercli.cli.generate"
+
+
+@pytest.mark.parametrize(("option", "text"), sorted(set(described())))
+def test_a_short_description_ends_where_a_clause_of_the_help_ends(option: str, text: str) -> None:
+    brief = generate._brief(text)
+    assert brief
+    rest = text[len(brief) :]
+    assert re.match(r"[;.:]?(?:\s|$)", rest), f"{option}: {brief}"
+
+
+# bash
+
+
+def test_bash_completes_commands(tmp_path: Path) -> None:
+    assert completed("", folder=tmp_path) == [*COMMANDS, "--help", "--version"]
+    assert completed("ga", folder=tmp_path) == ["gather", "gather-elements"]
+    assert completed("--v", folder=tmp_path) == ["--version"]
+
+
+@every_command
+def test_bash_completes_the_options_of_a_command(command: str, tmp_path: Path) -> None:
+    assert completed(command, "-", folder=tmp_path) == options(command)
+
+
+def test_bash_completes_options_after_other_words(tmp_path: Path) -> None:
+    words = ["gather", "a.npy", "0,1", "--axis", "1", "--ou"]
+    assert completed(*words, folder=tmp_path) == ["--out-of-range", "--output"]
+
+
+@pytest.mark.parametrize("option", ["--version", "-V"])
+@pytest.mark.parametrize("command", FAMILIES)
+def test_bash_completes_the_versions_of_a_command(
+    command: str, option: str, tmp_path: Path
+) -> None:
+    assert completed(command, option, "", folder=tmp_path) == VERSIONS[command]
+    assert completed(command, option, "onnx-11", folder=tmp_path) == ["onnx-11"]
+
+
+def test_bash_completes_the_versions_of_both_operators_for_shape(tmp_path: Path) -> None:
+    found = completed("shape", "gather", "--version", "", folder=tmp_path)
+    assert len(found) == len(set(found))
+    assert set(found) == {op.id for op in OPERATORS}
+
+
+@pytest.mark.parametrize("option", ["--data-dtype", "--indices-dtype"])
+def test_bash_completes_dtypes(option: str, tmp_path: Path) -> None:
+    every = [dtype.name for dtype in DTYPES]
+    assert completed("gather", option, "", folder=tmp_path) == every
+    assert completed("gather", option, "u", folder=tmp_path) == [
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["gather", "--negative", ""], ["spec", "wrap", "error"]),
+        (["gather", "--out-of-range", ""], ["spec", "error", "zero", "clamp", "wrap"]),
+        (["gather", "-f", ""], ["auto", "pretty", "json", "oip", "npy", "literal"]),
+        (["shape", "gather", "--format", ""], ["auto", "pretty", "json"]),
+        (["gather", "--nonfinite", "q"], ["quoted"]),
+        (["man", "--color", ""], ["auto", "always", "never"]),
+        (["shape", ""], ["gather", "gather-elements"]),
+        (["man", "sh"], ["shape"]),
+        (["completion", ""], ["bash", "zsh", "fish"]),
+        (
+            ["ops", "onnx"],
+            [
+                "onnx.Gather-13",
+                "onnx.Gather-11",
+                "onnx.Gather-1",
+                "onnx.GatherElements-13",
+                "onnx.GatherElements-11",
+            ],
+        ),
+    ],
+    ids=" ".join,
+)
+def test_bash_completes_the_values_there_are(
+    words: list[str], found: list[str], tmp_path: Path
+) -> None:
+    assert completed(*words, folder=tmp_path) == found
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["gather", ""],
+        ["gather", "a.npy", ""],
+        ["gather", "--output", ""],
+        ["gather", "a.npy", "0", "--expect", ""],
+        ["shape", "gather", ""],
+    ],
+    ids=" ".join,
+)
+def test_bash_completes_file_names(words: list[str], tmp_path: Path) -> None:
+    for name in ("a.npy", "two words.npz"):
+        (tmp_path / name).touch()
+    found = completed(*words, folder=tmp_path)
+    # with nothing offered, `complete -o default` leaves the names of files to bash itself
+    by_default = " -o default" in SCRIPT["bash"].splitlines()[-1]
+    assert sorted(found) == ["a.npy", "two words.npz"] or (by_default and not found)
+
+
+def test_bash_registers_the_function(tmp_path: Path) -> None:
+    code = f'source "{SCRIPTS / "gathercli.bash"}"; complete -p gathercli'
+    done = subprocess.run(
+        ["bash", "--norc", "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        check=True,
+        encoding="utf-8",
+    )
+    assert done.stdout.endswith("-F _gathercli gathercli\n")
+    assert not done.stderr
+
+
+def test_bash_needs_no_builtin_that_version_3_2_lacks(tmp_path: Path) -> None:
+    lacking = "enable -n mapfile readarray compopt"
+    (tmp_path / "a.npy").touch()
+    assert completed("ga", folder=tmp_path, before=lacking) == ["gather", "gather-elements"]
+    assert completed("gather", "a", folder=tmp_path, before=lacking) in ([], ["a.npy"])
+
+
+# zsh and fish
+
+
+def zsh_part(command: str) -> list[str]:
+    """Return the lines of the zsh script that complete a command."""
+    lines = SCRIPT["zsh"].splitlines()
+    start = lines.index(f"        {command}) _arguments \\")
+    stop = next(at for at in range(start, len(lines)) if lines[at].endswith(";;"))
+    return lines[start + 1 : stop + 1]
+
+
+def test_zsh_names_the_command_it_completes_first() -> None:
+    assert SCRIPT["zsh"].splitlines()[0] == "#compdef gathercli"
+
+
+@every_command
+def test_zsh_has_every_option_of_a_command_with_a_description(command: str) -> None:
+    part = zsh_part(command)
+    found = [match[1] for line in part if (match := re.match(r"\s+'(--?[\w-]+)=?\[[^\]]+\]", line))]
+    assert found + HELP == options(command)
+    assert part[-1].strip() == "'(-h --help)'{-h,--help}'[Show the options and exit.]' ;;"
+
+
+@every_command
+def test_zsh_continues_every_line_but_the_last_of_a_command(command: str) -> None:
+    *lines, last = zsh_part(command)
+    assert all(line.endswith("' \\") for line in lines)
+    assert all(line.replace("'\\''", "").count("'") == 2 for line in lines)
+    assert not last.endswith("\\")
+
+
+@every_command
+def test_zsh_and_fish_describe_every_command(command: str) -> None:
+    summary = COMMANDS[command].help
+    assert f"        '{command}:{summary}'\n" in SCRIPT["zsh"]
+    assert f"-f -a {command} -d '{summary}'\n" in SCRIPT["fish"]
+
+
+@pytest.mark.parametrize("command", FAMILIES)
+def test_zsh_and_fish_have_the_versions_of_a_command(command: str) -> None:
+    versions = " ".join(VERSIONS[command])
+    assert sum(f":version:({versions})'" in line for line in zsh_part(command)) == 2
+    assert sum(f" -s V -x -a '{versions}' " in line for line in fish_part(command)) == 1
+
+
+def fish_part(command: str) -> list[str]:
+    """Return the lines of the fish script that complete a command."""
+    return [
+        line
+        for line in SCRIPT["fish"].splitlines()
+        if re.match(rf"complete -c gathercli -n '[^']*\b{command}'", line)
+    ]
+
+
+@every_command
+def test_fish_has_every_option_of_a_command(command: str) -> None:
+    found = []
+    for line in fish_part(command):
+        names = line.partition(" -d ")[0].split("'", 2)[2]
+        found += ["--" + name for name in re.findall(r" -l (\S+)", names)]
+        found += ["-" + name for name in re.findall(r" -s (\S+)", names)]
+    assert sorted(found + HELP) == sorted(options(command))
+
+
+def test_every_line_of_the_fish_script_is_a_comment_a_function_or_a_completion() -> None:
+    first, *lines = SCRIPT["fish"].splitlines()
+    assert first.startswith("# ")
+    start = lines.index("complete -c gathercli -s h -l help -d 'Show the options and exit'")
+    assert sum(line.startswith("function ") for line in lines[:start]) == lines.count("end") == 2
+    assert all(line.startswith("complete -c gathercli -n ") for line in lines[start + 1 :])
+    assert all(line.replace("'\\''", "").count("'") % 2 == 0 for line in lines)

@@ -1,0 +1,309 @@
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from gathercli.cli import generate
+from gathercli.cli.main import COMMANDS, load, main
+from gathercli.cli.pages import EXAMPLES, page, pages
+from gathercli.report.manual import Block, Console, Page, Terms, roff, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PAGES: Final = {each.name: each for each in pages()}
+ROFF: Final = {name: roff(each).splitlines() for name, each in PAGES.items()}
+REQUESTS: Final = {'.\\"', ".TH", ".SH", ".PP", ".RS", ".RE", ".EX", ".EE", ".TP"}
+
+every_page = pytest.mark.parametrize("name", PAGES)
+
+
+@pytest.fixture(autouse=True)
+def _no_colour_is_forced(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def written(*blocks: Block) -> list[str]:
+    """Write blocks as the one section of a page; return the roff lines below its heading."""
+    lines = roff(Page("x", "y", (("HEAD", blocks),))).splitlines()
+    return lines[lines.index('.SH "HEAD"') + 1 :]
+
+
+# roff
+
+
+def test_a_page_in_roff_from_its_title_to_its_blocks() -> None:
+    blocks = ("First words.", Terms((("-x, --long N", "What it does."),)), Console("$ a 'b'\n[0]"))
+    assert roff(Page("tool-x", "does x", (("HEAD", blocks),))).splitlines()[1:] == [
+        '.TH TOOL-X 1 "" "gathercli" "gathercli manual"',
+        ".SH NAME",
+        "tool\\-x \\- does x",
+        '.SH "HEAD"',
+        "First words.",
+        ".TP",
+        "\\fB\\-x, \\-\\-long N\\fR",
+        "What it does.",
+        ".PP",
+        ".RS 4",
+        ".EX",
+        "$ a \\(aqb\\(aq",
+        "[0]",
+        ".EE",
+        ".RE",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (".npy files", "\\&.npy files"),
+        ("'a' is quoted", "\\&\\(aqa\\(aq is quoted"),
+        ("a\\b", "a\\eb"),
+        ("\\.", "\\e."),
+        ("--axis -1", "\\-\\-axis \\-1"),
+        ("`x` ^ ~", "\\(gax\\(ga \\(ha \\(ti"),
+        ('"x"', '"x"'),
+        ("x…y → z", "x\\[u2026]y \\[u2192] z"),
+    ],
+)
+def test_what_roff_would_act_on_is_escaped(words: str, line: str) -> None:
+    assert written(words) == [line]
+    assert line in written(Console(words))
+    assert written(Terms((("t", words),)))[-1] == line
+
+
+def test_paragraphs_after_the_first_are_set_apart() -> None:
+    assert written("One.", "Two.") == ["One.", ".PP", "Two."]
+
+
+@every_page
+def test_every_line_that_starts_like_a_request_is_one(name: str) -> None:
+    requests = {line.split(" ")[0] for line in ROFF[name] if line.startswith((".", "'"))}
+    assert requests <= REQUESTS
+
+
+@every_page
+def test_every_tag_is_followed_by_its_words_and_their_meaning(name: str) -> None:
+    lines = ROFF[name]
+    for at, line in enumerate(lines):
+        if line == ".TP":
+            assert lines[at + 1].startswith("\\fB")
+            assert lines[at + 1].endswith("\\fR")
+            assert lines[at + 2]
+            assert not lines[at + 2].startswith(".")
+
+
+@every_page
+def test_every_example_block_is_closed(name: str) -> None:
+    kept = [line for line in ROFF[name] if line in (".EX", ".EE")]
+    assert kept == [".EX", ".EE"] * (len(kept) // 2)
+    indents = [line.split()[0] for line in ROFF[name] if line[:3] in (".RS", ".RE")]
+    assert indents == [".RS", ".RE"] * (len(indents) // 2)
+
+
+@every_page
+def test_every_backslash_starts_an_escape_that_roff_knows(name: str) -> None:
+    known = r"\\(?:e|-|&|\(aq|\(ga|\(ha|\(ti|fB|fR|\[u[0-9A-F]{4,5}\]|\"(?= Written))"
+    assert [line for line in ROFF[name] if "\\" in re.sub(known, "", line)] == []
+
+
+@every_page
+def test_a_page_is_ascii_as_groff_reads_it_without_a_preprocessor(name: str) -> None:
+    assert [line for line in ROFF[name] if not line.isascii()] == []
+
+
+@every_page
+def test_a_page_has_no_empty_line_and_no_bare_quote_at_a_start(name: str) -> None:
+    assert [line for line in ROFF[name] if not line or line.startswith("'")] == []
+
+
+# text
+
+
+def test_a_page_in_text_from_its_name_to_its_blocks() -> None:
+    blocks = ("First words.", Terms((("-x N", "What it does."),)), Console("$ a\n[0]"))
+    assert list(text(Page("tool-x", "does x", (("HEAD", blocks),)))) == [
+        ("heading", "NAME"),
+        ("body", "    tool-x - does x"),
+        ("body", ""),
+        ("heading", "HEAD"),
+        ("body", "    First words."),
+        ("body", ""),
+        ("term", "    -x N"),
+        ("body", "            What it does."),
+        ("body", ""),
+        ("console", "    $ a"),
+        ("console", "    [0]"),
+    ]
+
+
+def test_text_wraps_words_and_never_at_hyphens() -> None:
+    blocks = Terms((("t", "see openvino-8 or gather-elements there"),))
+    lines = [line for _, line in text(Page("x", "y", (("H", (blocks,)),)), 32)]
+    assert lines[-3:] == [
+        "            see openvino-8 or",
+        "            gather-elements",
+        "            there",
+    ]
+
+
+def test_text_keeps_console_lines_whole() -> None:
+    long = "$ " + "x" * 100
+    lines = list(text(Page("x", "y", (("H", (Console(long),)),)), 40))
+    assert lines[-1] == ("console", f"    {long}")
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+@every_page
+def test_no_line_of_the_text_is_wider_than_the_terminal(name: str, width: int) -> None:
+    lines = [line for style, line in text(PAGES[name], width) if style in ("heading", "body")]
+    assert [line for line in lines if len(line) > width] == []
+
+
+# contents
+
+
+def terms(name: str) -> list[str]:
+    """Return the terms under the arguments and options of a page."""
+    blocks = dict(PAGES[name].sections)["ARGUMENTS AND OPTIONS"]
+    return [term for block in blocks if isinstance(block, Terms) for term, _ in block.pairs]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_page_lists_every_option_of_its_command_once(command: str) -> None:
+    said = [
+        word.rstrip(",")
+        for term in terms(f"gathercli-{command}")
+        for word in term.split()
+        if word.startswith("-")
+    ]
+    options = [param for param in load(command).params if param.param_type_name == "option"]
+    names = [name for param in options for name in param.opts]
+    assert sorted(said) == sorted([*names, "-h", "--help"])
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_page_explains_every_argument_of_its_command(command: str) -> None:
+    arguments = [param for param in load(command).params if param.param_type_name == "argument"]
+    assert arguments
+    said = terms(f"gathercli-{command}")
+    assert [term for term in said if not term.startswith("-")] == [p.metavar for p in arguments]
+
+
+@every_page
+def test_every_term_has_a_meaning_that_is_a_sentence(name: str) -> None:
+    for heading, blocks in PAGES[name].sections:
+        for block in blocks:
+            for term, meaning in block.pairs if isinstance(block, Terms) else ():
+                assert term.strip() == term
+                assert meaning.strip()
+                assert meaning.endswith(".") or heading == "DESCRIPTION", (term, meaning)
+
+
+def test_there_is_a_page_for_the_program_and_for_every_command() -> None:
+    assert list(PAGES) == ["gathercli", *(f"gathercli-{command}" for command in COMMANDS)]
+    assert page("gather") == PAGES["gathercli-gather"]
+    assert page(None) == PAGES["gathercli"]
+
+
+def test_the_main_page_has_what_the_others_send_the_reader_to_it_for() -> None:
+    headings = [heading for heading, _ in PAGES["gathercli"].sections]
+    assert "gathercli(1) has tensors, shapes, rules and exit statuses." in [
+        line.strip() for _, line in text(PAGES["gathercli-shape"])
+    ]
+    for heading in ("TENSORS", "SHAPES", "RULES", "EXIT STATUS"):
+        assert heading in headings
+
+
+def test_man_prints_the_page_as_plain_text_in_a_pipe(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["man", "ops"]) == 0
+    out, err = capfd.readouterr()
+    assert out == "".join(f"{line}\n" for _, line in text(PAGES["gathercli-ops"], 80))
+    assert not err
+
+
+def test_man_without_a_command_prints_the_main_page(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["man"]) == 0
+    assert capfd.readouterr().out.startswith("NAME\n    gathercli - Gather and GatherElements, ")
+
+
+def test_man_in_colour_says_the_same(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["man", "ops", "--color", "always"]) == 0
+    out = capfd.readouterr().out
+    assert "\x1b[1mNAME\x1b[0m\n" in out
+    plain = re.sub(r"\x1b\[[\d;]*m", "", out)
+    assert plain == "".join(f"{line}\n" for _, line in text(PAGES["gathercli-ops"], 80))
+
+
+def test_man_of_an_unknown_command_names_the_nearest(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["man", "gahter"]) == 2
+    assert capfd.readouterr().err == (
+        "error: no command `gahter`: expected gather, gather-elements, shape, ops, man or "
+        "completion\n"
+        "hint: did you mean `gathercli man gather`?\n"
+    )
+
+
+# files
+
+
+def test_every_generated_file_is_current() -> None:
+    stale = [
+        str(path.relative_to(generate.ROOT))
+        for path, now in generate.files().items()
+        if not path.exists() or path.read_text(encoding="utf-8") != now
+    ]
+    assert stale == [], "rewrite them with: python -m gathercli.cli.generate"
+
+
+def test_there_is_no_page_that_nothing_generates() -> None:
+    generated = {path.name for path in generate.files() if path.suffix == ".1"}
+    assert {path.name for path in (generate.ROOT / "man").iterdir()} == generated
+
+
+# examples
+
+
+def examples(console: str) -> Iterator[tuple[str, str]]:
+    """Divide lines into commands and what each prints."""
+    for part in re.split(r"^\$ ", console, flags=re.MULTILINE)[1:]:
+        command, _, output = f"{part.rstrip()}\n".partition("\n")
+        yield command, output
+
+
+SHOWN: Final = [pair for console in EXAMPLES.values() for pair in examples(console)]
+
+
+@pytest.mark.parametrize(("command", "output"), SHOWN, ids=[command for command, _ in SHOWN])
+def test_an_example_of_the_manual_prints_what_it_says(
+    command: str, output: str, tmp_path: Path
+) -> None:
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        ["/bin/sh", "-c", command],
+        cwd=tmp_path,
+        env={"PATH": path, "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"},
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+    )
+    assert (done.stdout, done.stderr, done.returncode) == (output, "", 0)
+
+
+def test_every_command_line_in_a_page_is_an_example_that_is_run() -> None:
+    consoles = [
+        block.text
+        for each in PAGES.values()
+        for _, blocks in each.sections
+        for block in blocks
+        if isinstance(block, Console)
+    ]
+    pairs = [pair for console in consoles for pair in examples(console)]
+    assert set(pairs) == set(SHOWN)

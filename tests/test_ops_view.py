@@ -1,0 +1,328 @@
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+import pytest
+
+from gathercli.cli.main import main
+from gathercli.core.dtypes import DTYPES
+from gathercli.ops import NEWEST_OPSET, OPERATORS
+from gathercli.report import rows
+
+every_row = pytest.mark.parametrize("op", OPERATORS, ids=str)
+
+FIELDS: Final = [
+    "id",
+    "version",
+    "command",
+    "framework",
+    "operator",
+    "since",
+    "axis",
+    "batch_dims",
+    "data_types",
+    "indices_types",
+    "legal_indices",
+    "other_indices",
+    "off_axis",
+    "equation",
+    "shape",
+    "rules",
+    "changes",
+    "source",
+]
+
+
+@pytest.fixture(autouse=True)
+def _no_colour_is_forced(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def printed(capfd: pytest.CaptureFixture[str], *words: str) -> str:
+    """Run ``gathercli ops`` and return what it prints."""
+    status = main(["ops", *words])
+    out, err = capfd.readouterr()
+    assert (status, err) == (0, "")
+    return out
+
+
+def as_json(capfd: pytest.CaptureFixture[str], *words: str) -> Any:
+    return json.loads(printed(capfd, *words, "-f", "json"))
+
+
+# the list
+
+
+def test_the_list_has_a_line_for_every_version(capfd: pytest.CaptureFixture[str]) -> None:
+    assert printed(capfd) == (
+        "version                    legal indices  other indices  batch_dims  changes\n"
+        "openvino.Gather-8          [-s, s-1]      zero-filled    yes         negative indices "
+        "count from the end; any other index gives zeros\n"
+        "openvino.Gather-7          [0, s-1]       refused        yes         adds `batch_dims`\n"
+        "openvino.Gather-1          [0, s-1]       refused        -           the first version\n"
+        "onnx.Gather-13             [-s, s-1]      refused        -           adds bfloat16\n"
+        "onnx.Gather-11             [-s, s-1]      refused        -           negative indices "
+        "count from the end\n"
+        "onnx.Gather-1              [0, s-1]       refused        -           the first version\n"
+        "openvino.GatherElements-6  [0, s-1]       refused        -           the first version\n"
+        "onnx.GatherElements-13     [-s, s-1]      refused        -           adds bfloat16\n"
+        "onnx.GatherElements-11     [-s, s-1]      refused        -           the first version\n"
+    )
+
+
+def test_the_list_wraps_its_last_column_under_itself() -> None:
+    assert rows.table(OPERATORS[:1], 100) == (
+        "version            legal indices  other indices  batch_dims  changes\n"
+        "openvino.Gather-8  [-s, s-1]      zero-filled    yes         negative indices count from "
+        "the end;\n" + " " * 61 + "any other index gives zeros\n"
+    )
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_no_line_of_the_list_is_wider_than_the_terminal(width: int) -> None:
+    assert [line for line in rows.table(OPERATORS, width).splitlines() if len(line) > width] == []
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+@every_row
+def test_no_line_of_a_sheet_is_wider_than_the_terminal(op: Any, width: int) -> None:
+    assert [line for line in rows.sheets([op], width).splitlines() if len(line) > width] == []
+
+
+def test_wrapping_changes_no_word() -> None:
+    whole, wrapped = rows.sheets(OPERATORS, None), rows.sheets(OPERATORS, 80)
+    assert whole.split() == wrapped.split()
+    assert rows.table(OPERATORS, None).split() == rows.table(OPERATORS, 80).split()
+
+
+def test_colour_changes_no_character(capfd: pytest.CaptureFixture[str]) -> None:
+    for words in ([], ["onnx-13"]):
+        plain = printed(capfd, *words)
+        colored = printed(capfd, *words, "--color", "always")
+        assert "\x1b[1m" in colored
+        assert re.sub(r"\x1b\[[\d;]*m", "", colored) == plain
+
+
+# one version
+
+
+def test_a_version_of_gather_written_out(capfd: pytest.CaptureFixture[str]) -> None:
+    assert printed(capfd, "openvino.Gather-8") == (
+        "openvino.Gather-8\n"
+        "  command          gathercli gather DATA INDICES -V openvino-8\n"
+        "  changes          negative indices count from the end; any other index gives zeros\n"
+        "  equation         out[p, i, s] = data[p, indices[p[:b], i], s]\n"
+        "  shape            data[:axis] + indices[batch_dims:] + data[axis+1:]\n"
+        "  data             rank 1 or more; any type\n"
+        "  indices          any rank; any integer type\n"
+        "  axis             [-N, N-1], default 0 (Scalar or 1D tensor, Required; the command line "
+        "assumes 0)\n"
+        "  batch_dims       [-M, M] for indices of rank M, not beyond the axis; default 0\n"
+        "  legal indices    [-s, s-1] for an axis of size s\n"
+        "  other indices    zero-filled\n"
+        "  rules            indices-dtype, data-rank, axis-type, axis-range, batch-dims-range, "
+        "batch-dims-axis, batch-shape, index-negative, index-range, limit\n"
+        "  source           OpenVINO operation set, Gather-8\n"
+    )
+
+
+def test_a_version_of_gather_elements_written_out(capfd: pytest.CaptureFixture[str]) -> None:
+    assert printed(capfd, "onnx.GatherElements-11") == (
+        "onnx.GatherElements-11\n"
+        "  command          gathercli gather-elements DATA INDICES -V onnx-11\n"
+        "  changes          the first version\n"
+        "  equation         out[c] = data[c with c[axis] := indices[c]]\n"
+        "  shape            indices[0:]\n"
+        "  data             rank 1 or more; any type but bfloat16\n"
+        "  indices          the rank of data; int32 or int64\n"
+        "  axis             [-r, r-1], default 0 (INT, optional; the schema's default is 0)\n"
+        "  batch_dims       not in this version\n"
+        "  legal indices    [-s, s-1] for an axis of size s\n"
+        "  other indices    refused\n"
+        "  beside the axis  indices.shape[d] <= data.shape[d]\n"
+        "  rules            data-dtype, indices-dtype, data-rank, indices-rank, axis-type, "
+        "axis-range, batch-dims-unsupported, elements-shape, index-negative, index-range, limit\n"
+        "  source           ONNX operator schemas, GatherElements (opset 11)\n"
+    )
+
+
+def test_the_axis_that_openvino_s_gather_elements_requires_is_said(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    out = printed(capfd, "openvino.GatherElements-6")
+    assert "\n  axis             [-r, r-1], required (Required: yes)\n" in out
+    assert ", axis-required, axis-type, " in out
+
+
+@every_row
+def test_the_command_of_a_sheet_runs_that_version(
+    op: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    line = printed(capfd, op.full_name).splitlines()[1]
+    _, program, *words = line.split()
+    assert program == "gathercli"
+    words = [{"DATA": "[5]", "INDICES": "[3]"}.get(word, word) for word in words]
+    assert main(["shape", *words, "--axis", "0", "-f", "pretty"]) == 0
+    assert capfd.readouterr().out.startswith(f"{op.full_name}   axis 0   ")
+
+
+# opsets
+
+
+@pytest.mark.parametrize(
+    ("version", "names"),
+    [
+        ("openvino-8", ["openvino.Gather-8", "openvino.GatherElements-6"]),
+        ("openvino-9", ["openvino.Gather-8", "openvino.GatherElements-6"]),
+        ("openvino-3", ["openvino.Gather-1"]),
+        ("openvino-6", ["openvino.Gather-1", "openvino.GatherElements-6"]),
+        ("onnx-1", ["onnx.Gather-1"]),
+        ("onnx-10", ["onnx.Gather-1"]),
+        ("onnx-12", ["onnx.Gather-11", "onnx.GatherElements-11"]),
+        ("onnx-21", ["onnx.Gather-13", "onnx.GatherElements-13"]),
+        ("8", ["openvino.Gather-8"]),
+        ("6", ["openvino.GatherElements-6"]),
+        ("13", ["onnx.Gather-13", "onnx.GatherElements-13"]),
+        ("onnx.Gather-1", ["onnx.Gather-1"]),
+    ],
+)
+def test_an_opset_writes_out_the_versions_it_runs(
+    version: str, names: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    heads = [line for line in printed(capfd, version).splitlines() if line[:1] not in ("", " ")]
+    assert heads == names
+
+
+def test_two_versions_stand_one_below_the_other(capfd: pytest.CaptureFixture[str]) -> None:
+    one = printed(capfd, "onnx.Gather-11")
+    other = printed(capfd, "onnx.GatherElements-11")
+    assert printed(capfd, "onnx-11") == f"{one}\n{other}"
+
+
+@pytest.mark.parametrize("framework", NEWEST_OPSET)
+def test_an_opset_newer_than_the_newest_known_is_taken_with_a_note(
+    framework: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    newer = NEWEST_OPSET[framework] + 1
+    assert main(["ops", f"{framework}-{newer}"]) == 0
+    out, err = capfd.readouterr()
+    assert out.startswith(f"{framework}.Gather-")
+    assert err.startswith(f"note: {framework} opset {newer} is newer than ")
+
+
+def test_an_unknown_version_is_refused_naming_the_nearest(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["ops", "openvino.Gather-9"]) == 2
+    out, err = capfd.readouterr()
+    assert not out
+    assert err.splitlines() == [
+        "error: no operator version `openvino.Gather-9`: expected one of openvino.Gather-8 "
+        "openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 "
+        "openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11",
+        "hint: did you mean `gathercli ops openvino.Gather-8`?",
+        "rule: version",
+    ]
+
+
+def test_a_number_that_two_frameworks_have_is_refused_naming_both(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["ops", "1"]) == 2
+    err = capfd.readouterr().err
+    assert "openvino-1 and onnx-1 both have it" in err
+
+
+# JSON
+
+
+def test_a_version_in_json_has_every_field(capfd: pytest.CaptureFixture[str]) -> None:
+    found = as_json(capfd, "onnx.GatherElements-11")
+    assert list(found) == FIELDS
+    assert found == {
+        "id": "onnx.GatherElements-11",
+        "version": "onnx-11",
+        "command": "gather-elements",
+        "framework": "onnx",
+        "operator": "GatherElements",
+        "since": 11,
+        "axis": {
+            "default": 0,
+            "required": False,
+            "input": False,
+            "source": "INT, optional; the schema's default is 0",
+        },
+        "batch_dims": False,
+        "data_types": [
+            "bool",
+            "int8",
+            "int16",
+            "int32",
+            "int64",
+            "uint8",
+            "uint16",
+            "uint32",
+            "uint64",
+            "float16",
+            "float32",
+            "float64",
+            "complex64",
+            "complex128",
+            "string",
+        ],
+        "indices_types": ["int32", "int64"],
+        "legal_indices": "[-s, s-1]",
+        "other_indices": "refused",
+        "off_axis": "indices.shape[d] <= data.shape[d]",
+        "equation": "out[c] = data[c with c[axis] := indices[c]]",
+        "shape": "indices[0:]",
+        "rules": [
+            "data-dtype",
+            "indices-dtype",
+            "data-rank",
+            "indices-rank",
+            "axis-type",
+            "axis-range",
+            "batch-dims-unsupported",
+            "elements-shape",
+            "index-negative",
+            "index-range",
+            "limit",
+        ],
+        "changes": "the first version",
+        "source": "ONNX operator schemas, GatherElements (opset 11)",
+    }
+
+
+def test_the_list_in_json_has_every_version_in_order(capfd: pytest.CaptureFixture[str]) -> None:
+    found = as_json(capfd)
+    assert [row["id"] for row in found] == [op.full_name for op in OPERATORS]
+    assert all(list(row) == FIELDS for row in found)
+
+
+def test_an_opset_in_json_is_a_list_of_its_versions(capfd: pytest.CaptureFixture[str]) -> None:
+    found = as_json(capfd, "onnx-13")
+    assert [row["id"] for row in found] == ["onnx.Gather-13", "onnx.GatherElements-13"]
+
+
+@every_row
+def test_json_says_of_every_version_what_its_row_says(
+    op: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    found = as_json(capfd, op.full_name)
+    assert found["axis"]["default"] == op.axis.default
+    assert found["axis"]["required"] is (op.full_name == "openvino.GatherElements-6")
+    assert found["axis"]["input"] is (op.full_name.startswith("openvino.Gather-"))
+    assert found["batch_dims"] is (op.full_name in ("openvino.Gather-7", "openvino.Gather-8"))
+    assert ("batch-shape" in found["rules"]) is found["batch_dims"]
+    every = {dtype.name for dtype in DTYPES}
+    old_onnx = op.framework == "onnx" and op.version < 13
+    assert every - set(found["data_types"]) == ({"bfloat16"} if old_onnx else set())
+    assert ("data-dtype" in found["rules"]) is old_onnx
+    unsigned = {"uint8", "uint16", "uint32", "uint64", "int8", "int16"}
+    any_integer = op.full_name.startswith("openvino.Gather-")
+    assert set(found["indices_types"]) - unsigned == {"int32", "int64"}
+    assert (set(found["indices_types"]) >= unsigned) is any_integer
