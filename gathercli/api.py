@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from gathercli import engine
@@ -19,7 +20,7 @@ from gathercli.core.dtypes import (
 )
 from gathercli.core.dtypes import dtype as dtype_named
 from gathercli.errors import GatherError, InputError
-from gathercli.io.values import flatten, tensor_of
+from gathercli.io.values import tensor_of
 from gathercli.ops import family_of, find
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def infer_shape(
     data_shape: str | Iterable[object],
     indices_shape: str | Iterable[object],
     *,
-    axis: Any = 0,
+    axis: Any = None,
     batch_dims: Any = 0,
     version: str | int | None = None,
 ) -> Shape:
@@ -162,7 +163,7 @@ def infer_shape(
         Text (``[2,?,1..5,N]``, ``[...]``) or a sequence of sizes, -1 or None for unknown ones.
     axis
         An integer; ``"unknown"`` for OpenVINO's Gather, whose axis is an input; None for the
-        version's default, which OpenVINO's GatherElements lacks.
+        version's default, 0, which OpenVINO's GatherElements lacks.
     batch_dims
         An integer.
     version
@@ -305,15 +306,25 @@ def _all_strings(array: npt.NDArray[Any]) -> bool:
 def _tensor_of_list(value: Any, name: str) -> Tensor:
     """Infer the type of a list; numpy values of one type in it bring theirs."""
     empty = INT64 if name == "indices" else FLOAT64
-    _, leaves = flatten(value)
     declared = None
-    if not set(map(type, leaves)) <= {bool, int, float, complex, str}:
+    if not _is_plain(value):
         types: set[Any] = set()
         value = _plain(value, types)
         if len(types) == 1:
             (only,) = types
             declared = None if only is None else dtype_of(only)
     return tensor_of(value, declared=declared, empty=empty)
+
+
+def _is_plain(value: Any) -> bool:
+    """Tell whether nested lists hold nothing but Python's own values."""
+    level = [value]
+    while level:
+        kinds = set(map(type, level))
+        if not kinds <= {list, tuple, bool, int, float, complex, str}:
+            return False
+        level = list(chain.from_iterable(each for each in level if type(each) in (list, tuple)))
+    return True
 
 
 def _plain(value: Any, types: set[Any]) -> Any:

@@ -293,13 +293,20 @@ def _check_size(shape: tuple[int, ...], data: Tensor, max_bytes: int | None) -> 
         )
     itemsize = data.array.dtype.itemsize
     size = product(shape) * itemsize
-    addressable = product([n for n in shape if n]) * itemsize
-    allowed = LARGEST if max_bytes is None else min(max_bytes, LARGEST)
-    if size > allowed or addressable > LARGEST:
+    spanned = product([n for n in shape if n]) * itemsize
+    if max_bytes is not None and size > max_bytes:
         raise LimitError(
-            f"the result {result} takes {size} bytes: expected at most {allowed}",
+            f"the result {result} takes {size} bytes: expected at most {max_bytes} bytes",
             rule="limit",
             value=size,
-            expected=f"at most {allowed} bytes",
-            hint="`--max-bytes 0` lifts the limit" if addressable <= LARGEST else None,
+            expected=f"at most {max_bytes} bytes",
+            hint="`--max-bytes 0` lifts the limit",
+        )
+    if spanned > LARGEST:
+        raise LimitError(
+            f"the result {result} spans {spanned} bytes, more than can be addressed: "
+            f"expected at most {LARGEST} bytes",
+            rule="limit",
+            value=spanned,
+            expected=f"at most {LARGEST} bytes",
         )

@@ -435,7 +435,8 @@ def test_a_gap_at_the_start_of_a_block_keeps_its_distance() -> None:
         "\n"
         "         [5]        [6]        [7]\n"
         "…  100000005  100000006  100000007\n"
-        "2 of 8 elements not shown; --full shows all\n"
+        "2 of 8 elements not shown;\n"
+        "--full shows all\n"
     )
 
 

@@ -93,7 +93,8 @@ class Call(NamedTuple):
     def batch_dims_number(self) -> int | None:
         """batch_dims as given."""
         given = self.batch_dims_given
-        return None if isinstance(given, list | tuple) else as_integer(given)
+        is_list = isinstance(given, list | tuple) or bool(getattr(given, "ndim", 0))
+        return None if is_list else as_integer(given)
 
     @property
     def batch_dims(self) -> int | None:

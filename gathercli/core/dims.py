@@ -284,7 +284,7 @@ def as_shape(given: str | Iterable[object] | Shape) -> Shape:
         return parse(given)
     if hasattr(given, "tolist"):
         given = given.tolist()
-    if not isinstance(given, Sequence) or isinstance(given, bytes | bytearray):
+    if not isinstance(given, Sequence) or isinstance(given, bytes | bytearray | Dim):
         raise _refusal(given, "it is neither text nor a sequence of dimensions", str(given))
     dims = tuple(given)
     if len(dims) == 1 and (dims[0] is ... or dims[0] == "..."):

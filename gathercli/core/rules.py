@@ -141,7 +141,9 @@ def axis_range(call: Call) -> None:
     if axis is None or rank is None or -rank <= axis < rank:
         return
     raise AxisError(
-        f"`axis` is {_number(axis)}, but `data` has rank {rank}{_expected_axes(call)}",
+        f"`axis` is {_number(axis)}, but "
+        f"`{'indices' if call.data.shape.rank is None else 'data'}` has rank {rank}"
+        f"{_expected_axes(call)}",
         rule="axis-range",
         value=axis,
         expected=_axes(call),
@@ -223,7 +225,7 @@ def batch_shape(call: Call) -> None:
                 f"expected {data[d]} in both; batch dimensions do not broadcast",
                 rule="batch-shape",
                 where=f"dimension {d}",
-                value=str(indices),
+                value=str(indices[d]),
                 expected=str(data[d]),
             )
 
@@ -236,17 +238,17 @@ def elements_shape(call: Call) -> None:
     for d in range(data.rank):
         top = high(data[d])
         if off_axis is OffAxis.EQUAL:
-            fits, expected, means = meet(data[d], indices[d]) is not None, f"{data[d]}", "equal"
+            fits, expected = meet(data[d], indices[d]) is not None, f"{data[d]}"
+            rule = f"only axis {call.axis_number} may differ"
         else:
             fits, expected = top is None or low(indices[d]) <= top, f"0 to {top}"
-            means = "not larger"
+            rule = f"only on axis {call.axis_number} may `indices` be larger"
         if d == call.axis or fits:
             continue
-        smaller = top is not None and (high(indices[d]) or 0) <= top
+        smaller = top is not None and low(indices[d]) <= top
         raise ElementsShapeError(
             f"dimension {d} of `indices` is {indices[d]}, but that of `data` is {data[d]}: "
-            f"expected {expected}, since only axis {call.axis_given} may differ "
-            f"({means} elsewhere; 1 does not broadcast)",
+            f"expected {expected}, as {rule}, and 1 does not broadcast",
             rule="elements-shape",
             where=f"dimension {d}",
             value=str(indices[d]),
@@ -294,16 +296,19 @@ def index_range(call: Call, value: int, where: str, count: int, total: int) -> O
     legal = _legal(call, signed=call.wraps_negative)
     size = call.size
     hint = None
-    if not size and call.out_of_range in (OutOfRange.CLAMP, OutOfRange.WRAP):
-        hint = "an empty axis has nothing to clamp or wrap to; `--out-of-range zero` fills"
+    fills = _version_that(
+        call, lambda op: op.outside is Outside.ZERO, "fills such slices with zeros"
+    )
+    if not size:
+        hint = fills or "on an empty axis `--out-of-range zero` fills, and nothing else can"
     elif -size <= value < 0 and not call.wraps_negative and call.negative is Negative.SPEC:
         hint = _version_that(
             call, lambda op: op.indices is Indices.SIGNED, "counts negative indices from the end"
         ) or ("`--negative wrap` counts negative indices from the end")
     elif call.out_of_range is OutOfRange.SPEC:
-        hint = _version_that(
-            call, lambda op: op.outside is Outside.ZERO, "fills such slices with zeros"
-        ) or ("`--out-of-range zero` fills such cells with zeros, `clamp` and `wrap` move them")
+        hint = fills or (
+            "`--out-of-range zero` fills such cells with zeros, `clamp` and `wrap` move them"
+        )
     return OutOfRangeError(
         f"index {value} at `{where}` is outside axis {call.axis_number} of `data`, whose size is "
         f"{size}: expected {legal} ({_share(count, total)})",
@@ -344,7 +349,9 @@ def _types(types: tuple[DType, ...]) -> str:
 
 
 def _plain(given: object) -> object:
-    return given if isinstance(given, str) else _as_written(given)
+    """Return what was given for JSON: numbers and text as they are."""
+    small = type(given) is int and given.bit_length() <= 256
+    return given if small or isinstance(given, str) else _as_written(given)
 
 
 def _number(number: int) -> str:

@@ -23,6 +23,7 @@ from gathercli.core.dtypes import (
     Kind,
     Tensor,
 )
+from gathercli.core.dtypes import dtype as dtype_named
 from gathercli.core.positions import coordinate
 from gathercli.errors import InputError, LimitError
 
@@ -36,6 +37,12 @@ NON_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity":
 
 EXACT: Final = 2**53
 """Integers up to this size are exact in float64."""
+
+_SIGNIFICANT: Final = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+"""Significant bits of the float types."""
+
+_PARTS: Final = {64: dtype_named("float32"), 128: FLOAT64}
+"""The type of the parts of a complex type, by its bits."""
 
 MAX_RANK: Final = 64
 _LISTS: Final = frozenset({list, tuple})
@@ -160,9 +167,14 @@ def tensor_of(
         ``limit``.
     """
     found, flat = flatten(value, root)
-    pairs = declared is not None and declared.kind is Kind.COMPLEX and found[-1:] == (2,)
-    if pairs and found != shape and complex not in set(map(type, flat)):
-        flat, found = _fold(flat, root, found), found[:-1]
+    if (
+        declared is not None
+        and declared.kind is Kind.COMPLEX
+        and found != shape
+        and found[-1:] == (2,)
+        and complex not in set(map(type, flat))
+    ):
+        flat, found = _fold(flat, declared, root, found), found[:-1]
     where = _Place(root, found)
     if shape is not None and found != shape:
         flat_list = len(found) == 1 and found[0] == product(shape)
@@ -176,17 +188,18 @@ def tensor_of(
                 expected=_sizes(shape),
             )
         found = shape
-    inferred, decided = _infer(flat, where, empty)
-    dtype = declared or inferred
+    dtype, decided = (declared, 0) if declared else _infer(flat, where, empty)
+    if declared is not None and set(map(type, flat)) - {int, float}:
+        _refuse_mixture(flat, where)
     if dtype is STRING and max_bytes is not None:
         _check_strings(flat, max_bytes)
     array = _encode(flat, dtype, where).reshape(found)
     return Tensor(dtype, array, declared is not None, where(decided) if flat else None)
 
 
-def _fold(flat: list[Any], root: str, shape: tuple[int, ...]) -> list[complex]:
+def _fold(flat: list[Any], dtype: DType, root: str, shape: tuple[int, ...]) -> list[complex]:
     """Read a last axis of two as real and imaginary parts."""
-    parts = _encode(flat, FLOAT64, _Place(root, shape)).tolist()
+    parts = _encode(flat, _PARTS[dtype.bits], _Place(root, shape)).tolist()
     return [complex(re, im) for re, im in zip(parts[::2], parts[1::2], strict=True)]
 
 
@@ -301,41 +314,48 @@ def _encode(flat: list[Any], dtype: DType, where: _Place) -> AnyArray:
         bottom, top = dtype.bounds
         if set(map(type, flat)) != {int}:
             refuse.first(lambda v: not _is_whole(v), "an integer")
-            flat = refuse.flat = list(map(int, flat))
         if min(flat) < bottom or max(flat) > top:
             refuse.first(lambda v: not bottom <= v <= top, f"{bottom} to {top}")
-        return np.array(flat, dtype.storage())
+        return np.array(list(map(int, flat)), dtype.storage())
     if dtype.kind is Kind.COMPLEX:
-        refuse.first(lambda v: type(v) in (bool, str) and v not in NON_FINITE, "a complex number")
-        refuse.first(lambda v: type(v) is int and not _is_exact(v, EXACT), "exact integers")
-        with np.errstate(over="ignore"):
-            return np.array([NON_FINITE.get(v, v) for v in flat], dtype.storage())
+        parts = _PARTS[dtype.bits]
+        wrong = (bool, str)
+        refuse.first(lambda v: type(v) in wrong and v not in NON_FINITE, "a complex number")
+        real = [v.real if type(v) is complex else v for v in flat]
+        imag = [v.imag if type(v) is complex else 0.0 for v in flat]
+        out = np.empty(len(flat), dtype.storage())
+        out.real = _encode_floats(real, parts, refuse)
+        out.imag = _encode_floats(imag, parts, refuse)
+        return out
     return _encode_floats(flat, dtype, refuse)
 
 
 def _encode_floats(flat: list[Any], dtype: DType, refuse: _Refusal) -> AnyArray:
+    """Round numbers to a float type; `refuse` names those that it cannot hold."""
     import numpy as np
 
     if set(map(type, flat)) - {float}:
-        refuse.first(lambda v: type(v) in (bool, complex), "a number")
-        refuse.first(lambda v: type(v) is str and v not in NON_FINITE, "a number")
-        refuse.first(lambda v: type(v) is Overflow, f"a number within the range of {dtype}")
-        exact = (
-            EXACT
-            if dtype is FLOAT64
-            else {"float32": 2**24, "float16": 2**11}.get(dtype.name, 2**8)
-        )
+        digits = _SIGNIFICANT[dtype.name]
+        refuse.first(lambda v: type(v) is bool, "a number", flat)
+        refuse.first(lambda v: type(v) is complex, "a real number", flat)
+        refuse.first(lambda v: type(v) is str and v not in NON_FINITE, "a number", flat)
+        refuse.first(lambda v: type(v) is Overflow, f"a number within the range of {dtype}", flat)
         refuse.first(
-            lambda v: type(v) is int and not _is_exact(v, exact),
+            lambda v: type(v) is int and not _is_exact(v, digits),
             f"an integer that {dtype} holds exactly",
+            flat,
         )
-        flat = refuse.flat = [NON_FINITE[v] if type(v) is str else float(v) for v in flat]
+        flat = [NON_FINITE[v] if type(v) is str else float(v) for v in flat]
     wide = np.array(flat, np.float64)
     if dtype is FLOAT64:
         return wide
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        held = to_bfloat16(wide) if dtype is BFLOAT16 else wide.astype(dtype.storage())
-    infinite = (held & 0x7FFF) == 0x7F80 if dtype is BFLOAT16 else np.isinf(held)
+    if dtype is BFLOAT16:
+        held = to_bfloat16(wide)
+        infinite = (held & 0x7FFF) == 0x7F80
+    else:
+        with np.errstate(over="ignore", under="ignore"):
+            held = wide.astype(dtype.storage())
+        infinite = np.isinf(held)
     if (infinite & np.isfinite(wide)).any():
         at = int((infinite & np.isfinite(wide)).argmax())
         refuse.at(at, f"a number within the range of {dtype}")
@@ -350,7 +370,8 @@ def to_bfloat16(wide: AnyArray) -> AnyArray:
     """
     import numpy as np
 
-    near = wide.astype(np.float32)
+    with np.errstate(over="ignore", under="ignore"):
+        near = wide.astype(np.float32)
     beyond = np.abs(near.astype(np.float64)) > np.abs(wide)
     toward = np.where(beyond, np.nextafter(near, np.float32(0)), near)  # truncated towards zero
     bits = toward.view(np.uint32) | (toward.astype(np.float64) != wide)
@@ -364,15 +385,17 @@ class _Refusal:
     """Raises for the first element that a type cannot hold."""
 
     def __init__(self, flat: list[Any], dtype: DType, where: _Place) -> None:
-        self.flat, self._dtype, self._where = flat, dtype, where
+        self._flat, self._dtype, self._where = flat, dtype, where
 
-    def first(self, bad: Callable[[Any], bool], expected: str) -> None:
-        at = next((i for i, v in enumerate(self.flat) if bad(v)), None)
+    def first(
+        self, bad: Callable[[Any], bool], expected: str, flat: list[Any] | None = None
+    ) -> None:
+        at = next((i for i, v in enumerate(flat or self._flat) if bad(v)), None)
         if at is not None:
             self.at(at, expected)
 
     def at(self, at: int, expected: str) -> None:
-        value, where = self.flat[at], self._where(at)
+        value, where = self._flat[at], self._where(at)
         raise InputError(
             f"the value at `{where}` is {shown(value)}, which {self._dtype} cannot hold: "
             f"expected {expected}",
@@ -395,9 +418,9 @@ def _is_whole(v: Any) -> bool:
     return type(v) is int or (type(v) is float and v.is_integer())
 
 
-def _is_exact(v: int, exact: int) -> bool:
-    """Tell whether an integer has few enough significant bits."""
-    return abs(v) <= exact or (abs(v) // (v & -v) <= exact and v.bit_length() < 1024)
+def _is_exact(v: int, digits: int) -> bool:
+    """Tell whether an integer has at most `digits` significant bits, within float64's range."""
+    return abs(v) < 1 << digits or (abs(v) // (v & -v) < 1 << digits and v.bit_length() < 1024)
 
 
 def convert(tensor: Tensor, dtype: DType, name: str) -> Tensor:
@@ -437,7 +460,7 @@ def convert(tensor: Tensor, dtype: DType, name: str) -> Tensor:
             bottom, top = dtype.bounds
             kept = (values >= bottom) & (values <= top)
         else:
-            kept = (back == values) | ((back != back) & (values != values))  # noqa: PLR0124  (NaN)
+            kept = _same(back.real, values.real) & _same(back.imag, values.imag)
     if not kept.all():
         at = int(np.argmin(kept.reshape(-1)))
         where = f"[{','.join(map(str, coordinate(at, tensor.shape)))}]"
@@ -453,6 +476,10 @@ def convert(tensor: Tensor, dtype: DType, name: str) -> Tensor:
     return Tensor(dtype, held, tensor.typed)
 
 
+def _same(one: AnyArray, other: AnyArray) -> Any:
+    return (one == other) | ((one != one) & (other != other))  # noqa: PLR0124  (NaN)
+
+
 def _within(values: AnyArray, dtype: DType) -> Any:
     bottom, top = dtype.bounds
     return (values >= float(bottom)) & (values < float(top + 1))
@@ -462,9 +489,9 @@ def _survive_as_floats(values: AnyArray, back: AnyArray) -> Any:
     """Compare integers with floats exactly, in Python's own integers where float64 cannot."""
     import numpy as np
 
-    small = np.abs(values.astype(np.float64)) <= EXACT
-    same = np.asarray(back.real.astype(np.float64) == values.astype(np.float64))
-    for at in np.flatnonzero(~small):
-        real = float(back.reshape(-1)[at].real)
-        same.reshape(-1)[at] = isfinite(real) and int(real) == int(values.reshape(-1)[at])
+    wide = values.astype(np.float64)
+    same = np.asarray(back.real.astype(np.float64) == wide)
+    for at in np.flatnonzero(np.abs(wide) >= EXACT):
+        real = float(back.flat[at].real)
+        same.flat[at] = isfinite(real) and int(real) == int(values.flat[at])
     return same

@@ -76,7 +76,7 @@ def find(version: str | int, command: str = gather.COMMAND) -> Found:
     ('onnx.Gather-11', 'openvino.Gather-8')
     """
     family, text = family_of(command), str(version)
-    if found := re.fullmatch(r"([a-z]+)-(\d{1,6})", text, re.ASCII):
+    if found := re.fullmatch(r"([a-z]+)-([1-9]\d{0,5})", text, re.ASCII):
         framework, opset = found[1], int(found[2])
         rows = [op for op in family.ROWS if op.framework == framework]
         older = [op for op in rows if op.version <= opset]
@@ -92,7 +92,7 @@ def find(version: str | int, command: str = gather.COMMAND) -> Found:
         if rows:
             first = min(op.version for op in rows)
             raise _refused(text, family, f"{framework} has {rows[0].name} from opset {first} on")
-    elif found := re.fullmatch(r"\d{1,6}", text, re.ASCII):
+    elif found := re.fullmatch(r"[1-9]\d{0,5}", text, re.ASCII):
         rows = [op for op in family.ROWS if op.version == int(text)]
         if len(rows) == 1:
             return Found(rows[0])

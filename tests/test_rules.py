@@ -1,0 +1,735 @@
+from __future__ import annotations
+
+import inspect
+import traceback
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from gathercli import errors, gather, gather_elements, infer_shape
+from gathercli.core import rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ORDER: Final = (
+    "version",
+    "data-dtype",
+    "indices-dtype",
+    "data-rank",
+    "indices-rank",
+    "axis-required",
+    "axis-type",
+    "axis-range",
+    "batch-dims-unsupported",
+    "batch-dims-range",
+    "batch-dims-axis",
+    "batch-shape",
+    "elements-shape",
+    "index-negative",
+    "index-range",
+    "limit",
+)
+CLASSES: Final[dict[str, type[errors.GatherError]]] = {
+    "version": errors.VersionError,
+    "data-dtype": errors.DtypeError,
+    "indices-dtype": errors.DtypeError,
+    "data-rank": errors.RankError,
+    "indices-rank": errors.RankError,
+    "axis-required": errors.AxisError,
+    "axis-type": errors.AxisError,
+    "axis-range": errors.AxisError,
+    "batch-dims-unsupported": errors.BatchDimsError,
+    "batch-dims-range": errors.BatchDimsError,
+    "batch-dims-axis": errors.BatchDimsError,
+    "batch-shape": errors.BatchDimsError,
+    "elements-shape": errors.ElementsShapeError,
+    "index-negative": errors.OutOfRangeError,
+    "index-range": errors.OutOfRangeError,
+    "limit": errors.LimitError,
+}
+NO_BFLOAT16: Final = np.zeros(1, ml_dtypes.bfloat16)
+HUGE: Final = np.zeros((0, 2**62), np.int8)
+INTEGERS: Final = "int8, int16, int32, int64, uint8, uint16, uint32 or uint64"
+EVERY_TYPE: Final = (
+    "bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, "
+    "float64, complex64, complex128 or string"
+)
+VERSIONS: Final = "openvino-8, openvino-7, openvino-1, onnx-13, onnx-11 or onnx-1"
+
+
+class Refusal(NamedTuple):
+    """A call and the whole of its refusal."""
+
+    sentence: str
+    call: Callable[[], object]
+    rule: str
+    message: str
+    hint: str | None = None
+    where: str | None = None
+    value: object = None
+    many: int | None = None
+
+
+REFUSALS: Final = (
+    Refusal(
+        "a version that no operator has",
+        lambda: gather([1], [0], version="onnx-banana"),
+        "version",
+        f"no version `onnx-banana` of gather: expected {VERSIONS}",
+        value="onnx-banana",
+    ),
+    Refusal(
+        "a mistyped version is answered with its neighbour",
+        lambda: gather([1], [0], version="openvno-8"),
+        "version",
+        f"no version `openvno-8` of gather: expected {VERSIONS}",
+        hint="did you mean `-V openvino-8`?",
+        value="openvno-8",
+    ),
+    Refusal(
+        "version 1 is of both frameworks",
+        lambda: gather([1], [0], version=1),
+        "version",
+        f"no version `1` of gather (openvino-1 and onnx-1 both have it): expected {VERSIONS}",
+        value="1",
+    ),
+    Refusal(
+        "a version before the operator's first",
+        lambda: gather_elements([1], [0], version="onnx-10"),
+        "version",
+        "no version `onnx-10` of gather-elements (onnx has GatherElements from opset 11 on): "
+        "expected openvino-6, onnx-13 or onnx-11",
+        value="onnx-10",
+    ),
+    Refusal(
+        "a version of the other operator",
+        lambda: gather_elements([1], [0], version="onnx.Gather-13"),
+        "version",
+        "no version `onnx.Gather-13` of gather-elements (it is a version of `gathercli gather`): "
+        "expected openvino-6, onnx-13 or onnx-11",
+        value="onnx.Gather-13",
+    ),
+    Refusal(
+        "bfloat16 before ONNX had it",
+        lambda: gather(NO_BFLOAT16, [0], version="onnx-11"),
+        "data-dtype",
+        "`data` is bfloat16, which onnx.Gather-11 does not take: expected any type but bfloat16",
+        hint="onnx-13 takes bfloat16: `-V onnx-13`",
+        value="bfloat16",
+    ),
+    Refusal(
+        "bfloat16 before ONNX had it, in GatherElements",
+        lambda: gather_elements(NO_BFLOAT16, [0], version="onnx-11"),
+        "data-dtype",
+        "`data` is bfloat16, which onnx.GatherElements-11 does not take: "
+        "expected any type but bfloat16",
+        hint="onnx-13 takes bfloat16: `-V onnx-13`",
+        value="bfloat16",
+    ),
+    Refusal(
+        "dates are no elements",
+        lambda: gather(np.zeros(1, "M8[D]"), [0]),
+        "data-dtype",
+        f"`data` is datetime64[D], which openvino.Gather-8 does not take: expected {EVERY_TYPE}",
+        value="datetime64[D]",
+    ),
+    Refusal(
+        "a list of fractions names the first",
+        lambda: gather([1, 2], [[0, 1], [0, 1.5]]),
+        "indices-dtype",
+        "`indices` is float64, first at `$[1][1]`, which openvino.Gather-8 does not take: "
+        f"expected {INTEGERS}",
+        where="$[1][1]",
+        value="float64",
+    ),
+    Refusal(
+        "booleans are no indices",
+        lambda: gather([1, 2], [True]),
+        "indices-dtype",
+        "`indices` is bool, first at `$[0]`, which openvino.Gather-8 does not take: "
+        f"expected {INTEGERS}",
+        where="$[0]",
+        value="bool",
+    ),
+    Refusal(
+        "an array of floats may be converted",
+        lambda: gather([1, 2], np.zeros(1)),
+        "indices-dtype",
+        f"`indices` is float64, which openvino.Gather-8 does not take: expected {INTEGERS}",
+        hint="`--indices-dtype int64` converts them if every value is whole",
+        value="float64",
+    ),
+    Refusal(
+        "ONNX takes no small integers",
+        lambda: gather([1, 2], np.zeros(1, np.uint8), version="onnx-13"),
+        "indices-dtype",
+        "`indices` is uint8, which onnx.Gather-13 does not take: expected int32 or int64",
+        hint="`--indices-dtype int64` converts them without loss",
+        value="uint8",
+    ),
+    Refusal(
+        "0-D data has no axis",
+        lambda: gather(3, [0]),
+        "data-rank",
+        "`data` is 0-D, so it has no axis: expected rank 1 or more",
+        hint="put a number in brackets to make it 1-D: `[3]`",
+        value=0,
+    ),
+    Refusal(
+        "an index is needed for each element",
+        lambda: gather_elements([[1, 2]], [0], axis=0),
+        "indices-rank",
+        "`indices` has rank 1, but GatherElements takes one index an element: "
+        "expected rank 2, the rank of `data`",
+        hint="`gathercli gather` takes indices of any rank",
+        value=1,
+    ),
+    Refusal(
+        "OpenVINO's GatherElements has no default axis",
+        lambda: gather_elements([1], [0]),
+        "axis-required",
+        "openvino.GatherElements-6 requires an axis and none was given: expected -1 to 0",
+        hint="add `--axis 0`, the default of the ONNX versions",
+    ),
+    Refusal(
+        "a fraction is no axis",
+        lambda: gather([1], [0], axis=0.0),
+        "axis-type",
+        "`axis` is 0.0: expected one integer",
+        value="0.0",
+    ),
+    Refusal(
+        "a boolean is no axis",
+        lambda: gather([1], [0], axis=True),
+        "axis-type",
+        "`axis` is True: expected one integer",
+        value="True",
+    ),
+    Refusal(
+        "two axes are one too many",
+        lambda: gather([1], [0], axis=[0, 0]),
+        "axis-type",
+        "`axis` is [0, 0]: expected one integer",
+        value="[0, 0]",
+    ),
+    Refusal(
+        "a matrix is no axis",
+        lambda: gather([1], [0], axis=np.zeros((1, 1), np.int64)),
+        "axis-type",
+        "`axis` is a tensor of shape [1, 1]: expected one integer",
+        value="a tensor of shape [1, 1]",
+    ),
+    Refusal(
+        "an attribute is never unknown",
+        lambda: infer_shape("gather", "[2,3]", "[4]", axis="unknown", version="onnx-13"),
+        "axis-type",
+        "`axis` is unknown, but for onnx.Gather-13 it is an attribute, known beforehand: "
+        "expected -2 to 1",
+        value="unknown",
+    ),
+    Refusal(
+        "an axis past the last",
+        lambda: gather([1], [0], axis=1),
+        "axis-range",
+        "`axis` is 1, but `data` has rank 1: expected -1 to 0",
+        hint="the last dimension is `--axis -1`",
+        value=1,
+    ),
+    Refusal(
+        "an axis before the first",
+        lambda: gather_elements([[1]], [[0]], axis=-3),
+        "axis-range",
+        "`axis` is -3, but `data` has rank 2: expected -2 to 1",
+        hint="the last dimension is `--axis -1`",
+        value=-3,
+    ),
+    Refusal(
+        "Gather-1 has no batches",
+        lambda: gather([[1]], [[0]], axis=1, batch_dims=1, version="openvino-1"),
+        "batch-dims-unsupported",
+        "`batch_dims` is 1, but openvino.Gather-1 has no batch_dims: expected 0",
+        hint="openvino-8 has batch_dims: `-V openvino-8`",
+        value=1,
+    ),
+    Refusal(
+        "ONNX has no batches",
+        lambda: gather([[1]], [[0]], axis=1, batch_dims=-1, version="onnx-13"),
+        "batch-dims-unsupported",
+        "`batch_dims` is -1, but onnx.Gather-13 has no batch_dims: expected 0",
+        hint="openvino-8 has batch_dims: `-V openvino-8`",
+        value=-1,
+    ),
+    Refusal(
+        "GatherElements has no batches",
+        lambda: infer_shape("gather-elements", "[2]", "[2]", axis=0, batch_dims=1),
+        "batch-dims-unsupported",
+        "`batch_dims` is 1, but openvino.GatherElements-6 has no batch_dims: expected 0",
+        value=1,
+    ),
+    Refusal(
+        "more batch dimensions than indices have",
+        lambda: gather([[[1]]], [0], axis=2, batch_dims=2),
+        "batch-dims-range",
+        "`batch_dims` is 2, but `indices` has rank 1: expected -1 to 1",
+        value=2,
+    ),
+    Refusal(
+        "batch dimensions before the first of the indices",
+        lambda: gather([1], [0], batch_dims=-2),
+        "batch-dims-range",
+        "`batch_dims` is -2, but `indices` has rank 1: expected -1 to 1",
+        value=-2,
+    ),
+    Refusal(
+        "0-D indices have no batch",
+        lambda: gather([[1]], 0, axis=1, batch_dims=1),
+        "batch-dims-range",
+        "`batch_dims` is 1, but `indices` has rank 0: expected 0",
+        value=1,
+    ),
+    Refusal(
+        "a fraction of a batch dimension",
+        lambda: gather([[1]], [[0]], axis=1, batch_dims=0.5),
+        "batch-dims-range",
+        "`batch_dims` is 0.5: expected one integer",
+        value="0.5",
+    ),
+    Refusal(
+        "a batch dimension beyond the axis",
+        lambda: gather([[1]], [[0]], axis=0, batch_dims=1),
+        "batch-dims-axis",
+        "`batch_dims` is 1, but `axis` is 0: expected 0",
+        hint="`--axis 1` gathers on the first dimension after the batch",
+        value=1,
+    ),
+    Refusal(
+        "a batch dimension beyond the axis, both counted from the end",
+        lambda: gather([[1, 2]], [[0]], axis=-2, batch_dims=-1),
+        "batch-dims-axis",
+        "`batch_dims` is -1, which is 1, but `axis` is -2, which is 0: expected 0",
+        hint="`--axis 1` gathers on the first dimension after the batch",
+        value=-1,
+    ),
+    Refusal(
+        "as many batch dimensions as data has dimensions",
+        lambda: gather([1], [0], batch_dims=1),
+        "batch-dims-axis",
+        "`batch_dims` is 1, but `axis` is 0: expected 0",
+        value=1,
+    ),
+    Refusal(
+        "batch dimensions beyond every axis",
+        lambda: infer_shape("gather", "[2]", "[2]", axis="unknown", batch_dims=1),
+        "batch-dims-axis",
+        "`batch_dims` is 1, but `data` has rank 1, so no axis is beyond 0: expected 0",
+        value=1,
+    ),
+    Refusal(
+        "batches of different numbers",
+        lambda: gather([[1], [2]], [[0], [0], [0]], axis=1, batch_dims=1),
+        "batch-shape",
+        "batch dimension 0 is 2 in `data` and 3 in `indices`: "
+        "expected 2 in both; batch dimensions do not broadcast",
+        where="dimension 0",
+        value="3",
+    ),
+    Refusal(
+        "a batch of one does not broadcast",
+        lambda: gather([[1], [2]], [[0]], axis=1, batch_dims=1),
+        "batch-shape",
+        "batch dimension 0 is 2 in `data` and 1 in `indices`: "
+        "expected 2 in both; batch dimensions do not broadcast",
+        where="dimension 0",
+        value="1",
+    ),
+    Refusal(
+        "OpenVINO wants the other dimensions equal",
+        lambda: gather_elements([[1, 2]], [[0]], axis=0),
+        "elements-shape",
+        "dimension 1 of `indices` is 1, but that of `data` is 2: expected 2, "
+        "as only axis 0 may differ, and 1 does not broadcast",
+        hint="onnx-13 takes smaller ones: `-V onnx-13`",
+        where="dimension 1",
+        value="1",
+    ),
+    Refusal(
+        "larger indices than data, beside the axis",
+        lambda: gather_elements([[1]], [[0, 0]], axis=0),
+        "elements-shape",
+        "dimension 1 of `indices` is 2, but that of `data` is 1: expected 1, "
+        "as only axis 0 may differ, and 1 does not broadcast",
+        where="dimension 1",
+        value="2",
+    ),
+    Refusal(
+        "a negative index where none is wanted",
+        lambda: gather([5, 6], [[0, 1], [-1, -9]], negative="error"),
+        "index-negative",
+        "index -1 at `[1,0]` is negative and `--negative error` refuses it: "
+        "expected 0 to 1 (2 of 4 indices)",
+        where="[1,0]",
+        value=-1,
+        many=2,
+    ),
+    Refusal(
+        "an index past the end",
+        lambda: gather([5, 6], [2], version="onnx-13"),
+        "index-range",
+        "index 2 at `[0]` is outside axis 0 of `data`, whose size is 2: "
+        "expected -2 to 1 (1 of 1 index)",
+        hint="openvino-8 fills such slices with zeros: `-V openvino-8`",
+        where="[0]",
+        value=2,
+        many=1,
+    ),
+    Refusal(
+        "a 0-D index past the end",
+        lambda: gather([5, 6], -3, version="onnx-11"),
+        "index-range",
+        "index -3 at `[]` is outside axis 0 of `data`, whose size is 2: "
+        "expected -2 to 1 (1 of 1 index)",
+        hint="openvino-8 fills such slices with zeros: `-V openvino-8`",
+        where="[]",
+        value=-3,
+        many=1,
+    ),
+    Refusal(
+        "a negative index where the range starts at 0",
+        lambda: gather([5, 6], [1, -1, 2], version="openvino-7"),
+        "index-range",
+        "index -1 at `[1]` is outside axis 0 of `data`, whose size is 2: "
+        "expected 0 to 1 (2 of 3 indices)",
+        hint="openvino-8 counts negative indices from the end: `-V openvino-8`",
+        where="[1]",
+        value=-1,
+        many=2,
+    ),
+    Refusal(
+        "an index past the end where the caller refuses it",
+        lambda: gather([5, 6], [2], out_of_range="error"),
+        "index-range",
+        "index 2 at `[0]` is outside axis 0 of `data`, whose size is 2: "
+        "expected -2 to 1 (1 of 1 index)",
+        where="[0]",
+        value=2,
+        many=1,
+    ),
+    Refusal(
+        "an index past the end of an axis counted from the end",
+        lambda: gather([[5, 6]], np.array([2**64 - 1], np.uint64), axis=-1, out_of_range="error"),
+        "index-range",
+        "index 18446744073709551615 at `[0]` is outside axis -1 of `data`, whose size is 2: "
+        "expected -2 to 1 (1 of 1 index)",
+        where="[0]",
+        value=2**64 - 1,
+        many=1,
+    ),
+    Refusal(
+        "an element's index past the end",
+        lambda: gather_elements([5, 6], [2], axis=0),
+        "index-range",
+        "index 2 at `[0]` is outside axis 0 of `data`, whose size is 2: "
+        "expected 0 to 1 (1 of 1 index)",
+        hint="`--out-of-range zero` fills such cells with zeros, `clamp` and `wrap` move them",
+        where="[0]",
+        value=2,
+        many=1,
+    ),
+    Refusal(
+        "an element's negative index",
+        lambda: gather_elements([5, 6], [-1], axis=0),
+        "index-range",
+        "index -1 at `[0]` is outside axis 0 of `data`, whose size is 2: "
+        "expected 0 to 1 (1 of 1 index)",
+        hint="onnx-13 counts negative indices from the end: `-V onnx-13`",
+        where="[0]",
+        value=-1,
+        many=1,
+    ),
+    Refusal(
+        "nothing to clamp to on an empty axis",
+        lambda: gather([], [0], out_of_range="clamp"),
+        "index-range",
+        "index 0 at `[0]` is outside axis 0 of `data`, whose size is 0: "
+        "expected no index at all, as the axis is empty (1 of 1 index)",
+        hint="on an empty axis `--out-of-range zero` fills, and nothing else can",
+        where="[0]",
+        value=0,
+        many=1,
+    ),
+    Refusal(
+        "an index past the end of data whose output is empty",
+        lambda: gather(np.zeros((2, 0)), [2], version="onnx-13"),
+        "index-range",
+        "index 2 at `[0]` is outside axis 0 of `data`, whose size is 2: "
+        "expected -2 to 1 (1 of 1 index)",
+        hint="openvino-8 fills such slices with zeros: `-V openvino-8`",
+        where="[0]",
+        value=2,
+        many=1,
+    ),
+    Refusal(
+        "a result that no memory can hold",
+        lambda: gather(HUGE, [0, 0]),
+        "limit",
+        "the result i8[2,4611686018427387904] spans 9223372036854775808 bytes, more than can be "
+        "addressed: expected at most 9223372036854775807 bytes",
+        value=2**63,
+    ),
+)
+of_each_refusal = pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.sentence)
+
+
+def refused(call: Callable[[], object]) -> errors.GatherError:
+    with pytest.raises(errors.GatherError) as caught:
+        call()
+    return caught.value
+
+
+@of_each_refusal
+def test_a_refusal_says_what_was_given_what_it_met_and_what_was_allowed(refusal: Refusal) -> None:
+    error = refused(refusal.call)
+    assert str(error) == refusal.message
+    assert (error.rule, error.hint) == (refusal.rule, refusal.hint)
+
+
+@of_each_refusal
+def test_a_refusal_carries_the_place_the_value_and_how_many(refusal: Refusal) -> None:
+    error = refused(refusal.call)
+    assert (error.where, error.value, error.count) == (refusal.where, refusal.value, refusal.many)
+
+
+@of_each_refusal
+def test_a_refusal_has_the_class_of_its_rule_and_is_a_value_error(refusal: Refusal) -> None:
+    error = refused(refusal.call)
+    assert type(error) is CLASSES[refusal.rule]
+    assert isinstance(error, ValueError)
+
+
+@of_each_refusal
+def test_a_refusal_has_the_status_of_its_kind(refusal: Refusal) -> None:
+    assert refused(refusal.call).status == (2 if refusal.rule == "version" else 65)
+
+
+@of_each_refusal
+def test_an_operators_refusal_comes_from_the_function_of_that_name(refusal: Refusal) -> None:
+    frames = traceback.extract_tb(refused(refusal.call).__traceback__)
+    home = str(inspect.getsourcefile(rules))
+    for name in [frame.name for frame in frames if frame.filename == home]:
+        assert name == refusal.rule.replace("-", "_")
+
+
+def test_every_rule_has_a_refused_call() -> None:
+    assert {refusal.rule for refusal in REFUSALS} == set(ORDER)
+
+
+def test_the_rules_of_shapes_and_types_are_tried_in_the_order_of_the_manual() -> None:
+    assert [rule.__name__ for rule in rules.RULES] == [
+        rule.replace("-", "_") for rule in ORDER[1:-3]
+    ]
+
+
+@pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.__name__)
+def test_each_function_is_named_as_the_rule_it_raises(rule: Callable[[Any], None]) -> None:
+    named = [refusal for refusal in REFUSALS if refusal.rule == rule.__name__.replace("_", "-")]
+    frames = [traceback.extract_tb(refused(each.call).__traceback__)[-1] for each in named]
+    assert rule.__name__ in [frame.name for frame in frames]
+
+
+@pytest.mark.parametrize("rule", ["index_negative", "index_range"])
+def test_the_rules_of_values_are_named_as_their_functions(rule: str) -> None:
+    case = next(each for each in REFUSALS if each.rule == rule.replace("_", "-"))
+    error = refused(case.call)
+    assert isinstance(error, errors.OutOfRangeError)
+    call = inspect.signature(getattr(rules, rule))
+    assert list(call.parameters) == ["call", "value", "where", "count", "total"]
+    assert error.rule.replace("-", "_") == rule
+
+
+SEVERAL: Final = (
+    ("version", "data-dtype", lambda: gather(NO_BFLOAT16, [0], version="onnx-0")),
+    ("data-dtype", "indices-dtype", lambda: gather(NO_BFLOAT16, [0.5], version="onnx-11")),
+    (
+        "data-dtype",
+        "indices-dtype of a type that no operator has",
+        lambda: gather(NO_BFLOAT16, np.array([None]), version="onnx-11"),
+    ),
+    ("indices-dtype", "data-rank", lambda: gather(3, [0.5])),
+    ("data-rank", "indices-rank", lambda: gather_elements(3, [0], axis=0)),
+    ("data-rank", "axis-required", lambda: gather_elements(3, 0)),
+    ("data-rank", "axis-range", lambda: gather(3, [0], axis=5)),
+    ("indices-rank", "axis-required", lambda: gather_elements([1], [[0]])),
+    ("axis-required", "elements-shape", lambda: gather_elements([[1]], [[0, 0]])),
+    ("axis-required", "index-range", lambda: gather_elements([1], [9])),
+    (
+        "axis-type",
+        "batch-dims-unsupported",
+        lambda: gather([1], [0], axis=0.5, batch_dims=1, version="onnx-1"),
+    ),
+    (
+        "axis-range",
+        "batch-dims-unsupported",
+        lambda: gather([1], [0], axis=7, batch_dims=1, version="onnx-1"),
+    ),
+    ("axis-range", "batch-dims-range", lambda: gather([1], [0], axis=7, batch_dims=9)),
+    (
+        "batch-dims-unsupported",
+        "batch-dims-range",
+        lambda: gather([1], [0], batch_dims=9, version="openvino-1"),
+    ),
+    (
+        "batch-dims-unsupported",
+        "elements-shape",
+        lambda: infer_shape("gather-elements", "[1,1]", "[1,2]", axis=0, batch_dims=1),
+    ),
+    ("batch-dims-range", "batch-dims-axis", lambda: gather([1], [0], batch_dims=2)),
+    ("batch-dims-axis", "batch-shape", lambda: gather([[1]], [[0], [0]], batch_dims=1)),
+    ("batch-dims-axis", "index-range", lambda: gather([[1]], [[7]], batch_dims=1, version=7)),
+    (
+        "batch-shape",
+        "index-range",
+        lambda: gather([[1]], [[7], [7]], axis=1, batch_dims=1, version=7),
+    ),
+    ("elements-shape", "index-range", lambda: gather_elements([[1]], [[7, 7]], axis=0)),
+    (
+        "index-negative",
+        "an earlier index-range",
+        lambda: gather([1], [7, -1], negative="error", version=7),
+    ),
+    ("index-negative", "limit", lambda: gather(HUGE, [-1, -1], negative="error")),
+    ("index-range", "limit", lambda: gather(HUGE, [0, 0], version=7)),
+)
+
+
+@pytest.mark.parametrize(
+    ("first", "call"),
+    [pytest.param(first, call, id=f"{first} before {second}") for first, second, call in SEVERAL],
+)
+def test_of_two_broken_rules_the_first_is_reported(first: str, call: Callable[[], object]) -> None:
+    assert refused(call).rule == first
+
+
+def test_the_larger_dimension_of_onnx_gather_elements_is_refused() -> None:
+    error = refused(lambda: gather_elements([[1, 2]], [[0, 0, 0]], axis=0, version="onnx-13"))
+    assert (error.rule, error.where, error.value) == ("elements-shape", "dimension 1", "3")
+    assert error.expected == "0 to 2"
+    assert str(error).startswith(
+        "dimension 1 of `indices` is 3, but that of `data` is 2: expected 0 to 2"
+    )
+
+
+def test_a_version_with_smaller_ones_is_not_advised_for_what_may_only_be_larger() -> None:
+    error = refused(lambda: infer_shape("gather-elements", "[2,1..3]", "[2,5..]", axis=0))
+    assert error.rule == "elements-shape"
+    assert error.hint is None
+
+
+def test_an_empty_axis_is_not_said_to_clamp_or_wrap() -> None:
+    error = refused(lambda: gather_elements([], [0], axis=0))
+    assert error.rule == "index-range"
+    assert "clamp" not in str(error.hint)
+
+
+def test_the_axis_of_a_message_is_a_number_however_it_was_passed() -> None:
+    error = refused(lambda: gather_elements([[1]], [[0, 0]], axis=np.array([0])))
+    assert "only axis 0 may differ" in str(error)
+
+
+def test_an_unknown_axis_is_for_shapes_and_refused_by_a_run() -> None:
+    assert refused(lambda: gather([1], [0], axis="unknown")).rule == "axis-type"
+
+
+def test_an_axis_of_five_thousand_digits_is_out_of_range() -> None:
+    assert refused(lambda: gather([1], [0], axis=10**5000)).rule == "axis-range"
+
+
+def test_the_axis_of_unknown_data_is_held_against_the_rank_of_the_indices() -> None:
+    error = refused(lambda: infer_shape("gather-elements", "[...]", "[2,2]", axis=5))
+    assert error.rule == "axis-range"
+    assert error.expected == "-2 to 1"
+
+
+def test_the_elements_have_no_default_axis_in_openvinos_shapes_either() -> None:
+    assert refused(lambda: infer_shape("gather-elements", "[2]", "[2]")).rule == "axis-required"
+
+
+def test_a_result_of_more_dimensions_than_numpy_has_is_refused() -> None:
+    error = refused(lambda: gather(np.zeros((1,) * 64), np.zeros((1, 1), np.int64)))
+    assert (error.rule, error.value, error.expected) == ("limit", 65, "rank at most 64")
+    assert str(error).endswith(" has rank 65: expected at most 64")
+
+
+def test_an_empty_result_is_not_said_to_take_too_many_bytes() -> None:
+    error = refused(lambda: gather(HUGE, np.zeros((2, 0), np.int64)))
+    assert error.rule == "limit"
+    assert "takes 0 bytes" not in str(error)
+
+
+KINDS: Final = (
+    errors.UsageError,
+    errors.VersionError,
+    errors.OperatorError,
+    errors.DtypeError,
+    errors.AxisError,
+    errors.BatchDimsError,
+    errors.RankError,
+    errors.ElementsShapeError,
+    errors.OutOfRangeError,
+    errors.LimitError,
+    errors.InputError,
+    errors.NoInputError,
+    errors.OutputError,
+    errors.TransferError,
+)
+STATUS: Final = {
+    errors.UsageError: 2,
+    errors.VersionError: 2,
+    errors.NoInputError: 66,
+    errors.OutputError: 73,
+    errors.TransferError: 74,
+}
+FILES: Final = (errors.NoInputError, errors.OutputError, errors.TransferError)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_refusal_is_a_value_error_or_where_files_fail_an_os_error(
+    kind: type[errors.GatherError],
+) -> None:
+    assert issubclass(kind, errors.GatherError)
+    assert issubclass(kind, OSError if kind in FILES else ValueError)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_failure_has_its_exit_status(kind: type[errors.GatherError]) -> None:
+    assert kind.status == STATUS.get(kind, 65)
+
+
+@pytest.mark.parametrize(
+    ("kind", "also"),
+    [
+        (errors.DtypeError, TypeError),
+        (errors.OutOfRangeError, IndexError),
+        (errors.LimitError, MemoryError),
+    ],
+)
+def test_some_refusals_are_what_python_calls_them(
+    kind: type[errors.GatherError], also: type[Exception]
+) -> None:
+    assert issubclass(kind, also)
+
+
+def test_no_refusal_was_forgotten_here() -> None:
+    found = {
+        kind
+        for _, kind in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(kind, errors.GatherError)
+    }
+    assert found == {errors.GatherError, *KINDS}
+
+
+def test_a_refusal_knows_the_row_and_both_tensors() -> None:
+    error = refused(lambda: gather([[1, 2]], [7], axis=1, version="onnx-13"))
+    assert (error.operator, error.data, error.indices) == ("onnx.Gather-13", "i64[1,2]", "i64[1]")
