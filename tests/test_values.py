@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from gathercli import GatherError, InputError, LimitError, gather
 from gathercli.core.dtypes import BFLOAT16, FLOAT64, INT64, STRING, DType, Tensor, dtype
 from gathercli.io import json
-from gathercli.io.values import Overflow, convert, flatten, tensor_of, to_bfloat16
+from gathercli.io.store import Overflow, convert, to_bfloat16
+from gathercli.io.values import flatten, tensor_of
 
 NAN, INF = float("nan"), float("inf")
 WORDS: Final = ["NaN", "Infinity", "-Infinity"]

@@ -35,7 +35,7 @@ class Limits(NamedTuple):
         (2048, None)
         """
         if text is None:
-            from gathercli.io.source import free_memory
+            from gathercli.io.files import free_memory
 
             return cls(free_memory() // 2, FILE)
         found = re.fullmatch(r"(\d{1,18})(K|M|G|Ki|Mi|Gi|)", text, re.ASCII)

@@ -16,7 +16,8 @@ from gathercli.core.spec import Negative, OutOfRange
 from gathercli.core.text import clean, closest, json_string, listed
 from gathercli.errors import InputError, NoInputError
 from gathercli.io import json
-from gathercli.io.values import convert, shown, tensor_of
+from gathercli.io.store import convert, shown
+from gathercli.io.values import tensor_of
 from gathercli.ops import FAMILIES
 
 if TYPE_CHECKING:

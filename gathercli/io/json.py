@@ -14,7 +14,8 @@ from gathercli.core.dims import LARGEST
 from gathercli.core.dtypes import Tensor, dtype_in_json
 from gathercli.core.text import closest, listed
 from gathercli.errors import InputError
-from gathercli.io.values import NON_FINITE, Overflow, shown, tensor_of
+from gathercli.io.store import NON_FINITE, Overflow, shown
+from gathercli.io.values import tensor_of
 
 if TYPE_CHECKING:
     from gathercli.core.dtypes import DType

@@ -30,7 +30,8 @@ from gathercli.core.dtypes import (
 from gathercli.core.text import closest
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io import json
-from gathercli.io.values import NON_FINITE, Overflow, convert, tensor_of, to_bfloat16
+from gathercli.io.store import NON_FINITE, Overflow, convert, to_bfloat16
+from gathercli.io.values import tensor_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -110,9 +110,9 @@ def header(start: bytes) -> Header:
             f"the file ends at byte {len(start)}, inside its header", f"{offset} bytes of header"
         )
     text = start[fixed:offset]
-    if not text.isascii():
-        text_at = next(at for at, byte in enumerate(text[width:]) if byte > 0x7F)
-        raise _refused(f"byte {fixed + width + text_at} of the header is no ASCII", "ASCII")
+    if not text[width:].isascii():
+        at = next(at for at, byte in enumerate(text[width:], fixed + width) if byte > 0x7F)
+        raise _refused(f"byte {at} is 0x{start[at]:02x}", "a header of ASCII")
     read = (
         numpy_format.read_array_header_1_0
         if version == (1, 0)
@@ -125,6 +125,12 @@ def header(start: bytes) -> Header:
         raise _refused(
             f"numpy cannot read the header ({reason})", "a dictionary of descr, order and shape"
         ) from None
+    _check_declared(shape, held)
+    return Header(shape, fortran_order, held, offset)
+
+
+def _check_declared(shape: tuple[int, ...], held: np.dtype[Any]) -> None:
+    """Refuse types that only pickle can load, and shapes that nothing can hold."""
     if held.hasobject:
         raise _refused(
             "the type is object, which only pickle can load, and pickle runs code",
@@ -139,7 +145,6 @@ def header(start: bytes) -> Header:
             "expected rank at most 64 and less than 2^63 bytes",
             rule="limit",
         )
-    return Header(shape, fortran_order, held, offset)
 
 
 def check_length(found: Header, length: int) -> None:

@@ -8,71 +8,37 @@ from __future__ import annotations
 
 import mmap
 import os
-import re
 import shlex
-import stat
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from gathercli.core.call import Operand
 from gathercli.core.dims import Shape
 from gathercli.core.dtypes import FLOAT64, DType, Tensor
-from gathercli.core.text import clean, closest
+from gathercli.core.text import clean
 from gathercli.errors import (
     GatherError,
     InputError,
     LimitError,
-    NoInputError,
     TransferError,
     UsageError,
 )
 from gathercli.io import json, literal, npy
-from gathercli.io.values import convert
+from gathercli.io.files import (
+    STDIN,
+    File,
+    conversion,
+    foreign,
+    open_file,
+    refuse_foreign,
+    too_long,
+    unreadable,
+)
+from gathercli.io.store import convert
 
 if TYPE_CHECKING:
     from gathercli.io.npz import Archive
 
-STDIN: Final = 0
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
-_HDF: Final = b"\x89HDF\r\n\x1a\n"
-_PICKLE: Final = re.compile(rb"\x80[\x02-\x05]")
-_CONVERSIONS: Final = {
-    "pickle": "numpy.save('x.npy', numpy.load({name}, allow_pickle=True))  # runs its code",
-    "csv": "numpy.save('x.npy', numpy.loadtxt({name}, delimiter=','))",
-    "hdf5": "numpy.save('x.npy', h5py.File({name})['NAME'][()])",
-}
-
-
-def free_memory() -> int:
-    """Return the bytes of memory that are free for use."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
-class _File(NamedTuple):
-    """An open input and what it was when it was opened."""
-
-    name: str
-    fd: int
-    status: os.stat_result
-
-    @property
-    def regular(self) -> bool:
-        return stat.S_ISREG(self.status.st_mode)
-
-    def recheck(self) -> None:
-        now = os.fstat(self.fd)
-        if (now.st_size, now.st_mtime_ns) != (self.status.st_size, self.status.st_mtime_ns):
-            raise TransferError(
-                f"`{self.name}` changed while it was read: expected it to stay as it was",
-                rule="unreadable",
-                value=self.name,
-            )
 
 
 class Inputs:
@@ -96,8 +62,8 @@ class Inputs:
         self.max_bytes = max_bytes
         self.notes = [] if notes is None else notes
         self._folder = folder
-        self._opened: list[_File] = []
-        self._mapped: list[_File] = []
+        self._opened: list[File] = []
+        self._mapped: list[File] = []
         self._stdin: bytes | None = None
         self._stdin_uses: list[str | None] = []
 
@@ -179,7 +145,7 @@ class Inputs:
 
     def _read(
         self, token: str, declared: DType | None, empty: DType
-    ) -> Tensor | tuple[_File, str | None]:
+    ) -> Tensor | tuple[File, str | None]:
         """Tell what a token is: the tensor of a literal, or an open file and a key."""
         if token == "-" or token.startswith("-#"):
             key = token[2:] or None
@@ -215,22 +181,22 @@ class Inputs:
         except ValueError:  # a NUL in the name
             return False
 
-    def _named(self, token: str) -> tuple[_File, str | None]:
+    def _named(self, token: str) -> tuple[File, str | None]:
         """Open the file `token`, or the file before its last ``#`` and the key behind it."""
         path, mark, key = token.rpartition("#")
         if self._exists(token) or not mark:
             path, key = token, ""
-        file = _open(path, self._folder)
+        file = open_file(path, self._folder)
         self._opened.append(file)
         return file, key or None
 
-    def _opened_stdin(self) -> _File:
+    def _opened_stdin(self) -> File:
         try:
-            return _File("-", STDIN, os.fstat(STDIN))
+            return File("-", STDIN, os.fstat(STDIN))
         except OSError as error:
-            raise _unreadable("-", error) from None
+            raise unreadable("-", error) from None
 
-    def _load(self, file: _File, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+    def _load(self, file: File, key: str | None, declared: DType | None, empty: DType) -> Tensor:
         """Read a tensor from an open file, by the format that its content tells."""
         if file.regular and os.pread(file.fd, len(npy.MAGIC), 0) == npy.MAGIC:
             return self._mapped_npy(file, key, declared)
@@ -242,14 +208,14 @@ class Inputs:
             return npy.tensor(header, raw, declared)
         if raw.startswith(_ZIP):
             return _archive(raw, file.name).tensor(key, declared, self.max_bytes)
-        _refuse_foreign(raw, file.name)
+        refuse_foreign(raw, file.name)
         try:
             document = json.parse(raw)
         except InputError as error:
             if file.name.endswith(".csv"):
-                raise _foreign(file.name, "a .csv file", "csv") from None
+                raise foreign(file.name, "a .csv file", "csv") from None
             if not error.hint and error.rule == "json" and b"," in raw[:4096].split(b"\n")[0]:
-                error.hint = f"a .csv file is converted by {_conversion('csv', file.name)}"
+                error.hint = f"a .csv file is converted by {conversion('csv', file.name)}"
             raise
         return json.tensor(
             document,
@@ -260,24 +226,24 @@ class Inputs:
             name=shlex.quote(file.name),
         )
 
-    def _mapped_npy(self, file: _File, key: str | None, declared: DType | None) -> Tensor:
+    def _mapped_npy(self, file: File, key: str | None, declared: DType | None) -> Tensor:
         _no_key(key, file.name)
         header = npy.header(os.pread(file.fd, npy.PREAMBLE, 0))
         npy.check_length(header, file.status.st_size)
         try:
             mapped = mmap.mmap(file.fd, 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:
-            raise _unreadable(file.name, error) from None
+            raise unreadable(file.name, error) from None
         self._mapped.append(file)
         return npy.tensor(header, mapped, declared)
 
-    def _bytes(self, file: _File) -> bytes:
+    def _bytes(self, file: File) -> bytes:
         """Read all of a file within the limit; standard input only once."""
         if file.fd == STDIN and self._stdin is not None:
             return self._stdin
         limit = self.max_bytes
         if file.regular and limit is not None and file.status.st_size > limit:
-            raise _too_long(file.name, file.status.st_size, limit)
+            raise too_long(file.name, file.status.st_size, limit)
         parts: list[bytes] = []
         size = 0
         try:
@@ -285,10 +251,10 @@ class Inputs:
                 parts.append(part)
                 size += len(part)
                 if limit is not None and size > limit:
-                    raise _too_long(file.name, size, limit)
+                    raise too_long(file.name, size, limit)
         except OSError as error:
             if not size:
-                raise _unreadable(file.name, error) from None
+                raise unreadable(file.name, error) from None
             raise TransferError(
                 f"reading stopped after {size} bytes ({error.strerror})", rule="unreadable"
             ) from None
@@ -323,74 +289,6 @@ def _set_message(error: GatherError, message: str) -> None:
     error.args = (message,)
 
 
-def _open(name: str, folder: str) -> _File:
-    """Open the file that the user calls `name`."""
-    path = os.path.join(folder, name)
-    try:
-        mode = os.stat(path).st_mode  # before opening: devices act when they are opened
-        for test, kind in (
-            (stat.S_ISDIR, "a directory"),
-            (stat.S_ISCHR, "a device"),
-            (stat.S_ISBLK, "a device"),
-            (stat.S_ISSOCK, "a socket"),
-        ):
-            if test(mode) and os.path.realpath(path) != os.path.realpath("/dev/stdin"):
-                raise NoInputError(
-                    f"`{clean(name)}` is {kind}: expected a file", rule="unreadable", value=name
-                )
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        return _File(name, fd, os.fstat(fd))
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        raise _missing(name, folder) from None
-    except OSError as error:
-        if isinstance(error, GatherError):
-            raise
-        raise _unreadable(name, error) from None
-
-
-def _missing(path: str, folder: str) -> GatherError:
-    shown = clean(path) if len(path) <= 200 else clean(path[:200]) + "..."
-    if literal.looks_literal(path):
-        return InputError(
-            f"`{shown}` is neither a literal nor the name of a file: "
-            "expected a list such as 0,0,4 or '[[0,1],[2,3]]'",
-            rule="literal",
-            value=path,
-        )
-    inner, name = os.path.split(path)
-    try:
-        near = closest(name, os.listdir(os.path.join(folder, inner) or "."))
-    except (OSError, ValueError):
-        near = None
-    return NoInputError(
-        f"there is no file `{shown}`: expected a file, a literal such as 0,0,4, or `-`",
-        rule="missing",
-        value=path,
-        hint=f"did you mean `{shlex.quote(os.path.join(inner, near))}`?" if near else None,
-    )
-
-
-def _unreadable(path: str, error: Exception) -> NoInputError:
-    reason = getattr(error, "strerror", None) or str(error)
-    return NoInputError(
-        f"`{clean(path)}` cannot be read ({reason.lower()}): expected a readable file",
-        rule="unreadable",
-        value=path,
-    )
-
-
-def _too_long(name: str, size: int, limit: int) -> LimitError:
-    return LimitError(
-        f"the input has {size} bytes or more to be held in memory: expected at most {limit}",
-        rule="limit",
-        value=size,
-        expected=f"at most {limit} bytes",
-        hint="`--max-bytes 0` lifts the limit; a .npy file is mapped and not held"
-        if name != "-"
-        else "`--max-bytes 0` lifts the limit",
-    )
-
-
 def _no_key(key: str | None, name: str) -> None:
     if key is not None:
         raise InputError(
@@ -407,32 +305,3 @@ def _archive(raw: bytes, name: str) -> Archive:
     from gathercli.io.npz import Archive
 
     return Archive(BytesIO(raw), shlex.quote(name))
-
-
-def _refuse_foreign(raw: bytes, name: str) -> None:
-    """Refuse what is no text, saying what it is where we know."""
-    if not raw.strip():
-        raise InputError("the input is empty: expected a tensor", rule="format")
-    if _PICKLE.match(raw):
-        raise _foreign(name, "a pickle, which runs code when it is loaded", "pickle")
-    if raw.startswith(_HDF):
-        raise _foreign(name, "an HDF5 file", "hdf5")
-    if b"\0" in raw[:4096] or raw[0] > 0xF4:
-        raise InputError(
-            f"the input starts with the bytes {raw[:8].hex(' ')}: expected .npy, .npz or JSON",
-            rule="format",
-        )
-
-
-def _foreign(name: str, what: str, kind: str) -> InputError:
-    return InputError(
-        f"the input is {what}: expected .npy, .npz or JSON",
-        rule="format",
-        hint=f"convert it: {_conversion(kind, name)}",
-    )
-
-
-def _conversion(kind: str, name: str) -> str:
-    module = "import numpy, h5py" if kind == "hdf5" else "import numpy"
-    line = _CONVERSIONS[kind].format(name=repr(clean(name)))
-    return f"`python -c {shlex.quote(f'{module}; {line}')}`"

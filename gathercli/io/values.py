@@ -7,12 +7,10 @@ into integers and ``[]`` into float64, so the types are decided here.
 from __future__ import annotations
 
 from itertools import chain
-from math import isfinite
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.dims import product
 from gathercli.core.dtypes import (
-    BFLOAT16,
     BOOL,
     COMPLEX128,
     FLOAT64,
@@ -23,41 +21,15 @@ from gathercli.core.dtypes import (
     Kind,
     Tensor,
 )
-from gathercli.core.dtypes import dtype as dtype_named
-from gathercli.core.positions import coordinate
 from gathercli.errors import InputError, LimitError
+from gathercli.io.store import EXACT, NON_FINITE, PARTS, Overflow, Place, path, shown, store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from gathercli.core.dtypes import AnyArray
-
-NON_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
-"""The words by which JSON text carries what JSON numbers cannot."""
-
-EXACT: Final = 2**53
-"""Integers up to this size are exact in float64."""
-
-_SIGNIFICANT: Final = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-"""Significant bits of the float types."""
-
-_PARTS: Final = {64: dtype_named("float32"), 128: FLOAT64}
-"""The type of the parts of a complex type, by its bits."""
 
 MAX_RANK: Final = 64
 _LISTS: Final = frozenset({list, tuple})
-
-
-class Overflow(float):
-    """A number whose digits overflow float64; it remembers how it was written."""
-
-    text: str
-
-    def __new__(cls, text: str) -> Self:
-        """Make infinity of the digits `text`."""
-        self = super().__new__(cls, text)
-        self.text = text
-        return self
 
 
 def flatten(value: Any, root: str = "$") -> tuple[tuple[int, ...], list[Any]]:
@@ -109,26 +81,6 @@ def _ragged(root: str, at: int, shape: Sequence[int], found: str, expected: str)
     )
 
 
-def path(root: str, at: int, shape: Sequence[int]) -> str:
-    """Write where the flat position `at` of a nested list of `shape` is: ``$[1][2]``."""
-    return root + "".join(f"[{i}]" for i in coordinate(at, shape))
-
-
-def shown(value: object) -> str:
-    """Write an offending value for a message, in JSON's words, cut to a length."""
-    if isinstance(value, Overflow):
-        text = value.text
-    elif value is None or isinstance(value, bool):
-        text = {None: "null", True: "true", False: "false"}[value]
-    elif isinstance(value, dict):
-        text = "an object"
-    elif isinstance(value, int) and abs(value) >= 10**40:
-        text = f"an integer of more than {40} digits"
-    else:
-        text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
 def tensor_of(
     value: Any,
     *,
@@ -175,7 +127,7 @@ def tensor_of(
         and complex not in set(map(type, flat))
     ):
         flat, found = _fold(flat, declared, root, found), found[:-1]
-    where = _Place(root, found)
+    where = Place(root, found)
     if shape is not None and found != shape:
         flat_list = len(found) == 1 and found[0] == product(shape)
         emptied = 0 in found and found == shape[: len(found)]  # [[],[]] for [2,0,3]
@@ -193,13 +145,13 @@ def tensor_of(
         _refuse_mixture(flat, where)
     if dtype is STRING and max_bytes is not None:
         _check_strings(flat, max_bytes)
-    array = _encode(flat, dtype, where).reshape(found)
+    array = store(flat, dtype, where).reshape(found)
     return Tensor(dtype, array, declared is not None, where(decided) if flat else None)
 
 
 def _fold(flat: list[Any], dtype: DType, root: str, shape: tuple[int, ...]) -> list[complex]:
     """Read a last axis of two as real and imaginary parts."""
-    parts = _encode(flat, _PARTS[dtype.bits], _Place(root, shape)).tolist()
+    parts = store(flat, PARTS[dtype.bits], Place(root, shape)).tolist()
     return [complex(re, im) for re, im in zip(parts[::2], parts[1::2], strict=True)]
 
 
@@ -207,18 +159,8 @@ def _sizes(shape: Sequence[int]) -> str:
     return f"[{','.join(map(str, shape))}]"
 
 
-class _Place:
-    """Writes paths of a nested list's elements."""
-
-    def __init__(self, root: str, shape: Sequence[int]) -> None:
-        self._root, self._shape = root, shape
-
-    def __call__(self, at: int) -> str:
-        return path(self._root, at, self._shape)
-
-
 def _infer(  # noqa: PLR0911  (a type each)
-    flat: list[Any], where: _Place, empty: DType
+    flat: list[Any], where: Place, empty: DType
 ) -> tuple[DType, int]:
     """Decide the type of elements, and find the one that decided."""
     kinds = set(map(type, flat))
@@ -249,7 +191,7 @@ def _infer(  # noqa: PLR0911  (a type each)
     return FLOAT64, next(i for i, v in enumerate(flat) if type(v) is not int)
 
 
-def _refuse_mixture(flat: list[Any], where: _Place) -> None:
+def _refuse_mixture(flat: list[Any], where: Place) -> None:
     """Refuse what is no element at all, and elements of more than one sort."""
     numeric = {int, float, Overflow, complex}
     words = NON_FINITE.keys() if numeric & set(map(type, flat)) else set()
@@ -292,206 +234,3 @@ def _check_strings(flat: list[str], max_bytes: int) -> None:
             expected=f"at most {max_bytes} bytes",
             hint="`--max-bytes 0` lifts the limit",
         )
-
-
-def _encode(flat: list[Any], dtype: DType, where: _Place) -> AnyArray:
-    """Store elements as `dtype`, refusing the first that it cannot hold."""
-    import numpy as np
-
-    refuse = _Refusal(flat, dtype, where)
-    if not flat:
-        return np.empty(0, dtype.storage())
-    if dtype is STRING:
-        refuse.first(lambda v: type(v) is not str, "a string")
-        refuse.first(lambda v: v.endswith("\0"), "no NUL at the end, which numpy would drop")
-        if not _is_text(flat):
-            refuse.first(lambda v: not _is_text([v]), "no lone surrogate")
-        return np.array(flat, np.str_)
-    if dtype is BOOL:
-        refuse.first(lambda v: type(v) is not bool, "true or false")
-        return np.array(flat, np.bool_)
-    if dtype.integral:
-        bottom, top = dtype.bounds
-        if set(map(type, flat)) != {int}:
-            refuse.first(lambda v: not _is_whole(v), "an integer")
-        if min(flat) < bottom or max(flat) > top:
-            refuse.first(lambda v: not bottom <= v <= top, f"{bottom} to {top}")
-        return np.array(list(map(int, flat)), dtype.storage())
-    if dtype.kind is Kind.COMPLEX:
-        parts = _PARTS[dtype.bits]
-        wrong = (bool, str)
-        refuse.first(lambda v: type(v) in wrong and v not in NON_FINITE, "a complex number")
-        real = [v.real if type(v) is complex else v for v in flat]
-        imag = [v.imag if type(v) is complex else 0.0 for v in flat]
-        out = np.empty(len(flat), dtype.storage())
-        out.real = _encode_floats(real, parts, refuse)
-        out.imag = _encode_floats(imag, parts, refuse)
-        return out
-    return _encode_floats(flat, dtype, refuse)
-
-
-def _encode_floats(flat: list[Any], dtype: DType, refuse: _Refusal) -> AnyArray:
-    """Round numbers to a float type; `refuse` names those that it cannot hold."""
-    import numpy as np
-
-    if set(map(type, flat)) - {float}:
-        digits = _SIGNIFICANT[dtype.name]
-        refuse.first(lambda v: type(v) is bool, "a number", flat)
-        refuse.first(lambda v: type(v) is complex, "a real number", flat)
-        refuse.first(lambda v: type(v) is str and v not in NON_FINITE, "a number", flat)
-        refuse.first(lambda v: type(v) is Overflow, f"a number within the range of {dtype}", flat)
-        refuse.first(
-            lambda v: type(v) is int and not _is_exact(v, digits),
-            f"an integer that {dtype} holds exactly",
-            flat,
-        )
-        flat = [NON_FINITE[v] if type(v) is str else float(v) for v in flat]
-    wide = np.array(flat, np.float64)
-    if dtype is FLOAT64:
-        return wide
-    if dtype is BFLOAT16:
-        held = to_bfloat16(wide)
-        infinite = (held & 0x7FFF) == 0x7F80
-    else:
-        with np.errstate(over="ignore", under="ignore"):
-            held = wide.astype(dtype.storage())
-        infinite = np.isinf(held)
-    if (infinite & np.isfinite(wide)).any():
-        at = int((infinite & np.isfinite(wide)).argmax())
-        refuse.at(at, f"a number within the range of {dtype}")
-    return held
-
-
-def to_bfloat16(wide: AnyArray) -> AnyArray:
-    """Round float64 to the nearest bfloat16, ties to even, and return the bits as uint16.
-
-    Through float32 with its last bit made sticky, so that nothing is rounded twice (`ml_dtypes`
-    rounds 1.00390625 + 2^-40 down to 1.0, as it goes through the nearest float32).
-    """
-    import numpy as np
-
-    with np.errstate(over="ignore", under="ignore"):
-        near = wide.astype(np.float32)
-    beyond = np.abs(near.astype(np.float64)) > np.abs(wide)
-    toward = np.where(beyond, np.nextafter(near, np.float32(0)), near)  # truncated towards zero
-    bits = toward.view(np.uint32) | (toward.astype(np.float64) != wide)
-    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
-    nan = np.isnan(wide)
-    held: AnyArray = np.where(nan, (bits >> 16) | 0x40, rounded).astype(np.uint16)
-    return held
-
-
-class _Refusal:
-    """Raises for the first element that a type cannot hold."""
-
-    def __init__(self, flat: list[Any], dtype: DType, where: _Place) -> None:
-        self._flat, self._dtype, self._where = flat, dtype, where
-
-    def first(
-        self, bad: Callable[[Any], bool], expected: str, flat: list[Any] | None = None
-    ) -> None:
-        at = next((i for i, v in enumerate(flat or self._flat) if bad(v)), None)
-        if at is not None:
-            self.at(at, expected)
-
-    def at(self, at: int, expected: str) -> None:
-        value, where = self._flat[at], self._where(at)
-        raise InputError(
-            f"the value at `{where}` is {shown(value)}, which {self._dtype} cannot hold: "
-            f"expected {expected}",
-            rule="dtype",
-            where=where,
-            value=shown(value),
-            expected=expected,
-        )
-
-
-def _is_text(words: list[str]) -> bool:
-    try:
-        "".join(words).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _is_whole(v: Any) -> bool:
-    return type(v) is int or (type(v) is float and v.is_integer())
-
-
-def _is_exact(v: int, digits: int) -> bool:
-    """Tell whether an integer has at most `digits` significant bits, within float64's range."""
-    return abs(v) < 1 << digits or (abs(v) // (v & -v) < 1 << digits and v.bit_length() < 1024)
-
-
-def convert(tensor: Tensor, dtype: DType, name: str) -> Tensor:
-    """Return `tensor` as `dtype` when every value survives.
-
-    Raises
-    ------
-    InputError
-        ``dtype``: the types do not convert, or a value would change.
-    """
-    import numpy as np
-
-    if tensor.dtype is dtype:
-        return tensor
-    kinds = {tensor.dtype.kind, dtype.kind}
-    if kinds & {Kind.BOOL, Kind.STRING} or (
-        tensor.dtype.kind is Kind.COMPLEX and dtype.kind is not Kind.COMPLEX
-    ):
-        raise InputError(
-            f"`{name}` is {tensor.dtype}, which does not convert to {dtype} without loss",
-            rule="dtype",
-            value=tensor.dtype.name,
-            expected=dtype.name,
-        )
-    values = tensor.values()
-    with np.errstate(all="ignore"):
-        if dtype is BFLOAT16:
-            held = to_bfloat16(values.astype(np.float64))
-        else:
-            held = values.astype(dtype.storage())
-        back = Tensor(dtype, held).values()
-        if tensor.dtype.integral and not dtype.integral:
-            kept = _survive_as_floats(values, back)
-        elif dtype.integral and not tensor.dtype.integral:
-            kept = (values == np.floor(values)) & _within(values, dtype) & (back == values)
-        elif dtype.integral:
-            bottom, top = dtype.bounds
-            kept = (values >= bottom) & (values <= top)
-        else:
-            kept = _same(back.real, values.real) & _same(back.imag, values.imag)
-    if not kept.all():
-        at = int(np.argmin(kept.reshape(-1)))
-        where = f"[{','.join(map(str, coordinate(at, tensor.shape)))}]"
-        value = str(values.reshape(-1)[at])
-        raise InputError(
-            f"`{name}` has {value} at `{where}`, which {dtype} cannot hold: "
-            f"expected a value that converts without loss",
-            rule="dtype",
-            where=where,
-            value=value,
-            expected=dtype.name,
-        )
-    return Tensor(dtype, held, tensor.typed)
-
-
-def _same(one: AnyArray, other: AnyArray) -> Any:
-    return (one == other) | ((one != one) & (other != other))  # noqa: PLR0124  (NaN)
-
-
-def _within(values: AnyArray, dtype: DType) -> Any:
-    bottom, top = dtype.bounds
-    return (values >= float(bottom)) & (values < float(top + 1))
-
-
-def _survive_as_floats(values: AnyArray, back: AnyArray) -> Any:
-    """Compare integers with floats exactly, in Python's own integers where float64 cannot."""
-    import numpy as np
-
-    wide = values.astype(np.float64)
-    same = np.asarray(back.real.astype(np.float64) == wide)
-    for at in np.flatnonzero(np.abs(wide) >= EXACT):
-        real = float(back.flat[at].real)
-        same.flat[at] = isfinite(real) and int(real) == int(values.flat[at])
-    return same
