@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gathercli.core.dtypes import DType, Kind, Tensor
 from gathercli.core.positions import coordinate
+from gathercli.core.text import json_string
 from gathercli.errors import GatherError
 
 if TYPE_CHECKING:
@@ -56,9 +57,8 @@ class Expectation(NamedTuple):
             return
         at, count = int(differs.argmax()), int(differs.sum())
         where = f"[{','.join(map(str, coordinate(at, result.shape)))}]"
-        error = _mismatch(
-            f"has {got[at]} at `{where}`", str(got[at]), str(wanted[at]), count, got.size
-        )
+        found, hoped = _shown(got[at]), _shown(wanted[at])
+        error = _mismatch(f"has {found} at `{where}`", found, hoped, count, got.size)
         error.where = where
         raise error
 
@@ -73,8 +73,18 @@ class Expectation(NamedTuple):
             wide = np.complex128 if dtype.kind is Kind.COMPLEX else np.float64
             with np.errstate(all="ignore"):
                 gap = np.abs(got.astype(wide) - wanted.astype(wide))
-                same |= gap <= self.atol + self.rtol * np.abs(wanted.astype(wide))
+                near = gap <= self.atol + self.rtol * np.abs(wanted.astype(wide))
+            same |= near & np.isfinite(got.astype(wide)) & np.isfinite(wanted.astype(wide))
         return same
+
+
+def _shown(value: object) -> str:
+    """Write a value as JSON does."""
+    import numpy as np
+
+    if isinstance(value, np.str_):
+        return json_string(str(value))
+    return str(value).lower() if isinstance(value, np.bool_) else str(value)
 
 
 def _mismatch(

@@ -188,7 +188,8 @@ def _helped(status: object) -> int:
 
 def _usage(error: Exception, words: Sequence[str]) -> UsageError:
     """Put typer's words in the form of ours."""
-    text = getattr(error, "format_message", lambda: str(error))().strip()
+    text = getattr(error, "format_message", lambda: str(error))()
+    text = " ".join(text.split())
     command = next((word for word in words if word in COMMANDS), "")
     hint = f"`gathercli {command} --help` lists the options"
     if not command:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
+from gathercli.errors import TransferError
 from gathercli.report.terminal import is_terminal, wants_color
 from gathercli.report.words import note_text
 
@@ -47,4 +49,5 @@ class Messages:
     def _say(text: str) -> None:
         from gathercli.io.write import write_all
 
-        write_all(STDERR, text.encode(errors="backslashreplace"))
+        with suppress(TransferError, BrokenPipeError):  # nobody listens
+            write_all(STDERR, text.encode(errors="backslashreplace"))

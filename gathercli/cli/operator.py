@@ -34,7 +34,8 @@ class Operator(NamedTuple):
     def row(self, messages: Messages) -> Op:
         """Find the version that was asked for, or the command's default."""
         family = family_of(self.command)
-        found = find(self.version or family.ROWS[0].id, family.COMMAND)
+        version = family.ROWS[0].id if self.version is None else self.version
+        found = find(version, family.COMMAND)
         if found.note:
             messages.notes.append(found.note)
         return found.op
@@ -70,6 +71,6 @@ class Operator(NamedTuple):
 
 def _integer(text: str | None) -> int | str | None:
     """Read an integer; what is none stays as it was typed, for the rule that refuses it."""
-    if text is not None and re.fullmatch(r"[+-]?\d{1,30}", text.strip(), re.ASCII):
+    if text is not None and re.fullmatch(r"[+-]?\d{1,4300}", text.strip(), re.ASCII):
         return int(text)
     return text

@@ -77,6 +77,7 @@ def _run(
 
     op = operator.row(messages)
     sink.check()
+    Inputs.share_stdin(data[0], indices[0], expectation.given)
     with Inputs(sink.limits.held, notes=messages.notes) as inputs:
         given, picked = operator.read(op, inputs.tensor, data, indices)
         call = operator.bind(op, Operand.of(given), Operand.of(picked))

@@ -78,6 +78,7 @@ def _run(
     from gathercli.io.source import Inputs
 
     op = operator.row(messages)
+    Inputs.share_stdin(data[0], indices[0])
     with Inputs(limits.held, notes=messages.notes) as inputs:
         given, picked = operator.read(op, partial(_operand, inputs), data, indices)
     call = operator.bind(op, given, picked, shapes_only=True)

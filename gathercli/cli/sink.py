@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.core.dtypes import BFLOAT16, Kind, Tensor
 from gathercli.core.text import clean
-from gathercli.errors import UsageError
+from gathercli.errors import GatherError, UsageError
 from gathercli.io import save
 from gathercli.io.write import Output, write_all
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
@@ -97,6 +97,17 @@ class Sink(NamedTuple):
     ) -> None:
         """Write a result; a file gets its name only when all of it is there."""
         self._note_losses(result, messages)
+        try:
+            self._write(call, result, treated, inputs)
+        except GatherError as error:
+            error.met(call.op.full_name, str(call.data), str(call.indices))
+            raise
+        if self.path is not None:
+            messages.say(f"wrote {clean(self.path)}: {result}")
+
+    def _write(
+        self, call: Call, result: Run | Tensor, treated: Iterable[Treated], inputs: Inputs
+    ) -> None:
         if self.path is None:
             self._encode(call, result, treated, lambda part: write_all(STDOUT, part))
             inputs.recheck()
@@ -108,7 +119,6 @@ class Sink(NamedTuple):
             self._encode(call, result, treated, output.write)
             inputs.recheck()
             output.commit()
-        messages.say(f"wrote {clean(self.path)}: {result}")
 
     def _encode(
         self,

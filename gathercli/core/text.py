@@ -59,6 +59,20 @@ def listed(words: Iterable[str], joint: str = "or") -> str:
     return f"{', '.join(head)} {joint} {last}" if head else last
 
 
+def some(words: Iterable[str], most: int = 10) -> str:
+    """List the first words, and say how many more there are.
+
+    >>> some(["a", "b"]), some("abcd", most=2), some([])
+    ('a and b', 'a, b and 2 more', 'nothing')
+    """
+    known = list(words)
+    if not known:
+        return "nothing"
+    if len(known) > most:
+        return listed([*known[:most], f"{grouped(len(known) - most)} more"], "and")
+    return listed(known, "and")
+
+
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """Say how many there are.
 

@@ -36,9 +36,17 @@ _ROWS: Final = 1024
 
 def digits(values: AnyArray) -> list[str]:
     """Write float32 or float64 values with the fewest digits that read back the same."""
+    import numpy as np
+
     if values.dtype.itemsize == 8:
         return list(map(repr, values.tolist()))
-    return list(map(str, values))
+    texts = list(map(str, values))
+    # Readers go through float64, where a few of the shortest digits round to a neighbour.
+    with np.errstate(over="ignore", under="ignore"):
+        read = np.array(list(map(float, texts)), np.float64).astype(np.float32)
+    for at in np.flatnonzero((read != values) & (values == values)):  # noqa: PLR0124  (no NaN)
+        texts[at] = repr(float(values[at]))
+    return texts
 
 
 def _floats(values: AnyArray) -> list[str]:

@@ -14,7 +14,7 @@ from gathercli.io import literal
 
 STDIN: Final = 0
 _HDF: Final = b"\x89HDF\r\n\x1a\n"
-_PICKLE: Final = re.compile(rb"\x80[\x02-\x05]")
+_PICKLE: Final = re.compile(rb"\x80[\x02-\x05]|c[\w.]+\n[\w.]+\n|\((?:lp|dp)|[\]}]q")
 _CONVERSIONS: Final = {
     "pickle": "numpy.save('x.npy', numpy.load({name}, allow_pickle=True))  # runs its code",
     "csv": "numpy.save('x.npy', numpy.loadtxt({name}, delimiter=','))",

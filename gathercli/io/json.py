@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import codecs
 import json
+import shlex
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.dims import LARGEST
 from gathercli.core.dtypes import Tensor, dtype_in_json
-from gathercli.core.text import closest, listed
+from gathercli.core.text import closest, some
 from gathercli.errors import InputError
 from gathercli.io.store import NON_FINITE, Overflow, shown
 from gathercli.io.values import tensor_of
@@ -112,7 +113,7 @@ def tensor(
     declared: DType | None,
     empty: DType,
     max_bytes: int | None,
-    name: str,
+    name: str | None,
 ) -> Tensor:
     """Make a tensor of a parsed JSON document.
 
@@ -128,7 +129,7 @@ def tensor(
     empty
         The type of a list without elements, when none is declared.
     name
-        How the user named the document, for the hint.
+        How the user named the document, for the hint; None for a literal.
 
     Raises
     ------
@@ -143,14 +144,14 @@ def tensor(
             f"the document is no object: expected one with the key {json.dumps(key)}",
             rule="json",
             value=key,
-            hint=f"a plain list is read without a key: `{name}`",
+            hint=f"a plain list is read without a key: `{shlex.quote(name or '')}`",
         )
     if isinstance(value, dict):
         return typed(value, root, max_bytes=max_bytes)
     return tensor_of(value, declared=declared, empty=empty, root=root, max_bytes=max_bytes)
 
 
-def _chosen(document: dict[str, Any], key: str | None, name: str) -> tuple[Any, str]:
+def _chosen(document: dict[str, Any], key: str | None, name: str | None) -> tuple[Any, str]:
     """Find the tensor `key` of a document, or its only one; and the path that leads there."""
     if _is_typed(document) and (key is None or document.get("name") == key):
         return document, "$"
@@ -166,7 +167,7 @@ def _chosen(document: dict[str, Any], key: str | None, name: str) -> tuple[Any, 
         return next(iter(members.values()))
     if key is not None and key in members:
         return members[key]
-    names = listed(map(json.dumps, members), "and") if members else "nothing"
+    names = some(map(json.dumps, members))
     near = closest(key, members) if key else next(iter(members), None)
     raise InputError(
         f"the document holds {names}: expected "
@@ -174,7 +175,7 @@ def _chosen(document: dict[str, Any], key: str | None, name: str) -> tuple[Any, 
         rule="json",
         value=key,
         expected=names,
-        hint=f"name the tensor: `{name}#{near}`" if near else None,
+        hint=f"name the tensor: `{shlex.quote(f'{name}#{near}')}`" if near and name else None,
     )
 
 

@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 
 GENERATORS: Final = ("arange", "zeros", "rand")
 
-_GENERATOR = re.compile(r"([a-z]+):((?:\d+(?:x\d+)*)?)x?([a-z][a-z0-9]*)?((?:,[^,]*)*)", re.ASCII)
+_GENERATOR = re.compile(
+    r"([a-z]+):((?:\d+(?:x\d+)*)?)(?:x([a-z][a-z0-9]*))?((?:,[^,]*)*)", re.ASCII
+)
 _TYPED = re.compile(r"((?:\d+x)+|x)([a-z][a-z0-9]*)=(.*)", re.ASCII | re.DOTALL)
 _INTEGER = re.compile(r"[+-]?\d{1,4300}", re.ASCII)
 _FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
@@ -118,7 +120,7 @@ def parse(
         document = json.parse(token, rule="literal")
         if isinstance(document, dict):
             return json.tensor(
-                document, None, declared=declared, empty=empty, max_bytes=max_bytes, name="-"
+                document, None, declared=declared, empty=empty, max_bytes=max_bytes, name=None
             )
         return tensor_of(document, declared=declared, empty=empty, max_bytes=max_bytes)
     return None

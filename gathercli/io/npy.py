@@ -93,6 +93,7 @@ def header(start: bytes) -> Header:
         ``limit``: more elements than can be addressed.
     """
     import io
+    import warnings
 
     import numpy.lib.format as numpy_format
 
@@ -119,7 +120,9 @@ def header(start: bytes) -> Header:
         else numpy_format.read_array_header_2_0
     )
     try:
-        shape, fortran_order, held = read(io.BytesIO(text), MAX_HEADER)
+        with warnings.catch_warnings():  # numpy warns of headers that Python 2 wrote
+            warnings.simplefilter("ignore")
+            shape, fortran_order, held = read(io.BytesIO(text), MAX_HEADER)
     except Exception as error:  # noqa: BLE001  (numpy's reader lets many kinds escape)
         reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
         raise _refused(

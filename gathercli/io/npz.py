@@ -6,10 +6,11 @@ size, or use anything but the stored and deflate methods. Names are keys and nev
 
 from __future__ import annotations
 
+import shlex
 import zipfile
 from typing import IO, TYPE_CHECKING, BinaryIO, NoReturn
 
-from gathercli.core.text import closest, listed
+from gathercli.core.text import closest, some
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io import npy
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from gathercli.core.dtypes import DType, Tensor
 
 MAX_MEMBERS = 100_000
+MAX_RATIO = 200
+MAX_UNQUESTIONED = 256 << 20
+"""Bytes up to which a member may be packed as tightly as it is."""
 _ENCRYPTED = 0x1
 
 
@@ -45,34 +49,28 @@ class Archive:
             )
         if len(members) > MAX_MEMBERS:
             _refuse(f"the archive has {len(members)} members", f"at most {MAX_MEMBERS}")
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            _refuse(f"the member `{twice}` is there twice", "every name once")
+        self._members: dict[str, zipfile.ZipInfo] = {}
+        for member, info in zip(names, members, strict=True):
+            if member in self._members:
+                _refuse(f"the member `{member}` is there twice", "every name once")
+            self._members[member] = info
         last = 0
         for info in sorted(members, key=lambda info: info.header_offset):
             if info.header_offset < last:
                 _refuse(f"the member `{info.filename}` overlaps another", "separate members")
             last = info.header_offset + info.compress_size
-        self._members = dict(zip(names, members, strict=True))
 
     def _chosen(self, key: str | None) -> zipfile.ZipInfo:
         if key is None and len(self._members) == 1:
             return next(iter(self._members.values()))
         if key is not None and key.removesuffix(".npy") in self._members:
             return self._members[key.removesuffix(".npy")]
-        names = listed((f"`{name}`" for name in self._members), "and") if self._members else "none"
         near = closest(key, self._members) if key else next(iter(self._members), None)
         _refuse(
-            f"the archive has the members {names}",
+            f"the archive has {some(f'`{name}`' for name in self._members)}",
             f"the member `{key}`" if key else "the name of one",
-            f"name the member: `{self._name}#{near}`" if near else None,
+            f"name the member: `{shlex.quote(f'{self._name}#{near}')}`" if near else None,
         )
-
-    def header(self, key: str | None) -> npy.Header:
-        """Read only the header of a member."""
-        info = self._chosen(key)
-        with self._opened(info) as stream:
-            return self._header(info, self._read(stream, npy.PREAMBLE))
 
     def tensor(self, key: str | None, declared: DType | None, max_bytes: int | None) -> Tensor:
         """Inflate a member.
@@ -98,11 +96,27 @@ class Archive:
                     expected=f"at most {max_bytes} bytes",
                     hint="`--max-bytes 0` lifts the limit",
                 )
+            self._check_ratio(info, max_bytes)
             whole = bytearray(start)
             while len(whole) <= total and (more := self._read(stream, 1 << 20)):
                 whole += more
         npy.check_length(found, len(whole))
         return npy.tensor(found, whole, declared)
+
+    @staticmethod
+    def _check_ratio(info: zipfile.ZipInfo, max_bytes: int | None) -> None:
+        """Refuse a large member packed tighter than tensors are, which may be a bomb."""
+        if max_bytes is None or info.file_size < MAX_UNQUESTIONED:
+            return
+        if info.file_size > MAX_RATIO * info.compress_size:
+            raise LimitError(
+                f"the member `{info.filename}` inflates from {info.compress_size} to "
+                f"{info.file_size} bytes: expected at most {MAX_RATIO} times as many",
+                rule="limit",
+                value=info.file_size,
+                expected=f"at most {MAX_RATIO * info.compress_size} bytes",
+                hint="`--max-bytes 0` lifts the limit",
+            )
 
     def _header(self, info: zipfile.ZipInfo, start: bytes) -> npy.Header:
         if not start.startswith(npy.MAGIC):

@@ -65,7 +65,25 @@ class Inputs:
         self._opened: list[File] = []
         self._mapped: list[File] = []
         self._stdin: bytes | None = None
-        self._stdin_uses: list[str | None] = []
+
+    @staticmethod
+    def share_stdin(*tokens: str | None) -> None:
+        """Refuse, before anything is read, that tokens want standard input more than once.
+
+        Raises
+        ------
+        UsageError
+            ``usage``: it is wanted twice, and not for two members.
+        """
+        uses = [token for token in tokens if token == "-" or (token or "").startswith("-#")]
+        if len(uses) > 1 and not all(token and token[2:] for token in uses):
+            raise UsageError(
+                "`-` is used twice, but standard input can be read only once: "
+                "expected it for one tensor",
+                rule="usage",
+                value="-",
+                hint="one stream that holds both is `-#data` and `-#indices`",
+            )
 
     def tensor(
         self,
@@ -149,15 +167,6 @@ class Inputs:
         """Tell what a token is: the tensor of a literal, or an open file and a key."""
         if token == "-" or token.startswith("-#"):
             key = token[2:] or None
-            self._stdin_uses.append(key)
-            if len(self._stdin_uses) > 1 and None in self._stdin_uses:
-                raise UsageError(
-                    "`-` is used twice, but standard input can be read only once: "
-                    "expected it for one tensor",
-                    rule="usage",
-                    value=token,
-                    hint="one stream that holds both is `-#data` and `-#indices`",
-                )
             return self._opened_stdin(), key
         if token.startswith("@"):
             return self._named(token[1:])
@@ -214,7 +223,8 @@ class Inputs:
         except InputError as error:
             if file.name.endswith(".csv"):
                 raise foreign(file.name, "a .csv file", "csv") from None
-            if not error.hint and error.rule == "json" and b"," in raw[:4096].split(b"\n")[0]:
+            listed = raw.lstrip()[:1] in (b"[", b"{")
+            if not listed and error.rule == "json" and b"," in raw[:4096].split(b"\n")[0]:
                 error.hint = f"a .csv file is converted by {conversion('csv', file.name)}"
             raise
         return json.tensor(
@@ -223,7 +233,7 @@ class Inputs:
             declared=declared,
             empty=empty,
             max_bytes=self.max_bytes,
-            name=shlex.quote(file.name),
+            name=file.name,
         )
 
     def _mapped_npy(self, file: File, key: str | None, declared: DType | None) -> Tensor:
@@ -304,4 +314,4 @@ def _archive(raw: bytes, name: str) -> Archive:
 
     from gathercli.io.npz import Archive
 
-    return Archive(BytesIO(raw), shlex.quote(name))
+    return Archive(BytesIO(raw), name)

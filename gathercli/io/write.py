@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 STDOUT: Final = 1
 _OWN_FDS: Final = "/proc/self/fd"
-_STREAMS: Final = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")
+_STREAMS: Final = re.compile(r"/dev/std(out|err)|(?:/dev/fd|/proc/self/fd)/(\d{1,9})", re.ASCII)
 
 
 def write_all(fd: int, part: bytes | memoryview) -> None:
@@ -78,29 +79,27 @@ class Output:
     def _find_target(self) -> bool:
         """Follow a symbolic link, refuse what cannot be replaced; say whether it is a stream."""
         path = self.path
+        if not path:
+            raise self._refused("the name is empty", "the name of a file")
+        if _STREAMS.fullmatch(path):
+            return True
         try:
-            if path.startswith(_STREAMS):
-                return True
-            try:
-                status = os.stat(path)
-            except FileNotFoundError:
-                status = None
+            status = _status(path)
             if status and stat.S_ISFIFO(status.st_mode) | stat.S_ISCHR(status.st_mode):
                 return True
             if os.path.islink(path):
-                link = os.readlink(path)
-                self._target = os.path.join(os.path.dirname(path), link)
+                self._target = os.path.join(os.path.dirname(path), os.readlink(path))
                 if os.path.islink(self._target):
                     raise self._refused("it links to a link", "a link to a file")
-            if self._no_clobber and os.path.lexists(path):
-                raise self._exists()
-            if status and not stat.S_ISREG(status.st_mode):
-                kind = "a directory" if stat.S_ISDIR(status.st_mode) else "a device or socket"
-                raise self._refused(f"it is {kind}", "the name of a file")
         except (OSError, ValueError) as error:
             if isinstance(error, OutputError):
                 raise
             raise self._refused(_reason(error), "a file that can be written") from None
+        if self._no_clobber and os.path.lexists(path):
+            raise self._exists()
+        if status and not stat.S_ISREG(status.st_mode):
+            kind = "a directory" if stat.S_ISDIR(status.st_mode) else "a device or socket"
+            raise self._refused(f"it is {kind}", "the name of a file")
         return False
 
     def _refused(self, why: str, expected: str, hint: str | None = None) -> OutputError:
@@ -121,7 +120,7 @@ class Output:
         folder = os.path.dirname(self._target) or "."
         try:
             if self.is_stream:
-                self._fd = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY)
+                self._fd = _open_stream(self.path)
                 return
             disk = os.statvfs(folder)
             free = disk.f_bavail * disk.f_frsize
@@ -155,7 +154,8 @@ class Output:
 
     def _new_name(self) -> str:
         folder, name = os.path.split(self._target)
-        return os.path.join(folder, f".{name[:200]}.{os.urandom(6).hex()}.tmp")
+        short = os.fsdecode(os.fsencode(name)[:200])
+        return os.path.join(folder, f".{short}.{os.urandom(6).hex()}.tmp")
 
     def write(self, part: bytes | memoryview) -> None:
         """Append bytes."""
@@ -207,6 +207,20 @@ class Output:
                 os.unlink(self._temporary)
         if self._fd >= 0:
             os.close(self._fd)
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
+
+
+def _open_stream(path: str) -> int:
+    """Open a device or a pipe; an own descriptor is shared, so that it keeps its place."""
+    if own := _STREAMS.fullmatch(path):
+        return os.dup({"out": 1, "err": 2}[own[1]] if own[1] else int(own[2]))
+    return os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY)
 
 
 def _reason(error: Exception) -> str:

@@ -130,10 +130,15 @@ class _Plan:
         self.facets = _facets(lead, whole=whole)
         self._rows = shown_positions(rows, every if whole else 2 * EDGE)
         self._margin = 0 if self._flat else len(str(self._rows[-1]))
-        self._columns = shown_positions(columns, every)
+        self._choose_columns(columns, every)
         if not full and not self._fits():
-            self._columns = shown_positions(columns, 2 * EDGE)
+            self._choose_columns(columns, 2 * EDGE)
+        self._gap_before_row = _gap(self._rows)
         self.hidden = self._count_hidden(lead, rows, columns)
+
+    def _choose_columns(self, size: int, most: int) -> None:
+        self._columns = shown_positions(size, most)
+        self._gap_before_column = _gap(self._columns)
 
     def _fits(self) -> bool:
         """Tell whether the columns chosen stand side by side in the width."""
@@ -201,25 +206,28 @@ class _Plan:
     def _between(self, at: int, *, first: bool, heading: bool) -> str:
         """Return what stands before a column: blanks, and a mark where columns are left out."""
         space = "" if first and self._flat else "  "
-        if at != _gap(self._columns):
+        if at != self._gap_before_column:
             return space
         return f"{space}{' ' if heading else '…'}  "
 
     def _write_block(
         self, text: Text, cells: list[list[str]], widths: list[int], block: range
     ) -> None:
-        for line in range(len(self._rows) + 1):
-            heading = not line
-            if line and _gap(self._rows) == line - 1:
+        for number in range(len(self._rows) + 1):
+            heading = not number
+            if number and self._gap_before_row == number - 1:
                 text.append("⋮".rjust(self._margin) + "\n", "dim")
-            name = "" if heading or self._flat else str(self._rows[line - 1])
-            text.append(name.rjust(self._margin), "dim")
+            name = "" if heading or self._flat else str(self._rows[number - 1])
+            parts = [(name.rjust(self._margin), "dim")]
             for at in block:
-                text.append(self._between(at, first=at == block[0], heading=heading), "dim")
-                cell = cells[at][line]
+                parts.append((self._between(at, first=at == block[0], heading=heading), "dim"))
+                cell = cells[at][number]
                 space = " " * (widths[at] - self._length(cell))
-                text.append(cell + space if self._left else space + cell, "dim" if heading else "")
-            text.rstrip()
+                padded = cell + space if self._left else space + cell
+                parts.append((padded, "dim" if heading else ""))
+            parts[-1] = (parts[-1][0].rstrip(), parts[-1][1])
+            for part, style in parts:
+                text.append(part, style)
             text.append("\n")
 
 

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import tty
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from gathercli.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+COLOR_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR")
+
+
+class Ran(NamedTuple):
+    """What a command left: its status, stdout and stderr."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def raw(self) -> bytes:
+        """The bytes of stdout."""
+        return self.out.encode(errors="surrogateescape")
+
+
+@pytest.fixture(autouse=True)
+def neutral_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no variable of the person who runs the tests decide about colour or width."""
+    for name in (*COLOR_VARIABLES, "COLUMNS", "LINES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _feed(fd: int, content: bytes) -> None:
+    with suppress(BrokenPipeError), open(fd, "wb") as pipe:
+        pipe.write(content)
+
+
+@contextmanager
+def standard_input(content: bytes) -> Iterator[None]:
+    """Put a pipe that holds `content` at descriptor 0."""
+    reader, writer = os.pipe()
+    saved = os.dup(0)
+    os.dup2(reader, 0)
+    os.close(reader)
+    thread = threading.Thread(target=_feed, args=(writer, content))
+    thread.start()
+    try:
+        yield
+    finally:
+        os.dup2(saved, 0)
+        os.close(saved)
+        thread.join()
+
+
+def _drain(fd: int, into: list[bytes]) -> None:
+    with suppress(OSError):  # EIO: the other side is closed
+        while part := os.read(fd, 1 << 16):
+            into.append(part)
+    os.close(fd)
+
+
+@contextmanager
+def _terminal_at(fd: int, seen: list[bytes]) -> Iterator[None]:
+    """Put a terminal at a descriptor and collect what it is sent."""
+    ours, theirs = os.openpty()
+    tty.setraw(theirs)
+    saved = os.dup(fd)
+    os.dup2(theirs, fd)
+    os.close(theirs)
+    thread = threading.Thread(target=_drain, args=(ours, seen))
+    thread.start()
+    try:
+        yield
+    finally:
+        os.dup2(saved, fd)
+        os.close(saved)
+        thread.join()
+
+
+@pytest.fixture
+def run(folder: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> Iterator[Callable[..., Ran]]:
+    """Run a command line in this process, in an empty folder.
+
+    ``run("gather", "-", "0", stdin=b"[1]")``; `terminal` names the descriptors that are terminals.
+    """
+    del folder
+
+    def command(*argv: str, stdin: bytes = b"", terminal: tuple[int, ...] = ()) -> Ran:
+        seen: dict[int, list[bytes]] = {fd: [] for fd in terminal}
+        capfdbinary.readouterr()
+        with ExitStack() as stack:
+            stack.enter_context(standard_input(stdin))
+            for fd in terminal:
+                stack.enter_context(_terminal_at(fd, seen[fd]))
+            status = main(argv)
+        out, err = capfdbinary.readouterr()
+        out += b"".join(seen.get(1, []))
+        err += b"".join(seen.get(2, []))
+        return Ran(
+            status,
+            out.decode(errors="surrogateescape"),
+            err.decode(errors="backslashreplace"),
+        )
+
+    handler = signal.getsignal(signal.SIGTERM)
+    yield command
+    signal.signal(signal.SIGTERM, handler)
+
+
+@pytest.fixture
+def program(folder: Path) -> Callable[..., subprocess.CompletedProcess[bytes]]:
+    """Run the program as a process of its own, by words or (with ``shell=True``) by a line.
+
+    In a line, ``$G`` is the program.
+    """
+    own = f"{sys.executable} -m gathercli"
+
+    def command(*words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            ["bash", "-c", words[0].replace("$G", own)]
+            if len(words) == 1
+            else [sys.executable, "-m", "gathercli", *words],
+            input=stdin,
+            capture_output=True,
+            check=False,
+            timeout=30,
+            cwd=folder,
+        )
+
+    return command
