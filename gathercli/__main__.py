@@ -16,6 +16,9 @@ def run() -> NoReturn:
             # Reading from it, or writing to it, fails as it should.
             os.open(os.devnull, os.O_RDONLY if fd else os.O_WRONLY)
 
+    import gc
+
+    gc.disable()  # a short run leaves no cycles worth a search, and large lists cost many
     from gathercli.cli.main import main
 
     status = main(sys.argv[1:])

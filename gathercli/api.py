@@ -14,12 +14,13 @@ from gathercli.core.dtypes import (
     FLOAT64,
     INT64,
     STRING,
+    Kind,
     Tensor,
     dtype_of,
     foreign,
 )
 from gathercli.core.dtypes import dtype as dtype_named
-from gathercli.errors import GatherError, InputError
+from gathercli.errors import DtypeError, GatherError, InputError
 from gathercli.io.values import tensor_of
 from gathercli.ops import family_of, find
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import numpy.typing as npt
+
+    from gathercli.core.spec import Op
 
 
 def gather(
@@ -210,6 +213,10 @@ def load(
     max_bytes
         How much memory may be used; None for no limit. A .npy file is mapped, not copied.
 
+    Returns
+    -------
+        The array; of a .npy file a read-only view of the mapped file.
+
     Raises
     ------
     InputError, NoInputError, LimitError
@@ -224,7 +231,10 @@ def load(
     token = source if isinstance(source, str) else f"@{os.fspath(source)}"
     declared = None if dtype is None else dtype_named(dtype)
     with Inputs(max_bytes) as inputs:
-        return _array(inputs.tensor(token, "data", declared=declared))
+        try:
+            return _array(inputs.tensor(token, "data", declared=declared))
+        except MemoryError as error:
+            raise engine.no_memory(error) from None
 
 
 def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None) -> None:  # noqa: A002
@@ -250,6 +260,12 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
 
     target = os.fspath(path)
     tensor = _tensor(array, "data")
+    if tensor.dtype.kind is Kind.OTHER:
+        raise DtypeError(
+            f"the array is {tensor.dtype}, which no operator takes: expected a plain type",
+            rule="data-dtype",
+            value=tensor.dtype.name,
+        )
     chosen = formats.format_of(target) if format is None else format
     with Output(target) as output:
         output.open(tensor.array.nbytes)
@@ -261,13 +277,21 @@ def _run(
     command: str, version: str | int, data: Any, indices: Any, attributes: dict[str, Any]
 ) -> npt.NDArray[Any]:
     op = find(version, command).op
-    try:
-        given, picked = _tensor(data, "data"), _tensor(indices, "indices")
-    except GatherError as error:
-        error.met(op.full_name, None, None)
-        raise
+    given, picked = _argument(op, data, "data"), _argument(op, indices, "indices")
     call = engine.bind(op, Operand.of(given), Operand.of(picked), **attributes)
     return _array(engine.run(call, given, picked).whole())
+
+
+def _argument(op: Op, value: Any, name: str) -> Tensor:
+    """Make a tensor of an argument, and say which one it was where that is refused."""
+    try:
+        return _tensor(value, name)
+    except GatherError as error:
+        if not error.message.startswith(f"`{name}`"):
+            error.message = f"`{name}`: {error.message}"
+            error.args = (error.message,)
+        error.met(op.full_name, None, None)
+        raise
 
 
 def _tensor(value: Any, name: str) -> Tensor:
@@ -279,7 +303,7 @@ def _tensor(value: Any, name: str) -> Tensor:
             return _tensor_of_list(value, name)
     elif isinstance(value, np.ma.MaskedArray):
         raise InputError(
-            f"`{name}` is a masked array, and a tensor has no mask: expected a plain array",
+            "it is a masked array, and a tensor has no mask: expected a plain array",
             rule="dtype",
             hint="`array.filled(value)` decides what the masked elements are",
         )
@@ -287,7 +311,7 @@ def _tensor(value: Any, name: str) -> Tensor:
         array = np.asarray(value)
     except Exception as error:  # noqa: BLE001  (__array__ of another library may raise anything)
         raise InputError(
-            f"`{name}` is {type(value).__name__}, which numpy cannot read ({error}): "
+            f"it is {type(value).__name__}, which numpy cannot read ({error}): "
             "expected an array or nested lists",
             rule="dtype",
         ) from None

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from gathercli.core import rules
 from gathercli.core.call import Call, Operand
-from gathercli.core.dims import LARGEST, Shape, product
+from gathercli.core.dims import LARGEST, MAX_RANK, Shape, product
 from gathercli.core.dtypes import DType, Tensor, described
 from gathercli.core.positions import coordinate, known
 from gathercli.core.spec import Indices, Negative, Op, OutOfRange
-from gathercli.core.text import counted, listed
+from gathercli.core.text import counted, grouped, listed
 from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.ops import FAMILIES
 
@@ -32,9 +32,6 @@ BLOCK_CELLS: Final = 1 << 17
 """Output cells computed at a time: the int64 positions of a block stay in the cache."""
 
 _Choice = TypeVar("_Choice", Negative, OutOfRange)
-
-MAX_RANK: Final = 64
-"""The largest rank numpy holds."""
 
 
 def bind(
@@ -131,7 +128,8 @@ class Treated(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"{self.number} of {counted(self.total, 'index', 'indices')} {self.legal}, {self.how}; "
+            f"{grouped(self.number)} of {counted(self.total, 'index', 'indices')} "
+            f"{self.legal}, {self.how}; "
             f"first {self.value} at {self.where}"
         )
 
@@ -190,12 +188,20 @@ class Run(NamedTuple):
         """Return all of the output."""
         import numpy as np
 
-        out = np.empty(product(self.shape), self.storage)
+        try:
+            out = np.empty(product(self.shape), self.storage)
+        except MemoryError as error:
+            raise no_memory(error) from None
         start = 0
         for block in self.blocks():
             out[start : start + block.size] = block
             start += block.size
         return Tensor(self.dtype, out.reshape(self.shape))
+
+
+def no_memory(error: MemoryError) -> LimitError:
+    """Turn numpy's refusal to allocate into ours."""
+    return LimitError(f"there is not enough memory ({error})", rule="limit")
 
 
 def run(call: Call, data: Tensor, indices: Tensor, *, max_bytes: int | None = None) -> Run:
@@ -261,9 +267,8 @@ def _pick(call: Call, indices: AnyArray) -> tuple[AnyArray, tuple[Treated, ...]]
             at = np.clip(at, 0, s - 1)
         else:
             at = at % s
-        done = {"zero": "zero-filled", "clamp": "clamped", "wrap": "wrapped"}[how.value]
         legal = f"outside 0..{s - 1}" if s else "on an empty axis"
-        treated.append(_treated(done, outside, given, shape, legal))
+        treated.append(_treated(how.done, outside, given, shape, legal))
     return at.astype(np.int64, copy=False).reshape(shape), tuple(treated)
 
 

@@ -3,6 +3,7 @@
 ::
 
     GatherError
+    ├── MismatchError         1   the result is not what was expected
     ├── UsageError            2   the command line is wrong          (ValueError)
     │   └── VersionError      2   no such operator version
     ├── OperatorError        65   an operator's rule refuses          (ValueError)
@@ -85,6 +86,12 @@ class GatherError(Exception):
 
     def __str__(self) -> str:
         return self.message
+
+
+class MismatchError(GatherError):
+    """The result is not what `--expect` says."""
+
+    status = 1
 
 
 class UsageError(GatherError, ValueError):

@@ -198,7 +198,7 @@ def elements(
 def slices(
     data: Array, indices: Coordinate, picks: dict[Coordinate, int | None], axis: int, b: int
 ) -> Array:
-    """out[p, i, s] = data[p, indices[p[:b], i], s]."""
+    """out[p, i, s] = data[p, indices[p[:batch_dims], i], s]."""
     m = len(indices) - b
     out = np.zeros(data.shape[:axis] + indices[b:] + data.shape[axis + 1 :], data.dtype)
     for c in coordinates(out.shape):

@@ -20,6 +20,7 @@ import pytest
 import gathercli
 from gathercli import engine
 from gathercli.cli.main import COMMANDS
+from gathercli.ops import FAMILIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +84,7 @@ def test_an_older_version_refuses_the_same_index_and_names_the_version_that_fill
         "error: index 10 at `[1]` is outside axis 0 of `data`, whose size is 5: "
         "expected 0 to 4 (2 of 3 indices)\n"
         "  openvino.Gather-1   data i64[5]   indices i64[3]\n"
-        "hint: openvino-8 fills such slices with zeros: `-V openvino-8`\n"
+        "hint: openvino-8 fills such slices with zeros: `-V openvino-8`, or `--out-of-range zero`\n"
         "rule: index-range\n",
     )
 
@@ -1142,7 +1143,7 @@ def test_a_usage_error_is_one_message_and_status_2(
         (["gather", "[1]", "0", "--outptu", "x"], "--output"),
         (["gather-element", "[1]", "0"], "gather-elements"),
         (["shap", "gather"], "shape"),
-        (["gather", "[1]", "0", "-V", "openvino.Gather-9"], "openvino.Gather-"),
+        (["gather", "[1]", "0", "-V", "openvino.Gather-9"], "`-V openvino-9`"),
     ],
 )
 def test_a_near_miss_names_what_was_probably_meant(words: list[str], near: str, run: Run) -> None:
@@ -1247,7 +1248,8 @@ def test_the_fields_of_a_refused_index_say_all_the_message_says(run: Run) -> Non
         "value": 10,
         "expected": "0 to 4",
         "count": 2,
-        "hint": "openvino-8 fills such slices with zeros: `-V openvino-8`",
+        "hint": "openvino-8 fills such slices with zeros: `-V openvino-8`, "
+        "or `--out-of-range zero`",
     }
 
 
@@ -1618,6 +1620,96 @@ def test_a_signal_while_reading_ends_the_run_silently_and_leaves_nothing(
 
 def test_the_module_is_the_program(program: Program) -> None:
     beside = os.path.join(sysconfig.get_path("scripts"), "gathercli")
-    script = program(f"{beside} --version")
-    module = program("--version", "")
+    script = program(f"{beside} ops")
+    module = program("ops", "-f", "auto")
     assert (script.stdout, script.returncode) == (module.stdout, module.returncode)
+
+
+# What a first reading by strangers found
+
+
+def test_text_that_is_large_is_written_block_by_block(run: Run) -> None:
+    ran = run("gather", "zeros:1x400000xu8", "0,0", "-q")
+    assert ran.out == "[" + ",".join(["[" + ",".join("0" * 400_000) + "]"] * 2) + "]\n"
+
+
+def test_a_tolerance_does_not_reach_infinity(run: Run) -> None:
+    assert run("gather", "[1.0]", "[0]", "--expect", '["Infinity"]', "--rtol", "0.1").status == 1
+
+
+def test_integers_are_compared_exactly_beside_a_tolerance(run: Run) -> None:
+    words = ("gather", "9007199254740993,", "0,", "--expect", "9007199254740992,")
+    assert run(*words, "--atol", "0.5").status == 1
+    assert run(*words, "--atol", "1").status == 0
+
+
+def test_an_expectation_the_type_cannot_hold_is_a_no_after_the_result(run: Run) -> None:
+    ran = run("gather", "[1,2]", "[0]", "--expect", "[1.5]")
+    assert (ran.status, ran.out) == (1, "[1]\n")
+    assert "rule: expect" in ran.err
+
+
+@pytest.mark.parametrize("tolerance", ["nan", "inf"])
+def test_a_tolerance_is_a_finite_number(tolerance: str, run: Run) -> None:
+    ran = run("gather", "[1]", "0", "--expect", "1", "--rtol", tolerance)
+    assert (ran.status, ran.out) == (2, "")
+
+
+def test_a_mismatch_is_the_only_line_of_json_errors(run: Run) -> None:
+    ran = run("gather", "1,2,3", "0,9", "--expect", "1,5", "--json-errors")
+    assert json.loads(ran.err)["rule"] == "expect"
+
+
+def test_a_sparse_file_is_refused_by_its_first_bytes(run: Run, folder: Path) -> None:
+    with (folder / "s.bin").open("wb") as file:
+        file.truncate(3 << 30)
+    ran = run("gather", "s.bin", "0")
+    assert ran.status == 65
+    assert "starts with the bytes 00 00" in ran.err
+
+
+def test_a_member_s_header_alone_gives_a_shape(run: Run, folder: Path) -> None:
+    np.savez_compressed(folder / "x.npz", np.zeros((2, 3)))
+    assert run("shape", "gather", "x.npz", "[4]") == (0, "[4,3]\n", "")
+
+
+def test_a_declared_type_does_not_hide_what_a_header_says(run: Run, folder: Path) -> None:
+    np.save(folder / "d.npy", np.zeros(2, bool))
+    assert run("shape", "gather", "[3]", "d.npy", "--indices-dtype", "int64").status == 65
+
+
+def test_a_shape_beside_a_file_of_its_name_says_so(run: Run, folder: Path) -> None:
+    (folder / "2x3").touch()
+    ran = run("shape", "gather", "2x3", "[1]")
+    assert (ran.out, ran.err) == (
+        "[1,3]\n",
+        "note: `2x3` was read as a shape; the file of that name is `@2x3`\n",
+    )
+
+
+def test_a_request_without_tensors_holds_nothing(run: Run) -> None:
+    ran = run("gather", "-", "0", stdin=b'{"inputs":[]}')
+    assert (ran.status, ran.out) == (65, "")
+    assert "the document holds nothing" in ran.err
+
+
+def test_a_device_takes_the_format_of_a_pipe(run: Run) -> None:
+    assert run("gather", "[7]", "0", "-o", "/dev/stdout") == (0, "7\n", "")
+
+
+def test_what_a_stranger_made_long_is_cut(run: Run) -> None:
+    ran = run("gather", "a" * 100_000, "0")
+    assert ran.status == 66
+    assert len(ran.err) < 5000
+
+
+def test_the_version_stands_alone(run: Run) -> None:
+    assert run("--version", "x").status == 2
+
+
+@pytest.mark.parametrize("name", ["gather", "gather-elements"])
+def test_the_help_line_of_an_operator_names_its_versions(name: str) -> None:
+    rows = FAMILIES[name].ROWS
+    for framework, shown in (("openvino", "OpenVINO"), ("onnx", "ONNX")):
+        numbers = sorted(op.version for op in rows if op.framework == framework)
+        assert f"{shown} {', '.join(map(str, numbers))}" in COMMANDS[name].help

@@ -98,7 +98,7 @@ def test_a_negative_axis_of_data_of_unknown_rank_stays_as_it_was_given() -> None
 def test_an_unknown_axis_is_a_question_mark_and_leaves_the_row_s_own_formula(axis: str) -> None:
     assert headed(called("gather", "[2,1,200]", "[2,2]", axis=axis, batch_dims=1), 200) == (
         "openvino.Gather-8   axis ?   batch_dims 1   "
-        "out[p, i, s] = data[p, indices[p[:b], i], s]\n"
+        "out[p, i, s] = data[p, indices[p[:batch_dims], i], s]\n"
         "data [2,1,200]   indices [2,2]   out [2,?,?]\n"
         "shape  data[:axis] + indices[batch_dims:] + data[axis+1:]  =  [2,?,?]\n"
     )
@@ -107,7 +107,7 @@ def test_an_unknown_axis_is_a_question_mark_and_leaves_the_row_s_own_formula(axi
 def test_data_of_unknown_rank_leaves_the_sum_out() -> None:
     assert headed(called("gather", "[...]", "[2,3]", axis=1), 200) == (
         "openvino.Gather-8   axis 1   batch_dims 0   "
-        "out[p, i, s] = data[p, indices[p[:b], i], s]\n"
+        "out[p, i, s] = data[p, indices[p[:batch_dims], i], s]\n"
         "data [...]   indices [2,3]   out [...]\n"
         "shape  data[:1] + indices[0:] + data[2:]  =  [...]\n"
     )

@@ -114,11 +114,12 @@ def test_a_version_of_gather_written_out(capfd: pytest.CaptureFixture[str]) -> N
         "openvino.Gather-8\n"
         "  command          gathercli gather DATA INDICES -V openvino-8\n"
         "  changes          negative indices count from the end; any other index gives zeros\n"
-        "  equation         out[p, i, s] = data[p, indices[p[:b], i], s]\n"
+        "  equation         out[p, i, s] = data[p, indices[p[:batch_dims], i], s]\n"
         "  shape            data[:axis] + indices[batch_dims:] + data[axis+1:]\n"
         "  data             rank 1 or more; any type\n"
         "  indices          any rank; any integer type\n"
-        "  axis             [-N, N-1], default 0 (Scalar or 1D tensor, Required; the command line "
+        "  axis             [-r, r-1] for data of rank r, default 0 "
+        "(Scalar or 1D tensor, Required; the command line "
         "assumes 0)\n"
         "  batch_dims       [-M, M] for indices of rank M, not beyond the axis; default 0\n"
         "  legal indices    [-s, s-1] for an axis of size s\n"
@@ -138,7 +139,8 @@ def test_a_version_of_gather_elements_written_out(capfd: pytest.CaptureFixture[s
         "  shape            indices[0:]\n"
         "  data             rank 1 or more; any type but bfloat16\n"
         "  indices          the rank of data; int32 or int64\n"
-        "  axis             [-r, r-1], default 0 (INT, optional; the schema's default is 0)\n"
+        "  axis             [-r, r-1] for data of rank r, default 0 "
+        "(INT, optional; the schema's default is 0)\n"
         "  batch_dims       not in this version\n"
         "  legal indices    [-s, s-1] for an axis of size s\n"
         "  other indices    refused\n"
@@ -153,7 +155,7 @@ def test_the_axis_that_openvino_s_gather_elements_requires_is_said(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     out = printed(capfd, "openvino.GatherElements-6")
-    assert "\n  axis             [-r, r-1], required (Required: yes)\n" in out
+    assert "\n  axis             [-r, r-1] for data of rank r, required (Required: yes)\n" in out
     assert ", axis-required, axis-type, " in out
 
 

@@ -175,7 +175,7 @@ REFUSALS: Final = (
         lambda: gather(3, [0]),
         "data-rank",
         "`data` is 0-D, so it has no axis: expected rank 1 or more",
-        hint="put a number in brackets to make it 1-D: `[3]`",
+        hint="a single element is 1-D when it is written as a list, such as `[3]`",
         value=0,
     ),
     Refusal(
@@ -380,7 +380,7 @@ REFUSALS: Final = (
         "index-range",
         "index 2 at `[0]` is outside axis 0 of `data`, whose size is 2: "
         "expected -2 to 1 (1 of 1 index)",
-        hint="openvino-8 fills such slices with zeros: `-V openvino-8`",
+        hint="openvino-8 fills such slices with zeros: `-V openvino-8`, or `--out-of-range zero`",
         where="[0]",
         value=2,
         many=1,
@@ -391,7 +391,7 @@ REFUSALS: Final = (
         "index-range",
         "index -3 at `[]` is outside axis 0 of `data`, whose size is 2: "
         "expected -2 to 1 (1 of 1 index)",
-        hint="openvino-8 fills such slices with zeros: `-V openvino-8`",
+        hint="openvino-8 fills such slices with zeros: `-V openvino-8`, or `--out-of-range zero`",
         where="[]",
         value=-3,
         many=1,
@@ -455,7 +455,7 @@ REFUSALS: Final = (
         "index-range",
         "index 0 at `[0]` is outside axis 0 of `data`, whose size is 0: "
         "expected no index at all, as the axis is empty (1 of 1 index)",
-        hint="on an empty axis `--out-of-range zero` fills, and nothing else can",
+        hint="an empty axis has nothing to clamp or wrap to; `--out-of-range zero` fills",
         where="[0]",
         value=0,
         many=1,
@@ -466,7 +466,7 @@ REFUSALS: Final = (
         "index-range",
         "index 2 at `[0]` is outside axis 0 of `data`, whose size is 2: "
         "expected -2 to 1 (1 of 1 index)",
-        hint="openvino-8 fills such slices with zeros: `-V openvino-8`",
+        hint="openvino-8 fills such slices with zeros: `-V openvino-8`, or `--out-of-range zero`",
         where="[0]",
         value=2,
         many=1,
@@ -727,7 +727,7 @@ def test_no_refusal_was_forgotten_here() -> None:
         for _, kind in inspect.getmembers(errors, inspect.isclass)
         if issubclass(kind, errors.GatherError)
     }
-    assert found == {errors.GatherError, *KINDS}
+    assert found == {errors.GatherError, errors.MismatchError, *KINDS}
 
 
 def test_a_refusal_knows_the_row_and_both_tensors() -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import ml_dtypes
 import numpy as np
@@ -9,11 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gathercli
 from gathercli import GatherError, InputError, LimitError, gather
 from gathercli.core.dtypes import BFLOAT16, FLOAT64, INT64, STRING, DType, Tensor, dtype
 from gathercli.io import json
 from gathercli.io.store import Overflow, convert, to_bfloat16
 from gathercli.io.values import flatten, tensor_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NAN, INF = float("nan"), float("inf")
 WORDS: Final = ["NaN", "Infinity", "-Infinity"]
@@ -448,7 +452,7 @@ def held(values: Any, name: str) -> Tensor:
 )
 def test_a_tensor_converts_when_every_value_survives(values: Any, source: str, target: str) -> None:
     tensor = held(values, source)
-    converted = convert(tensor, dtype(target), "data")
+    converted = convert(tensor, dtype(target))
     assert converted.dtype is dtype(target)
     assert converted.array.dtype == dtype(target).storage()
     for before, after in zip(tensor.array.tolist(), converted.values().tolist(), strict=True):
@@ -490,11 +494,11 @@ def test_a_value_that_would_change_is_refused(
     values: Any, source: str, target: str, where: str, value: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        convert(held(values, source), dtype(target), "data")
+        convert(held(values, source), dtype(target))
     assert (caught.value.rule, caught.value.where) == ("dtype", where)
     assert str(caught.value) == (
-        f"`data` has {value} at `{where}`, which {target} cannot hold: "
-        "expected a value that converts without loss"
+        f"the value at `{where}` is {value}, which {target} cannot hold: "
+        "expected one that converts without loss"
     )
 
 
@@ -506,7 +510,7 @@ def test_a_value_that_would_change_is_found_in_every_memory_order(
 ) -> None:
     array = np.array([[0, 0, 0], [0, value, 0]], f"{endian}i8").copy(order=order)
     with pytest.raises(InputError) as caught:
-        convert(Tensor(INT64, array), FLOAT64, "data")
+        convert(Tensor(INT64, array), FLOAT64)
     assert caught.value.where == "[1,1]"
 
 
@@ -523,15 +527,15 @@ def test_a_value_that_would_change_is_found_in_every_memory_order(
 )
 def test_sorts_of_values_do_not_convert(values: Any, source: str, target: str) -> None:
     with pytest.raises(InputError) as caught:
-        convert(held(values, source), dtype(target), "data")
+        convert(held(values, source), dtype(target))
     assert str(caught.value) == (
-        f"`data` is {source}, which does not convert to {target} without loss"
+        f"the type is {source}, which does not convert to {target}: expected {target}"
     )
 
 
 def test_a_tensor_of_the_same_type_stays_itself() -> None:
     tensor = held(["a"], "string")
-    assert convert(tensor, STRING, "data") is tensor
+    assert convert(tensor, STRING) is tensor
 
 
 INTEGER_TYPES: Final = ["int8", "int32", "int64", "uint8", "uint32", "uint64"]
@@ -549,7 +553,7 @@ def test_an_integer_converts_exactly_or_not_at_all(value: int, source: str, targ
     bottom, top = dtype(source).bounds
     value = min(max(value, bottom), top)
     try:
-        after = convert(held([value], source), dtype(target), "data").values()[0].item()
+        after = convert(held([value], source), dtype(target)).values()[0].item()
     except InputError:
         after = None
     if target in INTEGER_TYPES:
@@ -710,3 +714,41 @@ def test_declared_bfloat16_is_held_as_its_bits() -> None:
 @pytest.mark.parametrize("word", WORDS)
 def test_a_non_finite_word_is_a_word_among_words(word: str) -> None:
     assert plain(f'["{word}","and"]').array.tolist() == [word, "and"]
+
+
+# The Python interface
+
+
+def test_a_refused_argument_is_named() -> None:
+    with pytest.raises(InputError) as caught:
+        gathercli.gather([1], [2**64])
+    assert str(caught.value).startswith("`indices`: the value at `$[0]` is 18446744073709551616")
+
+
+def test_a_result_beyond_memory_is_a_limit() -> None:
+    with pytest.raises(gathercli.LimitError):
+        gathercli.gather(np.zeros((0, 2**55), "u1"), [0])
+    with pytest.raises(gathercli.LimitError):
+        gathercli.load("zeros:9007199254740992xu8")
+
+
+@pytest.mark.parametrize(
+    "array", [np.array([1], "M8[s]"), np.array([1], object), np.array([b"a"]), np.zeros(1, "i4,i4")]
+)
+def test_what_no_operator_takes_is_not_saved(array: Any, tmp_path: Path) -> None:
+    with pytest.raises(gathercli.DtypeError):
+        gathercli.save(tmp_path / "x.npy", array)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_format_is_not_saved(tmp_path: Path) -> None:
+    with pytest.raises(gathercli.UsageError):
+        gathercli.save(tmp_path / "x.npy", [1, 2], format="bogus")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".json"])
+def test_what_is_saved_is_loaded(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"x{suffix}"
+    gathercli.save(path, [[1, 2], [3, 4]])
+    assert gathercli.load(path).tolist() == [[1, 2], [3, 4]]

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 from gathercli.core.dtypes import DType, Kind, Tensor
 from gathercli.core.positions import coordinate
-from gathercli.core.text import json_string
-from gathercli.errors import GatherError
+from gathercli.core.text import counted, grouped, json_string
+from gathercli.errors import InputError, MismatchError, UsageError
 
 if TYPE_CHECKING:
     from gathercli.core.call import Call
     from gathercli.core.dtypes import AnyArray
     from gathercli.io.source import Inputs
-
-
-class MismatchError(GatherError):
-    """The result is not what `--expect` says."""
-
-    status = 1
 
 
 class Expectation(NamedTuple):
@@ -28,39 +23,62 @@ class Expectation(NamedTuple):
     rtol: float
     atol: float
 
-    def read(self, inputs: Inputs, dtype: DType) -> Tensor | None:
-        """Read the expected tensor; a plain list takes the type of the result."""
+    def read(self, inputs: Inputs, dtype: DType) -> Tensor | MismatchError | None:
+        """Read the expected tensor; a plain list takes the type of the result.
+
+        Returns
+        -------
+            A mismatch when the list holds what the type cannot; None when nothing is expected.
+        """
+        for option, tolerance in (("rtol", self.rtol), ("atol", self.atol)):
+            if not isfinite(tolerance):
+                raise UsageError(
+                    f"`--{option}` is {tolerance}: expected a number from 0 on",
+                    rule="usage",
+                    value=str(tolerance),
+                )
         if self.given is None:
             return None
-        return inputs.tensor(self.given, "expect", assumed=dtype, empty=dtype)
-
-    def compare(self, call: Call, result: Tensor, expected: Tensor) -> None:
-        """Compare shape, type and values.
-
-        Raises
-        ------
-        MismatchError
-            Naming the first difference and how many there are.
-        """
         try:
-            if result.shape != expected.shape or result.dtype is not expected.dtype:
-                raise _mismatch(f"is {result}", str(result), str(expected))
-            self._compare_values(result, expected)
-        except MismatchError as error:
-            error.met(call.op.full_name, str(call.data), str(call.indices))
-            raise
+            return inputs.tensor(self.given, "expect", assumed=dtype, empty=dtype)
+        except InputError as error:
+            if error.rule != "dtype":
+                raise
+            return MismatchError(
+                f"the result is {dtype}, but {error.message}",
+                rule="expect",
+                where=error.where,
+                value=dtype.name,
+                expected=str(error.value),
+            )
 
-    def _compare_values(self, result: Tensor, expected: Tensor) -> None:
+    def difference(
+        self, call: Call, result: Tensor, expected: Tensor | MismatchError
+    ) -> MismatchError | None:
+        """Compare shape, type and values; name the first difference and how many there are."""
+        if isinstance(expected, MismatchError):
+            error = expected
+        elif result.shape != expected.shape or result.dtype is not expected.dtype:
+            error = _mismatch(f"is {result}", str(result), str(expected))
+        else:
+            found = self._first_difference(result, expected)
+            if found is None:
+                return None
+            error = found
+        error.met(call.op.full_name, str(call.data), str(call.indices))
+        return error
+
+    def _first_difference(self, result: Tensor, expected: Tensor) -> MismatchError | None:
         got, wanted = result.values().reshape(-1), expected.values().reshape(-1)
         differs = ~self._near(result.dtype, got, wanted)
         if not differs.any():
-            return
+            return None
         at, count = int(differs.argmax()), int(differs.sum())
         where = f"[{','.join(map(str, coordinate(at, result.shape)))}]"
         found, hoped = _shown(got[at]), _shown(wanted[at])
         error = _mismatch(f"has {found} at `{where}`", found, hoped, count, got.size)
         error.where = where
-        raise error
+        return error
 
     def _near(self, dtype: DType, got: AnyArray, wanted: AnyArray) -> AnyArray:
         """Tell element by element what is near enough; NaN equals NaN, -0.0 equals 0.0."""
@@ -72,10 +90,22 @@ class Expectation(NamedTuple):
         if (self.rtol or self.atol) and dtype.kind not in (Kind.BOOL, Kind.STRING):
             wide = np.complex128 if dtype.kind is Kind.COMPLEX else np.float64
             with np.errstate(all="ignore"):
-                gap = np.abs(got.astype(wide) - wanted.astype(wide))
+                gap = (
+                    _gap(got, wanted)
+                    if dtype.integral
+                    else np.abs(got.astype(wide) - wanted.astype(wide))
+                )
                 near = gap <= self.atol + self.rtol * np.abs(wanted.astype(wide))
             same |= near & np.isfinite(got.astype(wide)) & np.isfinite(wanted.astype(wide))
         return same
+
+
+def _gap(got: AnyArray, wanted: AnyArray) -> AnyArray:
+    """Subtract integers exactly: the smaller from the larger, modulo 2^64."""
+    import numpy as np
+
+    one, other = got.astype(np.uint64), wanted.astype(np.uint64)
+    return np.where(got > wanted, one - other, other - one)
 
 
 def _shown(value: object) -> str:
@@ -90,7 +120,7 @@ def _shown(value: object) -> str:
 def _mismatch(
     what: str, value: str, expected: str, count: int | None = None, total: int = 0
 ) -> MismatchError:
-    many = f" ({count} of {total} elements differ)" if count is not None else ""
+    many = f" ({grouped(count)} of {counted(total, 'element')} differ)" if count is not None else ""
     return MismatchError(
         f"the result {what}: expected {expected}{many}",
         rule="expect",

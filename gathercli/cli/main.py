@@ -15,13 +15,12 @@ from gathercli.errors import GatherError, TransferError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import ModuleType
 
     from typer.core import TyperCommand
 
     Request = Callable[[], int]
 
-STDOUT: Final = 1
-STDERR: Final = 2
 SHELLS: Final = ("bash", "zsh", "fish")
 
 
@@ -51,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The words after the program's name; None for the process's own.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    if words[:1] == ["--version"]:
+    if words == ["--version"]:
         request: Request = _version
     elif len(words) == 2 and words[0] == "completion" and words[1] in SHELLS:
         from gathercli.cli.scripts import script
@@ -97,6 +96,7 @@ def _guarded(words: Sequence[str], request: Request) -> int:  # noqa: PLR0911  (
 
 def _failed(words: Sequence[str], error: GatherError) -> int:
     """Say what failed on stderr, in the form asked for."""
+    from gathercli.io.write import STDERR
     from gathercli.report.terminal import wants_color
     from gathercli.report.words import error_json, error_text
 
@@ -112,7 +112,7 @@ def _failed(words: Sequence[str], error: GatherError) -> int:
 
 
 def _say(text: str) -> None:
-    from gathercli.io.write import write_all
+    from gathercli.io.write import STDERR, write_all
 
     with suppress(TransferError, BrokenPipeError):  # nobody listens
         write_all(STDERR, text.encode(errors="backslashreplace"))
@@ -155,7 +155,7 @@ def _version() -> int:
 
 def print_text(text: str) -> None:
     """Write text to stdout."""
-    from gathercli.io.write import write_all
+    from gathercli.io.write import STDOUT, write_all
 
     write_all(STDOUT, text.encode(errors="backslashreplace"))
 
@@ -166,16 +166,30 @@ def _parse(words: list[str]) -> Request:
 
     from gathercli.cli.group import group
 
+    if words[:1] == ["--version"]:
+        raise UsageError(
+            f"`--version` stands alone, but `{words[1]}` follows it: expected nothing",
+            rule="usage",
+            value=words[1],
+            hint="a version of an operator comes after its command, as in `gather … -V onnx-13`",
+        )
+
     try:
         request = group().main(words, prog_name="gathercli", standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
-    except typer.TyperException as error:
+    except _failure(typer) as error:
         raise _usage(error, words) from None
     if callable(request):
         done: Request = request
         return done
     return lambda: _helped(request)
+
+
+def _failure(typer: ModuleType) -> type[Exception]:
+    """Find the root of typer's own failures, which has a public name only from 0.27.2 on."""
+    below_exception: type[Exception] = typer.BadParameter.__mro__[-4]
+    return getattr(typer, "TyperException", below_exception)
 
 
 def _helped(status: object) -> int:

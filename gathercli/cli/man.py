@@ -12,9 +12,9 @@ from gathercli.cli import options as opt
 from gathercli.cli.main import COMMANDS, print_text
 from gathercli.core.text import closest, listed
 from gathercli.errors import UsageError
-from gathercli.report.terminal import rendered, wants_color, width_of
+from gathercli.io.write import STDOUT
+from gathercli.report.terminal import wants_color, width_of
 
-STDOUT: Final = 1
 _WIDEST: Final = 100
 
 Topic = Annotated[
@@ -41,10 +41,8 @@ def command(
 
 
 def _run(topic: str | None, color: str) -> int:
-    from rich.text import Text
-
     from gathercli.cli.pages import page
-    from gathercli.report.manual import text
+    from gathercli.report.manual import shown
 
     if topic is not None:
         topic = topic.removeprefix("gathercli").removeprefix("-") or None
@@ -56,9 +54,6 @@ def _run(topic: str | None, color: str) -> int:
             value=topic,
             hint=f"did you mean `gathercli man {near}`?" if near else None,
         )
-    styles = {"heading": "bold", "term": "cyan", "console": "green"}
-    out = Text()
-    for style, line in text(page(topic), min(width_of(STDOUT) or 80, _WIDEST)):
-        out.append(line + "\n", styles.get(style, ""))
-    print_text(rendered(out, color=wants_color(color, STDOUT)))
+    width = min(width_of(STDOUT) or 80, _WIDEST)
+    print_text(shown(page(topic), width, color=wants_color(color, STDOUT)))
     return 0

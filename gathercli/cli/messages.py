@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Final
 
 from gathercli.errors import TransferError
+from gathercli.io.write import STDERR, write_all
 from gathercli.report.terminal import is_terminal, wants_color
 from gathercli.report.words import note_text
-
-STDERR: Final = 2
 
 
 class Messages:
@@ -21,10 +19,12 @@ class Messages:
         Whether `--quiet` was given.
     color
         The value of `--color`.
+    json_errors
+        Whether a refusal is to be the only line on stderr.
     """
 
-    def __init__(self, quiet: bool, color: str) -> None:
-        self.quiet, self.color = quiet, color
+    def __init__(self, quiet: bool, color: str, *, json_errors: bool = False) -> None:
+        self.quiet, self.color, self.json_errors = quiet, color, json_errors
         self.notes: list[str] = []
 
     @property
@@ -47,7 +47,5 @@ class Messages:
 
     @staticmethod
     def _say(text: str) -> None:
-        from gathercli.io.write import write_all
-
         with suppress(TransferError, BrokenPipeError):  # nobody listens
             write_all(STDERR, text.encode(errors="backslashreplace"))

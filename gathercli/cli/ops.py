@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,7 +18,6 @@ from gathercli.ops import FAMILIES, OPERATORS, Found, find
 if TYPE_CHECKING:
     from gathercli.core.spec import Op
 
-STDOUT: Final = 1
 
 Id = Annotated[
     str | None,
@@ -49,10 +48,12 @@ def command(
 
 
 def _run(version: str | None, fmt: str, color: str) -> int:
+    from gathercli.io.write import STDOUT
     from gathercli.report import rows
-    from gathercli.report.terminal import rendered, wants_color, width_of
+    from gathercli.report.terminal import wants_color, width_of
 
     messages = Messages(False, color)
+    colored = wants_color(color, STDOUT)
     chosen = OPERATORS if version is None else _named(version, messages)
     if fmt == "json":
         import json
@@ -60,16 +61,7 @@ def _run(version: str | None, fmt: str, color: str) -> int:
         found = [rows.as_json(op) for op in chosen]
         print_text(json.dumps(found[0] if version and len(found) == 1 else found) + "\n")
         return 0
-    write = rows.table if version is None else rows.sheets
-    text = write(chosen, width_of(STDOUT))
-    if wants_color(color, STDOUT):
-        from rich.text import Text
-
-        styled = Text(text)
-        styled.highlight_regex(r"(?m)^(version .*|(openvino|onnx)\.\S+)", "bold")
-        styled.highlight_regex(r"(?m)^  [a-z][a-z_ ]{13}[a-z ]", "cyan")
-        text = rendered(styled, color=True)
-    print_text(text)
+    print_text(rows.shown(chosen, width_of(STDOUT), whole=version is not None, color=colored))
     messages.print()
     return 0
 

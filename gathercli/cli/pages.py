@@ -20,13 +20,12 @@ DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
         "p are the coordinates before the axis, i those of INDICES and s those after the axis, "
         "and b is the number of batch dimensions.",
         "The version decides which index values are legal and what becomes of the others. The "
-        "default is openvino-8, which counts negative indices from the end and fills the slice of "
-        "any other index with zeros.",
+        f"default is {FAMILIES['gather'].ROWS[0].id}.",
     ),
     "gather-elements": (
         "Copies one element of DATA for every element of INDICES: out[c] = data[c with c[axis] := "
         "indices[c]]. INDICES have the rank of DATA, and the output has their shape. The default "
-        "version, openvino-6, requires `--axis`.",
+        f"version is {FAMILIES['gather-elements'].ROWS[0].id}; OpenVINO requires `--axis`.",
     ),
     "shape": (
         "Infers the shape of the output from the shapes of the inputs, which may hold unknown "
@@ -123,6 +122,7 @@ INPUT_RULES: Final = Terms(
         ("literal, shape-text", "A literal or a shape is malformed."),
         ("dtype", "A type cannot hold a value, or there is no such type."),
         ("output", "The result cannot be written."),
+        ("expect", "The result is not what `--expect` says."),
     )
 )
 

@@ -45,7 +45,7 @@ def build(name: str) -> Callable[..., Callable[[], int]]:
         json_errors: opt.JsonErrors = False,
         debug: opt.Debug = False,
     ) -> Callable[[], int]:
-        del json_errors, debug  # main finds them in the words, which may not even parse
+        del debug  # main finds it in the words, which may not even parse
         from gathercli.cli.expect import Expectation
 
         limits = Limits.parse(max_bytes)
@@ -56,7 +56,7 @@ def build(name: str) -> Callable[..., Callable[[], int]]:
             (indices, indices_dtype),
             Sink(output, fmt, no_clobber, nonfinite, limits, View(full, precision, color)),
             Expectation(expect, rtol, atol),
-            Messages(quiet, color),
+            Messages(quiet, color, json_errors=json_errors),
         )
 
     return command
@@ -86,7 +86,11 @@ def _run(
         expected = expectation.read(inputs, run.dtype)
         result = run.whole() if expected is not None or not sink.streams else run
         sink.write(call, result, run.treated, inputs, messages)
-    messages.print()
+    mismatch = None
     if expected is not None:
-        expectation.compare(call, result.whole(), expected)
+        mismatch = expectation.difference(call, result.whole(), expected)
+    if mismatch is None or not messages.json_errors:
+        messages.print()
+    if mismatch is not None:
+        raise mismatch
     return 0

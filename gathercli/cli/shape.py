@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +16,7 @@ from gathercli.cli.messages import Messages
 from gathercli.cli.operator import Operator, Token
 from gathercli.core.spec import Negative, OutOfRange
 from gathercli.errors import InputError
+from gathercli.io.write import STDOUT
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 
 if TYPE_CHECKING:
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from gathercli.core.dtypes import DType
     from gathercli.io.source import Inputs
 
-STDOUT: Final = 1
 _SHAPE_HELP = "A shape ('[2,?,1..5,N]', 2x5, '[...]'), or a tensor, whose header alone is read."
 
 OpName = Annotated[
@@ -110,9 +111,11 @@ def _operand(
         shape = parse(token)
     except InputError as refused:
         # A word in brackets can only be a shape or a nested list, whose shape is then meant.
-        if token.lstrip().startswith("[") and not token.lstrip().startswith("[["):
+        flat = token.lstrip().startswith("[") and not token.lstrip().startswith("[[")
+        if flat or re.fullmatch(r"[\d,x?_. ]+", token):
             raise InputError(
                 f"`{name}`: {refused.message}", rule=refused.rule, value=token, hint=refused.hint
             ) from None
         return inputs.operand(token, name, declared=declared, empty=empty or FLOAT64)
+    inputs.note_file(token, "a shape")
     return Operand(shape, declared)

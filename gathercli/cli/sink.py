@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gathercli.core.dtypes import BFLOAT16, Kind, Tensor
 from gathercli.core.text import clean
 from gathercli.errors import GatherError, UsageError
 from gathercli.io import save
-from gathercli.io.write import Output, write_all
+from gathercli.io.write import STDOUT, Output, is_stream, write_all
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from gathercli.core.call import Call
     from gathercli.engine import Run, Treated
     from gathercli.io.source import Inputs
-
-STDOUT: Final = 1
 
 
 class View(NamedTuple):
@@ -58,13 +56,13 @@ class Sink(NamedTuple):
         if self.fmt != "auto":
             return self.fmt
         if self.path is not None:
-            return save.format_of(self.path)
+            return "json" if is_stream(self.path) else save.format_of(self.path)
         return "pretty" if is_terminal(STDOUT) else "json"
 
     @property
     def streams(self) -> bool:
-        """Whether the format is written block by block."""
-        return self.chosen in save.BINARY
+        """Whether the format is written block by block, never held."""
+        return self.chosen in save.FORMATS
 
     @property
     def most_bytes(self) -> int | None:
@@ -81,11 +79,10 @@ class Sink(NamedTuple):
         OutputError
             `--no-clobber` and the file exists, or the target cannot be a file.
         """
-        if self.chosen in save.BINARY and self.path is None and is_terminal(STDOUT):
-            raise _binary(self.chosen, "stdout")
         if self.path is not None:
-            with Output(self.path, no_clobber=self.no_clobber):
-                pass
+            Output(self.path, no_clobber=self.no_clobber)
+        if self.path is None and self.chosen in save.BINARY and is_terminal(STDOUT):
+            raise _binary(self.chosen, "stdout")
 
     def write(
         self,
@@ -114,7 +111,7 @@ class Sink(NamedTuple):
             return
         with Output(self.path, no_clobber=self.no_clobber) as output:
             output.open(result.nbytes)
-            if self.streams and output.is_terminal:
+            if self.chosen in save.BINARY and output.is_terminal:
                 raise _binary(self.chosen, f"`{clean(self.path)}`")
             self._encode(call, result, treated, output.write)
             inputs.recheck()
@@ -161,7 +158,7 @@ class Sink(NamedTuple):
                 lost = f"the shape [{','.join(map(str, result.shape))}]"
             if lost:
                 messages.notes.append(f"plain JSON cannot carry {lost}; `-f oip` and npy can")
-        if self.streams and result.dtype is BFLOAT16:
+        if self.chosen in save.BINARY and result.dtype is BFLOAT16:
             messages.notes.append(
                 "bfloat16 is written as <V2, which numpy reads as two bytes an element; "
                 "`--data-dtype bfloat16` reads it here"

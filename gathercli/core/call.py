@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.core.dims import Shape
 from gathercli.core.dtypes import DType, Tensor, described
-from gathercli.core.spec import Indices, Negative, OutOfRange, Outside
+from gathercli.core.spec import Indices, Negative, OutOfRange
 
 if TYPE_CHECKING:
     from gathercli.core.spec import Op
@@ -129,7 +129,7 @@ class Call(NamedTuple):
     def outside(self) -> OutOfRange:
         """What happens to an index that stays outside the axis; never ``spec``."""
         if self.out_of_range is OutOfRange.SPEC:
-            return OutOfRange.ZERO if self.op.outside is Outside.ZERO else OutOfRange.ERROR
+            return self.op.outside
         return self.out_of_range
 
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 LARGEST = 2**63 - 1
 """The largest size a framework can store."""
 
+MAX_RANK = 64
+"""The largest rank that numpy holds."""
+
 
 class Dim(NamedTuple):
     """A dimension whose size is not known: between `low` and `high`, or a symbol's value.
@@ -295,6 +298,8 @@ def as_shape(given: str | Iterable[object] | Shape) -> Shape:
 def _as_dimension(dim: object, whole: object) -> AnyDim:
     if isinstance(dim, Dim):
         return _dimension(str(dim), whole)
+    if hasattr(dim, "tolist"):
+        dim = dim.tolist()
     if dim is None:
         return UNKNOWN
     if isinstance(dim, str):

@@ -205,9 +205,11 @@ class Tensor(NamedTuple):
             return (array.astype(np.uint32) << 16).view(np.float32)
         return array
 
-    def blocks(self) -> Iterator[AnyArray]:
+    def blocks(self, cells: int = 1 << 17) -> Iterator[AnyArray]:
         """Yield the elements in row-major order, flat, as `engine.Run` does."""
-        yield self.array.reshape(-1).astype(self.storage, copy=False)
+        flat = self.array.reshape(-1)
+        for start in range(0, flat.size, cells):
+            yield flat[start : start + cells].astype(self.storage, copy=False)
 
     def __str__(self) -> str:
         return described(self.dtype, ",".join(map(str, self.shape)))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from gathercli.core.dims import high, low, meet
 from gathercli.core.dtypes import DTYPES, Kind
-from gathercli.core.spec import Indices, Negative, OffAxis, OutOfRange, Outside
-from gathercli.core.text import counted, listed
+from gathercli.core.spec import Indices, Negative, OffAxis, OutOfRange
+from gathercli.core.text import counted, grouped, listed
 from gathercli.errors import (
     AxisError,
     BatchDimsError,
@@ -77,7 +77,7 @@ def data_rank(call: Call) -> None:
             rule="data-rank",
             value=0,
             expected="rank 1 or more",
-            hint="put a number in brackets to make it 1-D: `[3]`",
+            hint="a single element is 1-D when it is written as a list, such as `[3]`",
         )
 
 
@@ -297,10 +297,13 @@ def index_range(call: Call, value: int, where: str, count: int, total: int) -> O
     size = call.size
     hint = None
     fills = _version_that(
-        call, lambda op: op.outside is Outside.ZERO, "fills such slices with zeros"
+        call, lambda op: op.outside is OutOfRange.ZERO, "fills such slices with zeros"
     )
-    if not size:
-        hint = fills or "on an empty axis `--out-of-range zero` fills, and nothing else can"
+    fills = f"{fills}, or `--out-of-range zero`" if fills else None
+    if not size and call.out_of_range in (OutOfRange.CLAMP, OutOfRange.WRAP):
+        hint = "an empty axis has nothing to clamp or wrap to; `--out-of-range zero` fills"
+    elif not size and call.out_of_range is OutOfRange.SPEC:
+        hint = fills or "on an empty axis only `--out-of-range zero` gives an answer"
     elif -size <= value < 0 and not call.wraps_negative and call.negative is Negative.SPEC:
         hint = _version_that(
             call, lambda op: op.indices is Indices.SIGNED, "counts negative indices from the end"
@@ -328,7 +331,7 @@ def _legal(call: Call, *, signed: bool) -> str:
 
 
 def _share(count: int, total: int) -> str:
-    return f"{count} of {counted(total, 'index', 'indices')}"
+    return f"{grouped(count)} of {counted(total, 'index', 'indices')}"
 
 
 def _interval(bottom: int, top: int) -> str:

@@ -28,13 +28,6 @@ class Indices(Enum):
     SIGNED = "[-s, s-1]"
 
 
-class Outside(Enum):
-    """What becomes of every other index value."""
-
-    ERROR = "refused"
-    ZERO = "zero-filled"
-
-
 class OffAxis(Enum):
     """How the dimensions of GatherElements beside the axis must compare."""
 
@@ -51,13 +44,27 @@ class Negative(Enum):
 
 
 class OutOfRange(Enum):
-    """What to do with a k that is then outside [0, s): `--out-of-range`."""
+    """What to do with a k that is then outside [0, s): of a row, and of `--out-of-range`."""
 
     SPEC = "spec"
     ERROR = "error"
     ZERO = "zero"
     CLAMP = "clamp"
     WRAP = "wrap"
+
+    @property
+    def done(self) -> str:
+        """What was done, once it is done: ``zero-filled``."""
+        return _DONE[self]
+
+
+_DONE = {
+    OutOfRange.SPEC: "as the version says",
+    OutOfRange.ERROR: "refused",
+    OutOfRange.ZERO: "zero-filled",
+    OutOfRange.CLAMP: "clamped",
+    OutOfRange.WRAP: "wrapped",
+}
 
 
 class Axis(NamedTuple):
@@ -95,7 +102,7 @@ class Op:
     data_types, indices_types
         The element types each input takes.
     indices, outside
-        The legal index values, and what becomes of the others.
+        The legal index values, and what becomes of the others (never ``spec``).
     off_axis
         GatherElements' rule for the other dimensions; None for Gather.
     narrows
@@ -118,7 +125,7 @@ class Op:
     data_types: tuple[DType, ...]
     indices_types: tuple[DType, ...]
     indices: Indices
-    outside: Outside
+    outside: OutOfRange
     off_axis: OffAxis | None
     narrows: bool
     equation: str

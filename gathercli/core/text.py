@@ -92,8 +92,8 @@ def grouped(number: int) -> str:
     return f"{number:,}".replace(",", " ")
 
 
-def closest(word: str, known: Iterable[str]) -> str | None:
+def closest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     """Name the known word that `word` was probably meant to be, if any is near."""
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(word, list(known), n=1)), None)
+    return next(iter(get_close_matches(word, list(known), n=1, cutoff=cutoff)), None)

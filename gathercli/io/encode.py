@@ -6,7 +6,7 @@ of float16 and bfloat16 as the float32 that equals them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from gathercli.core.dims import product
 from gathercli.core.dtypes import STRING, DType, Kind, Tensor
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from gathercli.core.dtypes import AnyArray
+    from gathercli.engine import Run
 
 NONFINITE: Final[dict[str, dict[str, str]]] = {
     "quoted": {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'},
@@ -55,10 +56,12 @@ def _floats(values: AnyArray) -> list[str]:
     return digits(values.astype(np.float32) if values.dtype == np.float16 else values)
 
 
-def _words(tensor: Tensor, number: dict[str, str], pair: Callable[[str, str], str]) -> list[str]:
-    """Write the elements one by one; `number` renames what is not finite."""
-    values = tensor.values().reshape(-1)
-    dtype = tensor.dtype
+Pair: TypeAlias = "Callable[[str, str], str]"
+
+
+def _words(dtype: DType, block: AnyArray, number: dict[str, str], pair: Pair) -> list[str]:
+    """Write the elements of a block one by one; `number` renames what is not finite."""
+    values = Tensor(dtype, block).values()
     if dtype.kind is Kind.BOOL:
         return ["true" if value else "false" for value in values.tolist()]
     if dtype is STRING:
@@ -80,36 +83,45 @@ def _sum(re: str, im: str) -> str:
 
 
 def _nested(
-    shape: Sequence[int], words: Sequence[str], comma: str, between: str, most: int | None
+    shape: Sequence[int], blocks: Iterable[list[str]], comma: str, between: str, most: int | None
 ) -> Iterator[str]:
-    """Put brackets around words, a few rows at a time."""
+    """Put brackets around words that come block by block."""
     if 0 in shape:
-        lead = shape[: list(shape).index(0)]
-        size = product(lead) * 3
-        if most is not None and size > most:
-            raise LimitError(
-                f"the brackets of the empty result take {size} bytes: expected at most {most}",
-                rule="limit",
-                value=size,
-                expected=f"at most {most} bytes",
-                hint="`-f npy` writes its shape",
-            )
-        yield from _nested(lead, ["[]"] * product(lead), between, between, None)
+        yield from _empty(shape[: list(shape).index(0)], between, most)
         return
-    if not shape:
-        yield words[0]
-        return
-    *outer, width = shape
-    rows = []
-    for row in range(product(outer)):
-        opened, closed = _turns(row, outer), _turns(row + 1, outer)
-        rows.append(between if row else "")
-        rows.append("[" * (opened + 1) + comma.join(words[row * width : (row + 1) * width]))
-        rows.append("]" * (closed + 1))
-        if len(rows) >= 3 * _ROWS:
-            yield "".join(rows)
-            rows = []
-    yield "".join(rows)
+    *outer, width = shape or (1,)
+    at = 0
+    for words in blocks:
+        pieces, start = list[str](), 0
+        while start < len(words):
+            row, column = divmod(at + start, width)
+            stop = min(start + width - column, len(words))
+            opened = _turns(row, outer) + 1 if shape and not column else 0
+            pieces.append((comma if column else between if row else "") + "[" * opened)
+            pieces.append(comma.join(words[start:stop]))
+            ended = shape and column + stop - start == width
+            pieces.append("]" * (_turns(row + 1, outer) + 1 if ended else 0))
+            start = stop
+        at += len(words)
+        yield "".join(pieces)
+
+
+def _empty(lead: Sequence[int], between: str, most: int | None) -> Iterator[str]:
+    """Write the brackets of a tensor without elements, whose first dimensions are `lead`."""
+    count = product(lead)
+    if most is not None and count * 3 > most:
+        raise LimitError(
+            f"the brackets of the empty result take {count * 3} bytes: "
+            f"expected at most {most} bytes",
+            rule="limit",
+            value=count * 3,
+            expected=f"at most {most} bytes",
+            hint="`-f npy` writes its shape",
+        )
+    steps = range(0, count, _ROWS)
+    yield from _nested(
+        lead, (["[]"] * min(_ROWS, count - start) for start in steps), between, between, None
+    )
 
 
 def _turns(row: int, outer: Sequence[int]) -> int:
@@ -123,8 +135,8 @@ def _turns(row: int, outer: Sequence[int]) -> int:
     return turns
 
 
-def plain_json(tensor: Tensor, *, nonfinite: str, max_bytes: int | None) -> Iterator[str]:
-    """Write the nested list, on one line.
+def plain_json(result: Tensor | Run, *, nonfinite: str, max_bytes: int | None) -> Iterator[str]:
+    """Write the nested list, on one line, block by block.
 
     Parameters
     ----------
@@ -136,52 +148,58 @@ def plain_json(tensor: Tensor, *, nonfinite: str, max_bytes: int | None) -> Iter
     InputError
         ``json``: a value is not finite and `nonfinite` is ``error``.
     """
-    _check_finite(tensor, nonfinite)
-    words = _words(tensor, NONFINITE[nonfinite], _pair)
-    yield from _nested(tensor.shape, words, ",", ",", max_bytes)
+    _check_finite(result, nonfinite)
+    number = NONFINITE[nonfinite]
+    words = (_words(result.dtype, block, number, _pair) for block in result.blocks())
+    yield from _nested(result.shape, words, ",", ",", max_bytes)
     yield "\n"
 
 
-def oip(tensor: Tensor, *, nonfinite: str, parameters: dict[str, Any]) -> Iterator[str]:
+def oip(result: Tensor | Run, *, nonfinite: str, parameters: dict[str, Any]) -> Iterator[str]:
     """Write an Open Inference Protocol response with the one output ``output``."""
     import json
 
-    _check_finite(tensor, nonfinite)
-    dtype = tensor.dtype
-    fields = {"name": "output", "shape": list(tensor.shape), "datatype": dtype.oip}
+    _check_finite(result, nonfinite)
+    dtype, number = result.dtype, NONFINITE[nonfinite]
+    fields = {"name": "output", "shape": list(result.shape), "datatype": dtype.oip}
     head = json.dumps({**fields, "parameters": parameters}, separators=(",", ":"))
     yield '{"outputs":[' + head[:-1] + ',"data":['
-    yield ",".join(_words(tensor, NONFINITE[nonfinite], _pair))
+    for at, block in enumerate(result.blocks()):
+        yield ("," if at else "") + ",".join(_words(dtype, block, number, _pair))
     yield "]}]}\n"
 
 
-def literal(tensor: Tensor, *, max_bytes: int | None) -> Iterator[str]:
+def literal(result: Tensor | Run, *, max_bytes: int | None) -> Iterator[str]:
     """Write the typed literal that reads back to the same tensor."""
-    yield "x".join([*map(str, tensor.shape), ""]) or "x"
-    yield f"{tensor.dtype.short}="
-    words = _words(tensor, {}, _sum)
-    yield from _nested(tensor.shape, words, " ", "", max_bytes)
+    yield "x".join([*map(str, result.shape), ""]) or "x"
+    yield f"{result.dtype.short}="
+    words = (_words(result.dtype, block, {}, _sum) for block in result.blocks())
+    yield from _nested(result.shape, words, " ", "", max_bytes)
     yield "\n"
 
 
-def _check_finite(tensor: Tensor, nonfinite: str) -> None:
+def _check_finite(result: Tensor | Run, nonfinite: str) -> None:
+    """Refuse, before the first byte, a value that JSON has no number for."""
     import numpy as np
 
-    if nonfinite != "error" or tensor.dtype.kind not in (Kind.FLOAT, Kind.COMPLEX):
+    if nonfinite != "error" or result.dtype.kind not in (Kind.FLOAT, Kind.COMPLEX):
         return
-    wrong = ~np.isfinite(tensor.values().reshape(-1))
-    if wrong.any():
-        at = int(wrong.argmax())
-        where = f"[{','.join(map(str, coordinate(at, tensor.shape)))}]"
-        value = _words(Tensor(tensor.dtype, tensor.array.reshape(-1)[at : at + 1]), {}, _sum)[0]
-        raise InputError(
-            f"the result has {value} at `{where}`, which `--nonfinite error` refuses: "
-            "expected finite numbers",
-            rule="json",
-            where=where,
-            value=value,
-            count=int(wrong.sum()),
-        )
+    start = 0
+    for block in result.blocks():
+        wrong = ~np.isfinite(Tensor(result.dtype, block).values())
+        if wrong.any():
+            at = int(wrong.argmax())
+            where = f"[{','.join(map(str, coordinate(start + at, result.shape)))}]"
+            (value,) = _words(result.dtype, block[at : at + 1], {}, _sum)
+            raise InputError(
+                f"the result has {value} at `{where}`, which `--nonfinite error` refuses: "
+                "expected finite numbers",
+                rule="json",
+                where=where,
+                value=value,
+                expected="finite numbers",
+            )
+        start += block.size
 
 
 def npy_parts(

@@ -18,6 +18,7 @@ _PICKLE: Final = re.compile(rb"\x80[\x02-\x05]|c[\w.]+\n[\w.]+\n|\((?:lp|dp)|[\]
 _CONVERSIONS: Final = {
     "pickle": "numpy.save('x.npy', numpy.load({name}, allow_pickle=True))  # runs its code",
     "csv": "numpy.save('x.npy', numpy.loadtxt({name}, delimiter=','))",
+    "torch": "numpy.save('x.npy', torch.load({name}, weights_only=True).numpy())",
     "hdf5": "numpy.save('x.npy', h5py.File({name})['NAME'][()])",
 }
 
@@ -91,17 +92,29 @@ def _missing(path: str, folder: str) -> GatherError:
             rule="literal",
             value=path,
         )
-    inner, name = os.path.split(path)
-    try:
-        near = closest(name, os.listdir(os.path.join(folder, inner) or "."))
-    except (OSError, ValueError):
-        near = None
+    near = _near(path, folder)
     return NoInputError(
         f"there is no file `{shown}`: expected a file, a literal such as 0,0,4, or `-`",
         rule="missing",
         value=path,
-        hint=f"did you mean `{shlex.quote(os.path.join(inner, near))}`?" if near else None,
+        expected="a file, a literal or `-`",
+        hint=f"did you mean `{shlex.quote(near)}`?" if near else None,
     )
+
+
+def _near(path: str, folder: str) -> str | None:
+    """Find what was probably meant: a file of nearly that name, or the name without its suffix."""
+    inner, name = os.path.split(path)
+    maker, colon, rest = name.partition(":")
+    if colon and (meant := closest(maker, literal.GENERATORS)):
+        return f"{meant}:{rest}"
+    try:
+        names = sorted(os.listdir(os.path.join(folder, inner) or "."))
+    except (OSError, ValueError):
+        return None
+    whole = [each for each in names if os.path.splitext(each)[0] == name]
+    found = whole[0] if whole else closest(name, names, cutoff=0.75)
+    return os.path.join(inner, found) if found else None
 
 
 def unreadable(path: str, error: Exception) -> NoInputError:
@@ -135,7 +148,7 @@ def refuse_foreign(raw: bytes, name: str) -> None:
         raise foreign(name, "a pickle, which runs code when it is loaded", "pickle")
     if raw.startswith(_HDF):
         raise foreign(name, "an HDF5 file", "hdf5")
-    if b"\0" in raw[:4096] or raw[0] > 0xF4:
+    if b"\0" in raw or raw[0] > 0xF4:
         raise InputError(
             f"the input starts with the bytes {raw[:8].hex(' ')}: expected .npy, .npz or JSON",
             rule="format",
@@ -153,6 +166,7 @@ def foreign(name: str, what: str, kind: str) -> InputError:
 
 def conversion(kind: str, name: str) -> str:
     """Write the line that converts a file."""
-    module = "import numpy, h5py" if kind == "hdf5" else "import numpy"
-    line = _CONVERSIONS[kind].format(name=repr(clean(name)))
-    return f"`python -c {shlex.quote(f'{module}; {line}')}`"
+    modules = {"hdf5": "h5py, numpy", "torch": "numpy, torch"}.get(kind, "numpy")
+    path = "/dev/stdin" if name == "-" else clean(name)
+    line = _CONVERSIONS[kind].format(name=repr(path))
+    return f"`python -c {shlex.quote(f'import {modules}; {line}')}`"

@@ -96,7 +96,7 @@ class Job:
             return inputs.tensor(value, key, declared=declared, assumed=assumed, empty=empty)
         if isinstance(value, dict):
             tensor = json.typed(value, root, max_bytes=limit)
-            return tensor if declared is None else convert(tensor, declared, key)
+            return tensor if declared is None else convert(tensor, declared)
         dtype = declared or assumed
         return tensor_of(value, declared=dtype, empty=empty, root=root, max_bytes=limit)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import codecs
 import json
 import shlex
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from gathercli.core.dims import LARGEST
+from gathercli.core.dims import LARGEST, MAX_RANK
 from gathercli.core.dtypes import Tensor, dtype_in_json
 from gathercli.core.text import closest, some
 from gathercli.errors import InputError
@@ -20,9 +20,6 @@ from gathercli.io.values import tensor_of
 
 if TYPE_CHECKING:
     from gathercli.core.dtypes import DType
-
-DEPTH: Final = 100
-"""Brackets that may be open at once: 64 dimensions, and the objects around them."""
 
 
 def parse(raw: bytes | str, *, rule: str = "json") -> Any:
@@ -59,9 +56,9 @@ def parse(raw: bytes | str, *, rule: str = "json") -> Any:
         ) from None
     except RecursionError:
         raise InputError(
-            f"brackets are nested too deeply: expected at most {DEPTH}",
+            f"brackets are nested too deeply: expected at most {MAX_RANK} dimensions",
             rule=rule,
-            expected=f"depth at most {DEPTH}",
+            expected=f"rank at most {MAX_RANK}",
         ) from None
     except ValueError as error:  # the interpreter's limit on the digits of an integer
         if isinstance(error, InputError):
@@ -85,7 +82,7 @@ def _decoded(raw: bytes, rule: str) -> str:
 
 def _what(message: str) -> str:
     """Put the parser's words in the form of ours."""
-    return message[0].lower() + message[1:]
+    return message[0].lower() + message[1:].removesuffix(" at")
 
 
 def _number(digits: str) -> float:
@@ -156,12 +153,14 @@ def _chosen(document: dict[str, Any], key: str | None, name: str | None) -> tupl
     if _is_typed(document) and (key is None or document.get("name") == key):
         return document, "$"
     members: dict[str, tuple[Any, str]] = {}
+    is_message = False
     for group in ("inputs", "outputs"):
         tensors = document.get(group)
         if isinstance(tensors, list) and all(isinstance(each, dict) for each in tensors):
+            is_message = True
             for at, each in enumerate(tensors):
                 members[str(each.get("name", at))] = each, f"$.{group}[{at}]"
-    if not members:
+    if not is_message:
         members = {each: (value, f"$.{each}") for each, value in document.items()}
     if key is None and len(members) == 1:
         return next(iter(members.values()))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.core.dims import LARGEST, product
+from gathercli.core.dims import LARGEST, MAX_RANK, product
 from gathercli.core.dtypes import (
     BFLOAT16,
     BOOL,
@@ -165,7 +165,7 @@ def _dtype(name: str, token: str) -> DType:
 
 def _sizes(dims: str, token: str) -> tuple[int, ...]:
     sizes = tuple(int(size[:30]) for size in dims.split("x") if size)
-    if any(size > LARGEST for size in sizes) or len(sizes) > 64:
+    if any(size > LARGEST for size in sizes) or len(sizes) > MAX_RANK:
         raise LimitError(
             f"the shape of `{token[:60]}` is too large: expected rank at most 64 and sizes below "
             "2^63",
@@ -274,7 +274,7 @@ def _generated(token: str, max_bytes: int | None) -> Tensor:
         raise _literal_error(f"arange counts, which {dtype} cannot: expected a number type", token)
     counted = Tensor(INT64, np.arange(product(shape)).reshape(shape))
     try:
-        return convert(counted, dtype, "arange")
+        return convert(counted, dtype)
     except GatherError as error:
         raise _literal_error(error.message, token, "a wider type counts further") from None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.core.dims import LARGEST, product
+from gathercli.core.dims import LARGEST, MAX_RANK, product
 from gathercli.core.dtypes import BFLOAT16, DType, Tensor, dtype_of
 from gathercli.errors import InputError, LimitError
 
@@ -63,7 +63,8 @@ class Header(NamedTuple):
             raise _refused(
                 "the type is |V2, two bytes of unknown meaning",
                 "a declared type",
-                "bfloat16 arrays are saved like this: `--data-dtype bfloat16` reads them",
+                "bfloat16 is saved like this: `--data-dtype bfloat16` reads it, in Python "
+                "dtype='bfloat16'",
             )
         found = dtype_of(self.held)
         if found is None or self.held.itemsize == 0 or self.held.subdtype:
@@ -138,14 +139,14 @@ def _check_declared(shape: tuple[int, ...], held: np.dtype[Any]) -> None:
         raise _refused(
             "the type is object, which only pickle can load, and pickle runs code",
             "a plain type",
-            'in Python: `numpy.save("plain.npy", array.astype("U"))`, or a number type',
+            "save it again from Python with a plain type, such as array.astype('U')",
         )
     if any(type(size) is not int or size < 0 for size in shape):
         raise _refused(f"the shape is {shape}", "sizes of 0 or more")
-    if len(shape) > 64 or product([n for n in shape if n]) * held.itemsize > LARGEST:
+    if len(shape) > MAX_RANK or product([n for n in shape if n]) * held.itemsize > LARGEST:
         raise LimitError(
             f"the file declares the shape {list(shape)}: "
-            "expected rank at most 64 and less than 2^63 bytes",
+            f"expected rank at most {MAX_RANK} and less than 2^63 bytes",
             rule="limit",
         )
 

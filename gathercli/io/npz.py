@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO, NoReturn
 from gathercli.core.text import closest, some
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io import npy
+from gathercli.io.files import foreign
 
 if TYPE_CHECKING:
     from gathercli.core.dtypes import DType, Tensor
@@ -41,12 +42,7 @@ class Archive:
         members = self._zip.infolist()
         names = [info.filename.removesuffix(".npy") for info in members]
         if any(info.filename.endswith("data.pkl") for info in members):
-            raise InputError(
-                "the archive holds a PyTorch pickle: expected .npy members",
-                rule="format",
-                hint="in Python: `numpy.save('x.npy', torch.load('x.pt', weights_only=True)"
-                ".numpy())`",
-            )
+            raise foreign(name, "a PyTorch archive", "torch")
         if len(members) > MAX_MEMBERS:
             _refuse(f"the archive has {len(members)} members", f"at most {MAX_MEMBERS}")
         self._members: dict[str, zipfile.ZipInfo] = {}
@@ -71,6 +67,12 @@ class Archive:
             f"the member `{key}`" if key else "the name of one",
             f"name the member: `{shlex.quote(f'{self._name}#{near}')}`" if near else None,
         )
+
+    def header(self, key: str | None) -> npy.Header:
+        """Inflate only the header of a member."""
+        info = self._chosen(key)
+        with self._opened(info) as stream:
+            return self._header(info, self._read(stream, npy.PREAMBLE))
 
     def tensor(self, key: str | None, declared: DType | None, max_bytes: int | None) -> Tensor:
         """Inflate a member.

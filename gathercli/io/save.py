@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gathercli.engine import Run
 
 SUFFIXES: Final = {".npy": "npy", ".npz": "npz", ".json": "json"}
+FORMATS: Final = ("npy", "npz", "json", "oip", "literal")
 BINARY: Final = frozenset({"npy", "npz"})
 
 
@@ -49,7 +50,7 @@ def write(
     parameters: dict[str, Any] | None = None,
     max_bytes: int | None = None,
 ) -> None:
-    """Write a result through `put`: binary formats block by block, text from the whole tensor.
+    """Write a result through `put`, block by block.
 
     Parameters
     ----------
@@ -58,6 +59,8 @@ def write(
     parameters
         What ``oip`` notes about the result.
     """
+    if fmt not in FORMATS:
+        raise UsageError(f"no format `{fmt}`: expected {listed(FORMATS)}", rule="usage", value=fmt)
     if fmt in BINARY:
         parts = encode.npy_parts(result.dtype, result.storage, result.shape, result.blocks())
         if fmt == "npz":
@@ -66,13 +69,12 @@ def write(
             for part in parts:
                 put(part)
         return
-    tensor = result.whole()
     if fmt == "json":
-        text = encode.plain_json(tensor, nonfinite=nonfinite, max_bytes=max_bytes)
+        text = encode.plain_json(result, nonfinite=nonfinite, max_bytes=max_bytes)
     elif fmt == "oip":
-        text = encode.oip(tensor, nonfinite=nonfinite, parameters=parameters or {})
+        text = encode.oip(result, nonfinite=nonfinite, parameters=parameters or {})
     else:
-        text = encode.literal(tensor, max_bytes=max_bytes)
+        text = encode.literal(result, max_bytes=max_bytes)
     held = ""
     for piece in text:
         held += piece

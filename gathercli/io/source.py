@@ -9,7 +9,7 @@ from __future__ import annotations
 import mmap
 import os
 import shlex
-from typing import TYPE_CHECKING, Final, Self
+from typing import BinaryIO, Final, Self
 
 from gathercli.core.call import Operand
 from gathercli.core.dims import Shape
@@ -33,10 +33,10 @@ from gathercli.io.files import (
     too_long,
     unreadable,
 )
-from gathercli.io.store import convert
+from gathercli.io.store import check_kinds, convert
 
-if TYPE_CHECKING:
-    from gathercli.io.npz import Archive
+LOOK: Final = 4096
+"""Bytes that tell what a file is."""
 
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 
@@ -118,11 +118,11 @@ class Inputs:
         try:
             found = self._read(token, declared or assumed, empty)
             if isinstance(found, Tensor):
-                return found if declared is None else convert(found, declared, name)
+                return found if declared is None else convert(found, declared)
             file, key = found
             with _naming(file.name):
                 tensor = self._load(file, key, declared or assumed, empty)
-                return tensor if declared is None else convert(tensor, declared, name)
+                return tensor if declared is None else convert(tensor, declared)
         except GatherError as error:
             _prefix(error, name)
             raise
@@ -134,14 +134,19 @@ class Inputs:
         try:
             found = self._read(token, declared, empty)
             if isinstance(found, Tensor):
-                return Operand.of(found if declared is None else convert(found, declared, name))
+                return Operand.of(found if declared is None else convert(found, declared))
             file, key = found
             with _naming(file.name):
                 start = os.pread(file.fd, npy.PREAMBLE, 0) if file.regular else b""
                 if start.startswith(npy.MAGIC) and key is None:
                     header = npy.header(start)
                     npy.check_length(header, file.status.st_size)
-                    return Operand(Shape(header.shape), declared or header.dtype(declared))
+                    return _described(header, declared)
+                if start.startswith(_ZIP):
+                    from gathercli.io.npz import Archive
+
+                    with _stream(file) as stream:
+                        return _described(Archive(stream, file.name).header(key), declared)
                 return Operand.of(self._load(file, key, declared, empty))
         except GatherError as error:
             _prefix(error, name)
@@ -178,11 +183,13 @@ class Inputs:
             tensor = None
         if tensor is None:
             return self._named(token)
-        if self._exists(token):
-            self.notes.append(
-                f"`{token}` was read as a literal; the file of that name is `@{token}`"
-            )
+        self.note_file(token, "a literal")
         return tensor
+
+    def note_file(self, token: str, what: str) -> None:
+        """Say that a file has the name of what was read otherwise."""
+        if self._exists(token):
+            self.notes.append(f"`{token}` was read as {what}; the file of that name is `@{token}`")
 
     def _exists(self, name: str) -> bool:
         try:
@@ -209,6 +216,11 @@ class Inputs:
         """Read a tensor from an open file, by the format that its content tells."""
         if file.regular and os.pread(file.fd, len(npy.MAGIC), 0) == npy.MAGIC:
             return self._mapped_npy(file, key, declared)
+        start = os.pread(file.fd, LOOK, 0) if file.regular else b""
+        if start.startswith(_ZIP):
+            return self._member(_stream(file), file.name, key, declared)
+        if start.strip():  # what is no text is refused before all of it is read
+            refuse_foreign(start, file.name)
         raw = self._bytes(file)
         if raw.startswith(npy.MAGIC):
             _no_key(key, file.name)
@@ -216,7 +228,9 @@ class Inputs:
             npy.check_length(header, len(raw))
             return npy.tensor(header, raw, declared)
         if raw.startswith(_ZIP):
-            return _archive(raw, file.name).tensor(key, declared, self.max_bytes)
+            from io import BytesIO
+
+            return self._member(BytesIO(raw), file.name, key, declared)
         refuse_foreign(raw, file.name)
         try:
             document = json.parse(raw)
@@ -235,6 +249,15 @@ class Inputs:
             max_bytes=self.max_bytes,
             name=file.name,
         )
+
+    def _member(
+        self, stream: BinaryIO, name: str, key: str | None, declared: DType | None
+    ) -> Tensor:
+        """Inflate a member of an archive."""
+        from gathercli.io.npz import Archive
+
+        with stream:
+            return Archive(stream, name).tensor(key, declared, self.max_bytes)
 
     def _mapped_npy(self, file: File, key: str | None, declared: DType | None) -> Tensor:
         _no_key(key, file.name)
@@ -255,11 +278,14 @@ class Inputs:
         if file.regular and limit is not None and file.status.st_size > limit:
             raise too_long(file.name, file.status.st_size, limit)
         parts: list[bytes] = []
-        size = 0
+        size, binary = 0, False
         try:
             while part := os.read(file.fd, 1 << 20):
+                binary = binary or (not parts and part.startswith((npy.MAGIC, *_ZIP)))
                 parts.append(part)
                 size += len(part)
+                if not binary and b"\0" in part:
+                    refuse_foreign(b"".join(parts), file.name)
                 if limit is not None and size > limit:
                     raise too_long(file.name, size, limit)
         except OSError as error:
@@ -272,6 +298,21 @@ class Inputs:
         if file.fd == STDIN:
             self._stdin = raw
         return raw
+
+
+def _stream(file: File) -> BinaryIO:
+    """Read an open file from its start, apart from its descriptor."""
+    stream = os.fdopen(os.dup(file.fd), "rb")
+    stream.seek(0)
+    return stream
+
+
+def _described(header: npy.Header, declared: DType | None) -> Operand:
+    """Describe the tensor of a header, at the type it is declared to have."""
+    found = header.dtype(declared)
+    if declared is not None:
+        check_kinds(found, declared)
+    return Operand(Shape(header.shape), declared or found)
 
 
 class _naming:  # noqa: N801  (reads as a phrase)
@@ -307,11 +348,3 @@ def _no_key(key: str | None, name: str) -> None:
             value=key,
             hint=f"`{shlex.quote(name)}`",
         )
-
-
-def _archive(raw: bytes, name: str) -> Archive:
-    from io import BytesIO
-
-    from gathercli.io.npz import Archive
-
-    return Archive(BytesIO(raw), name)

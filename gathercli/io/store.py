@@ -204,7 +204,20 @@ def _is_exact(v: int, digits: int) -> bool:
     return abs(v) < 1 << digits or (abs(v) // (v & -v) < 1 << digits and v.bit_length() < 1024)
 
 
-def convert(tensor: Tensor, dtype: DType, name: str) -> Tensor:
+def check_kinds(found: DType, dtype: DType) -> None:
+    """Refuse a conversion between types whose values are of different sorts."""
+    sorts = {found.kind, dtype.kind}
+    complex_to_real = found.kind is Kind.COMPLEX and dtype.kind is not Kind.COMPLEX
+    if found is not dtype and (sorts & {Kind.BOOL, Kind.STRING} or complex_to_real):
+        raise InputError(
+            f"the type is {found}, which does not convert to {dtype}: expected {dtype}",
+            rule="dtype",
+            value=found.name,
+            expected=dtype.name,
+        )
+
+
+def convert(tensor: Tensor, dtype: DType) -> Tensor:
     """Return `tensor` as `dtype` when every value survives.
 
     Raises
@@ -216,16 +229,7 @@ def convert(tensor: Tensor, dtype: DType, name: str) -> Tensor:
 
     if tensor.dtype is dtype:
         return tensor
-    kinds = {tensor.dtype.kind, dtype.kind}
-    if kinds & {Kind.BOOL, Kind.STRING} or (
-        tensor.dtype.kind is Kind.COMPLEX and dtype.kind is not Kind.COMPLEX
-    ):
-        raise InputError(
-            f"`{name}` is {tensor.dtype}, which does not convert to {dtype} without loss",
-            rule="dtype",
-            value=tensor.dtype.name,
-            expected=dtype.name,
-        )
+    check_kinds(tensor.dtype, dtype)
     values = tensor.values()
     with np.errstate(all="ignore"):
         if dtype is BFLOAT16:
@@ -247,8 +251,8 @@ def convert(tensor: Tensor, dtype: DType, name: str) -> Tensor:
         where = f"[{','.join(map(str, coordinate(at, tensor.shape)))}]"
         value = str(values.reshape(-1)[at])
         raise InputError(
-            f"`{name}` has {value} at `{where}`, which {dtype} cannot hold: "
-            f"expected a value that converts without loss",
+            f"the value at `{where}` is {value}, which {dtype} cannot hold: "
+            "expected one that converts without loss",
             rule="dtype",
             where=where,
             value=value,

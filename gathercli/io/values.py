@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.core.dims import product
+from gathercli.core.dims import MAX_RANK, product
 from gathercli.core.dtypes import (
     BOOL,
     COMPLEX128,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-MAX_RANK: Final = 64
 _LISTS: Final = frozenset({list, tuple})
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 STDOUT: Final = 1
+STDERR: Final = 2
 _OWN_FDS: Final = "/proc/self/fd"
 _STREAMS: Final = re.compile(r"/dev/std(out|err)|(?:/dev/fd|/proc/self/fd)/(\d{1,9})", re.ASCII)
 
@@ -43,7 +44,7 @@ def write_all(fd: int, part: bytes | memoryview) -> None:
         raise
     except OSError as error:
         raise TransferError(
-            f"writing stopped ({(error.strerror or '').lower()}): expected room for the output",
+            f"writing stopped ({(error.strerror or '').lower()}), the output is not complete",
             rule="output",
         ) from None
 
@@ -81,12 +82,10 @@ class Output:
         path = self.path
         if not path:
             raise self._refused("the name is empty", "the name of a file")
-        if _STREAMS.fullmatch(path):
-            return True
         try:
-            status = _status(path)
-            if status and stat.S_ISFIFO(status.st_mode) | stat.S_ISCHR(status.st_mode):
+            if is_stream(path):
                 return True
+            status = _status(path)
             if os.path.islink(path):
                 self._target = os.path.join(os.path.dirname(path), os.readlink(path))
                 if os.path.islink(self._target):
@@ -207,6 +206,14 @@ class Output:
                 os.unlink(self._temporary)
         if self._fd >= 0:
             os.close(self._fd)
+
+
+def is_stream(path: str) -> bool:
+    """Tell whether a path is written as it comes: an own descriptor, a pipe, a device."""
+    status = _status(path)
+    return bool(_STREAMS.fullmatch(path)) or (
+        status is not None and bool(stat.S_ISFIFO(status.st_mode) | stat.S_ISCHR(status.st_mode))
+    )
 
 
 def _status(path: str) -> os.stat_result | None:

@@ -1,7 +1,7 @@
 """The operators: every version known, and how a version's name finds its row.
 
 To add a version, add its row to the file of its family and to the file's ``ROWS``; to add an
-operator, add a file like `gather.py` and name it in `FAMILIES` below.
+operator, add a file like `gather.py` and name it in `_FAMILIES` below.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FAMILIES: tuple[Family, ...] = (gather, gather_elements)
 FAMILIES: Final[dict[str, Family]] = {family.COMMAND: family for family in _FAMILIES}
 """The operators by the name of their command."""
 
-OPERATORS: Final[tuple[Op, ...]] = (*gather.ROWS, *gather_elements.ROWS)
+OPERATORS: Final[tuple[Op, ...]] = tuple(op for family in _FAMILIES for op in family.ROWS)
 """Every operator version, newest first in each framework."""
 
 NEWEST_OPSET: Final = {"openvino": 16, "onnx": 28}
@@ -81,7 +81,8 @@ def find(version: str | int, command: str = gather.COMMAND) -> Found:
         rows = [op for op in family.ROWS if op.framework == framework]
         older = [op for op in rows if op.version <= opset]
         if older:
-            newest, op = NEWEST_OPSET[framework], max(older, key=lambda op: op.version)
+            op = max(older, key=lambda op: op.version)
+            newest = max(NEWEST_OPSET[framework], op.version)
             return Found(
                 op,
                 f"{framework} opset {opset} is newer than {newest}, the newest known here; "
@@ -107,9 +108,20 @@ def find(version: str | int, command: str = gather.COMMAND) -> Found:
     raise _refused(text, family)
 
 
+def _meant(text: str, family: Family) -> str | None:
+    """Guess the version that was meant: ``Gather-8``, ``v8``, ``onnx.Gather-12``, a slip."""
+    if named := re.fullmatch(r"(openvino|onnx)\.\w+-(\d{1,6})", text):
+        return f"{named[1]}-{named[2]}"  # the opset, which runs an older row
+    if number := re.search(r"\d{1,6}$", text):
+        for op in family.ROWS:
+            if op.version == int(number[0]) and not re.match(r"[a-z]+-", text):
+                return op.id
+    return closest(text.lower(), [*(op.id for op in family.ROWS), *NEWEST_OPSET])
+
+
 def _refused(text: str, family: Family, why: str | None = None) -> VersionError:
     ids = [op.id for op in family.ROWS]
-    near = closest(text, [*ids, *(op.full_name for op in family.ROWS)])
+    near = _meant(text, family)
     return VersionError(
         f"no version `{text[:40]}` of {family.COMMAND}{f' ({why})' if why else ''}: "
         f"expected {listed(ids)}",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gathercli.core.dims import UNKNOWN, Shape, meet_all
 from gathercli.core.dtypes import BFLOAT16, DTYPES
 from gathercli.core.positions import at, coordinates, flat_positions, letters
-from gathercli.core.spec import INTEGERS, SIGNED_32_64, Axis, Indices, Op, Outside
+from gathercli.core.spec import INTEGERS, SIGNED_32_64, Axis, Indices, Op, OutOfRange
 
 if TYPE_CHECKING:
     from gathercli.core.call import Call
@@ -36,7 +36,7 @@ OPENVINO_1 = Op(
     data_types=DTYPES,
     indices_types=INTEGERS,
     indices=Indices.UNSIGNED,
-    outside=Outside.ERROR,
+    outside=OutOfRange.ERROR,
     off_axis=None,
     narrows=False,
     equation="out[p, i, s] = data[p, indices[i], s]",
@@ -49,7 +49,7 @@ OPENVINO_7 = replace(
     version=7,
     batch_dims=True,
     narrows=True,
-    equation="out[p, i, s] = data[p, indices[p[:b], i], s]",
+    equation="out[p, i, s] = data[p, indices[p[:batch_dims], i], s]",
     shape="data[:axis] + indices[batch_dims:] + data[axis+1:]",
     changes="adds `batch_dims`",
     source="OpenVINO operation set, Gather-7",
@@ -58,7 +58,7 @@ OPENVINO_8 = replace(
     OPENVINO_7,
     version=8,
     indices=Indices.SIGNED,
-    outside=Outside.ZERO,
+    outside=OutOfRange.ZERO,
     changes="negative indices count from the end; any other index gives zeros",
     source="OpenVINO operation set, Gather-8",
 )
@@ -72,7 +72,7 @@ ONNX_1 = Op(
     data_types=tuple(dtype for dtype in DTYPES if dtype is not BFLOAT16),
     indices_types=SIGNED_32_64,
     indices=Indices.UNSIGNED,
-    outside=Outside.ERROR,
+    outside=OutOfRange.ERROR,
     off_axis=None,
     narrows=False,
     equation="out[p, i, s] = data[p, indices[i], s]",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gathercli.core.dims import UNKNOWN, Shape, meet_all
 from gathercli.core.dtypes import BFLOAT16, DTYPES
 from gathercli.core.positions import at, coordinates, flat_positions, letters
-from gathercli.core.spec import SIGNED_32_64, Axis, Indices, OffAxis, Op, Outside
+from gathercli.core.spec import SIGNED_32_64, Axis, Indices, OffAxis, Op, OutOfRange
 
 if TYPE_CHECKING:
     from gathercli.core.call import Call
@@ -30,7 +30,7 @@ OPENVINO_6 = Op(
     data_types=DTYPES,
     indices_types=SIGNED_32_64,
     indices=Indices.UNSIGNED,
-    outside=Outside.ERROR,
+    outside=OutOfRange.ERROR,
     off_axis=OffAxis.EQUAL,
     narrows=True,
     equation="out[c] = data[c with c[axis] := indices[c]]",

@@ -6,6 +6,8 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from gathercli.report.terminal import rendered
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -58,6 +60,19 @@ def text(page: Page, width: int = 80) -> Iterator[tuple[str, str]]:
             if at:
                 yield "body", ""
             yield from _block_text(block, width)
+
+
+def shown(page: Page, width: int, *, color: bool) -> str:
+    """Write a page for a terminal or a pipe."""
+    if not color:
+        return "".join(f"{line}\n" for _, line in text(page, width))
+    from rich.text import Text
+
+    styles = {"heading": "bold", "term": "cyan", "console": "green"}
+    out = Text()
+    for style, line in text(page, width):
+        out.append(f"{line}\n", styles.get(style, ""))
+    return rendered(out, color=True)
 
 
 def _block_text(block: Block, width: int) -> Iterator[tuple[str, str]]:

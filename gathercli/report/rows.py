@@ -9,6 +9,7 @@ from gathercli.core import rules
 from gathercli.core.dtypes import DTYPES
 from gathercli.core.spec import INTEGERS
 from gathercli.core.text import listed
+from gathercli.report.terminal import rendered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,7 +25,7 @@ _VALUE_RULES = ("index-negative", "index-range", "limit")
 def cells(op: Op) -> tuple[str, ...]:
     """Return what the list says of a version, under `HEADINGS`."""
     batch_dims = "yes" if op.batch_dims else "-"
-    return (op.full_name, op.indices.value, op.outside.value, batch_dims, op.changes)
+    return (op.full_name, op.indices.value, op.outside.done, batch_dims, op.changes)
 
 
 def table(ops: Iterable[Op], width: int | None) -> str:
@@ -66,7 +67,6 @@ def rule_names(op: Op) -> list[str]:
 
 def sheet(op: Op) -> list[tuple[str, str]]:
     """Write one version out: pairs of a heading and what it says."""
-    rank = "r" if op.off_axis else "N"
     default = "required" if op.axis.default is None else f"default {op.axis.default}"
     pairs = [
         ("command", f"gathercli {op.family} DATA INDICES -V {op.id}"),
@@ -78,7 +78,7 @@ def sheet(op: Op) -> list[tuple[str, str]]:
             "indices",
             ("the rank of data; " if op.off_axis else "any rank; ") + _types(op.indices_types),
         ),
-        ("axis", f"[-{rank}, {rank}-1], {default} ({op.axis.source})"),
+        ("axis", f"[-r, r-1] for data of rank r, {default} ({op.axis.source})"),
         (
             "batch_dims",
             "[-M, M] for indices of rank M, not beyond the axis; default 0"
@@ -86,7 +86,7 @@ def sheet(op: Op) -> list[tuple[str, str]]:
             else "not in this version",
         ),
         ("legal indices", f"{op.indices.value} for an axis of size s"),
-        ("other indices", op.outside.value),
+        ("other indices", op.outside.done),
     ]
     if op.off_axis:
         pairs.append(("beside the axis", op.off_axis.value))
@@ -100,6 +100,19 @@ def sheets(ops: Sequence[Op], width: int | None) -> str:
         + "".join(_hanging(f"  {name:<15}  ", text, width) for name, text in sheet(op))
         for op in ops
     )
+
+
+def shown(ops: Sequence[Op], width: int | None, *, whole: bool, color: bool) -> str:
+    """Write versions for a terminal or a pipe: a line each, or each written out."""
+    text = sheets(ops, width) if whole else table(ops, width)
+    if not color:
+        return text
+    from rich.text import Text
+
+    styled = Text(text)
+    styled.highlight_regex(r"(?m)^(version .*|(openvino|onnx)\.\S+)", "bold")
+    styled.highlight_regex(r"(?m)^  [a-z][a-z_ ]{13}[a-z ]", "cyan")
+    return rendered(styled, color=True)
 
 
 def _types(types: tuple[DType, ...]) -> str:
@@ -130,7 +143,7 @@ def as_json(op: Op) -> dict[str, Any]:
         "data_types": [dtype.name for dtype in op.data_types],
         "indices_types": [dtype.name for dtype in op.indices_types],
         "legal_indices": op.indices.value,
-        "other_indices": op.outside.value,
+        "other_indices": op.outside.done,
         "off_axis": op.off_axis.value if op.off_axis else None,
         "equation": op.equation,
         "shape": op.shape,

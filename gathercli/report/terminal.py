@@ -33,9 +33,10 @@ def wants_color(choice: str, fd: int, environ: Mapping[str, str] = os.environ) -
     """
     if choice != "auto":
         return choice == "always"
-    for name, color in (("NO_COLOR", False), ("FORCE_COLOR", True), ("CLICOLOR_FORCE", True)):
-        if environ.get(name, "") not in ("", "0"):
-            return color
+    if environ.get("NO_COLOR"):
+        return False
+    if any(environ.get(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
+        return True
     if environ.get("CLICOLOR") == "0" or environ.get("TERM") == "dumb":
         return False
     return is_terminal(fd)

@@ -10,6 +10,9 @@ from gathercli.core.text import clean
 if TYPE_CHECKING:
     from gathercli.errors import GatherError
 
+LONGEST = 2000
+"""Characters of a message that are shown."""
+
 _BOLD_RED, _CYAN, _YELLOW, _DIM, _OFF = "\x1b[1;31m", "\x1b[36m", "\x1b[33m", "\x1b[2m", "\x1b[0m"
 
 
@@ -27,7 +30,12 @@ def error_text(error: GatherError, *, color: bool) -> str:
         lines.append(_marked("hint:", _CYAN, color) + " " + clean(error.hint))
     if error.rule != "usage":
         lines.append(_marked(f"rule: {error.rule}", _DIM, color))
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(_cut, lines)) + "\n"
+
+
+def _cut(line: str) -> str:
+    """Keep what strangers made long from filling the screen."""
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
 
 
 def error_json(error: GatherError) -> str:
@@ -35,7 +43,7 @@ def error_json(error: GatherError) -> str:
     import json
 
     fields = {
-        "error": error.message,
+        "error": _cut(error.message),
         "status": error.status,
         "rule": error.rule,
         "operator": error.operator,
@@ -53,7 +61,7 @@ def error_json(error: GatherError) -> str:
 def _plain(value: object) -> Any:
     if isinstance(value, float) and not isfinite(value):
         return str(value)
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+    return value if value is None or isinstance(value, bool | int | float) else _cut(str(value))
 
 
 def note_text(note: str, *, color: bool) -> str:
