@@ -6,7 +6,6 @@ command, the manual, the ids of the tests. Nothing asks for a version by number.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -85,8 +84,7 @@ class Axis(NamedTuple):
     source: str
 
 
-@dataclass(frozen=True)
-class Op:
+class Op(NamedTuple):
     """One version of one operator.
 
     Attributes

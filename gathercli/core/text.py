@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-UNSAFE = re.compile(
+UNSAFE = (
     "["
     "\x00-\x1f\x7f-\x9f"  # C0, DEL, C1: terminals act on them
     "\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"  # bidi controls and zero-width characters
@@ -25,7 +25,7 @@ def clean(text: str) -> str:
     >>> print(clean("a\x1b[31mb\u202e"))
     a\x1b[31mb\u202e
     """
-    return UNSAFE.sub(lambda found: _escape(ord(found[0])), text)
+    return re.sub(UNSAFE, lambda found: _escape(ord(found[0])), text)
 
 
 def _escape(code: int) -> str:
@@ -44,9 +44,8 @@ def json_string(text: str) -> str:
     """
     import json
 
-    return UNSAFE.sub(
-        lambda found: json.dumps(found[0])[1:-1], json.dumps(text, ensure_ascii=False)
-    )
+    quoted = json.dumps(text, ensure_ascii=False)
+    return re.sub(UNSAFE, lambda found: json.dumps(found[0])[1:-1], quoted)
 
 
 def listed(words: Iterable[str], joint: str = "or") -> str:

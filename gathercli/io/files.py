@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 
 from gathercli.core.text import clean, closest
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError, TransferError
-from gathercli.io import literal
 
 STDIN: Final = 0
 _HDF: Final = b"\x89HDF\r\n\x1a\n"
@@ -85,6 +84,8 @@ def open_file(name: str, folder: str) -> File:
 
 def _missing(path: str, folder: str) -> GatherError:
     shown = clean(path) if len(path) <= 200 else clean(path[:200]) + "..."
+    from gathercli.io import literal
+
     if literal.looks_literal(path):
         return InputError(
             f"`{shown}` is neither a literal nor the name of a file: "
@@ -104,6 +105,8 @@ def _missing(path: str, folder: str) -> GatherError:
 
 def _near(path: str, folder: str) -> str | None:
     """Find what was probably meant: a file of nearly that name, or the name without its suffix."""
+    from gathercli.io import literal
+
     inner, name = os.path.split(path)
     maker, colon, rest = name.partition(":")
     if colon and (meant := closest(maker, literal.GENERATORS)):

@@ -40,13 +40,16 @@ if TYPE_CHECKING:
 
 GENERATORS: Final = ("arange", "zeros", "rand")
 
-_GENERATOR = re.compile(
-    r"([a-z]+):((?:\d+(?:x\d+)*)?)(?:x([a-z][a-z0-9]*))?((?:,[^,]*)*)", re.ASCII
+# Patterns are text: `re` compiles and keeps those that a command line needs.
+_GENERATOR: Final = r"(?a)([a-z]+):((?:\d+(?:x\d+)*)?)(?:x([a-z][a-z0-9]*))?((?:,[^,]*)*)"
+_TYPED: Final = r"(?as)((?:\d+x)+|x)([a-z][a-z0-9]*)=(.*)"
+_INTEGER: Final = r"(?a)[+-]?\d{1,4300}"
+_FLOAT: Final = r"(?ai)[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
+_COMPLEX: Final = r"(?ai)[-+.\deainf]*j"
+_TOKEN: Final = (
+    r"""(?s)\s*(?:(?P<open>\[)|(?P<close>\])|(?P<comma>,)|(?P<double>"(?:[^"\\]|\\.)*")"""
+    r"""|(?P<single>'[^']*')|(?P<word>[^\s\[\],"']+))"""
 )
-_TYPED = re.compile(r"((?:\d+x)+|x)([a-z][a-z0-9]*)=(.*)", re.ASCII | re.DOTALL)
-_INTEGER = re.compile(r"[+-]?\d{1,4300}", re.ASCII)
-_FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-_COMPLEX = re.compile(r"[-+.\deainf]*j", re.ASCII | re.IGNORECASE)
 _WORDS: Final[dict[str, float | bool]] = {
     "nan": float("nan"),
     "inf": float("inf"),
@@ -57,11 +60,6 @@ _WORDS: Final[dict[str, float | bool]] = {
     "true": True,
     "false": False,
 }
-_TOKEN = re.compile(
-    r"""\s*(?:(?P<open>\[)|(?P<close>\])|(?P<comma>,)|(?P<double>"(?:[^"\\]|\\.)*")"""
-    r"""|(?P<single>'[^']*')|(?P<word>[^\s\[\],"']+))""",
-    re.DOTALL,
-)
 
 
 def looks_literal(token: str) -> bool:
@@ -69,7 +67,7 @@ def looks_literal(token: str) -> bool:
     generator = token.partition(":")[0]
     return bool(
         (":" in token and generator in GENERATORS)
-        or _TYPED.fullmatch(token)
+        or re.fullmatch(_TYPED, token)
         or token.lstrip()[:1] in ("[", "{", '"')
         or re.match(r"[-+]?[.\d][-+.,\deE\s]*$", token)
     )
@@ -105,7 +103,7 @@ def parse(
     name, colon, _ = token.partition(":")
     if colon and name in GENERATORS:
         return _generated(token, max_bytes)
-    if typed := _TYPED.fullmatch(token):
+    if "=" in token and (typed := re.fullmatch(_TYPED, token)):
         return _typed(typed, max_bytes)
     items = token.split(",")
     values = [_item(item.strip()) for item in items if item.strip()]
@@ -128,18 +126,18 @@ def parse(
 
 def _is_json(word: str) -> bool:
     """Tell whether a single word is a number or a constant of JSON."""
-    return bool(_FLOAT.fullmatch(word)) or word in ("true", "false", *NON_FINITE)
+    return bool(re.fullmatch(_FLOAT, word)) or word in ("true", "false", *NON_FINITE)
 
 
 def _item(word: str) -> Any:
     """Read one number or word; None when it is neither."""
-    if _INTEGER.fullmatch(word):
+    if re.fullmatch(_INTEGER, word):
         return int(word)
-    if _FLOAT.fullmatch(word):
+    if re.fullmatch(_FLOAT, word):
         number = float(word)
         return number if abs(number) != float("inf") else Overflow(word)
     known = _WORDS.get(word.lower())
-    if known is None and _COMPLEX.fullmatch(word):
+    if known is None and re.fullmatch(_COMPLEX, word):
         try:
             return complex(word)
         except ValueError:
@@ -235,9 +233,9 @@ def _nested(body: str, token: str) -> list[Any]:
 
 
 def _tokens(body: str, token: str) -> Iterator[tuple[str, str]]:
-    at, body = 0, body.rstrip()
+    at, body, pattern = 0, body.rstrip(), re.compile(_TOKEN)
     while at < len(body):
-        found = _TOKEN.match(body, at)
+        found = pattern.match(body, at)
         if found is None:
             raise _literal_error(
                 f"the quote at character {len(token) - len(body) + at} of the literal is not "
@@ -252,7 +250,7 @@ def _tokens(body: str, token: str) -> Iterator[tuple[str, str]]:
 
 def _generated(token: str, max_bytes: int | None) -> Tensor:
     """Make the tensor of ``arange:2x5xf32``, ``zeros:3x4`` or ``rand:4x3,seed=7``."""
-    found = _GENERATOR.fullmatch(token)
+    found = re.fullmatch(_GENERATOR, token)
     if found is None or not (found[2] or found[3]):
         raise _literal_error(
             f"`{token[:60]}` has no shape: expected it after the colon, as in `arange:2x5xf32`",

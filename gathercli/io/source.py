@@ -22,7 +22,7 @@ from gathercli.errors import (
     TransferError,
     UsageError,
 )
-from gathercli.io import json, literal, npy
+from gathercli.io import npy
 from gathercli.io.files import (
     STDIN,
     File,
@@ -33,11 +33,11 @@ from gathercli.io.files import (
     too_long,
     unreadable,
 )
-from gathercli.io.store import check_kinds, convert
 
 LOOK: Final = 4096
 """Bytes that tell what a file is."""
 
+_WORDS: Final = ("true", "false", "NaN", "Infinity")
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 
 
@@ -118,11 +118,11 @@ class Inputs:
         try:
             found = self._read(token, declared or assumed, empty)
             if isinstance(found, Tensor):
-                return found if declared is None else convert(found, declared)
+                return _at(found, declared)
             file, key = found
             with _naming(file.name):
                 tensor = self._load(file, key, declared or assumed, empty)
-                return tensor if declared is None else convert(tensor, declared)
+                return _at(tensor, declared)
         except GatherError as error:
             _prefix(error, name)
             raise
@@ -134,7 +134,7 @@ class Inputs:
         try:
             found = self._read(token, declared, empty)
             if isinstance(found, Tensor):
-                return Operand.of(found if declared is None else convert(found, declared))
+                return Operand.of(_at(found, declared))
             file, key = found
             with _naming(file.name):
                 start = os.pread(file.fd, npy.PREAMBLE, 0) if file.regular else b""
@@ -175,6 +175,10 @@ class Inputs:
             return self._opened_stdin(), key
         if token.startswith("@"):
             return self._named(token[1:])
+        if not _may_be_literal(token):
+            return self._named(token)
+        from gathercli.io import literal
+
         try:
             tensor = literal.parse(token, declared=declared, empty=empty, max_bytes=self.max_bytes)
         except InputError:
@@ -232,6 +236,8 @@ class Inputs:
 
             return self._member(BytesIO(raw), file.name, key, declared)
         refuse_foreign(raw, file.name)
+        from gathercli.io import json
+
         try:
             document = json.parse(raw)
         except InputError as error:
@@ -311,8 +317,25 @@ def _described(header: npy.Header, declared: DType | None) -> Operand:
     """Describe the tensor of a header, at the type it is declared to have."""
     found = header.dtype(declared)
     if declared is not None:
+        from gathercli.io.store import check_kinds
+
         check_kinds(found, declared)
     return Operand(Shape(header.shape), declared or found)
+
+
+def _may_be_literal(token: str) -> bool:
+    """Tell cheaply whether a token is worth being read as a literal."""
+    start = token.lstrip()[:1]
+    return start in '+-.0123456789[{"' or any(mark in token for mark in "=:,") or token in _WORDS
+
+
+def _at(tensor: Tensor, declared: DType | None) -> Tensor:
+    """Return a tensor at the type it is declared to have."""
+    if declared is None or tensor.dtype is declared:
+        return tensor
+    from gathercli.io.store import convert
+
+    return convert(tensor, declared)
 
 
 class _naming:  # noqa: N801  (reads as a phrase)

@@ -8,7 +8,6 @@ k the index value; b is batch_dims, N and M are the ranks of `data` and `indices
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gathercli.core.dims import UNKNOWN, Shape, meet_all
@@ -44,8 +43,7 @@ OPENVINO_1 = Op(
     changes="the first version",
     source="OpenVINO operation set, Gather-1",
 )
-OPENVINO_7 = replace(
-    OPENVINO_1,
+OPENVINO_7 = OPENVINO_1._replace(
     version=7,
     batch_dims=True,
     narrows=True,
@@ -54,8 +52,7 @@ OPENVINO_7 = replace(
     changes="adds `batch_dims`",
     source="OpenVINO operation set, Gather-7",
 )
-OPENVINO_8 = replace(
-    OPENVINO_7,
+OPENVINO_8 = OPENVINO_7._replace(
     version=8,
     indices=Indices.SIGNED,
     outside=OutOfRange.ZERO,
@@ -80,15 +77,13 @@ ONNX_1 = Op(
     changes="the first version",
     source="ONNX operator schemas, Gather (opset 1)",
 )
-ONNX_11 = replace(
-    ONNX_1,
+ONNX_11 = ONNX_1._replace(
     version=11,
     indices=Indices.SIGNED,
     changes="negative indices count from the end",
     source="ONNX operator schemas, Gather (opset 11)",
 )
-ONNX_13 = replace(
-    ONNX_11,
+ONNX_13 = ONNX_11._replace(
     version=13,
     data_types=DTYPES,
     changes="adds bfloat16",

@@ -6,7 +6,6 @@ position that each output cell copies.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gathercli.core.dims import UNKNOWN, Shape, meet_all
@@ -38,8 +37,7 @@ OPENVINO_6 = Op(
     changes="the first version",
     source="OpenVINO operation set, GatherElements-6",
 )
-ONNX_11 = replace(
-    OPENVINO_6,
+ONNX_11 = OPENVINO_6._replace(
     framework="onnx",
     version=11,
     axis=Axis(default=0, is_input=False, source="INT, optional; the schema's default is 0"),
@@ -49,8 +47,7 @@ ONNX_11 = replace(
     narrows=False,
     source="ONNX operator schemas, GatherElements (opset 11)",
 )
-ONNX_13 = replace(
-    ONNX_11,
+ONNX_13 = ONNX_11._replace(
     version=13,
     data_types=DTYPES,
     changes="adds bfloat16",
