@@ -7,11 +7,13 @@ command, the manual, the ids of the tests. Nothing asks for a version by number.
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from gathercli.core.dtypes import DTYPES, DType, Kind
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from gathercli.core.call import Call
     from gathercli.core.dims import Shape
     from gathercli.core.dtypes import AnyArray
@@ -145,19 +147,21 @@ class Op(NamedTuple):
         return self.full_name
 
 
-class Family(Protocol):
-    """What each file of `gathercli.ops` provides."""
+if TYPE_CHECKING:
 
-    COMMAND: str
-    """The name of the command, ``gather-elements``."""
-    ROWS: tuple[Op, ...]
-    """Its versions; the first is the default of the command."""
+    class Family(Protocol):
+        """What each file of `gathercli.ops` provides."""
 
-    def infer(self, call: Call) -> Shape:
-        """Return the shape of the output, from shapes alone."""
+        COMMAND: str
+        """The name of the command, ``gather-elements``."""
+        ROWS: tuple[Op, ...]
+        """Its versions; the first is the default of the command."""
 
-    def equation(self, call: Call) -> str:
-        """Write what an output cell is, with the coordinates that this call has."""
+        def infer(self, call: Call) -> Shape:
+            """Return the shape of the output, from shapes alone."""
 
-    def sources(self, call: Call, picks: AnyArray, cells: AnyArray) -> AnyArray:
-        """Return the flat position in `data` that each output cell copies, or -1."""
+        def equation(self, call: Call) -> str:
+            """Write what an output cell is, with the coordinates that this call has."""
+
+        def sources(self, call: Call, picks: AnyArray, cells: AnyArray) -> AnyArray:
+            """Return the flat position in `data` that each output cell copies, or -1."""
