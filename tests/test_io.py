@@ -215,7 +215,7 @@ def float_of(pattern: int, name: str) -> Tensor:
     ("name", "pattern", "digits"),
     [
         ("float32", 0x3DCCCCCD, "0.1"),
-        ("float32", 0x4B800000, "1.6777216e+07"),
+        ("float32", 0x4B800000, "16777216.0"),
         ("float32", 0x00000001, "1e-45"),
         ("float32", 0x7F7FFFFF, "3.4028235e+38"),
         ("float32", 0x80000000, "-0.0"),

@@ -41,10 +41,12 @@ def digits(values: AnyArray) -> list[str]:
 
     if values.dtype.itemsize == 8:
         return list(map(repr, values.tolist()))
-    texts = list(map(str, values))
+    # numpy finds the digits; Python writes them, as numpy's own style varies with its version.
+    short = list(map(float, map(str, values)))
+    texts = list(map(repr, short))
     # Readers go through float64, where a few of the shortest digits round to a neighbour.
     with np.errstate(over="ignore", under="ignore"):
-        read = np.array(list(map(float, texts)), np.float64).astype(np.float32)
+        read = np.array(short, np.float64).astype(np.float32)
     for at in np.flatnonzero((read != values) & (values == values)):  # noqa: PLR0124  (no NaN)
         texts[at] = repr(float(values[at]))
     return texts
