@@ -7,7 +7,6 @@ from contextlib import suppress
 from gathercli.errors import TransferError
 from gathercli.io.write import STDERR, write_all
 from gathercli.report.terminal import is_terminal, wants_color
-from gathercli.report.words import note_text
 
 
 class Messages:
@@ -35,6 +34,8 @@ class Messages:
     def print(self) -> None:
         """Print the notes."""
         if self.notes and not self.quiet:
+            from gathercli.report.words import note_text
+
             self._say("".join(note_text(n, color=self._colored()) for n in self.notes))
 
     def say(self, text: str) -> None:

@@ -6,7 +6,6 @@ opened once; regular .npy files are mapped, everything else is held in memory wi
 
 from __future__ import annotations
 
-import mmap
 import os
 import shlex
 from typing import BinaryIO, Final, Self
@@ -36,6 +35,9 @@ from gathercli.io.files import (
 
 LOOK: Final = 4096
 """Bytes that tell what a file is."""
+
+SMALL: Final = 1 << 16
+"""Bytes up to which reading a file is cheaper than mapping it."""
 
 _WORDS: Final = ("true", "false", "NaN", "Infinity")
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
@@ -269,11 +271,17 @@ class Inputs:
         _no_key(key, file.name)
         header = npy.header(os.pread(file.fd, npy.PREAMBLE, 0))
         npy.check_length(header, file.status.st_size)
+        self._mapped.append(file)
+        if file.status.st_size <= SMALL:
+            raw = os.pread(file.fd, SMALL, 0)
+            npy.check_length(header, len(raw))
+            return npy.tensor(header, raw, declared)
+        import mmap
+
         try:
             mapped = mmap.mmap(file.fd, 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:
             raise unreadable(file.name, error) from None
-        self._mapped.append(file)
         return npy.tensor(header, mapped, declared)
 
     def _bytes(self, file: File) -> bytes:
