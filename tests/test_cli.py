@@ -1713,3 +1713,20 @@ def test_the_help_line_of_an_operator_names_its_versions(name: str) -> None:
     for framework, shown in (("openvino", "OpenVINO"), ("onnx", "ONNX")):
         numbers = sorted(op.version for op in rows if op.framework == framework)
         assert f"{shown} {', '.join(map(str, numbers))}" in COMMANDS[name].help
+
+
+def test_a_suffix_is_refused_before_anything_is_read(run: Run) -> None:
+    assert run("gather", "missing.npy", "0", "-o", "x.txt").status == 2
+
+
+def test_what_another_program_read_of_standard_input_is_left_out(
+    program: Program, folder: Path
+) -> None:
+    np.save(folder / "x.npy", np.array([7, 5]))
+    (folder / "both").write_bytes(b"a line\n" + (folder / "x.npy").read_bytes())
+    assert program("{ read -r _; $G gather - 1; } < both").stdout == b"5\n"
+
+
+def test_two_members_of_a_redirected_archive_are_read(program: Program, folder: Path) -> None:
+    np.savez(folder / "x.npz", d=np.array([7, 5]), i=np.array([1]))
+    assert program("$G gather -#d -#i < x.npz").stdout == b"[5]\n"

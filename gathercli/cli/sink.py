@@ -81,7 +81,8 @@ class Sink(NamedTuple):
         """
         if self.path is not None:
             Output(self.path, no_clobber=self.no_clobber)
-        if self.path is None and self.chosen in save.BINARY and is_terminal(STDOUT):
+        chosen = self.chosen  # refuses a suffix that names no format
+        if self.path is None and chosen in save.BINARY and is_terminal(STDOUT):
             raise _binary(self.chosen, "stdout")
 
     def write(

@@ -35,16 +35,25 @@ def free_memory() -> int:
 
 
 class File(NamedTuple):
-    """An open input and what it was when it was opened."""
+    """An open input and what it was when it was opened.
+
+    Attributes
+    ----------
+    name, fd, status
+        How the user calls it, its descriptor, its `fstat`.
+    at_start
+        Whether none of it had been read before; a redirected standard input may have been.
+    """
 
     name: str
     fd: int
     status: os.stat_result
+    at_start: bool = True
 
     @property
     def regular(self) -> bool:
         """Whether it can be mapped and read at any place."""
-        return stat.S_ISREG(self.status.st_mode)
+        return self.at_start and stat.S_ISREG(self.status.st_mode)
 
     def recheck(self) -> None:
         """Refuse a file that changed since it was opened."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import stat
 from typing import BinaryIO, Final, Self
 
 from gathercli.core.call import Operand
@@ -67,6 +68,7 @@ class Inputs:
         self._opened: list[File] = []
         self._mapped: list[File] = []
         self._stdin: bytes | None = None
+        self._stdin_file: File | None = None
 
     @staticmethod
     def share_stdin(*tokens: str | None) -> None:
@@ -213,10 +215,15 @@ class Inputs:
         return file, key or None
 
     def _opened_stdin(self) -> File:
-        try:
-            return File("-", STDIN, os.fstat(STDIN))
-        except OSError as error:
-            raise unreadable("-", error) from None
+        if self._stdin_file is None:
+            try:
+                status = os.fstat(STDIN)
+                # What another program has read of a redirected file is no part of the tensor.
+                at_start = not stat.S_ISREG(status.st_mode) or not os.lseek(STDIN, 0, os.SEEK_CUR)
+                self._stdin_file = File("-", STDIN, status, at_start)
+            except OSError as error:
+                raise unreadable("-", error) from None
+        return self._stdin_file
 
     def _load(self, file: File, key: str | None, declared: DType | None, empty: DType) -> Tensor:
         """Read a tensor from an open file, by the format that its content tells."""
