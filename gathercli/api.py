@@ -269,7 +269,7 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
     chosen = formats.format_of(target) if format is None else format
     with Output(target) as output:
         output.open(tensor.array.nbytes)
-        formats.write(chosen, tensor, output.write)
+        formats.write(chosen, [("output", tensor)], output.write)
         output.commit()
 
 
@@ -288,8 +288,7 @@ def _argument(op: Op, value: Any, name: str) -> Tensor:
         return _tensor(value, name)
     except GatherError as error:
         if not error.message.startswith(f"`{name}`"):
-            error.message = f"`{name}`: {error.message}"
-            error.args = (error.message,)
+            error.within(f"`{name}`")
         error.met(op.full_name, None, None)
         raise
 

@@ -84,6 +84,11 @@ class GatherError(Exception):
         if self.operator is None:
             self.operator, self.data, self.indices = operator, data, indices
 
+    def within(self, place: str) -> None:
+        """Say in which place the refusal came up, before the message."""
+        self.message = f"{place}: {self.message}"
+        self.args = (self.message,)
+
     def __str__(self) -> str:
         return self.message
 

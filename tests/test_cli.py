@@ -654,9 +654,19 @@ def test_an_output_of_a_dash_is_stdout(run: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "what"),
     [
-        ("out.txt", "has the suffix `.txt`: expected .npy, .npz or .json, or a format"),
-        ("out", "has no suffix: expected .npy, .npz or .json, or a format"),
-        (".npy", "has no suffix: expected .npy, .npz or .json, or a format"),
+        (
+            "out.txt",
+            "has the suffix `.txt`: "
+            "expected .npy, .npz, .json, .safetensors, .pb or .bin, or a format",
+        ),
+        (
+            "out",
+            "has no suffix: expected .npy, .npz, .json, .safetensors, .pb or .bin, or a format",
+        ),
+        (
+            ".npy",
+            "has no suffix: expected .npy, .npz, .json, .safetensors, .pb or .bin, or a format",
+        ),
     ],
 )
 def test_an_unknown_suffix_without_a_format_is_a_usage_error(
@@ -1030,6 +1040,14 @@ OPTIONS: Final = {
     "shape": (
         "--axis --batch-dims --version --negative --out-of-range --data-dtype --indices-dtype "
         "--max-bytes --format --color --quiet --json-errors --debug"
+    ),
+    "convert": (
+        "--to --directory --dtype --lossy --data-dtype --max-bytes --no-clobber --fsync "
+        "--nonfinite --color --quiet --json-errors --debug"
+    ),
+    "info": (
+        "--header --data-dtype --max-bytes --format --precision --color --quiet --json-errors "
+        "--debug"
     ),
     "ops": "--format --color --json-errors --debug",
     "man": "--color --json-errors --debug",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from gathercli.cli import generate
+from gathercli.cli import formats, generate
 from gathercli.cli.main import COMMANDS, load, main
 from gathercli.cli.pages import EXAMPLES, page, pages
 from gathercli.report.manual import Block, Console, Page, Terms, roff, text
@@ -208,18 +208,21 @@ def test_every_term_has_a_meaning_that_is_a_sentence(name: str) -> None:
 
 
 def test_there_is_a_page_for_the_program_and_for_every_command() -> None:
-    assert list(PAGES) == ["gathercli", *(f"gathercli-{command}" for command in COMMANDS)]
+    commands = (f"gathercli-{command}" for command in COMMANDS)
+    assert list(PAGES) == ["gathercli", *commands, "gathercli-formats"]
     assert page("gather") == PAGES["gathercli-gather"]
     assert page(None) == PAGES["gathercli"]
 
 
 def test_the_main_page_has_what_the_others_send_the_reader_to_it_for() -> None:
     headings = [heading for heading, _ in PAGES["gathercli"].sections]
-    assert "gathercli(1) has tensors, shapes, rules and exit statuses." in [
-        line.strip() for _, line in text(PAGES["gathercli-shape"])
-    ]
+    lines = " ".join(line.strip() for _, line in text(PAGES["gathercli-shape"]))
+    assert (
+        "gathercli(1) has shapes, rules and exit statuses, gathercli-formats(5) tensors." in lines
+    )
     for heading in ("TENSORS", "SHAPES", "RULES", "EXIT STATUS"):
         assert heading in headings
+    assert "TENSOR ARGUMENTS" in [heading for heading, _ in PAGES["gathercli-formats"].sections]
 
 
 def test_man_prints_the_page_as_plain_text_in_a_pipe(capfd: pytest.CaptureFixture[str]) -> None:
@@ -245,8 +248,8 @@ def test_man_in_colour_says_the_same(capfd: pytest.CaptureFixture[str]) -> None:
 def test_man_of_an_unknown_command_names_the_nearest(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["man", "gahter"]) == 2
     assert capfd.readouterr().err == (
-        "error: no command `gahter`: expected gather, gather-elements, shape, ops, man or "
-        "completion\n"
+        "error: no page `gahter`: expected gather, gather-elements, shape, convert, info, ops, "
+        "man, completion or formats\n"
         "hint: did you mean `gathercli man gather`?\n"
     )
 
@@ -264,8 +267,8 @@ def test_every_generated_file_is_current() -> None:
 
 
 def test_there_is_no_page_that_nothing_generates() -> None:
-    generated = {path.name for path in generate.files() if path.suffix == ".1"}
-    assert {path.name for path in (generate.ROOT / "man").iterdir()} == generated
+    generated = {path for path in generate.files() if path.suffix in (".1", ".5")}
+    assert set((generate.ROOT / "man").rglob("gathercli*")) == generated
 
 
 # examples
@@ -278,7 +281,9 @@ def examples(console: str) -> Iterator[tuple[str, str]]:
         yield command, output
 
 
-SHOWN: Final = [pair for console in EXAMPLES.values() for pair in examples(console)]
+SHOWN: Final = [
+    pair for console in (*EXAMPLES.values(), formats.EXAMPLES) for pair in examples(console)
+]
 
 
 @pytest.mark.parametrize(("command", "output"), SHOWN, ids=[command for command, _ in SHOWN])

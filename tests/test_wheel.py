@@ -47,9 +47,10 @@ def test_the_wheel_runs_without_the_repository(installed: Path) -> None:
 
 
 def test_the_wheel_carries_manual_completions_fixtures_and_types(installed: Path) -> None:
-    pages = {page.name for page in (installed / "share" / "man" / "man1").iterdir()}
-    assert pages == {page.name for page in (ROOT / "man").iterdir()}
-    assert "gathercli-gather.1" in pages
+    manual = installed / "share" / "man"
+    pages = {str(page.relative_to(manual)) for page in manual.rglob("gathercli*")}
+    assert pages == {str(page.relative_to(ROOT / "man")) for page in (ROOT / "man").rglob("g*")}
+    assert {"man1/gathercli-gather.1", "man5/gathercli-formats.5"} <= pages
     package = installed / "gathercli"
     examples = {path.name for path in (package / "_data" / "fixtures").rglob("*.json")}
     assert examples == {path.name for path in (ROOT / "fixtures").rglob("*.json")}

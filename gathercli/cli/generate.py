@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
+from gathercli.cli.formats import NAME
 from gathercli.cli.main import COMMANDS, load, print_text
 from gathercli.cli.pages import pages
 from gathercli.cli.scripts import SCRIPTS
@@ -24,7 +25,7 @@ _MARKED: Final = re.compile(r"(<!-- versions -->\n).*(<!-- /versions -->)", re.D
 
 def files() -> dict[Path, str]:
     """Return every generated file with the text it should have now."""
-    found = {ROOT / "man" / page.file_name: roff(page) for page in pages()}
+    found = {ROOT / "man" / f"man{page.number}" / page.file_name: roff(page) for page in pages()}
     found |= {
         SCRIPTS / "gathercli.bash": bash(),
         SCRIPTS / "gathercli.zsh": zsh(),
@@ -51,11 +52,11 @@ def _values(command: str, param: Any) -> list[str]:
     if "--version" in param.opts:
         families = [command] if command in FAMILIES else list(FAMILIES)
         return list(dict.fromkeys(op.id for op in OPERATORS if op.family in families))
-    if param.name in ("data_dtype", "indices_dtype"):
+    if param.name in ("data_dtype", "indices_dtype", "to_dtype"):
         return [dtype.name for dtype in DTYPES]
     return {
         "op": list(FAMILIES),
-        "topic": list(COMMANDS),
+        "topic": [*COMMANDS, NAME],
         "version": [op.full_name for op in OPERATORS],
     }.get(param.name or "", [])
 
@@ -142,7 +143,8 @@ def zsh() -> str:
             metavar = param.metavar.strip("[]")
             values = _values(command, param)
             action = f"({' '.join(values)})" if values else "_files"
-            lines.append(f"            {_quoted(f'{at}:{metavar}:{action}')} \\")
+            place = "*" if param.nargs == -1 else at
+            lines.append(f"            {_quoted(f'{place}:{metavar}:{action}')} \\")
         lines.append("            '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;")
     lines += [
         "    esac",
@@ -170,7 +172,7 @@ def _zsh_action(command: str, param: Any) -> str:
 
 
 def _takes_file(param: Any) -> bool:
-    return param.metavar in ("PATH", "TENSOR")
+    return param.metavar in ("PATH", "TENSOR", "DIR")
 
 
 def _brief(text: str) -> str:
@@ -228,7 +230,7 @@ def main() -> None:
     """Write every file that is not current, and name it."""
     for path, text in files().items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
             print_text(f"wrote {path.relative_to(ROOT)}\n")
 

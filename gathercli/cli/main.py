@@ -7,7 +7,6 @@ outside typer, so that every failure comes here, whatever typer would make of it
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -35,6 +34,8 @@ COMMANDS: Final = {
     "gather": Command("run", "Gather slices along an axis: OpenVINO 1, 7, 8; ONNX 1, 11, 13."),
     "gather-elements": Command("run", "Gather single elements: OpenVINO 6; ONNX 11, 13."),
     "shape": Command("shape", "Infer the output shape from shapes alone."),
+    "convert": Command("convert", "Convert tensors between the formats, whole folders of them."),
+    "info": Command("info", "Describe files: type, shape, statistics, a preview."),
     "ops": Command("ops", "List the operator versions, or write one out."),
     "man": Command("man", "Show the manual."),
     "completion": Command("completion", "Print the completion script of a shell."),
@@ -95,27 +96,16 @@ def _guarded(words: Sequence[str], request: Request) -> int:  # noqa: PLR0911  (
 
 
 def _failed(words: Sequence[str], error: GatherError) -> int:
-    """Say what failed on stderr, in the form asked for."""
-    from gathercli.io.write import STDERR
-    from gathercli.report.terminal import wants_color
-    from gathercli.report.words import error_json, error_text
+    """Say what failed; the words need not have parsed."""
+    from gathercli.cli.messages import say_error
 
-    if "--debug" in words:
-        import traceback
-
-        _say("".join(traceback.format_exception(error.__cause__ or error)))
-    if "--json-errors" in words:
-        _say(error_json(error))
-    else:
-        _say(error_text(error, color=wants_color(_color_of(words), STDERR)))
+    say_error(
+        error,
+        _color_of(words),
+        json_errors="--json-errors" in words,
+        debug="--debug" in words,
+    )
     return error.status
-
-
-def _say(text: str) -> None:
-    from gathercli.io.write import STDERR, write_all
-
-    with suppress(TransferError, BrokenPipeError):  # nobody listens
-        write_all(STDERR, text.encode(errors="backslashreplace"))
 
 
 def _color_of(words: Sequence[str]) -> str:

@@ -19,7 +19,9 @@ _WIDEST: Final = 100
 
 Topic = Annotated[
     str | None,
-    typer.Argument(metavar="[COMMAND]", help="The command to explain.", show_default=False),
+    typer.Argument(
+        metavar="[COMMAND]", help="The command to explain, or formats.", show_default=False
+    ),
 ]
 
 
@@ -41,15 +43,17 @@ def command(
 
 
 def _run(topic: str | None, color: str) -> int:
+    from gathercli.cli.formats import NAME
     from gathercli.cli.pages import page
     from gathercli.report.manual import shown
 
     if topic is not None:
         topic = topic.removeprefix("gathercli").removeprefix("-") or None
-    if topic is not None and topic not in COMMANDS:
-        near = closest(topic, COMMANDS)
+    topics = [*COMMANDS, NAME]
+    if topic is not None and topic not in topics:
+        near = closest(topic, topics)
         raise UsageError(
-            f"no command `{topic}`: expected {listed(COMMANDS)}",
+            f"no page `{topic}`: expected {listed(topics)}",
             rule="usage",
             value=topic,
             hint=f"did you mean `gathercli man {near}`?" if near else None,

@@ -3,10 +3,32 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
 
-from gathercli.errors import TransferError
+from gathercli.errors import GatherError, TransferError
 from gathercli.io.write import STDERR, write_all
 from gathercli.report.terminal import is_terminal, wants_color
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_Item = TypeVar("_Item")
+
+
+def say_error(error: GatherError, color: str, *, json_errors: bool, debug: bool) -> None:
+    """Say on stderr what was refused, in the form asked for."""
+    from gathercli.report.words import error_json, error_text
+
+    text = ""
+    if debug:
+        import traceback
+
+        text = "".join(traceback.format_exception(error.__cause__ or error))
+    text += (
+        error_json(error) if json_errors else error_text(error, color=wants_color(color, STDERR))
+    )
+    with suppress(TransferError, BrokenPipeError):  # nobody listens
+        write_all(STDERR, text.encode(errors="backslashreplace"))
 
 
 class Messages:
@@ -20,10 +42,14 @@ class Messages:
         The value of `--color`.
     json_errors
         Whether a refusal is to be the only line on stderr.
+    debug
+        Whether a refusal brings its traceback.
     """
 
-    def __init__(self, quiet: bool, color: str, *, json_errors: bool = False) -> None:
-        self.quiet, self.color, self.json_errors = quiet, color, json_errors
+    def __init__(
+        self, quiet: bool, color: str, *, json_errors: bool = False, debug: bool = False
+    ) -> None:
+        self.quiet, self.color, self.json_errors, self.debug = quiet, color, json_errors, debug
         self.notes: list[str] = []
 
     @property
@@ -45,6 +71,35 @@ class Messages:
 
     def _colored(self) -> bool:
         return wants_color(self.color, STDERR)
+
+    def each(self, items: Sequence[_Item], do: Callable[[_Item], int]) -> int:
+        """Do something with every item; what is refused does not keep the others.
+
+        Parameters
+        ----------
+        do
+            Returns a status.
+
+        Returns
+        -------
+            The first status that is not 0, else 0.
+
+        Raises
+        ------
+        GatherError
+            The only item was refused.
+        """
+        status = 0
+        for item in items:
+            try:
+                done = do(item)
+            except GatherError as error:
+                if len(items) == 1:
+                    raise
+                say_error(error, self.color, json_errors=self.json_errors, debug=self.debug)
+                done = error.status
+            status = status or done
+        return status
 
     @staticmethod
     def _say(text: str) -> None:

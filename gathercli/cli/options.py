@@ -103,6 +103,16 @@ IndicesDtype = Annotated[
         rich_help_panel=_INPUT,
     ),
 ]
+SourceDtype = Annotated[
+    str | None,
+    typer.Option(
+        "--data-dtype",
+        metavar="DTYPE",
+        help="The type of what names none: plain JSON, bare lists, bfloat16 saved as V2.",
+        show_default=False,
+        rich_help_panel=_INPUT,
+    ),
+]
 MaxBytes = Annotated[
     str | None,
     typer.Option(
@@ -121,7 +131,8 @@ OutputPath = Annotated[
         "--output",
         "-o",
         metavar="PATH",
-        help="Write the result here; the suffix picks .npy, .npz or .json, - is stdout.",
+        help="Write the result here; the suffix picks .npy, .npz, .json, .safetensors, "
+        ".pb or .bin; - is stdout.",
         show_default=False,
         rich_help_panel=_RESULT,
     ),
@@ -151,6 +162,14 @@ TextFormat = Annotated[
 NoClobber = Annotated[
     bool,
     typer.Option("--no-clobber", help="Do not replace an existing file.", rich_help_panel=_RESULT),
+]
+Fsync = Annotated[
+    bool,
+    typer.Option(
+        "--fsync",
+        help="Return once the file and its name are on the disk.",
+        rich_help_panel=_RESULT,
+    ),
 ]
 Nonfinite = Annotated[
     Literal["quoted", "bare", "null", "error"],

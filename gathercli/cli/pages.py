@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from gathercli.cli import formats
 from gathercli.cli.main import COMMANDS, load
 from gathercli.core import rules
 from gathercli.core.dtypes import DTYPES
@@ -35,6 +36,26 @@ DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
         "A shape is written [2,?,1..5,3..,N], with or without brackets, or 2x5; [] is 0-D and "
         "[...] of unknown rank. A word that parses as a shape is one; anything else is a tensor, "
         "of which a .npy file gives only its header.",
+    ),
+    "convert": (
+        "Reads each source in any format and writes it in that of DEST, which its suffix or --to "
+        "names. With -d, or where DEST is a folder, every source becomes a file there, named after "
+        "it; what is refused does not keep the others, and the status is the first refusal's.",
+        "An archive of several tensors becomes one file where the format holds several (npz, json, "
+        "oip, safetensors), and in a folder a file for every member where it does not.",
+        "Elements keep their type unless --dtype names another, which must hold every one of them "
+        "exactly. With --lossy floats are rounded to the nearest, integers are made of floats "
+        "towards zero, and of booleans 0 and 1; what would overflow is still refused, and a note "
+        "counts the elements that changed.",
+    ),
+    "info": (
+        "Describes each file, or any tensor: format, type, shape, bytes, memory order; smallest "
+        "and largest element with their first coordinates, mean, how many are NaN or infinite, a "
+        "histogram of 16 bins or fewer, a preview. Where a file has several tensors they are "
+        "listed, and FILE#name describes one.",
+        "Minimum and maximum are of all that is not NaN, mean and histogram of all that is finite. "
+        "The elements are read block by block, so that a .npy file may be larger than memory; with "
+        "--header none is read. -f json prints a line for every file.",
     ),
     "ops": (
         "Without ID, lists every operator version. With ID (openvino.Gather-8, openvino-8, an "
@@ -74,36 +95,34 @@ $ gathercli shape gather '[N,3,C]' '[K]' --axis 1 --version onnx-13 -f json
 ["N","K","C"]
 $ gathercli shape gather 2x1x200x400 2x2 --axis unknown --batch-dims 1
 [2,?,?,?]""",
+    "convert": """\
+$ gathercli convert arange:2x3 x.npy && gathercli convert x.npy -
+[[0,1,2],[3,4,5]]
+$ gathercli convert arange:2x3 - --dtype bf16 --to literal
+2x3xbf16=[[0.0 1.0 2.0][3.0 4.0 5.0]]
+$ gathercli convert '[0.1,2]' - --dtype float16 --lossy --quiet
+[0.099975586,2.0]""",
+    "info": """\
+$ gathercli info '[[1,2],[3,8]]'
+[[1,2],[3,8]]   literal
+int64[2,2]   4 elements   32 bytes of data   C order
+min        1 at [0,0]
+max        8 at [1,1]
+mean       3.5
+histogram  1 ███    █ 8   8 bins, at most 1 in one
+
+   0  1
+0  1  2
+1  3  8
+$ gathercli info --header 3xf16=0
+3xf16=0   literal
+float16[3]   3 elements   6 bytes of data""",
     "ops": """\
 $ gathercli ops onnx.GatherElements-13 | head -n 3
 onnx.GatherElements-13
   command          gathercli gather-elements DATA INDICES -V onnx-13
   changes          adds bfloat16""",
 }
-
-TENSORS: Final = Terms(
-    (
-        ("x.npy, x.npz#weights, x.json, x.json#indices", "A file; its content tells its format."),
-        ("@name", "Surely a file, even if its name reads as a literal."),
-        ("-", "Standard input; -#data and -#indices when one stream holds both."),
-        (
-            "'[[0,0,4],[4,0,0]]', 3",
-            "JSON: integers are int64 (uint64 when they must be), any fraction makes float64; 3 "
-            "is 0-D.",
-        ),
-        ("0,0,4", "A bare list; 0, is one element, and -1,0 needs no -- before it."),
-        (
-            "2x3xi32=[[0 0 4][4 0 0]]",
-            "A typed literal, between blanks or commas, nested or flat; 3xi64=0 repeats, "
-            "xf32=1.5 is 0-D.",
-        ),
-        (
-            "arange:2x5xf32, zeros:3x4, rand:4x3,seed=7",
-            "A generator; int64 without a type, rand float64 in [0, 1). rand of integers takes "
-            "high=. The seed is 0 unless given.",
-        ),
-    )
-)
 
 SHAPES: Final = (
     "A shape is written [2,?,1..5,3..,N], or without brackets, or as 2x5: sizes, unknown "
@@ -117,7 +136,7 @@ SHAPES: Final = (
 INPUT_RULES: Final = Terms(
     (
         ("missing, unreadable", "There is no such file, or it cannot be read."),
-        ("format", "The content is no .npy, .npz or JSON."),
+        ("format", "The content is of no format that is read, or not what its format says."),
         ("npy, npz, json, ragged", "The content is not what its format says."),
         ("literal, shape-text", "A literal or a shape is malformed."),
         ("dtype", "A type cannot hold a value, or there is no such type."),
@@ -161,16 +180,21 @@ _VALUE_RULES: Final = (rules.index_negative, rules.index_range)
 
 
 def pages() -> Iterator[Page]:
-    """Make every page: gathercli(1), and one a command."""
+    """Make every page: gathercli(1), one a command, gathercli-formats(5)."""
     yield _root()
     for name in COMMANDS:
         yield page(name)
+    yield formats.page()
 
 
-def page(command: str | None) -> Page:
-    """Make the page of a command; of the program for None."""
-    if command is None:
+def page(topic: str | None) -> Page:
+    """Make the page of a command or of the formats; of the program for None."""
+    if topic is None:
         return _root()
+    return formats.page() if topic == formats.NAME else _command(topic)
+
+
+def _command(command: str) -> Page:
     made = load(command)
     arguments = " ".join(p.metavar or "" for p in made.params if p.param_type_name == "argument")
     sections: list[tuple[str, tuple[Block, ...]]] = [
@@ -182,7 +206,12 @@ def page(command: str | None) -> Page:
         sections += [("VERSIONS", (_versions(command),)), ("INDICES", (INDEX,))]
     if command in EXAMPLES:
         sections.append(("EXAMPLES", (Console(EXAMPLES[command]),)))
-    sections.append(("SEE ALSO", ("gathercli(1) has tensors, shapes, rules and exit statuses.",)))
+    sections.append(
+        (
+            "SEE ALSO",
+            ("gathercli(1) has shapes, rules and exit statuses, gathercli-formats(5) tensors.",),
+        )
+    )
     return Page(f"gathercli-{command}", _summary(COMMANDS[command].help), tuple(sections))
 
 
@@ -192,6 +221,7 @@ def _root() -> Page:
     valued = tuple((rule.__name__.replace("_", "-"), _said(rule)) for rule in _VALUE_RULES)
     version = ("version", "The operator has the version.")
     limit = ("limit", "What is held or written stays below `--max-bytes`, the rank below 65.")
+    others = (f"gathercli-{name}(1)" for name in COMMANDS)
     types = ", ".join(f"{d.name} ({d.short})" if d.short != d.name else d.name for d in DTYPES)
     return Page(
         "gathercli",
@@ -208,7 +238,10 @@ def _root() -> Page:
                 ),
             ),
             ("COMMANDS", (Terms(commands),)),
-            ("TENSORS", (TENSORS, f"Types: {types}.")),
+            (
+                "TENSORS",
+                (formats.TENSORS, f"Types: {types}.", "gathercli-formats(5) has the details."),
+            ),
             ("SHAPES", SHAPES),
             ("VERSIONS", (_versions(*FAMILIES),)),
             ("INDICES", (INDEX,)),
@@ -224,7 +257,7 @@ def _root() -> Page:
             ("EXIT STATUS", (STATUSES,)),
             ("ENVIRONMENT", (ENVIRONMENT,)),
             ("EXAMPLES", (Console(EXAMPLES["gather"] + "\n" + EXAMPLES["shape"]),)),
-            ("SEE ALSO", (", ".join(f"gathercli-{name}(1)" for name in COMMANDS),)),
+            ("SEE ALSO", (", ".join((*others, "gathercli-formats(5)")),)),
         ),
     )
 

@@ -10,7 +10,7 @@ from gathercli.cli import options as opt
 from gathercli.cli.limits import Limits
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import Operator
-from gathercli.cli.sink import Sink, View
+from gathercli.cli.sink import Keeping, Sink, View
 from gathercli.core.spec import Negative, OutOfRange
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def build(name: str) -> Callable[..., Callable[[], int]]:
         output: opt.OutputPath = None,
         fmt: opt.Format = "auto",
         no_clobber: opt.NoClobber = False,
+        fsync: opt.Fsync = False,
         nonfinite: opt.Nonfinite = "quoted",
         expect: opt.Expect = None,
         rtol: opt.Rtol = 0.0,
@@ -48,13 +49,13 @@ def build(name: str) -> Callable[..., Callable[[], int]]:
         del debug  # main finds it in the words, which may not even parse
         from gathercli.cli.expect import Expectation
 
-        limits = Limits.parse(max_bytes)
+        limits, view = Limits.parse(max_bytes), View(full, precision, color)
         return partial(
             _run,
             Operator(name, axis, batch_dims, version, negative.value, out_of_range.value),
             (data, data_dtype),
             (indices, indices_dtype),
-            Sink(output, fmt, no_clobber, nonfinite, limits, View(full, precision, color)),
+            Sink(output, fmt, Keeping(no_clobber, fsync), nonfinite, limits, view),
             Expectation(expect, rtol, atol),
             Messages(quiet, color, json_errors=json_errors),
         )

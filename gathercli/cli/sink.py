@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import shlex
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.core.dtypes import BFLOAT16, Kind, Tensor
 from gathercli.core.text import clean
@@ -12,13 +13,17 @@ from gathercli.io.write import STDOUT, Output, is_stream, write_all
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages
     from gathercli.core.call import Call
     from gathercli.engine import Run, Treated
+    from gathercli.io.encode import Result
     from gathercli.io.source import Inputs
+
+
+_NO_JSON: Final = "plain JSON cannot carry {}; `-f oip` and npy can"
 
 
 class View(NamedTuple):
@@ -27,6 +32,17 @@ class View(NamedTuple):
     full: bool
     precision: int
     color: str
+
+
+class Keeping(NamedTuple):
+    """What is promised of a file beside its content."""
+
+    no_clobber: bool
+    fsync: bool
+
+    def output(self, path: str) -> Output:
+        """Make the output of this name."""
+        return Output(path, no_clobber=self.no_clobber, fsync=self.fsync)
 
 
 class Sink(NamedTuple):
@@ -40,7 +56,7 @@ class Sink(NamedTuple):
 
     output: str | None
     fmt: str
-    no_clobber: bool
+    keeping: Keeping
     nonfinite: str
     limits: Limits
     view: View
@@ -80,10 +96,10 @@ class Sink(NamedTuple):
             `--no-clobber` and the file exists, or the target cannot be a file.
         """
         if self.path is not None:
-            Output(self.path, no_clobber=self.no_clobber)
+            self.keeping.output(self.path)
         chosen = self.chosen  # refuses a suffix that names no format
-        if self.path is None and chosen in save.BINARY and is_terminal(STDOUT):
-            raise _binary(self.chosen, "stdout")
+        if self.path is None and save.is_binary(chosen) and is_terminal(STDOUT):
+            raise binary_refused(self.chosen, "stdout")
 
     def write(
         self,
@@ -94,7 +110,7 @@ class Sink(NamedTuple):
         messages: Messages,
     ) -> None:
         """Write a result; a file gets its name only when all of it is there."""
-        self._note_losses(result, messages)
+        messages.notes += losses(self.chosen, result, self.path)
         try:
             self._write(call, result, treated, inputs)
         except GatherError as error:
@@ -110,10 +126,10 @@ class Sink(NamedTuple):
             self._encode(call, result, treated, lambda part: write_all(STDOUT, part))
             inputs.recheck()
             return
-        with Output(self.path, no_clobber=self.no_clobber) as output:
+        with self.keeping.output(self.path) as output:
             output.open(result.nbytes)
-            if self.chosen in save.BINARY and output.is_terminal:
-                raise _binary(self.chosen, f"`{clean(self.path)}`")
+            if save.is_binary(self.chosen) and output.is_terminal:
+                raise binary_refused(self.chosen, f"`{clean(self.path)}`")
             self._encode(call, result, treated, output.write)
             inputs.recheck()
             output.commit()
@@ -130,7 +146,7 @@ class Sink(NamedTuple):
             return
         save.write(
             self.chosen,
-            result,
+            [("output", result)],
             put,
             nonfinite=self.nonfinite,
             parameters=_parameters(call, treated),
@@ -149,24 +165,27 @@ class Sink(NamedTuple):
         color = self.path is None and wants_color(view.color, STDOUT)
         return rendered(text, color=color or view.color == "always")
 
-    def _note_losses(self, result: Run | Tensor, messages: Messages) -> None:
-        """Say what the format does not keep."""
-        if self.chosen == "json":
-            lost = None
-            if result.dtype.kind is Kind.COMPLEX:
-                lost = "complex numbers, written as [re, im]"
-            elif 0 in result.shape[:-1]:
-                lost = f"the shape [{','.join(map(str, result.shape))}]"
-            if lost:
-                messages.notes.append(f"plain JSON cannot carry {lost}; `-f oip` and npy can")
-        if self.chosen in save.BINARY and result.dtype is BFLOAT16:
-            messages.notes.append(
-                "bfloat16 is written as <V2, which numpy reads as two bytes an element; "
-                "`--data-dtype bfloat16` reads it here"
-            )
+
+def losses(fmt: str, result: Result, path: str | None) -> Iterator[str]:
+    """Say what a format does not keep of a tensor, and how it is read back."""
+    sizes = ",".join(map(str, result.shape))
+    if fmt == "json" and result.dtype.kind is Kind.COMPLEX:
+        yield _NO_JSON.format("complex numbers, written as [re, im]")
+    elif fmt == "json" and 0 in result.shape[:-1]:
+        yield _NO_JSON.format(f"the shape [{sizes}]")
+    if fmt in ("npy", "npz") and result.dtype is BFLOAT16:
+        yield (
+            "bfloat16 is written as <V2, which numpy reads as two bytes an element; "
+            "`--data-dtype bfloat16` reads it here"
+        )
+    if fmt == "bin":
+        sizes = "x".join((*map(str, result.shape), result.dtype.short))
+        token = shlex.quote(f"bin:{sizes}@{path or '-'}")
+        yield f"raw bytes carry neither type nor shape; `{token}` reads them"
 
 
-def _binary(fmt: str, target: str) -> UsageError:
+def binary_refused(fmt: str, target: str) -> UsageError:
+    """Refuse binary where a person reads."""
     return UsageError(
         f"{fmt} is binary, and {target} is a terminal: expected a file or a pipe",
         rule="usage",

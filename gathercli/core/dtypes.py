@@ -205,6 +205,15 @@ class Tensor(NamedTuple):
             return (array.astype(np.uint32) << 16).view(np.float32)
         return array
 
+    def at(self, position: int) -> Any:
+        """Return the element at a flat position, as `values` would hold it."""
+        import numpy as np
+
+        from gathercli.core.positions import coordinate
+
+        one = self.array[coordinate(position, self.shape)]
+        return Tensor(self.dtype, np.asarray(one, self.array.dtype).reshape(1)).values()[0]
+
     def blocks(self, cells: int = 1 << 17) -> Iterator[AnyArray]:
         """Yield the elements in row-major order, flat, as `engine.Run` does."""
         flat = self.array.reshape(-1)

@@ -18,10 +18,13 @@ from gathercli.io import npy
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    import numpy as np
-
     from gathercli.core.dtypes import AnyArray
     from gathercli.engine import Run
+    from gathercli.io.recast import Recast
+
+Result: TypeAlias = "Tensor | Run | Recast"
+Named: TypeAlias = "tuple[str, Result]"
+"""A tensor and the name it has in a file of several."""
 
 NONFINITE: Final[dict[str, dict[str, str]]] = {
     "quoted": {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'},
@@ -137,8 +140,8 @@ def _turns(row: int, outer: Sequence[int]) -> int:
     return turns
 
 
-def plain_json(result: Tensor | Run, *, nonfinite: str, max_bytes: int | None) -> Iterator[str]:
-    """Write the nested list, on one line, block by block.
+def plain_json(results: Sequence[Named], *, nonfinite: str, max_bytes: int | None) -> Iterator[str]:
+    """Write the nested list of one tensor, or an object of several, on one line, block by block.
 
     Parameters
     ----------
@@ -150,28 +153,38 @@ def plain_json(result: Tensor | Run, *, nonfinite: str, max_bytes: int | None) -
     InputError
         ``json``: a value is not finite and `nonfinite` is ``error``.
     """
-    _check_finite(result, nonfinite)
+    _check_finite(results, nonfinite)
     number = NONFINITE[nonfinite]
-    words = (_words(result.dtype, block, number, _pair) for block in result.blocks())
-    yield from _nested(result.shape, words, ",", ",", max_bytes)
-    yield "\n"
+    several = len(results) != 1
+    for at, (name, result) in enumerate(results):
+        if several:
+            yield ("," if at else "{") + json_string(name) + ":"
+        words = (_words(result.dtype, block, number, _pair) for block in result.blocks())
+        yield from _nested(result.shape, words, ",", ",", max_bytes)
+    yield "}\n" if several else "\n"
 
 
-def oip(result: Tensor | Run, *, nonfinite: str, parameters: dict[str, Any]) -> Iterator[str]:
-    """Write an Open Inference Protocol response with the one output ``output``."""
+def oip(results: Sequence[Named], *, nonfinite: str, parameters: dict[str, Any]) -> Iterator[str]:
+    """Write an Open Inference Protocol response; `parameters` go to every output, if any."""
     import json
 
-    _check_finite(result, nonfinite)
-    dtype, number = result.dtype, NONFINITE[nonfinite]
-    fields = {"name": "output", "shape": list(result.shape), "datatype": dtype.oip}
-    head = json.dumps({**fields, "parameters": parameters}, separators=(",", ":"))
-    yield '{"outputs":[' + head[:-1] + ',"data":['
-    for at, block in enumerate(result.blocks()):
-        yield ("," if at else "") + ",".join(_words(dtype, block, number, _pair))
-    yield "]}]}\n"
+    _check_finite(results, nonfinite)
+    number = NONFINITE[nonfinite]
+    yield '{"outputs":['
+    for at, (name, result) in enumerate(results):
+        dtype = result.dtype
+        fields: dict[str, Any] = {"name": name, "shape": list(result.shape), "datatype": dtype.oip}
+        if parameters:
+            fields["parameters"] = parameters
+        head = json.dumps(fields, separators=(",", ":"))
+        yield ("," if at else "") + head[:-1] + ',"data":['
+        for number_of, block in enumerate(result.blocks()):
+            yield ("," if number_of else "") + ",".join(_words(dtype, block, number, _pair))
+        yield "]}"
+    yield "]}\n"
 
 
-def literal(result: Tensor | Run, *, max_bytes: int | None) -> Iterator[str]:
+def literal(result: Result, *, max_bytes: int | None) -> Iterator[str]:
     """Write the typed literal that reads back to the same tensor."""
     yield "x".join([*map(str, result.shape), ""]) or "x"
     yield f"{result.dtype.short}="
@@ -180,51 +193,78 @@ def literal(result: Tensor | Run, *, max_bytes: int | None) -> Iterator[str]:
     yield "\n"
 
 
-def _check_finite(result: Tensor | Run, nonfinite: str) -> None:
+def _check_finite(results: Sequence[Named], nonfinite: str) -> None:
     """Refuse, before the first byte, a value that JSON has no number for."""
     import numpy as np
 
-    if nonfinite != "error" or result.dtype.kind not in (Kind.FLOAT, Kind.COMPLEX):
-        return
-    start = 0
-    for block in result.blocks():
-        wrong = ~np.isfinite(Tensor(result.dtype, block).values())
-        if wrong.any():
-            at = int(wrong.argmax())
-            where = f"[{','.join(map(str, coordinate(start + at, result.shape)))}]"
-            (value,) = _words(result.dtype, block[at : at + 1], {}, _sum)
-            raise InputError(
-                f"the result has {value} at `{where}`, which `--nonfinite error` refuses: "
-                "expected finite numbers",
-                rule="json",
-                where=where,
-                value=value,
-                expected="finite numbers",
-            )
-        start += block.size
+    for name, result in results if nonfinite == "error" else ():
+        if result.dtype.kind not in (Kind.FLOAT, Kind.COMPLEX):
+            continue
+        start = 0
+        for block in result.blocks():
+            wrong = ~np.isfinite(Tensor(result.dtype, block).values())
+            if wrong.any():
+                at = int(wrong.argmax())
+                (value,) = _words(result.dtype, block[at : at + 1], {}, _sum)
+                where = f"[{','.join(map(str, coordinate(start + at, result.shape)))}]"
+                raise _not_finite("the result" if len(results) == 1 else f"`{name}`", value, where)
+            start += block.size
 
 
-def npy_parts(
-    dtype: DType, storage: np.dtype[Any], shape: tuple[int, ...], blocks: Iterable[AnyArray]
-) -> Iterator[bytes | memoryview]:
+def _not_finite(what: str, value: str, where: str) -> InputError:
+    return InputError(
+        f"{what} has {value} at `{where}`, which `--nonfinite error` refuses: "
+        "expected finite numbers",
+        rule="json",
+        where=where,
+        value=value,
+        expected="finite numbers",
+    )
+
+
+def npy_parts(result: Result) -> Iterator[bytes | memoryview]:
     """Write a .npy file: its header, then the bytes of every block."""
+    yield npy.encode_header(result.dtype, result.storage, result.shape)
+    for block in result.blocks():
+        yield from raw_bytes(block)
+
+
+def raw_bytes(block: AnyArray) -> Iterator[memoryview]:
+    """Give the bytes of a block, if it has any."""
     import numpy as np
 
-    yield npy.encode_header(dtype, storage, shape)
-    for block in blocks:
-        if block.size and block.dtype.itemsize:
-            yield np.ascontiguousarray(block).reshape(-1).view(np.uint8).data
+    if block.size and block.dtype.itemsize:
+        yield np.ascontiguousarray(block).reshape(-1).view(np.uint8).data
 
 
-def npz(parts: Iterable[bytes | memoryview], write: Callable[[bytes], object]) -> None:
-    """Write an archive whose one member is ``output``, the same bytes for the same tensor."""
+def raw_parts(result: Result) -> Iterator[memoryview]:
+    """Write the bare elements, little-endian.
+
+    Raises
+    ------
+    InputError
+        ``dtype``: strings have no fixed size that a reader could know.
+    """
+    if result.dtype is STRING:
+        raise InputError(
+            "strings cannot be written as raw bytes: expected numbers or booleans",
+            rule="dtype",
+            value=result.dtype.name,
+        )
+    for block in result.blocks():
+        yield from raw_bytes(block.astype(block.dtype.newbyteorder("<"), copy=False))
+
+
+def npz(results: Sequence[Named], write: Callable[[bytes], object]) -> None:
+    """Write an archive of stored members, the same bytes for the same tensors."""
     import zipfile
 
     with zipfile.ZipFile(_Sink(write), "w") as archive:
-        member = zipfile.ZipInfo("output.npy")  # dated 1980, so that nothing depends on the clock
-        with archive.open(member, "w", force_zip64=True) as stream:
-            for part in parts:
-                stream.write(part)
+        for name, result in results:
+            # dated 1980, so that nothing depends on the clock
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as stream:
+                for part in npy_parts(result):
+                    stream.write(part)
 
 
 class _Sink:

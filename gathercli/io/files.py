@@ -1,25 +1,20 @@
-"""Files as they are found: opened once, bounded, and named when they are not what is wanted."""
+"""Files as they are found: opened once, read within a limit, mapped where they are large."""
 
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import stat
-from typing import Final, NamedTuple
+from typing import Any, BinaryIO, Final
 
 from gathercli.core.text import clean, closest
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError, TransferError
 
 STDIN: Final = 0
-_HDF: Final = b"\x89HDF\r\n\x1a\n"
-_PICKLE: Final = re.compile(rb"\x80[\x02-\x05]|c[\w.]+\n[\w.]+\n|\((?:lp|dp)|[\]}]q")
-_CONVERSIONS: Final = {
-    "pickle": "numpy.save('x.npy', numpy.load({name}, allow_pickle=True))  # runs its code",
-    "csv": "numpy.save('x.npy', numpy.loadtxt({name}, delimiter=','))",
-    "torch": "numpy.save('x.npy', torch.load({name}, weights_only=True).numpy())",
-    "hdf5": "numpy.save('x.npy', h5py.File({name})['NAME'][()])",
-}
+SMALL: Final = 1 << 16
+"""Bytes up to which reading a file is cheaper than mapping it."""
+
+_CHUNK: Final = 1 << 20
 
 
 def free_memory() -> int:
@@ -34,40 +29,177 @@ def free_memory() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-class File(NamedTuple):
-    """An open input and what it was when it was opened.
+class File:
+    """An open input: a regular file, which can be mapped, or a stream, which is held.
 
-    Attributes
+    Parameters
     ----------
-    name, fd, status
-        How the user calls it, its descriptor, its `fstat`.
-    at_start
-        Whether none of it had been read before; a redirected standard input may have been.
+    name, fd
+        How the user calls it, and its descriptor.
+    limit
+        How many bytes of it may be held in memory; None for any number.
     """
 
-    name: str
-    fd: int
-    status: os.stat_result
-    at_start: bool = True
+    def __init__(self, name: str, fd: int, limit: int | None) -> None:
+        self.name, self.fd, self.limit = name, fd, limit
+        self._status = os.fstat(fd)
+        self.regular = stat.S_ISREG(self._status.st_mode)
+        if self.regular and fd == STDIN and os.lseek(fd, 0, os.SEEK_CUR):
+            # What another program has read of a redirected file is no part of the tensor.
+            self.regular = False
+        self._parts: list[bytes] = []
+        self._ended = False
+        self._streams: list[BinaryIO] = []
 
     @property
-    def regular(self) -> bool:
-        """Whether it can be mapped and read at any place."""
-        return self.at_start and stat.S_ISREG(self.status.st_mode)
+    def size(self) -> int:
+        """Its bytes; those of a stream are read to be counted."""
+        return self._status.st_size if self.regular else len(self.content())
+
+    def start(self, count: int) -> bytes:
+        """Return the first `count` bytes, fewer if there are no more."""
+        if self.regular:
+            return self._pread(count)
+        while not self._ended and sum(map(len, self._parts)) < count:
+            self._more()
+        self._parts = [b"".join(self._parts)]
+        return self._parts[0][:count]
+
+    def content(self, *, text: bool = False) -> bytes:
+        """Return all bytes, held in memory.
+
+        Parameters
+        ----------
+        text
+            Whether bytes that no text holds end the reading at once.
+
+        Raises
+        ------
+        LimitError
+            ``limit``: there are more than may be held.
+        InputError
+            ``format``: `text` is asked for, and it is none.
+        """
+        if self.regular and self.limit is not None and self._status.st_size > self.limit:
+            raise self._too_long(self._status.st_size)
+        size = sum(map(len, self._parts))
+        if text:
+            self._check_text(b"".join(self._parts))
+        while True:
+            if self.limit is not None and size > self.limit:
+                raise self._too_long(size)
+            if self._ended:
+                break
+            part = self._more()
+            size += len(part)
+            if text:
+                self._check_text(part)
+        self._parts = [b"".join(self._parts)]
+        return self._parts[0]
+
+    def buffer(self) -> Any:
+        """Return all bytes, of a large regular file mapped."""
+        if not self.regular:
+            return self.content()
+        if self._status.st_size <= SMALL:
+            return self._pread(SMALL)
+        import mmap
+
+        try:
+            return mmap.mmap(self.fd, 0, access=mmap.ACCESS_READ)
+        except (OSError, ValueError) as error:
+            raise unreadable(self.name, error) from None
+
+    def stream(self) -> BinaryIO:
+        """Return a seekable stream of all bytes, which `close` closes."""
+        from io import BytesIO
+
+        if not self.regular:
+            return BytesIO(self.content())
+        stream = os.fdopen(os.dup(self.fd), "rb")
+        self._streams.append(stream)
+        stream.seek(0)
+        return stream
+
+    def close(self) -> None:
+        """Close what was opened; what is mapped stays, and so does standard input."""
+        for stream in self._streams:
+            stream.close()
+        if self.fd != STDIN:
+            os.close(self.fd)
 
     def recheck(self) -> None:
-        """Refuse a file that changed since it was opened."""
+        """Refuse a regular file that changed since it was opened."""
+        if not stat.S_ISREG(self._status.st_mode):
+            return
         now = os.fstat(self.fd)
-        if (now.st_size, now.st_mtime_ns) != (self.status.st_size, self.status.st_mtime_ns):
+        if (now.st_size, now.st_mtime_ns) != (self._status.st_size, self._status.st_mtime_ns):
             raise TransferError(
                 f"`{self.name}` changed while it was read: expected it to stay as it was",
                 rule="unreadable",
                 value=self.name,
             )
 
+    def _pread(self, count: int) -> bytes:
+        raw = b""
+        try:
+            while len(raw) < count and (part := os.pread(self.fd, count - len(raw), len(raw))):
+                raw += part
+        except OSError as error:
+            raise unreadable(self.name, error) from None
+        return raw
 
-def open_file(name: str, folder: str) -> File:
-    """Open the file that the user calls `name`."""
+    def _more(self) -> bytes:
+        """Read the next part."""
+        try:
+            part = os.read(self.fd, _CHUNK)
+        except OSError as error:
+            size = sum(map(len, self._parts))
+            if not size:
+                raise unreadable(self.name, error) from None
+            raise TransferError(
+                f"reading stopped after {size} bytes ({error.strerror})", rule="unreadable"
+            ) from None
+        self._ended = not part
+        self._parts.append(part)
+        return part
+
+    def _check_text(self, part: bytes) -> None:
+        if b"\0" in part:
+            from gathercli.io.foreign import refuse_binary
+
+            refuse_binary(part, b"".join(self._parts)[:8])
+
+    def _too_long(self, size: int) -> LimitError:
+        """Refuse to hold more bytes than is allowed."""
+        lift = "`--max-bytes 0` lifts the limit"
+        return LimitError(
+            f"the input has {size} bytes or more to be held in memory: "
+            f"expected at most {self.limit}",
+            rule="limit",
+            value=size,
+            expected=f"at most {self.limit} bytes",
+            hint=f"{lift}; a .npy file is mapped and not held" if self.name != "-" else lift,
+        )
+
+
+def open_file(name: str, folder: str, limit: int | None) -> File:
+    """Open the file that the user calls `name`.
+
+    Parameters
+    ----------
+    folder
+        Where a relative name starts.
+    limit
+        How many bytes of it may be held in memory.
+
+    Raises
+    ------
+    NoInputError
+        ``missing`` or ``unreadable``.
+    InputError
+        ``literal``: there is no such file, and the name looks like a literal.
+    """
     path = os.path.join(folder, name)
     try:
         mode = os.stat(path).st_mode  # before opening: devices act when they are opened
@@ -82,12 +214,16 @@ def open_file(name: str, folder: str) -> File:
                     f"`{clean(name)}` is {kind}: expected a file", rule="unreadable", value=name
                 )
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        return File(name, fd, os.fstat(fd))
     except (FileNotFoundError, NotADirectoryError, ValueError):
         raise _missing(name, folder) from None
     except OSError as error:
         if isinstance(error, GatherError):
             raise
+        raise unreadable(name, error) from None
+    try:
+        return File(name, fd, limit)
+    except OSError as error:
+        os.close(fd)
         raise unreadable(name, error) from None
 
 
@@ -137,48 +273,3 @@ def unreadable(path: str, error: Exception) -> NoInputError:
         rule="unreadable",
         value=path,
     )
-
-
-def too_long(name: str, size: int, limit: int) -> LimitError:
-    """Refuse an input that takes more memory than may be held."""
-    return LimitError(
-        f"the input has {size} bytes or more to be held in memory: expected at most {limit}",
-        rule="limit",
-        value=size,
-        expected=f"at most {limit} bytes",
-        hint="`--max-bytes 0` lifts the limit; a .npy file is mapped and not held"
-        if name != "-"
-        else "`--max-bytes 0` lifts the limit",
-    )
-
-
-def refuse_foreign(raw: bytes, name: str) -> None:
-    """Refuse what is no text, saying what it is where we know."""
-    if not raw.strip():
-        raise InputError("the input is empty: expected a tensor", rule="format")
-    if _PICKLE.match(raw):
-        raise foreign(name, "a pickle, which runs code when it is loaded", "pickle")
-    if raw.startswith(_HDF):
-        raise foreign(name, "an HDF5 file", "hdf5")
-    if b"\0" in raw or raw[0] > 0xF4:
-        raise InputError(
-            f"the input starts with the bytes {raw[:8].hex(' ')}: expected .npy, .npz or JSON",
-            rule="format",
-        )
-
-
-def foreign(name: str, what: str, kind: str) -> InputError:
-    """Refuse a format that is known but not read, with the line that converts it."""
-    return InputError(
-        f"the input is {what}: expected .npy, .npz or JSON",
-        rule="format",
-        hint=f"convert it: {conversion(kind, name)}",
-    )
-
-
-def conversion(kind: str, name: str) -> str:
-    """Write the line that converts a file."""
-    modules = {"hdf5": "h5py, numpy", "torch": "numpy, torch"}.get(kind, "numpy")
-    path = "/dev/stdin" if name == "-" else clean(name)
-    line = _CONVERSIONS[kind].format(name=repr(path))
-    return f"`python -c {shlex.quote(f'import {modules}; {line}')}`"

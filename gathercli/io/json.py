@@ -9,17 +9,81 @@ from __future__ import annotations
 import codecs
 import json
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.dims import LARGEST, MAX_RANK
-from gathercli.core.dtypes import Tensor, dtype_in_json
+from gathercli.core.dtypes import FLOAT64, Tensor, dtype_in_json
 from gathercli.core.text import closest, some
 from gathercli.errors import InputError
+from gathercli.io.content import Layout
 from gathercli.io.store import NON_FINITE, Overflow, shown
 from gathercli.io.values import tensor_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gathercli.core.dtypes import DType
+    from gathercli.io.files import File
+
+
+_GROUPS: Final = ("inputs", "outputs")
+"""Where an inference request, or a response, has its tensors."""
+
+
+class Document:
+    """A file of JSON text; `format` and the members are those of `content.Content`."""
+
+    def __init__(self, file: File) -> None:
+        """Parse the text."""
+        self._name, self._limit = file.name, file.limit
+        raw = file.content(text=True)
+        if not raw.strip():
+            raise InputError("the input is empty: expected a tensor", rule="format")
+        try:
+            self._value = parse(raw)
+        except InputError as error:
+            _advise(error, file)
+            raise
+        value = self._value
+        one = not isinstance(value, dict) or _is_typed(value)
+        self.names: Sequence[str] | None = None if one else list(_members(value))
+        typed = isinstance(value, dict) and (one or _is_message(value))
+        self.format = "oip" if typed else "json"
+
+    def layout(self, key: str | None, declared: DType | None) -> Layout:
+        """Read the tensor, as text has no header."""
+        tensor = self.tensor(key, declared, FLOAT64)
+        return Layout(tensor.dtype, tensor.shape, tensor.storage)
+
+    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+        """Make the tensor `key` of the document.
+
+        Raises
+        ------
+        InputError
+            ``json``, ``dtype``, ``ragged``.
+        """
+        return tensor(
+            self._value,
+            key,
+            declared=declared,
+            empty=empty,
+            max_bytes=self._limit,
+            name=self._name,
+        )
+
+
+def _advise(error: InputError, file: File) -> None:
+    """Say how to convert what is no JSON and may be a .csv file."""
+    start = file.start(4096)
+    csv = file.name.endswith(".csv")
+    listed = start.lstrip()[:1] in (b"[", b"{")
+    if csv or (not listed and error.rule == "json" and b"," in start.split(b"\n")[0]):
+        from gathercli.io.foreign import READ, conversion
+
+        error.hint = f"a .csv file is converted by {conversion('csv', file.name)}"
+        if csv:
+            error.message, error.rule = f"the input is a .csv file: expected {READ}", "format"
 
 
 def parse(raw: bytes | str, *, rule: str = "json") -> Any:
@@ -152,16 +216,7 @@ def _chosen(document: dict[str, Any], key: str | None, name: str | None) -> tupl
     """Find the tensor `key` of a document, or its only one; and the path that leads there."""
     if _is_typed(document) and (key is None or document.get("name") == key):
         return document, "$"
-    members: dict[str, tuple[Any, str]] = {}
-    is_message = False
-    for group in ("inputs", "outputs"):
-        tensors = document.get(group)
-        if isinstance(tensors, list) and all(isinstance(each, dict) for each in tensors):
-            is_message = True
-            for at, each in enumerate(tensors):
-                members[str(each.get("name", at))] = each, f"$.{group}[{at}]"
-    if not is_message:
-        members = {each: (value, f"$.{each}") for each, value in document.items()}
+    members = _members(document)
     if key is None and len(members) == 1:
         return next(iter(members.values()))
     if key is not None and key in members:
@@ -175,6 +230,35 @@ def _chosen(document: dict[str, Any], key: str | None, name: str | None) -> tupl
         value=key,
         expected=names,
         hint=f"name the tensor: `{shlex.quote(f'{name}#{near}')}`" if near and name else None,
+    )
+
+
+def _members(document: dict[str, Any]) -> dict[str, tuple[Any, str]]:
+    """Find the tensors of a document and the paths that lead to them."""
+    if not _is_message(document):
+        return {key: (value, f"$.{key}") for key, value in document.items()}
+    members: dict[str, tuple[Any, str]] = {}
+    for group in filter(document.__contains__, _GROUPS):
+        for at, each in enumerate(document[group]):
+            name, where = str(each.get("name", at)), f"$.{group}[{at}]"
+            if name in members:
+                raise InputError(
+                    f"the tensor at `{where}` is named {json.dumps(name)}, "
+                    f"as the one at `{members[name][1]}`: expected every name once",
+                    rule="json",
+                    where=where,
+                    value=name,
+                )
+            members[name] = each, where
+    return members
+
+
+def _is_message(document: dict[str, Any]) -> bool:
+    """Tell whether a document is an inference request or response: lists of typed tensors."""
+    groups = [document[group] for group in _GROUPS if group in document]
+    return bool(groups) and all(
+        isinstance(group, list) and all(isinstance(each, dict) for each in group)
+        for group in groups
     )
 
 

@@ -7,18 +7,22 @@ is bounded before it is read, the type is one of ours, and the bytes declared ar
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.core.dims import LARGEST, MAX_RANK, product
-from gathercli.core.dtypes import BFLOAT16, DType, Tensor, dtype_of
+from gathercli.core.dtypes import BFLOAT16, STRING, DType, Tensor, dtype_of
+from gathercli.core.text import clean
 from gathercli.errors import InputError, LimitError
+from gathercli.io.content import NPY as MAGIC
+from gathercli.io.content import Layout
 
 if TYPE_CHECKING:
     import numpy as np
 
     from gathercli.core.dtypes import AnyArray
+    from gathercli.io.files import File
 
-MAGIC: Final = b"\x93NUMPY"
 MAX_HEADER: Final = 10_000
 """Bytes of header accepted, as numpy itself limits them."""
 
@@ -49,7 +53,7 @@ class Header(NamedTuple):
         """Bytes of the elements."""
         return product(self.shape) * self.held.itemsize
 
-    def dtype(self, declared: DType | None) -> DType:
+    def layout(self, declared: DType | None) -> Layout:
         """Name the element type; `declared` tells that two opaque bytes are bfloat16.
 
         Raises
@@ -57,21 +61,55 @@ class Header(NamedTuple):
         InputError
             ``npy``: not a type a tensor can have.
         """
-        if self.held.str in ("|V2", "<V2", ">V2") and self.held.names is None:
-            if declared is BFLOAT16:
-                return BFLOAT16
+        import numpy as np
+
+        held = self.held
+        dtype = dtype_of(held)
+        if held.str in ("|V2", "<V2", ">V2") and held.names is None:
+            if declared is not BFLOAT16:
+                raise _refused(
+                    "the type is |V2, two bytes of unknown meaning",
+                    "a declared type",
+                    "bfloat16 is saved like this: `--data-dtype bfloat16` reads it, in Python "
+                    "dtype='bfloat16'",
+                )
+            # `|V2` says no byte order: the machines that save bfloat16 are little-endian.
+            dtype, held = BFLOAT16, np.dtype("<u2")
+        if dtype is None or held.itemsize == 0 or held.subdtype:
             raise _refused(
-                "the type is |V2, two bytes of unknown meaning",
-                "a declared type",
-                "bfloat16 is saved like this: `--data-dtype bfloat16` reads it, in Python "
-                "dtype='bfloat16'",
+                f"the type is {held!s}", "bool, an integer, a float, a complex or <U strings"
             )
-        found = dtype_of(self.held)
-        if found is None or self.held.itemsize == 0 or self.held.subdtype:
-            raise _refused(
-                f"the type is {self.held!s}", "bool, an integer, a float, a complex or <U strings"
+        return Layout(dtype, self.shape, held, self.offset, self.fortran_order)
+
+
+class Npy:
+    """A .npy file; `format` and the members are those of `content.Content`."""
+
+    format = "npy"
+    names = None
+
+    def __init__(self, file: File) -> None:
+        self._file = file
+
+    def layout(self, key: str | None, declared: DType | None) -> Layout:
+        """Read the header."""
+        if key is not None:
+            raise InputError(
+                f"a .npy file holds one tensor and no member `{clean(key)}`: expected no key",
+                rule="npy",
+                value=key,
+                hint=f"`{shlex.quote(self._file.name)}`",
             )
-        return found
+        found = header(self._file.start(PREAMBLE))
+        check_length(found, self._file.size)
+        return found.layout(declared)
+
+    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+        """View the elements; those of a large regular file are mapped."""
+        del empty  # a header names the type
+        found = self.layout(key, declared)
+        buffer = self._file.buffer()
+        return view(found, buffer)
 
 
 def _refused(what: str, expected: str, hint: str | None = None) -> InputError:
@@ -162,20 +200,16 @@ def check_length(found: Header, length: int) -> None:
         )
 
 
-def tensor(found: Header, buffer: Any, declared: DType | None) -> Tensor:
+def view(found: Layout, buffer: Any) -> Tensor:
     """View the elements in the bytes of a whole file (`buffer`, mapped or in memory)."""
-    import numpy as np
-
-    dtype = found.dtype(declared)
-    held = found.held
-    if dtype is BFLOAT16 and held.kind == "V":
-        # `|V2` says no byte order: the machines that save bfloat16 are little-endian.
-        held = np.dtype("<u2")
-    order: Any = "F" if found.fortran_order else "C"
-    array: AnyArray = np.ndarray(found.shape, held, buffer, found.offset, order=order)
-    if dtype.kind.value == "string":
-        _check_strings(array)
-    return Tensor(dtype, array)
+    if len(buffer) < found.offset + found.nbytes:  # it shrank since its size was asked
+        raise _refused(
+            f"the file ends at byte {len(buffer)}", f"{found.offset + found.nbytes} bytes"
+        )
+    tensor = found.view(buffer)
+    if found.dtype is STRING:
+        _check_strings(tensor.array)
+    return tensor
 
 
 def _check_strings(array: AnyArray) -> None:

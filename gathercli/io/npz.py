@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import shlex
 import zipfile
-from typing import IO, TYPE_CHECKING, BinaryIO, NoReturn
+from typing import IO, TYPE_CHECKING, NoReturn
 
 from gathercli.core.text import closest, some
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io import npy
-from gathercli.io.files import foreign
+from gathercli.io.content import NPY
+from gathercli.io.foreign import foreign
 
 if TYPE_CHECKING:
     from gathercli.core.dtypes import DType, Tensor
+    from gathercli.io.content import Layout
+    from gathercli.io.files import File
 
 MAX_MEMBERS = 100_000
 MAX_RATIO = 200
@@ -29,20 +32,28 @@ def _refuse(what: str, expected: str, hint: str | None = None) -> NoReturn:
     raise InputError(f"{what}: expected {expected}", rule="npz", expected=expected, hint=hint)
 
 
-class Archive:
-    """An open .npz file."""
+def _name_member(error: InputError, info: zipfile.ZipInfo) -> None:
+    """Say in which member a refusal of its .npy bytes came up."""
+    if error.rule == "npy":
+        error.within(f"the member `{info.filename}`")
 
-    def __init__(self, stream: BinaryIO, name: str) -> None:
-        """Read the directory of the archive that the user named `name`."""
-        self._name = name
+
+class Archive:
+    """A .npz file; `format` and the members are those of `content.Content`."""
+
+    format = "npz"
+
+    def __init__(self, file: File) -> None:
+        """Read the directory of the archive."""
+        self._name, self._limit = file.name, file.limit
         try:
-            self._zip = zipfile.ZipFile(stream)
+            self._zip = zipfile.ZipFile(file.stream())
         except Exception as error:  # noqa: BLE001  (zipfile lets struct.error, ValueError… escape)
             _refuse(f"no zip archive ({error})", "an .npz file")
         members = self._zip.infolist()
         names = [info.filename.removesuffix(".npy") for info in members]
         if any(info.filename.endswith("data.pkl") for info in members):
-            raise foreign(name, "a PyTorch archive", "torch")
+            raise foreign(file.name, "a PyTorch archive", "torch")
         if len(members) > MAX_MEMBERS:
             _refuse(f"the archive has {len(members)} members", f"at most {MAX_MEMBERS}")
         self._members: dict[str, zipfile.ZipInfo] = {}
@@ -55,6 +66,7 @@ class Archive:
             if info.header_offset < last:
                 _refuse(f"the member `{info.filename}` overlaps another", "separate members")
             last = info.header_offset + info.compress_size
+        self.names = list(self._members)
 
     def _chosen(self, key: str | None) -> zipfile.ZipInfo:
         if key is None and len(self._members) == 1:
@@ -68,13 +80,17 @@ class Archive:
             f"name the member: `{shlex.quote(f'{self._name}#{near}')}`" if near else None,
         )
 
-    def header(self, key: str | None) -> npy.Header:
+    def layout(self, key: str | None, declared: DType | None) -> Layout:
         """Inflate only the header of a member."""
         info = self._chosen(key)
-        with self._opened(info) as stream:
-            return self._header(info, self._read(stream, npy.PREAMBLE))
+        try:
+            with self._opened(info) as stream:
+                return self._header(info, self._read(stream, npy.PREAMBLE)).layout(declared)
+        except InputError as error:
+            _name_member(error, info)
+            raise
 
-    def tensor(self, key: str | None, declared: DType | None, max_bytes: int | None) -> Tensor:
+    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
         """Inflate a member.
 
         Raises
@@ -82,33 +98,40 @@ class Archive:
         InputError
             ``npz`` or ``npy``.
         LimitError
-            ``limit``: larger than `max_bytes`.
+            ``limit``: larger than may be held.
         """
+        del empty  # a header names the type
         info = self._chosen(key)
+        try:
+            return self._inflated(info, declared)
+        except InputError as error:
+            _name_member(error, info)
+            raise
+
+    def _inflated(self, info: zipfile.ZipInfo, declared: DType | None) -> Tensor:
         with self._opened(info) as stream:
             start = self._read(stream, npy.PREAMBLE)
             found = self._header(info, start)
             total = found.offset + found.nbytes
-            if max_bytes is not None and total > max_bytes:
+            if self._limit is not None and total > self._limit:
                 raise LimitError(
                     f"the member `{info.filename}` inflates to {total} bytes: "
-                    f"expected at most {max_bytes}",
+                    f"expected at most {self._limit}",
                     rule="limit",
                     value=total,
-                    expected=f"at most {max_bytes} bytes",
+                    expected=f"at most {self._limit} bytes",
                     hint="`--max-bytes 0` lifts the limit",
                 )
-            self._check_ratio(info, max_bytes)
+            self._check_ratio(info)
             whole = bytearray(start)
             while len(whole) <= total and (more := self._read(stream, 1 << 20)):
                 whole += more
         npy.check_length(found, len(whole))
-        return npy.tensor(found, whole, declared)
+        return npy.view(found.layout(declared), whole)
 
-    @staticmethod
-    def _check_ratio(info: zipfile.ZipInfo, max_bytes: int | None) -> None:
+    def _check_ratio(self, info: zipfile.ZipInfo) -> None:
         """Refuse a large member packed tighter than tensors are, which may be a bomb."""
-        if max_bytes is None or info.file_size < MAX_UNQUESTIONED:
+        if self._limit is None or info.file_size < MAX_UNQUESTIONED:
             return
         if info.file_size > MAX_RATIO * info.compress_size:
             raise LimitError(
@@ -121,7 +144,7 @@ class Archive:
             )
 
     def _header(self, info: zipfile.ZipInfo, start: bytes) -> npy.Header:
-        if not start.startswith(npy.MAGIC):
+        if not start.startswith(NPY):
             _refuse(f"the member `{info.filename}` is no .npy file", ".npy members")
         found = npy.header(start)
         npy.check_length(found, info.file_size)

@@ -3,25 +3,54 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.core.text import clean, listed
 from gathercli.errors import UsageError
 from gathercli.io import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
-    from gathercli.core.dtypes import Tensor
-    from gathercli.engine import Run
-
-SUFFIXES: Final = {".npy": "npy", ".npz": "npz", ".json": "json"}
-FORMATS: Final = ("npy", "npz", "json", "oip", "literal")
-BINARY: Final = frozenset({"npy", "npz"})
+    from gathercli.io.encode import Named
 
 
-def format_of(path: str) -> str:
-    """Tell the format of a file by its suffix.
+class Format(NamedTuple):
+    """A format that is written.
+
+    Attributes
+    ----------
+    suffix
+        What the name of a file of this format ends with.
+    binary
+        Whether it is no text.
+    several
+        Whether it holds several tensors, by name.
+    """
+
+    suffix: str
+    binary: bool
+    several: bool
+
+
+FORMATS: Final = {
+    "npy": Format(".npy", binary=True, several=False),
+    "npz": Format(".npz", binary=True, several=True),
+    "json": Format(".json", binary=False, several=True),
+    "oip": Format(".json", binary=False, several=True),
+    "literal": Format(".txt", binary=False, several=False),
+    "safetensors": Format(".safetensors", binary=True, several=True),
+    "pb": Format(".pb", binary=True, several=False),
+    "bin": Format(".bin", binary=True, several=False),
+}
+
+_BY_SUFFIX: Final = {
+    f.suffix: name for name, f in FORMATS.items() if name not in ("oip", "literal")
+}
+
+
+def format_of(path: str, *, option: str = "-f") -> str:
+    """Tell the format of a file by its suffix; `option` would name it, for the hint.
 
     Raises
     ------
@@ -29,51 +58,58 @@ def format_of(path: str) -> str:
         ``usage``: the suffix names no format.
     """
     suffix = os.path.splitext(path)[1].lower()
-    if suffix not in SUFFIXES:
+    if suffix not in _BY_SUFFIX:
         raise UsageError(
             f"`{clean(path)}` has {f'the suffix `{clean(suffix)}`' if suffix else 'no suffix'}: "
-            f"expected {listed(SUFFIXES)}, or a format",
+            f"expected {listed(_BY_SUFFIX)}, or a format",
             rule="usage",
             value=path,
-            expected=listed(SUFFIXES),
-            hint="`-f npy` (or json, oip, literal) names the format",
+            expected=listed(_BY_SUFFIX),
+            hint=f"`{option} npy` (or json, oip, literal) names the format",
         )
-    return SUFFIXES[suffix]
+    return _BY_SUFFIX[suffix]
+
+
+def is_binary(fmt: str) -> bool:
+    """Tell whether a format is no text."""
+    return fmt in FORMATS and FORMATS[fmt].binary
 
 
 def write(
     fmt: str,
-    result: Tensor | Run,
+    results: Sequence[Named],
     put: Callable[[bytes | memoryview], object],
     *,
     nonfinite: str = "quoted",
     parameters: dict[str, Any] | None = None,
     max_bytes: int | None = None,
 ) -> None:
-    """Write a result through `put`, block by block.
+    """Write results through `put`, block by block.
 
     Parameters
     ----------
     fmt
-        ``npy``, ``npz``, ``json``, ``oip`` or ``literal``.
+        A key of `FORMATS`.
+    results
+        Tensors and their names; exactly one where the format does not hold several.
     parameters
-        What ``oip`` notes about the result.
+        What ``oip`` notes about the results.
     """
     if fmt not in FORMATS:
         raise UsageError(f"no format `{fmt}`: expected {listed(FORMATS)}", rule="usage", value=fmt)
-    if fmt in BINARY:
-        parts = encode.npy_parts(result.dtype, result.storage, result.shape, result.blocks())
+    if FORMATS[fmt].binary:
         if fmt == "npz":
-            encode.npz(parts, put)
+            encode.npz(results, put)
         else:
-            for part in parts:
+            for part in _parts(fmt, results):
                 put(part)
         return
     if fmt == "json":
-        text = encode.plain_json(result, nonfinite=nonfinite, max_bytes=max_bytes)
+        text = encode.plain_json(results, nonfinite=nonfinite, max_bytes=max_bytes)
     elif fmt == "oip":
-        text = encode.oip(result, nonfinite=nonfinite, parameters=parameters or {})
+        text = encode.oip(results, nonfinite=nonfinite, parameters=parameters or {})
     else:
+        ((_, result),) = results
         text = encode.literal(result, max_bytes=max_bytes)
     held = ""
     for piece in text:
@@ -82,3 +118,19 @@ def write(
             put(held.encode())
             held = ""
     put(held.encode())
+
+
+def _parts(fmt: str, results: Sequence[Named]) -> Iterable[bytes | memoryview]:
+    """Encode a binary format."""
+    if fmt == "safetensors":
+        from gathercli.io import safetensors
+
+        return safetensors.parts(results)
+    ((name, result),) = results
+    if fmt == "npy":
+        return encode.npy_parts(result)
+    if fmt == "bin":
+        return encode.raw_parts(result)
+    from gathercli.io import onnx
+
+    return (onnx.encode(name, result),)

@@ -7,41 +7,20 @@ opened once; regular .npy files are mapped, everything else is held in memory wi
 from __future__ import annotations
 
 import os
-import shlex
-import stat
-from typing import BinaryIO, Final, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from gathercli.core.call import Operand
 from gathercli.core.dims import Shape
 from gathercli.core.dtypes import FLOAT64, DType, Tensor
 from gathercli.core.text import clean
-from gathercli.errors import (
-    GatherError,
-    InputError,
-    LimitError,
-    TransferError,
-    UsageError,
-)
-from gathercli.io import npy
-from gathercli.io.files import (
-    STDIN,
-    File,
-    conversion,
-    foreign,
-    open_file,
-    refuse_foreign,
-    too_long,
-    unreadable,
-)
+from gathercli.errors import GatherError, InputError, LimitError, TransferError, UsageError
+from gathercli.io.content import Layout, content
+from gathercli.io.files import STDIN, File, open_file, unreadable
 
-LOOK: Final = 4096
-"""Bytes that tell what a file is."""
-
-SMALL: Final = 1 << 16
-"""Bytes up to which reading a file is cheaper than mapping it."""
+if TYPE_CHECKING:
+    from gathercli.io.content import Content
 
 _WORDS: Final = ("true", "false", "NaN", "Infinity")
-_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 
 
 class Inputs:
@@ -65,10 +44,8 @@ class Inputs:
         self.max_bytes = max_bytes
         self.notes = [] if notes is None else notes
         self._folder = folder
-        self._opened: list[File] = []
-        self._mapped: list[File] = []
-        self._stdin: bytes | None = None
-        self._stdin_file: File | None = None
+        self._files: list[File] = []
+        self._stdin: tuple[File, Content] | None = None
 
     @staticmethod
     def share_stdin(*tokens: str | None) -> None:
@@ -79,8 +56,8 @@ class Inputs:
         UsageError
             ``usage``: it is wanted twice, and not for two members.
         """
-        uses = [token for token in tokens if token == "-" or (token or "").startswith("-#")]
-        if len(uses) > 1 and not all(token and token[2:] for token in uses):
+        uses = [token for token in tokens if token and _is_stdin(token)]
+        if len(uses) > 1 and not all(token[:2] == "-#" and token[2:] for token in uses):
             raise UsageError(
                 "`-` is used twice, but standard input can be read only once: "
                 "expected it for one tensor",
@@ -120,13 +97,8 @@ class Inputs:
             ``ragged``, ``literal``, ``dtype``, ``limit``.
         """
         try:
-            found = self._read(token, declared or assumed, empty)
-            if isinstance(found, Tensor):
-                return _at(found, declared)
-            file, key = found
-            with _naming(file.name):
-                tensor = self._load(file, key, declared or assumed, empty)
-                return _at(tensor, declared)
+            source = self.open(token, declared=declared or assumed, empty=empty)
+            return source.tensor(declared=declared, assumed=assumed, empty=empty)
         except GatherError as error:
             _prefix(error, name)
             raise
@@ -136,22 +108,8 @@ class Inputs:
     ) -> Operand:
         """Describe the tensor that a token names, reading no more than headers of .npy files."""
         try:
-            found = self._read(token, declared, empty)
-            if isinstance(found, Tensor):
-                return Operand.of(_at(found, declared))
-            file, key = found
-            with _naming(file.name):
-                start = os.pread(file.fd, npy.PREAMBLE, 0) if file.regular else b""
-                if start.startswith(npy.MAGIC) and key is None:
-                    header = npy.header(start)
-                    npy.check_length(header, file.status.st_size)
-                    return _described(header, declared)
-                if start.startswith(_ZIP):
-                    from gathercli.io.npz import Archive
-
-                    with _stream(file) as stream:
-                        return _described(Archive(stream, file.name).header(key), declared)
-                return Operand.of(self._load(file, key, declared, empty))
+            found = self.open(token, declared=declared, empty=empty).layout(declared)
+            return Operand(Shape(found.shape), found.dtype)
         except GatherError as error:
             _prefix(error, name)
             raise
@@ -160,39 +118,58 @@ class Inputs:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for file in self._opened:
-            os.close(file.fd)
-        self._opened.clear()
-        self._mapped.clear()
+        self.close_files()
+        if self._stdin:
+            self._stdin[0].close()
+
+    def close_files(self) -> None:
+        """Close all but standard input, of which more may be wanted."""
+        for file in self._files:
+            file.close()
+        self._files.clear()
 
     def recheck(self) -> None:
-        """Refuse to commit a result whose mapped inputs changed on the way."""
-        for file in self._mapped:
+        """Refuse to commit a result whose inputs changed on the way."""
+        for file in self._all():
             file.recheck()
 
-    def _read(
-        self, token: str, declared: DType | None, empty: DType
-    ) -> Tensor | tuple[File, str | None]:
-        """Tell what a token is: the tensor of a literal, or an open file and a key."""
+    def _all(self) -> list[File]:
+        return [*self._files, *((self._stdin[0],) if self._stdin else ())]
+
+    def open(self, token: str, *, declared: DType | None = None, empty: DType = FLOAT64) -> Source:
+        """Tell what a token is: a literal, or a file whose format its content tells.
+
+        Parameters
+        ----------
+        declared
+            The type of a literal that names none.
+        empty
+            The type of a literal without elements.
+        """
         if token == "-" or token.startswith("-#"):
-            key = token[2:] or None
-            return self._opened_stdin(), key
+            return Source(*self._opened_stdin(), token[2:] or None)
         if token.startswith("@"):
             return self._named(token[1:])
-        if not _may_be_literal(token):
-            return self._named(token)
-        from gathercli.io import literal
-
-        try:
-            tensor = literal.parse(token, declared=declared, empty=empty, max_bytes=self.max_bytes)
-        except InputError:
-            if not self._exists(token):
-                raise
-            tensor = None
+        if token.startswith("bin:"):
+            return self._raw(token)
+        tensor = self._literal(token, declared, empty)
         if tensor is None:
             return self._named(token)
         self.note_file(token, "a literal")
-        return tensor
+        return Source(None, Literal(tensor), None)
+
+    def _literal(self, token: str, declared: DType | None, empty: DType) -> Tensor | None:
+        """Read a literal; None when the token is rather the name of a file."""
+        if not _may_be_literal(token):
+            return None
+        from gathercli.io import literal
+
+        try:
+            return literal.parse(token, declared=declared, empty=empty, max_bytes=self.max_bytes)
+        except InputError:
+            if not self._exists(token):
+                raise
+            return None
 
     def note_file(self, token: str, what: str) -> None:
         """Say that a file has the name of what was read otherwise."""
@@ -205,137 +182,128 @@ class Inputs:
         except ValueError:  # a NUL in the name
             return False
 
-    def _named(self, token: str) -> tuple[File, str | None]:
-        """Open the file `token`, or the file before its last ``#`` and the key behind it."""
+    def file_of(self, token: str) -> tuple[str | None, str | None]:
+        """Find the file that a token names, and the key in it; None for a literal."""
+        if token == "-" or token.startswith("-#"):
+            return "-", token[2:] or None
+        if token.startswith("bin:"):
+            from gathercli.io import raw
+
+            return raw.parse(token).path, None
+        if not token.startswith("@") and self._literal(token, None, FLOAT64) is not None:
+            return None, None
+        return self._split(token.removeprefix("@"))
+
+    def _split(self, token: str) -> tuple[str, str | None]:
+        """Split the name of a file from the key behind its last ``#``; a whole name comes first."""
         path, mark, key = token.rpartition("#")
-        if self._exists(token) or not mark:
-            path, key = token, ""
-        file = open_file(path, self._folder)
-        self._opened.append(file)
-        return file, key or None
+        return (token, None) if self._exists(token) or not mark else (path, key or None)
 
-    def _opened_stdin(self) -> File:
-        if self._stdin_file is None:
-            try:
-                status = os.fstat(STDIN)
-                # What another program has read of a redirected file is no part of the tensor.
-                at_start = not stat.S_ISREG(status.st_mode) or not os.lseek(STDIN, 0, os.SEEK_CUR)
-                self._stdin_file = File("-", STDIN, status, at_start)
-            except OSError as error:
-                raise unreadable("-", error) from None
-        return self._stdin_file
+    def _named(self, token: str) -> Source:
+        """Open the file `token`, or the file before its last ``#`` and the key behind it."""
+        path, key = self._split(token)
+        file = open_file(path, self._folder, self.max_bytes)
+        self._files.append(file)
+        with _Naming(file.name):
+            return Source(file, content(file), key)
 
-    def _load(self, file: File, key: str | None, declared: DType | None, empty: DType) -> Tensor:
-        """Read a tensor from an open file, by the format that its content tells."""
-        if file.regular and os.pread(file.fd, len(npy.MAGIC), 0) == npy.MAGIC:
-            return self._mapped_npy(file, key, declared)
-        start = os.pread(file.fd, LOOK, 0) if file.regular else b""
-        if start.startswith(_ZIP):
-            return self._member(_stream(file), file.name, key, declared)
-        if start.strip():  # what is no text is refused before all of it is read
-            refuse_foreign(start, file.name)
-        raw = self._bytes(file)
-        if raw.startswith(npy.MAGIC):
-            _no_key(key, file.name)
-            header = npy.header(raw[: npy.PREAMBLE])
-            npy.check_length(header, len(raw))
-            return npy.tensor(header, raw, declared)
-        if raw.startswith(_ZIP):
-            from io import BytesIO
+    def _raw(self, token: str) -> Source:
+        """Open the file of raw elements that a token describes."""
+        from gathercli.io import raw
 
-            return self._member(BytesIO(raw), file.name, key, declared)
-        refuse_foreign(raw, file.name)
-        from gathercli.io import json
+        told = raw.parse(token)
+        self.note_file(token, "raw elements")
+        if told.path == "-":
+            file = self._stdin_file()
+        else:
+            file = open_file(told.path, self._folder, self.max_bytes)
+            self._files.append(file)
+        return Source(file, raw.Raw(file, told), None)
 
+    def _opened_stdin(self) -> tuple[File, Content]:
+        if self._stdin is None:
+            file = self._stdin_file()
+            with _Naming(file.name):
+                self._stdin = file, content(file)
+        return self._stdin
+
+    def _stdin_file(self) -> File:
         try:
-            document = json.parse(raw)
-        except InputError as error:
-            if file.name.endswith(".csv"):
-                raise foreign(file.name, "a .csv file", "csv") from None
-            listed = raw.lstrip()[:1] in (b"[", b"{")
-            if not listed and error.rule == "json" and b"," in raw[:4096].split(b"\n")[0]:
-                error.hint = f"a .csv file is converted by {conversion('csv', file.name)}"
-            raise
-        return json.tensor(
-            document,
-            key,
-            declared=declared,
-            empty=empty,
-            max_bytes=self.max_bytes,
-            name=file.name,
-        )
-
-    def _member(
-        self, stream: BinaryIO, name: str, key: str | None, declared: DType | None
-    ) -> Tensor:
-        """Inflate a member of an archive."""
-        from gathercli.io.npz import Archive
-
-        with stream:
-            return Archive(stream, name).tensor(key, declared, self.max_bytes)
-
-    def _mapped_npy(self, file: File, key: str | None, declared: DType | None) -> Tensor:
-        _no_key(key, file.name)
-        header = npy.header(os.pread(file.fd, npy.PREAMBLE, 0))
-        npy.check_length(header, file.status.st_size)
-        self._mapped.append(file)
-        if file.status.st_size <= SMALL:
-            raw = os.pread(file.fd, SMALL, 0)
-            npy.check_length(header, len(raw))
-            return npy.tensor(header, raw, declared)
-        import mmap
-
-        try:
-            mapped = mmap.mmap(file.fd, 0, access=mmap.ACCESS_READ)
-        except (OSError, ValueError) as error:
-            raise unreadable(file.name, error) from None
-        return npy.tensor(header, mapped, declared)
-
-    def _bytes(self, file: File) -> bytes:
-        """Read all of a file within the limit; standard input only once."""
-        if file.fd == STDIN and self._stdin is not None:
-            return self._stdin
-        limit = self.max_bytes
-        if file.regular and limit is not None and file.status.st_size > limit:
-            raise too_long(file.name, file.status.st_size, limit)
-        parts: list[bytes] = []
-        size, binary = 0, False
-        try:
-            while part := os.read(file.fd, 1 << 20):
-                binary = binary or (not parts and part.startswith((npy.MAGIC, *_ZIP)))
-                parts.append(part)
-                size += len(part)
-                if not binary and b"\0" in part:
-                    refuse_foreign(b"".join(parts), file.name)
-                if limit is not None and size > limit:
-                    raise too_long(file.name, size, limit)
+            return File("-", STDIN, self.max_bytes)
         except OSError as error:
-            if not size:
-                raise unreadable(file.name, error) from None
-            raise TransferError(
-                f"reading stopped after {size} bytes ({error.strerror})", rule="unreadable"
-            ) from None
-        raw = b"".join(parts)
-        if file.fd == STDIN:
-            self._stdin = raw
-        return raw
+            raise unreadable("-", error) from None
 
 
-def _stream(file: File) -> BinaryIO:
-    """Read an open file from its start, apart from its descriptor."""
-    stream = os.fdopen(os.dup(file.fd), "rb")
-    stream.seek(0)
-    return stream
+class Source(NamedTuple):
+    """What a token names.
+
+    Attributes
+    ----------
+    file
+        The open file; None for a literal.
+    content, key
+        Its tensors, and which one is meant; None for the only one.
+    """
+
+    file: File | None
+    content: Content
+    key: str | None
+
+    def tensor(
+        self,
+        *,
+        declared: DType | None = None,
+        assumed: DType | None = None,
+        empty: DType = FLOAT64,
+    ) -> Tensor:
+        """Read the tensor; the parameters are those of `Inputs.tensor`."""
+        with self._naming():
+            return _at(self.content.tensor(self.key, declared or assumed, empty), declared)
+
+    def layout(self, declared: DType | None) -> Layout:
+        """Describe the tensor, at the type it is declared to have."""
+        with self._naming():
+            found = self.content.layout(self.key, declared)
+            if declared is None:
+                return found
+            from gathercli.io.store import check_kinds
+
+            check_kinds(found.dtype, declared)
+            return found._replace(dtype=declared)
+
+    def name(self, error: GatherError) -> None:
+        """Say in which source a refusal came up."""
+        if self.file is not None:
+            error.within(clean(self.file.name) + (f"#{self.key}" if self.key else ""))
+
+    def _naming(self) -> _Naming:
+        return _Naming(self.file.name if self.file else None)
 
 
-def _described(header: npy.Header, declared: DType | None) -> Operand:
-    """Describe the tensor of a header, at the type it is declared to have."""
-    found = header.dtype(declared)
-    if declared is not None:
-        from gathercli.io.store import check_kinds
+class Literal:
+    """A literal or a generator; `format` and the members are those of `content.Content`."""
 
-        check_kinds(found, declared)
-    return Operand(Shape(header.shape), declared or found)
+    format = "literal"
+    names = None
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._tensor = tensor
+
+    def layout(self, key: str | None, declared: DType | None) -> Layout:
+        """Describe the tensor."""
+        del key, declared  # both were used when it was parsed
+        tensor = self._tensor
+        return Layout(tensor.dtype, tensor.shape, tensor.storage)
+
+    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+        """Return the tensor."""
+        del key, declared, empty
+        return self._tensor
+
+
+def _is_stdin(token: str) -> bool:
+    raw = token.startswith("bin:") and token.endswith("@-")
+    return token == "-" or token.startswith("-#") or raw
 
 
 def _may_be_literal(token: str) -> bool:
@@ -353,36 +321,20 @@ def _at(tensor: Tensor, declared: DType | None) -> Tensor:
     return convert(tensor, declared)
 
 
-class _naming:  # noqa: N801  (reads as a phrase)
-    """Say in which file a refusal came up."""
+class _Naming:
+    """Say in which file a refusal came up, if it was in one."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str | None) -> None:
         self._name = name
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, InputError | LimitError | TransferError):
-            source = "standard input" if self._name == "-" else clean(self._name)
-            _set_message(error, f"{source}: {error.message}")
+        if self._name and isinstance(error, InputError | LimitError | TransferError):
+            error.within("standard input" if self._name == "-" else clean(self._name))
 
 
 def _prefix(error: GatherError, name: str) -> None:
-    if not isinstance(error, UsageError) and not error.message.startswith(f"`{name}`"):
-        _set_message(error, f"`{name}`: {error.message}")
-
-
-def _set_message(error: GatherError, message: str) -> None:
-    error.message = message
-    error.args = (message,)
-
-
-def _no_key(key: str | None, name: str) -> None:
-    if key is not None:
-        raise InputError(
-            f"a .npy file holds one tensor and no member `{clean(key)}`: expected no key",
-            rule="npy",
-            value=key,
-            hint=f"`{shlex.quote(name)}`",
-        )
+    if name and not isinstance(error, UsageError) and not error.message.startswith(f"`{name}`"):
+        error.within(f"`{name}`")

@@ -225,17 +225,28 @@ def convert(tensor: Tensor, dtype: DType) -> Tensor:
     InputError
         ``dtype``: the types do not convert, or a value would change.
     """
-    import numpy as np
-
     if tensor.dtype is dtype:
         return tensor
     check_kinds(tensor.dtype, dtype)
+    held, kept = cast(tensor, dtype)
+    if not kept.all():
+        raise not_held(tensor, int(kept.reshape(-1).argmin()), dtype)
+    return Tensor(dtype, held, tensor.typed)
+
+
+def cast(tensor: Tensor, dtype: DType) -> tuple[AnyArray, AnyArray]:
+    """Convert values to the nearest that `dtype` has, floats to integers towards zero.
+
+    Returns
+    -------
+        The array that holds them, and where they are still the same.
+    """
+    import numpy as np
+
     values = tensor.values()
     with np.errstate(all="ignore"):
-        if dtype is BFLOAT16:
-            held = to_bfloat16(values.astype(np.float64))
-        else:
-            held = values.astype(dtype.storage())
+        bits = to_bfloat16(_sticky(values)) if dtype is BFLOAT16 else None
+        held = values.astype(dtype.storage()) if bits is None else bits
         back = Tensor(dtype, held).values()
         if tensor.dtype.integral and not dtype.integral:
             kept = _survive_as_floats(values, back)
@@ -246,19 +257,31 @@ def convert(tensor: Tensor, dtype: DType) -> Tensor:
             kept = (values >= bottom) & (values <= top)
         else:
             kept = _same(back.real, values.real) & _same(back.imag, values.imag)
-    if not kept.all():
-        at = int(np.argmin(kept.reshape(-1)))
-        where = f"[{','.join(map(str, coordinate(at, tensor.shape)))}]"
-        value = str(values.reshape(-1)[at])
-        raise InputError(
-            f"the value at `{where}` is {value}, which {dtype} cannot hold: "
-            "expected one that converts without loss",
-            rule="dtype",
-            where=where,
-            value=value,
-            expected=dtype.name,
-        )
-    return Tensor(dtype, held, tensor.typed)
+    return held, kept
+
+
+def not_held(tensor: Tensor, at: int, dtype: DType) -> InputError:
+    """Refuse the conversion of the element at a flat position."""
+    where = f"[{','.join(map(str, coordinate(at, tensor.shape)))}]"
+    value = str(tensor.at(at))
+    return InputError(
+        f"the value at `{where}` is {value}, which {dtype} cannot hold: "
+        "expected one that converts without loss",
+        rule="dtype",
+        where=where,
+        value=value,
+        expected=dtype.name,
+    )
+
+
+def _sticky(values: AnyArray) -> AnyArray:
+    """Return integers as float64, with what it cannot hold in the last bit, to be rounded once."""
+    import numpy as np
+
+    if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
+        cut = (values >> 11 | (values & 0x7FF != 0)) << 11
+        values = np.where(np.abs(values.astype(np.float64)) > EXACT, cut, values)
+    return values.astype(np.float64)
 
 
 def _same(one: AnyArray, other: AnyArray) -> Any:

@@ -58,6 +58,8 @@ class Output:
         Where to write. A symbolic link is followed once, to a regular file.
     no_clobber
         Whether an existing file is left alone.
+    fsync
+        Whether the bytes, and then the name, are on the disk before `commit` returns.
 
     Raises
     ------
@@ -65,8 +67,8 @@ class Output:
         ``output``: the target cannot be created.
     """
 
-    def __init__(self, path: str, *, no_clobber: bool = False) -> None:
-        self.path, self._no_clobber = path, no_clobber
+    def __init__(self, path: str, *, no_clobber: bool = False, fsync: bool = False) -> None:
+        self.path, self._no_clobber, self._fsync = path, no_clobber, fsync
         self._target = path
         self._temporary: str | None = None
         self._fd = -1
@@ -165,6 +167,10 @@ class Output:
         if self.is_stream:
             return
         try:
+            if self._fsync:
+                os.fsync(self._fd)
+            # Some file systems report a failed write only when a descriptor is closed.
+            os.close(os.dup(self._fd))
             if self._temporary is None:
                 self._link_unnamed()
             if self._temporary is not None:
@@ -173,12 +179,21 @@ class Output:
                 else:
                     os.replace(self._temporary, self._target)
                     self._temporary = None
+            if self._fsync:
+                self._sync_folder()
         except FileExistsError:
             raise self._exists() from None
         except OSError as error:
             raise TransferError(
-                f"`{clean(self.path)}` could not get its name ({_reason(error)})", rule="output"
+                f"`{clean(self.path)}` could not be finished ({_reason(error)})", rule="output"
             ) from None
+
+    def _sync_folder(self) -> None:
+        folder = os.open(os.path.dirname(self._target) or ".", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
     def _link_unnamed(self) -> None:
         """Name the unnamed file: as the target if that is new, else beside it to replace it."""

@@ -43,13 +43,14 @@ def shown_positions(size: int, most: int, edge: int = EDGE) -> list[int]:
     return [*range(edge), *range(size - edge, size)]
 
 
-class _Writer:
+class Writer:
     """Formats single cells of one type."""
 
     def __init__(self, tensor: Tensor, precision: int) -> None:
         self._kind, self._precision = tensor.dtype.kind, precision
 
     def __call__(self, value: Any) -> str:
+        """Format a value."""
         kind = self._kind
         if kind is Kind.BOOL:
             return "true" if value else "false"
@@ -68,7 +69,15 @@ class _Writer:
         return f"{value:.{self._precision}g}" if isfinite(value) else str(value)
 
 
-def layout(tensor: Tensor, *, width: int | None, precision: int, full: bool) -> Text:
+def layout(
+    tensor: Tensor,
+    *,
+    width: int | None,
+    precision: int,
+    full: bool = False,
+    rows: int = ROWS,
+    advice: str = "--full shows all",
+) -> Text:
     """Lay a tensor out.
 
     Parameters
@@ -79,6 +88,10 @@ def layout(tensor: Tensor, *, width: int | None, precision: int, full: bool) -> 
         Significant digits of floats.
     full
         Whether every cell is shown, in blocks of columns that fit the width.
+    rows
+        How many rows, of all facets together, are shown whole.
+    advice
+        What to say where something is not shown.
     """
     from rich.text import Text
 
@@ -88,14 +101,14 @@ def layout(tensor: Tensor, *, width: int | None, precision: int, full: bool) -> 
         return text.append("empty: no elements\n", "dim")
     values = tensor.values()
     if not shape:
-        return text.append(_Writer(tensor, precision)(values[()]) + "\n")
+        return text.append(Writer(tensor, precision)(values[()]) + "\n")
     grid = values.reshape((*shape[:-2], *((1,) if len(shape) == 1 else ()), *shape[-2:]))
-    plan = _Plan(tensor, grid, width, precision, full=full)
+    plan = _Plan(tensor, grid, width, precision, full=full, most=rows)
     plan.write(text)
     if plan.hidden:
-        count, advice = f"{plan.hidden} not shown;", "--full shows all"
+        count = f"{plan.hidden} not shown{';' if advice else ''}"
         if width is None or len(count) + 1 + len(advice) <= width:
-            lines = [f"{count} {advice}"]
+            lines = [f"{count} {advice}".rstrip()]
         else:
             lines = [*wrap(count, max(width, 20)), advice]
         text.append("\n".join(lines) + "\n", "dim italic")
@@ -116,16 +129,23 @@ class _Plan:
     """Which facets, rows and columns of a tensor are shown, and their widths."""
 
     def __init__(
-        self, tensor: Tensor, grid: AnyArray, width: int | None, precision: int, *, full: bool
+        self,
+        tensor: Tensor,
+        grid: AnyArray,
+        width: int | None,
+        precision: int,
+        *,
+        full: bool,
+        most: int,
     ) -> None:
         self._grid, self._width = grid, width
-        self._write = _Writer(tensor, precision)
+        self._write = Writer(tensor, precision)
         self._align = tensor.dtype.kind is Kind.FLOAT
         self._left = tensor.dtype is STRING
         self._length: Callable[[str], int] = cell_len if self._left else len
         self._flat = tensor.array.ndim == 1
         *lead, rows, columns = grid.shape
-        whole = full or product(lead) * rows <= ROWS
+        whole = full or product(lead) * rows <= most
         every = max(rows, columns, *lead, 1)
         self.facets = _facets(lead, whole=whole)
         self._rows = shown_positions(rows, every if whole else 2 * EDGE)

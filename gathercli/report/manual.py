@@ -106,7 +106,8 @@ def roff(page: Page) -> str:
 
 def _block_roff(block: Block, *, first: bool) -> Iterator[str]:
     if isinstance(block, Console):
-        yield from (".PP", ".RS 4", ".EX", *map(_escaped, block.text.splitlines()), ".EE", ".RE")
+        lines = (_escaped(line) or "\\&" for line in block.text.splitlines())
+        yield from (".PP", ".RS 4", ".EX", *lines, ".EE", ".RE")
     elif isinstance(block, Terms):
         for term, meaning in block.pairs:
             yield from (".TP", f"\\fB{_escaped(term)}\\fR", _escaped(meaning))

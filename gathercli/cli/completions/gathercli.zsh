@@ -5,6 +5,8 @@ _gathercli() {
         'gather:Gather slices along an axis: OpenVINO 1, 7, 8; ONNX 1, 11, 13.'
         'gather-elements:Gather single elements: OpenVINO 6; ONNX 11, 13.'
         'shape:Infer the output shape from shapes alone.'
+        'convert:Convert tensors between the formats, whole folders of them.'
+        'info:Describe files: type, shape, statistics, a preview.'
         'ops:List the operator versions, or write one out.'
         'man:Show the manual.'
         'completion:Print the completion script of a shell.'
@@ -33,6 +35,7 @@ _gathercli() {
             '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
             '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
             '--no-clobber[Do not replace an existing file]' \
+            '--fsync[Return once the file and its name are on the disk]' \
             '--nonfinite=[NaN and infinities in JSON]:way:(quoted bare null error)' \
             '--expect=[Compare the result with this tensor]:tensor:_files' \
             '--rtol=[Relative tolerance of --expect]:float: ' \
@@ -64,6 +67,7 @@ _gathercli() {
             '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
             '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
             '--no-clobber[Do not replace an existing file]' \
+            '--fsync[Return once the file and its name are on the disk]' \
             '--nonfinite=[NaN and infinities in JSON]:way:(quoted bare null error)' \
             '--expect=[Compare the result with this tensor]:tensor:_files' \
             '--rtol=[Relative tolerance of --expect]:float: ' \
@@ -101,6 +105,38 @@ _gathercli() {
             '2:DATA:_files' \
             '3:INDICES:_files' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
+        convert) _arguments \
+            '--to=[npy, npz, json, oip, literal, safetensors, pb (ONNX) or bin (raw bytes)]:format:(npy npz json oip literal safetensors pb bin)' \
+            '--directory=[Write a file for every source into this folder, which is made if it is not there]:dir:_files' \
+            '-d[Write a file for every source into this folder, which is made if it is not there]:dir:_files' \
+            '--dtype=[Convert the elements, if none of them changes]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--lossy[Let --dtype round]' \
+            '--data-dtype=[The type of what names none]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
+            '--no-clobber[Do not replace an existing file]' \
+            '--fsync[Return once the file and its name are on the disk]' \
+            '--nonfinite=[NaN and infinities in JSON]:way:(quoted bare null error)' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
+            '--quiet[Print no notes]' \
+            '-q[Print no notes]' \
+            '--json-errors[Print a refusal as one line of JSON]' \
+            '--debug[Show the traceback of a failure]' \
+            '*:SRC... DEST:_files' \
+            '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
+        info) _arguments \
+            '--header[Read no elements]' \
+            '--data-dtype=[The type of what names none]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
+            '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '--precision=[Significant digits of shown floats, 1 to 17]:n: ' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
+            '--quiet[Print no notes]' \
+            '-q[Print no notes]' \
+            '--json-errors[Print a refusal as one line of JSON]' \
+            '--debug[Show the traceback of a failure]' \
+            '*:FILE...:_files' \
+            '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         ops) _arguments \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
@@ -113,7 +149,7 @@ _gathercli() {
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '1:COMMAND:(gather gather-elements shape ops man completion)' \
+            '1:COMMAND:(gather gather-elements shape convert info ops man completion formats)' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         completion) _arguments \
             '1:SHELL:(bash zsh fish)' \

@@ -1,0 +1,239 @@
+"""`convert`: tensors from any format to any other, one file or a folder of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+import typer
+
+from gathercli.cli import options as opt
+from gathercli.cli.limits import Limits
+from gathercli.cli.messages import Messages
+from gathercli.cli.sink import Keeping, binary_refused, losses
+from gathercli.cli.targets import check_names, outputs, places
+from gathercli.core.dtypes import DType, dtype
+from gathercli.core.text import clean, counted
+from gathercli.errors import GatherError, LimitError, OutputError, UsageError
+from gathercli.io import save
+from gathercli.io.recast import Recast
+from gathercli.io.write import STDOUT, write_all
+from gathercli.report.terminal import is_terminal
+
+if TYPE_CHECKING:
+    from gathercli.io.encode import Named
+    from gathercli.io.source import Inputs, Source
+
+Paths = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SRC... DEST",
+        help="Tensors, given as everywhere, and the file to write (- is stdout); with -d, or "
+        "where DEST is a folder, any number of them.",
+        show_default=False,
+    ),
+]
+To = Annotated[
+    Literal["npy", "npz", "json", "oip", "literal", "safetensors", "pb", "bin"] | None,
+    typer.Option(
+        "--to",
+        metavar="FORMAT",
+        help="npy, npz, json, oip, literal, safetensors, pb (ONNX) or bin (raw bytes); without it "
+        "the suffix of DEST says so.",
+        show_default=False,
+    ),
+]
+Directory = Annotated[
+    str | None,
+    typer.Option(
+        "--directory",
+        "-d",
+        metavar="DIR",
+        help="Write a file for every source into this folder, which is made if it is not there.",
+        show_default=False,
+    ),
+]
+ToDtype = Annotated[
+    str | None,
+    typer.Option(
+        "--dtype",
+        metavar="DTYPE",
+        help="Convert the elements, if none of them changes.",
+        show_default=False,
+    ),
+]
+Lossy = Annotated[
+    bool,
+    typer.Option("--lossy", help="Let --dtype round; nothing wraps or becomes infinite."),
+]
+
+
+class _Asked(NamedTuple):
+    """What is asked for every source."""
+
+    to: str | None
+    directory: str | None
+    data_dtype: str | None
+    dtype: str | None
+    lossy: bool
+    nonfinite: str
+    limits: Limits
+    keeping: Keeping
+
+    @property
+    def declared(self) -> DType | None:
+        """The type of untyped input."""
+        return None if self.data_dtype is None else dtype(self.data_dtype)
+
+    @property
+    def wanted(self) -> DType | None:
+        """The type of the output."""
+        return None if self.dtype is None else dtype(self.dtype)
+
+
+def build(name: str) -> Callable[..., Callable[[], int]]:
+    """Make the command."""
+    del name
+    return command
+
+
+def command(
+    paths: Paths,
+    to: To = None,
+    directory: Directory = None,
+    to_dtype: ToDtype = None,
+    lossy: Lossy = False,
+    data_dtype: opt.SourceDtype = None,
+    max_bytes: opt.MaxBytes = None,
+    no_clobber: opt.NoClobber = False,
+    fsync: opt.Fsync = False,
+    nonfinite: opt.Nonfinite = "quoted",
+    color: opt.Color = "auto",
+    quiet: opt.Quiet = False,
+    json_errors: opt.JsonErrors = False,
+    debug: opt.Debug = False,
+) -> Callable[[], int]:
+    """Collect the request."""
+    limits, keeping = Limits.parse(max_bytes), Keeping(no_clobber, fsync)
+    return partial(
+        _run,
+        paths,
+        _Asked(to, directory, data_dtype, to_dtype, lossy, nonfinite, limits, keeping),
+        Messages(quiet, color, json_errors=json_errors, debug=debug),
+    )
+
+
+def _run(paths: list[str], asked: _Asked, messages: Messages) -> int:
+    from gathercli.io.source import Inputs
+
+    if asked.lossy and asked.wanted is None:
+        raise UsageError("`--lossy` is given without `--dtype`: expected both", rule="usage")
+    asked.declared  # noqa: B018  (an unknown type is refused before anything is read)
+    sources, target = places(paths, asked.to, asked.directory)
+    Inputs.share_stdin(*sources)
+    with Inputs(asked.limits.held, notes=messages.notes) as inputs:
+        if target.folder is not None:
+            check_names(sources, inputs)
+            _make_folder(target.folder)
+        others = {
+            os.path.realpath(p): token for token in sources if (p := inputs.file_of(token)[0])
+        }
+
+        def write(token: str, output: tuple[str | None, list[Source]]) -> int:
+            path, members = output
+            _check_path(path, token, others)
+            results = [_named(member, asked, messages) for member in members]
+            _write(target.fmt, path, results, asked, inputs, messages)
+            return 0
+
+        def convert(token: str) -> int:
+            try:
+                source = inputs.open(token, declared=asked.declared)
+                return messages.each(outputs(source, token, target), partial(write, token))
+            finally:
+                inputs.close_files()
+
+        status = messages.each(sources, convert)
+    messages.print()
+    return status
+
+
+def _make_folder(folder: str) -> None:
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"the folder `{clean(folder)}` cannot be made ({(error.strerror or '').lower()}): "
+            "expected one that can be written",
+            rule="output",
+            value=folder,
+        ) from None
+
+
+def _check_path(path: str | None, token: str, sources: dict[str, str]) -> None:
+    """Refuse an output that another source, perhaps not yet read, would be overwritten by."""
+    other = sources.get(os.path.realpath(path), token) if path is not None else token
+    if other != token:
+        raise UsageError(
+            f"`{clean(token)}` would become `{clean(path or '')}`, which is a source itself: "
+            "expected another folder",
+            rule="usage",
+            value=path,
+        )
+
+
+def _named(source: Source, asked: _Asked, messages: Messages) -> Named:
+    """Read a tensor, convert it if that is asked for, and name it as it was named."""
+    tensor = source.tensor(declared=asked.declared)
+    name = source.key or "output"
+    if asked.wanted is None or asked.wanted is tensor.dtype:
+        return name, tensor
+    try:
+        made = Recast(tensor, asked.wanted, lossy=asked.lossy)
+    except GatherError as error:
+        source.name(error)
+        raise
+    messages.notes += [made.note] if made.note else []
+    return name, made
+
+
+def _write(
+    fmt: str,
+    path: str | None,
+    results: list[Named],
+    asked: _Asked,
+    inputs: Inputs,
+    messages: Messages,
+) -> None:
+    """Write one file; it gets its name only when all of it is there."""
+    size = sum(result.nbytes for _, result in results)
+    if asked.limits.file is not None and size > asked.limits.file:
+        raise LimitError(
+            f"the output takes {size} bytes: expected at most {asked.limits.file}",
+            rule="limit",
+            value=size,
+            expected=f"at most {asked.limits.file} bytes",
+            hint="`--max-bytes 0` lifts the limit",
+        )
+    for _, result in results:
+        messages.notes += losses(fmt, result, path)
+    write = partial(
+        save.write, fmt, results, nonfinite=asked.nonfinite, max_bytes=asked.limits.held
+    )
+    if path is None:
+        if save.is_binary(fmt) and is_terminal(STDOUT):
+            raise binary_refused(fmt, "stdout")
+        write(put=partial(write_all, STDOUT))
+        inputs.recheck()
+        return
+    with asked.keeping.output(path) as output:
+        output.open(size)
+        if save.is_binary(fmt) and output.is_terminal:
+            raise binary_refused(fmt, f"`{clean(path)}`")
+        write(put=output.write)
+        inputs.recheck()
+        output.commit()
+    what = str(results[0][1]) if len(results) == 1 else counted(len(results), "tensor")
+    messages.say(f"wrote {clean(path)}: {what}")

@@ -1,0 +1,149 @@
+"""`info`: what files hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+
+import typer
+
+from gathercli.cli import options as opt
+from gathercli.cli.limits import Limits
+from gathercli.cli.main import print_text
+from gathercli.cli.messages import Messages
+from gathercli.core.dtypes import DType, dtype
+from gathercli.errors import GatherError
+from gathercli.io.write import STDOUT
+from gathercli.report.info import Described, Info, as_json, text
+from gathercli.report.terminal import rendered, wants_color, width_of
+
+if TYPE_CHECKING:
+    from gathercli.io.content import Layout
+    from gathercli.io.source import Source
+
+_BINARY: Final = frozenset({"npy", "npz", "safetensors", "bin"})
+"""Formats whose elements have a byte order in the file."""
+
+Files = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE...", help=opt.TENSOR_HELP, show_default=False),
+]
+Header = Annotated[
+    bool,
+    typer.Option("--header", help="Read no elements: type, shape and members alone."),
+]
+
+
+def build(name: str) -> Callable[..., Callable[[], int]]:
+    """Make the command."""
+    del name
+    return command
+
+
+def command(
+    files: Files,
+    header: Header = False,
+    data_dtype: opt.SourceDtype = None,
+    max_bytes: opt.MaxBytes = None,
+    fmt: opt.TextFormat = "auto",
+    precision: opt.Precision = 6,
+    color: opt.Color = "auto",
+    quiet: opt.Quiet = False,
+    json_errors: opt.JsonErrors = False,
+    debug: opt.Debug = False,
+) -> Callable[[], int]:
+    """Collect the request."""
+    return partial(
+        _run,
+        files,
+        _Asked(header, data_dtype, Limits.parse(max_bytes), fmt, precision),
+        Messages(quiet, color, json_errors=json_errors, debug=debug),
+    )
+
+
+class _Asked(NamedTuple):
+    """What is asked of every file."""
+
+    header: bool
+    data_dtype: str | None
+    limits: Limits
+    fmt: str
+    precision: int
+
+    @property
+    def declared(self) -> DType | None:
+        return None if self.data_dtype is None else dtype(self.data_dtype)
+
+
+def _run(files: list[str], asked: _Asked, messages: Messages) -> int:
+    from gathercli.io.source import Inputs
+
+    Inputs.share_stdin(*files)
+    asked.declared  # noqa: B018  (an unknown type is refused before anything is read)
+    with Inputs(asked.limits.held, notes=messages.notes) as inputs:
+
+        def show(token: str) -> int:
+            try:
+                info = _info(inputs.open(token, declared=asked.declared), token, asked)
+                _print(info, asked, messages.color, alone=len(files) == 1)
+                inputs.recheck()
+            finally:
+                inputs.close_files()
+            return 0
+
+        status = messages.each(files, show)
+    messages.print()
+    return status
+
+
+def _info(source: Source, token: str, asked: _Asked) -> Info:
+    """Read what is asked for of a file, and no more."""
+    from gathercli.core.summary import summarise
+
+    names = source.content.names
+    info = Info(
+        source.file.name if source.file else token,
+        source.content.format,
+        source.file.size if source.file else None,
+    )
+    if source.key is None and names is not None and len(names) != 1:
+        members = (_member(source._replace(key=name), asked.declared) for name in names)
+        return info._replace(members=tuple(members))
+    described = _described(source, source.layout(asked.declared))
+    if asked.header:
+        return info._replace(one=described)
+    tensor = source.tensor(declared=asked.declared)
+    return info._replace(one=described, tensor=tensor, summary=summarise(tensor))
+
+
+def _member(source: Source, declared: DType | None) -> Described:
+    """Describe a member, or say why it cannot be."""
+    try:
+        return _described(source, source.content.layout(source.key, declared))
+    except GatherError as error:
+        return Described(source.key, refused=error.message)
+
+
+def _described(source: Source, found: Layout) -> Described:
+    names = source.content.names
+    many = found.held.itemsize > 1 and found.held.kind != "U" and source.content.format in _BINARY
+    big = found.held.byteorder == ">"
+    return Described(
+        source.key or (names[0] if names else None),
+        found.dtype,
+        found.shape,
+        found.nbytes,
+        "F" if found.fortran else "C",
+        ("big" if big else "little") if many else None,
+    )
+
+
+def _print(info: Info, asked: _Asked, color: str, *, alone: bool) -> None:
+    if asked.fmt == "json":
+        import json
+
+        print_text(json.dumps(as_json(info)) + "\n")
+        return
+    out = text(info, width=width_of(STDOUT), precision=asked.precision)
+    print_text(rendered(out, color=wants_color(color, STDOUT)) + ("" if alone else "\n"))

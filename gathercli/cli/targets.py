@@ -1,0 +1,142 @@
+"""Where `convert` writes: a file, standard output, or a folder of files named after the sources."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from gathercli.core.text import clean
+from gathercli.errors import UsageError
+from gathercli.io import save
+from gathercli.io.write import is_stream
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gathercli.io.source import Inputs, Source
+
+
+class Target(NamedTuple):
+    """Where the tensors go.
+
+    Attributes
+    ----------
+    fmt
+        A key of `save.FORMATS`.
+    path, folder
+        The file to write, or the folder to fill; both None is stdout.
+    """
+
+    fmt: str
+    path: str | None = None
+    folder: str | None = None
+
+
+def places(paths: Sequence[str], to: str | None, folder: str | None) -> tuple[list[str], Target]:
+    """Tell the sources from the target, and find the format of the target.
+
+    Parameters
+    ----------
+    paths
+        What was typed: sources, and the target last unless `folder` is given.
+    to, folder
+        The values of `--to` and `--directory`.
+
+    Raises
+    ------
+    UsageError
+        There is no target, or not one for so many sources, or no format.
+    """
+    *sources, last = paths
+    if folder is not None:
+        sources = list(paths)
+    elif not sources:
+        raise UsageError(
+            f"there is only `{clean(last)}`: expected sources and then a file, or `-d DIR`",
+            rule="usage",
+            value=last,
+        )
+    elif last.endswith("/") or os.path.isdir(last):
+        folder = last
+    elif len(sources) > 1:
+        raise UsageError(
+            f"`{clean(last)}` is no folder, and there are {len(sources)} sources: "
+            "expected a folder for them",
+            rule="usage",
+            value=last,
+            hint="`-d DIR` makes the folder",
+        )
+    if folder is not None:
+        if to is None:
+            raise UsageError(
+                "a folder has no suffix: expected the format of its files",
+                rule="usage",
+                hint="`--to npy` (or another) names it",
+            )
+        return sources, Target(to, folder=folder)
+    if last == "-" or is_stream(last):
+        return sources, Target(to or "json", path=None if last == "-" else last)
+    return sources, Target(to or save.format_of(last, option="--to"), path=last)
+
+
+def check_names(sources: Sequence[str], inputs: Inputs) -> None:
+    """Refuse, before anything is read, sources that would become files of one name."""
+    taken: dict[str, str] = {}
+    for token in sources:
+        path, key = inputs.file_of(token)
+        name = _name(token, path, key)
+        if name in taken:
+            raise UsageError(
+                f"`{clean(taken[name])}` and `{clean(token)}` would both become "
+                f"`{clean(name)}`: expected different names",
+                rule="usage",
+                value=token,
+            )
+        taken[name] = token
+
+
+def _name(token: str, path: str | None, key: str | None) -> str:
+    """Name the file that a source becomes, without its suffix."""
+    if path is None:
+        raise UsageError(
+            f"`{clean(token)}` is no file to name the output after: expected a file",
+            rule="usage",
+            value=token,
+            hint="`gathercli convert TENSOR FILE` writes one",
+        )
+    stem = "stdin" if path == "-" else os.path.splitext(os.path.basename(path))[0]
+    # The name of a member is a key and never a path.
+    return stem if key is None else stem + "." + re.sub(r"[/\0]", "_", key)
+
+
+def outputs(source: Source, token: str, target: Target) -> list[tuple[str | None, list[Source]]]:
+    """Say which files a source becomes, and the tensors in each.
+
+    A format of one tensor takes a file for each member of an archive, if there is a folder.
+
+    Raises
+    ------
+    UsageError
+        Two members would become one file.
+    """
+    keys = [] if source.key is not None else source.content.names or []
+    fmt = save.FORMATS[target.fmt]
+    members = [source._replace(key=key) for key in keys] if len(keys) > 1 else [source]
+    if target.folder is None:
+        return [(target.path, members if fmt.several else [source])]
+    groups = [members] if fmt.several else [[member] for member in members]
+    path = source.file.name if source.file else None
+    named = {}
+    for group in groups:
+        key = group[0].key if len(group) == 1 else None
+        name = _name(token, path, key) + fmt.suffix
+        if name in named:
+            raise UsageError(
+                f"two members would both become `{clean(name)}`: expected different names",
+                rule="usage",
+                value=name,
+                hint="`--to npz` or safetensors keeps them in one file",
+            )
+        named[name] = group
+    return [(os.path.join(target.folder, name), group) for name, group in named.items()]

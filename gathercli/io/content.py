@@ -1,0 +1,145 @@
+"""What a file holds: its format, told by its first bytes, and the tensors in it.
+
+Every format is a class with the members of `Content`, in the module named after it. A new one is a
+module, a row in `_READERS` and its mark in `sniff`.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gathercli.core.dims import product
+from gathercli.core.dtypes import DType, Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Protocol
+
+    import numpy as np
+
+    from gathercli.core.dtypes import AnyArray
+    from gathercli.io.files import File
+
+    class Content(Protocol):
+        """The tensors of one source.
+
+        `format` is ``npy``, ``npz``, ``json``, ``oip``, ``safetensors``, ``pb``, ``bin`` or
+        ``literal``; `names` is None when it holds one tensor, which needs no name.
+        """
+
+        @property
+        def format(self) -> str:
+            """The name of the format."""
+
+        @property
+        def names(self) -> Sequence[str] | None:
+            """The names of the tensors."""
+
+        def layout(self, key: str | None, declared: DType | None) -> Layout:
+            """Describe the tensor `key`, reading no elements where the format has a header."""
+
+        def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+            """Read the tensor `key`.
+
+            Parameters
+            ----------
+            key
+                Its name; None for the only one.
+            declared
+                The type, where the source leaves it open.
+            empty
+                The type of an untyped list without elements.
+            """
+
+
+LOOK: Final = 4096
+"""Bytes that tell what a file is."""
+
+NPY: Final = b"\x93NUMPY"
+_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
+_PROTO: Final = rb"(?:\x08[\x80-\xff]{0,9}[\0-\x7f])*\x10[\x01-\x7f]"
+"""How an ONNX TensorProto starts: its dims, one by one, and its data type."""
+
+_READERS: Final = {
+    "npy": ("npy", "Npy"),
+    "npz": ("npz", "Archive"),
+    "safetensors": ("safetensors", "Bundle"),
+    "pb": ("onnx", "Proto"),
+    "json": ("json", "Document"),
+}
+
+
+class Layout(NamedTuple):
+    """How a tensor lies in the bytes of its source.
+
+    Attributes
+    ----------
+    dtype, shape
+        What its elements are, and the sizes of its dimensions.
+    held
+        The numpy dtype of the bytes, byte order included.
+    offset
+        Where the elements start.
+    fortran
+        Whether the first dimension varies fastest.
+    """
+
+    dtype: DType
+    shape: tuple[int, ...]
+    held: np.dtype[Any]
+    offset: int = 0
+    fortran: bool = False
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements."""
+        return product(self.shape) * self.held.itemsize
+
+    def view(self, buffer: Any) -> Tensor:
+        """View the elements in `buffer`, the bytes of the source."""
+        import numpy as np
+
+        order: Any = "F" if self.fortran else "C"
+        array: AnyArray = np.ndarray(self.shape, self.held, buffer, self.offset, order=order)
+        return Tensor(self.dtype, array)
+
+
+def sniff(start: bytes, name: str) -> str:
+    """Tell a format by the first `LOOK` bytes; `name` is only for the message.
+
+    Raises
+    ------
+    InputError
+        ``format``: the bytes are of no format that is read.
+    """
+    if start.startswith(NPY):
+        return "npy"
+    if start.startswith(_ZIP):
+        return "npz"
+    if start[:1] in (b"[", b"{") and b"\0" not in start[:16]:
+        return "json"
+    if start[8:9] == b"{" and b"\0" in start[:8]:
+        return "safetensors"
+    packed = start[:1] == b"\x0a" and start[2 + start[1] :][:1] == b"\x10" if start[1:] else False
+    if packed or re.match(_PROTO, start):
+        return "pb"
+    from gathercli.io.foreign import refuse
+
+    refuse(start, name)
+    return "json"
+
+
+def content(file: File) -> Content:
+    """Find the reader of an open file.
+
+    Raises
+    ------
+    InputError
+        ``format``, or the rule of the format: the file is malformed.
+    """
+    kind = sniff(file.start(LOOK), file.name)
+    module, reader = _READERS[kind]
+    made: Content = getattr(import_module(f"gathercli.io.{module}"), reader)(file)
+    return made

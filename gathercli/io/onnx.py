@@ -1,0 +1,237 @@
+"""ONNX TensorProto files (.pb), read and written with the `onnx` package.
+
+The package parses and converts. Outside it: external data, which it would open by any path, and
+counts that do not fit the shape, which it would broadcast or allocate.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gathercli.core.dims import LARGEST, MAX_RANK, product
+from gathercli.core.dtypes import BFLOAT16, DTYPES, STRING, DType, Kind, Tensor
+from gathercli.core.text import clean, listed
+from gathercli.errors import InputError, LimitError, UsageError
+from gathercli.io.content import Layout
+from gathercli.io.foreign import install, missing
+
+if TYPE_CHECKING:
+    from gathercli.core.dtypes import AnyArray
+    from gathercli.io.encode import Result
+    from gathercli.io.files import File
+
+MAX_BYTES: Final = 2**31 - 1
+"""Bytes of a protobuf message, by its own rule."""
+
+_NAMES: Final = {"float32": "FLOAT", "float64": "DOUBLE"}
+_FIELDS: Final = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data")
+
+
+def _refused(what: str, expected: str, hint: str | None = None) -> InputError:
+    return InputError(f"{what}: expected {expected}", rule="format", expected=expected, hint=hint)
+
+
+def _types() -> dict[int, DType]:
+    """Return our types by ONNX's numbers."""
+    from onnx import TensorProto
+
+    return {
+        TensorProto.DataType.Value(_NAMES.get(dtype.name, dtype.name.upper())): dtype
+        for dtype in DTYPES
+    }
+
+
+class Proto:
+    """A TensorProto file; `format` and the members are those of `content.Content`."""
+
+    format = "pb"
+    names = None
+
+    def __init__(self, file: File) -> None:
+        """Parse the message."""
+        try:
+            from google.protobuf.message import DecodeError
+            from onnx import TensorProto
+        except ImportError:
+            raise InputError(missing("onnx"), rule="format", hint=install("onnx")) from None
+        raw = file.content()
+        self._proto = TensorProto()
+        try:
+            self._proto.ParseFromString(raw)
+        except DecodeError as error:
+            raise _refused(f"it is no ONNX tensor ({error})", "a TensorProto") from None
+
+    def layout(self, key: str | None, declared: DType | None) -> Layout:
+        """Describe the tensor by its fields, once they agree."""
+        import numpy as np
+
+        del declared  # the message names the type
+        proto = self._proto
+        if key is not None and key != proto.name:
+            raise _refused(
+                f"the file holds one tensor, `{clean(proto.name)}`, and no `{clean(key)}`", "no key"
+            )
+        dtype = _types().get(proto.data_type)
+        if dtype is None:
+            raise InputError(
+                f"the tensor is of ONNX's type {_type_name(proto.data_type)}: "
+                f"expected {listed(each.name for each in DTYPES)}",
+                rule="dtype",
+                value=proto.data_type,
+            )
+        if proto.data_location or proto.external_data:
+            raise _refused(
+                "the tensor keeps its elements in another file, which is never opened",
+                "elements in the file itself",
+                "`onnx.load_external_data_for_tensor` puts them in from Python",
+            )
+        if proto.HasField("segment"):
+            raise _refused("the tensor is a segment of a larger one", "a whole tensor")
+        shape = tuple(proto.dims)
+        if any(size < 0 for size in shape):
+            raise _refused(f"the shape is {list(shape)}", "sizes of 0 or more")
+        if len(shape) > MAX_RANK or product([n for n in shape if n]) * dtype.itemsize > LARGEST:
+            raise LimitError(
+                f"the tensor has the shape {list(shape)[:100]}: "
+                f"expected rank at most {MAX_RANK} and less than 2^63 bytes",
+                rule="limit",
+            )
+        self._check_count(dtype, shape)
+        held = self._words().dtype if dtype is STRING else np.dtype(dtype.storage())
+        return Layout(dtype, shape, held)
+
+    def _check_count(self, dtype: DType, shape: tuple[int, ...]) -> None:
+        """Refuse elements that are not as many as the shape says, or in a field of another type."""
+        proto, count = self._proto, product(shape)
+        if proto.HasField("raw_data") and dtype is not STRING:
+            if len(proto.raw_data) != count * dtype.itemsize:
+                raise _refused(
+                    f"the tensor has {len(proto.raw_data)} bytes of elements",
+                    f"{count * dtype.itemsize}, for {list(shape)} of {dtype}",
+                )
+            return
+        field, each = _field(dtype)
+        other = [f for f in (*_FIELDS, "string_data") if f != field and len(getattr(proto, f))]
+        if other:
+            raise _refused(f"the elements are in the field {other[0]}", f"{field} for {dtype}")
+        found = len(getattr(proto, field))
+        if found != count * each:
+            raise _refused(
+                f"the field {field} has {found} values", f"{count * each}, for {list(shape)}"
+            )
+
+    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+        """Take the elements out of the message.
+
+        Raises
+        ------
+        InputError
+            ``format``, ``dtype``: the message is malformed, or of a type no tensor here has.
+        """
+        import numpy as np
+        from onnx import numpy_helper
+
+        del empty
+        found = self.layout(key, declared)
+        if found.dtype is STRING:
+            return Tensor(STRING, self._words().reshape(found.shape))
+        self._check_values(found.dtype)
+        try:
+            array = numpy_helper.to_array(self._proto)
+        except Exception as error:  # noqa: BLE001  (a malformed message: many kinds)
+            raise _refused(f"onnx cannot read the elements ({error})", "a sound tensor") from None
+        if found.dtype is BFLOAT16:
+            array = array.view(np.uint16)
+        return Tensor(found.dtype, array.reshape(found.shape))
+
+    def _words(self) -> AnyArray:
+        """Decode strings, which ONNX keeps as bytes."""
+        from gathercli.io.store import Place, store
+
+        words = []
+        for at, value in enumerate(self._proto.string_data):
+            try:
+                words.append(value.decode())
+            except UnicodeDecodeError as error:
+                raise InputError(
+                    f"byte {error.start} of the string at `string_data[{at}]` is "
+                    f"0x{value[error.start]:02x}: expected UTF-8 text",
+                    rule="format",
+                    where=f"string_data[{at}]",
+                ) from None
+        return store(words, STRING, Place("string_data", (len(words),)))
+
+    def _check_values(self, dtype: DType) -> None:
+        """Refuse values of int32_data and uint64_data that the type would cut."""
+        field, _ = _field(dtype)
+        if self._proto.HasField("raw_data") or field not in ("int32_data", "uint64_data"):
+            return
+        values = getattr(self._proto, field)
+        bits = dtype.kind is Kind.FLOAT  # float16 and bfloat16 are kept as their bits
+        low, high = (0, 2**16 - 1) if bits else (0, 1) if dtype.kind is Kind.BOOL else dtype.bounds
+        wrong = next((at for at, value in enumerate(values) if not low <= value <= high), None)
+        if wrong is not None:
+            raise InputError(
+                f"the value at `{field}[{wrong}]` is {values[wrong]}, which {dtype} cannot hold: "
+                f"expected {low} to {high}",
+                rule="dtype",
+                where=f"{field}[{wrong}]",
+                value=values[wrong],
+            )
+
+
+def _type_name(number: int) -> str:
+    from onnx import TensorProto
+
+    try:
+        return f"{TensorProto.DataType.Name(number)}"
+    except ValueError:
+        return f"{number}"
+
+
+def _field(dtype: DType) -> tuple[str, int]:
+    """Return the field that holds elements of a type when raw_data does not, and values each."""
+    if dtype is STRING:
+        return "string_data", 1
+    if dtype.kind is Kind.COMPLEX:
+        return ("float_data" if dtype.bits == 64 else "double_data"), 2
+    special = {
+        "float32": "float_data",
+        "float64": "double_data",
+        "int64": "int64_data",
+        "uint64": "uint64_data",
+        "uint32": "uint64_data",
+    }
+    return special.get(dtype.name, "int32_data"), 1
+
+
+def encode(name: str, result: Result) -> bytes:
+    """Write a tensor as a TensorProto named `name`.
+
+    Raises
+    ------
+    LimitError
+        ``limit``: it is larger than a message can be.
+    """
+    try:
+        from onnx import TensorProto
+    except ImportError:
+        raise UsageError(missing("onnx"), rule="usage", hint=install("onnx")) from None
+    numbers = {dtype: number for number, dtype in _types().items()}
+    proto = TensorProto(dims=result.shape, data_type=numbers[result.dtype], name=name)
+    if result.nbytes > MAX_BYTES - 10_000:
+        raise LimitError(
+            f"the tensor takes {result.nbytes} bytes: expected less than 2^31, "
+            "as much as a protobuf message holds",
+            rule="limit",
+            value=result.nbytes,
+            hint="`--to npy` or safetensors has no such limit",
+        )
+    if result.dtype is STRING:
+        for block in result.blocks():
+            proto.string_data.extend(str(word).encode() for word in block.tolist())
+    else:
+        raw = (block.astype(block.dtype.newbyteorder("<"), copy=False) for block in result.blocks())
+        proto.raw_data = b"".join(block.tobytes() for block in raw)
+    encoded: bytes = proto.SerializeToString()
+    return encoded

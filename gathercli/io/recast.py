@@ -1,0 +1,134 @@
+"""Tensors on their way to another type, block by block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from gathercli.core.dtypes import BOOL, STRING, DType, Kind, Tensor, described
+from gathercli.core.dtypes import dtype as dtype_named
+from gathercli.core.text import counted, grouped
+from gathercli.io.store import cast, check_kinds, not_held
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gathercli.core.dtypes import AnyArray
+    from gathercli.errors import InputError
+
+
+_BYTE: Final = dtype_named("uint8")
+
+
+class Recast:
+    """A tensor as another type; has the members of a result that `save.write` takes.
+
+    Parameters
+    ----------
+    tensor
+        What is converted.
+    dtype
+        The type it becomes.
+    lossy
+        Whether values may be rounded: to the nearest float, to an integer towards zero, to true
+        or false; none becomes infinite or wraps around.
+
+    Raises
+    ------
+    InputError
+        ``dtype``: the types do not convert, or a value would change, or does not fit at all.
+    """
+
+    def __init__(self, tensor: Tensor, dtype: DType, *, lossy: bool) -> None:
+        boolean = lossy and STRING not in (tensor.dtype, dtype) and tensor.dtype.kind != dtype.kind
+        if not (boolean and BOOL in (tensor.dtype, dtype)):
+            check_kinds(tensor.dtype, dtype)
+        self._tensor, self.dtype, self._lossy = tensor, dtype, lossy
+        self.shape = tensor.shape
+        self.storage = tensor.storage if tensor.dtype is dtype else dtype.storage()
+        self.note = self._check()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes the elements take."""
+        return self._tensor.array.size * int(self.storage.itemsize)
+
+    def __str__(self) -> str:
+        return described(self.dtype, ",".join(map(str, self.shape)))
+
+    def blocks(self) -> Iterator[AnyArray]:
+        """Yield the elements in row-major order, flat."""
+        for block in self._tensor.blocks():
+            yield self._cast(block)[0]
+
+    def whole(self) -> Tensor:
+        """Return all of the tensor."""
+        held = self._cast(self._tensor.array.reshape(-1))[0]
+        return Tensor(self.dtype, held.reshape(self.shape))
+
+    def _cast(self, block: AnyArray) -> tuple[AnyArray, AnyArray]:
+        import numpy as np
+
+        part = Tensor(self._tensor.dtype, block)
+        if part.dtype is self.dtype:
+            return block, np.ones(block.shape, np.bool_)
+        if self.dtype is BOOL:
+            held: AnyArray = part.values() != 0
+            return held, held == part.values()
+        if part.dtype is BOOL:
+            part = Tensor(_BYTE, (block != 0).view(np.uint8))
+        return cast(part, self.dtype)
+
+    def _check(self) -> str | None:
+        """Refuse the first value that does not convert; say how many change."""
+        if self._tensor.dtype is self.dtype:
+            return None
+        start = changed = 0
+        first = None
+        for block in self._tensor.blocks():
+            held, kept = self._cast(block)
+            bad = ~kept if not self._lossy else ~kept & self._beyond(block, held)
+            if bad.any():
+                raise self._refusal(start + int(bad.argmax()))
+            if not kept.all():
+                first = start + int(kept.argmin()) if first is None else first
+                changed += int((~kept).sum())
+            start += block.size
+        if first is None:
+            return None
+        total = counted(self._tensor.array.size, "element")
+        return f"{grouped(changed)} of {total} changed in becoming {self.dtype}, {self._at(first)}"
+
+    def _beyond(self, block: AnyArray, held: AnyArray) -> Any:
+        """Tell which values the type cannot come near: they would wrap or become infinite."""
+        import numpy as np
+
+        values = Tensor(self._tensor.dtype, block).values()
+        if self.dtype.integral:
+            bottom, top = self.dtype.bounds
+            if self._tensor.dtype.integral:
+                return (values < bottom) | (values > top)
+            whole = np.trunc(values.astype(np.float64))
+            return ~((whole >= float(bottom)) & (whole < float(top + 1)))
+        if self.dtype.kind in (Kind.FLOAT, Kind.COMPLEX):
+            return np.isinf(Tensor(self.dtype, held).values()) & np.isfinite(values)
+        return np.zeros(block.shape, np.bool_)
+
+    def _refusal(self, at: int) -> InputError:
+        error = not_held(self._tensor, at, self.dtype)
+        if not self._lossy:
+            error.hint = "`--lossy` converts to the nearest value"
+            if not self._tensor.typed:
+                error.hint = (
+                    f"`--data-dtype {self.dtype}` reads the text as {self.dtype}; "
+                    "`--lossy` converts to the nearest value"
+                )
+        else:
+            error.message = error.message.replace("converts without loss", "is within its range")
+        return error
+
+    def _at(self, at: int) -> str:
+        from gathercli.core.positions import coordinate
+
+        return (
+            f"the first {self._tensor.at(at)} at [{','.join(map(str, coordinate(at, self.shape)))}]"
+        )

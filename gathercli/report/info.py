@@ -1,0 +1,249 @@
+"""What a file holds, for people and as JSON."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gathercli.core.dtypes import Kind
+from gathercli.core.text import clean, counted, grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.text import Text
+
+    from gathercli.core.dtypes import DType, Tensor
+    from gathercli.core.summary import Extreme, Histogram, Summary
+
+PREVIEW: Final = 10
+"""Elements shown in JSON."""
+
+ROWS: Final = 10
+"""Rows of a preview that are shown whole."""
+
+WIDTH: Final = 100
+"""Columns of a preview that no terminal limits."""
+
+_BARS: Final = " ▁▂▃▄▅▆▇█"
+
+
+class Described(NamedTuple):
+    """What a file says of one tensor, or why it says nothing.
+
+    Attributes
+    ----------
+    name
+        None for the tensor that needs no name.
+    dtype, shape, nbytes
+        None, () and 0 when `refused` says why.
+    order, byte_order
+        ``C`` or ``F``; ``little``, ``big``, or None where an element is one byte or text.
+    """
+
+    name: str | None
+    dtype: DType | None = None
+    shape: tuple[int, ...] = ()
+    nbytes: int = 0
+    order: str | None = None
+    byte_order: str | None = None
+    refused: str | None = None
+
+
+class Info(NamedTuple):
+    """What is known of one file.
+
+    Attributes
+    ----------
+    file, format, size
+        How the user calls it, its format, its bytes (None for a literal).
+    members
+        Its tensors, where there are several and none was chosen.
+    one
+        The tensor that was chosen, or that is the only one.
+    tensor, summary
+        Its elements, unless only headers were asked for.
+    """
+
+    file: str
+    format: str
+    size: int | None
+    members: tuple[Described, ...] = ()
+    one: Described | None = None
+    tensor: Tensor | None = None
+    summary: Summary | None = None
+
+
+def as_json(info: Info) -> dict[str, Any]:
+    """Return everything known, for JSON."""
+    found: dict[str, Any] = {"file": info.file, "format": info.format, "bytes": info.size}
+    if info.one is None:
+        return found | {"members": [_member_json(member) for member in info.members]}
+    found |= _member_json(info.one)
+    if info.summary is not None and info.tensor is not None:
+        found |= _summary_json(info.summary)
+        found["preview"] = _preview(info.tensor)
+    return found
+
+
+def _member_json(member: Described) -> dict[str, Any]:
+    if member.dtype is None:
+        return {"name": member.name, "error": member.refused}
+    return {
+        "name": member.name,
+        "dtype": member.dtype.name,
+        "shape": list(member.shape),
+        "data_bytes": member.nbytes,
+        "order": member.order,
+        "byte_order": member.byte_order,
+    }
+
+
+def _summary_json(summary: Summary) -> dict[str, Any]:
+    """Return what the type has, by the names of the text."""
+    found: dict[str, Any] = {}
+    for name, extreme in (("min", summary.minimum), ("max", summary.maximum)):
+        if extreme is not None:
+            found[name] = {"value": _number(extreme.value), "at": list(extreme.at)}
+    mean = summary.mean
+    if isinstance(mean, complex):
+        found["mean"] = [_number(mean.real), _number(mean.imag)]
+    elif mean is not None:
+        found["mean"] = _number(mean)
+    counts = {
+        "nan": summary.nan,
+        "inf": summary.infinite,
+        "true": summary.true,
+        "longest": summary.longest,
+    }
+    found |= {name: count for name, count in counts.items() if count is not None}
+    if summary.histogram is not None:
+        edges = [_number(edge) for edge in summary.histogram.edges]
+        found["histogram"] = {"edges": edges, "counts": list(summary.histogram.counts)}
+    return found
+
+
+def _number(value: float) -> int | float | str:
+    """Name what JSON has no number for, as the results do."""
+    if isfinite(value):
+        return value
+    return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"  # noqa: PLR0124
+
+
+def _preview(tensor: Tensor) -> list[Any]:
+    """Return the first elements, row-major."""
+    block = next(tensor.blocks(PREVIEW), None)
+    if block is None:
+        return []
+    values = type(tensor)(tensor.dtype, block).values().tolist()
+    if tensor.dtype.kind is Kind.COMPLEX:
+        return [[_number(value.real), _number(value.imag)] for value in values]
+    return [_number(v) if isinstance(v, float) else v for v in values]
+
+
+def text(info: Info, *, width: int | None, precision: int) -> Text:
+    """Write what is known, for a terminal or a pipe.
+
+    Parameters
+    ----------
+    width
+        Columns of the terminal; None where nothing is cut to a width.
+    precision
+        Significant digits of floats.
+    """
+    from rich.text import Text
+
+    out = Text()
+    out.append(clean(info.file), "bold")
+    size = "" if info.size is None else f"   {counted(info.size, 'byte')}"
+    out.append(f"   {info.format}{size}\n")
+    if info.one is None:
+        _append_members(out, info.members)
+        return out
+    _append_header(out, info.one)
+    if info.summary is not None and info.tensor is not None:
+        _append_summary(out, info.summary, info.tensor, precision)
+        from gathercli.report.grid import layout
+
+        out.append("\n")
+        out.append_text(
+            layout(info.tensor, width=width or WIDTH, precision=precision, rows=ROWS, advice="")
+        )
+    return out
+
+
+def _append_members(out: Text, members: Sequence[Described]) -> None:
+    """List tensors in aligned columns."""
+    rows = []
+    for member in members:
+        what = _typed(member) if member.dtype else clean(member.refused or "")
+        bytes_ = counted(member.nbytes, "byte") if member.dtype else ""
+        rows.append((clean(member.name or ""), what, bytes_))
+    names = max((len(name) for name, _, _ in rows), default=0)
+    types = max((len(what) for _, what, size in rows if size), default=0)
+    for name, what, size in rows:
+        out.append(f"  {name.ljust(names)}", "cyan")
+        out.append(f"   {what.ljust(types)}   {size}".rstrip() + "\n")
+    if not rows:
+        out.append("  no tensors\n", "dim")
+
+
+def _append_header(out: Text, member: Described) -> None:
+    from gathercli.core.dims import product
+
+    words = [
+        _typed(member),
+        counted(product(member.shape), "element"),
+        f"{counted(member.nbytes, 'byte')} of data",
+    ]
+    if member.order and len(member.shape) > 1:
+        words.append("Fortran order" if member.order == "F" else "C order")
+    if member.byte_order:
+        words.append(f"{member.byte_order}-endian")
+    out.append("   ".join(words) + "\n")
+
+
+def _typed(member: Described) -> str:
+    """Write type and shape as one word, ``int64[2,3]``."""
+    return f"{member.dtype or ''}[{','.join(map(str, member.shape))}]"
+
+
+def _append_summary(out: Text, summary: Summary, tensor: Tensor, precision: int) -> None:
+    """Write a line for each thing that the type has."""
+    from gathercli.report.grid import Writer
+
+    write = Writer(tensor, precision)
+    lines: list[tuple[str, str]] = []
+    for name, extreme in (("min", summary.minimum), ("max", summary.maximum)):
+        if extreme is not None:
+            lines.append((name, f"{write(extreme.value)} at {_coordinates(extreme)}"))
+    special = bool(summary.nan or summary.infinite)
+    if summary.mean is not None:
+        mean = f"{summary.mean:.{precision}g}"
+        lines.append(("mean", mean + (" of the finite" if special else "")))
+    if summary.nan is not None and summary.infinite is not None:
+        lines.append(("NaN, Inf", f"{grouped(summary.nan)}, {grouped(summary.infinite)}"))
+    if summary.true is not None:
+        lines.append(("true", f"{grouped(summary.true)} of {grouped(tensor.array.size)}"))
+    if summary.longest is not None:
+        lines.append(("longest", counted(summary.longest, "character")))
+    if summary.histogram is not None:
+        top = summary.maximum.value if summary.maximum and tensor.dtype.integral else None
+        lines.append(("histogram", _histogram(summary.histogram, top, write)))
+    for name, said in lines:
+        out.append(f"{name:<9}", "dim")
+        out.append(f"  {said}\n")
+
+
+def _coordinates(extreme: Extreme) -> str:
+    return f"[{','.join(map(str, extreme.at))}]"
+
+
+def _histogram(histogram: Histogram, top: float | None, write: Callable[[Any], str]) -> str:
+    """Draw the counts as bars between the extremes; a bin that holds anything shows it."""
+    most = max(histogram.counts)
+    steps = len(_BARS) - 1
+    bars = "".join(_BARS[-(-count * steps // most)] for count in histogram.counts)
+    low, high = histogram.edges[0], histogram.edges[-1] if top is None else top
+    bins = counted(len(histogram.counts), "bin")
+    return f"{write(low)} {bars} {write(high)}   {bins}, at most {grouped(most)} in one"
