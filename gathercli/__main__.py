@@ -19,9 +19,12 @@ def run() -> NoReturn:
     import gc
 
     gc.disable()  # a short run leaves no cycles worth a search, and large lists cost many
-    from gathercli.cli.main import main
+    try:
+        from gathercli.cli.main import main
 
-    status = main(sys.argv[1:])
+        status = main(sys.argv[1:])
+    except KeyboardInterrupt:  # while modules were loaded
+        status = 130
     os._exit(status)
 
 

@@ -63,7 +63,7 @@ def test_the_python_lines_of_the_readme_are_true(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_readme_has_two_set_up_commands_and_ci_runs_the_second() -> None:
-    install, check = blocks("sh")
+    install, check, *_ = blocks("sh")
     assert install.count("\n") == check.count("\n") == 1
     assert check in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 

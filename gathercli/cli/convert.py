@@ -224,7 +224,7 @@ def _write(
     )
     if path is None:
         if save.is_binary(fmt) and is_terminal(STDOUT):
-            raise binary_refused(fmt, "stdout")
+            raise binary_refused(fmt, "stdout", "the name of a file in place of `-` writes one")
         write(put=partial(write_all, STDOUT))
         inputs.recheck()
         return

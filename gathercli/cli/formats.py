@@ -61,9 +61,9 @@ _FILES: Final = Terms(
         (
             "NumPy .npz (npz)",
             "A zip archive of .npy members, stored or deflated; #name chooses one. Refused: "
-            "members that overlap, repeat a name, are encrypted or packed otherwise, or inflate beyond 200 "
-            "times their bytes past 256 MiB. Written with stored members, the same bytes for the "
-            "same tensors; the result of an operator is the member output.",
+            "members that overlap, repeat a name, are encrypted or packed otherwise, or inflate "
+            "beyond 200 times their bytes past 256 MiB. Written with stored members, the "
+            "same bytes for the same tensors; the result of an operator is the member output.",
         ),
         (
             "JSON (json)",
@@ -137,10 +137,16 @@ _LIMITS: Final = Terms(
         ("dimensions", "64."),
         ("header of .npy, of .safetensors", "10 000 bytes, 100 000 000 bytes."),
         ("members of .npz", "100 000."),
+        (
+            "strings side by side",
+            "Each takes the width of the longest: 16 times the bytes of all, past 256 MiB; "
+            "--max-bytes 0 lifts it.",
+        ),
         ("digits of an integer in JSON", "4 300."),
         (
             "what is held in memory",
-            "Half of the free memory: standard input, text, inflated members, literals. "
+            "Half of the free memory: standard input, text and what it takes when "
+            "parsed, inflated members, literals. "
             "--max-bytes sets it, and 0 lifts it.",
         ),
         (

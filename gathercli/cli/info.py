@@ -81,12 +81,14 @@ def _run(files: list[str], asked: _Asked, messages: Messages) -> int:
 
     Inputs.share_stdin(*files)
     asked.declared  # noqa: B018  (an unknown type is refused before anything is read)
+    shown: list[str] = []
     with Inputs(asked.limits.held, notes=messages.notes) as inputs:
 
         def show(token: str) -> int:
             try:
                 info = _info(inputs.open(token, declared=asked.declared), token, asked)
-                _print(info, asked, messages.color, alone=len(files) == 1)
+                _print(info, asked, messages.color, first=not shown)
+                shown.append(token)
                 inputs.recheck()
             finally:
                 inputs.close_files()
@@ -139,11 +141,11 @@ def _described(source: Source, found: Layout) -> Described:
     )
 
 
-def _print(info: Info, asked: _Asked, color: str, *, alone: bool) -> None:
+def _print(info: Info, asked: _Asked, color: str, *, first: bool) -> None:
     if asked.fmt == "json":
         import json
 
         print_text(json.dumps(as_json(info)) + "\n")
         return
     out = text(info, width=width_of(STDOUT), precision=asked.precision)
-    print_text(rendered(out, color=wants_color(color, STDOUT)) + ("" if alone else "\n"))
+    print_text(("" if first else "\n") + rendered(out, color=wants_color(color, STDOUT)))

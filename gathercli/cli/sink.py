@@ -184,12 +184,14 @@ def losses(fmt: str, result: Result, path: str | None) -> Iterator[str]:
         yield f"raw bytes carry neither type nor shape; `{token}` reads them"
 
 
-def binary_refused(fmt: str, target: str) -> UsageError:
+def binary_refused(
+    fmt: str, target: str, hint: str = "`-o result.npy` writes a file"
+) -> UsageError:
     """Refuse binary where a person reads."""
     return UsageError(
         f"{fmt} is binary, and {target} is a terminal: expected a file or a pipe",
         rule="usage",
-        hint="`-o result.npy` writes a file",
+        hint=hint,
     )
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 import stat
-from typing import Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from gathercli.core.text import clean, closest
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError, TransferError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 STDIN: Final = 0
 SMALL: Final = 1 << 16
@@ -65,37 +68,35 @@ class File:
         self._parts = [b"".join(self._parts)]
         return self._parts[0][:count]
 
-    def content(self, *, text: bool = False) -> bytes:
+    def content(self, watch: Callable[[bytes], None] | None = None) -> bytes:
         """Return all bytes, held in memory.
 
         Parameters
         ----------
-        text
-            Whether bytes that no text holds end the reading at once.
+        watch
+            Is shown every part as it comes, and may refuse to go on.
 
         Raises
         ------
         LimitError
             ``limit``: there are more than may be held.
-        InputError
-            ``format``: `text` is asked for, and it is none.
         """
         if self.regular and self.limit is not None and self._status.st_size > self.limit:
             raise self._too_long(self._status.st_size)
-        size = sum(map(len, self._parts))
-        if text:
-            self._check_text(b"".join(self._parts))
-        while True:
+        size = 0
+        for part in self._all_parts():
+            size += len(part)
+            if watch is not None:
+                watch(part)
             if self.limit is not None and size > self.limit:
                 raise self._too_long(size)
-            if self._ended:
-                break
-            part = self._more()
-            size += len(part)
-            if text:
-                self._check_text(part)
         self._parts = [b"".join(self._parts)]
         return self._parts[0]
+
+    def _all_parts(self) -> Iterator[bytes]:
+        yield from tuple(self._parts)
+        while not self._ended:
+            yield self._more()
 
     def buffer(self) -> Any:
         """Return all bytes, of a large regular file mapped."""
@@ -163,12 +164,6 @@ class File:
         self._ended = not part
         self._parts.append(part)
         return part
-
-    def _check_text(self, part: bytes) -> None:
-        if b"\0" in part:
-            from gathercli.io.foreign import refuse_binary
-
-            refuse_binary(part, b"".join(self._parts)[:8])
 
     def _too_long(self, size: int) -> LimitError:
         """Refuse to hold more bytes than is allowed."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gathercli.core.dims import LARGEST, MAX_RANK
 from gathercli.core.dtypes import FLOAT64, Tensor, dtype_in_json
 from gathercli.core.text import closest, some
-from gathercli.errors import InputError
+from gathercli.errors import InputError, LimitError
 from gathercli.io.content import Layout
 from gathercli.io.store import NON_FINITE, Overflow, shown
 from gathercli.io.values import tensor_of
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from gathercli.io.files import File
 
 
+_PROBE: Final = 1 << 20
+"""Bytes of a stream after which its start must make sense."""
+
+_VALUE_BYTES: Final = 64
+"""Bytes of memory that a value takes while it is parsed: an object, and its place in a list."""
+
 _GROUPS: Final = ("inputs", "outputs")
 """Where an inference request, or a response, has its tensors."""
 
@@ -36,7 +42,7 @@ class Document:
     def __init__(self, file: File) -> None:
         """Parse the text."""
         self._name, self._limit = file.name, file.limit
-        raw = file.content(text=True)
+        raw = file.content(_Watch(file))
         if not raw.strip():
             raise InputError("the input is empty: expected a tensor", rule="format")
         try:
@@ -73,6 +79,49 @@ class Document:
         )
 
 
+class _Watch:
+    """Refuses text that is none, or is more than memory holds, before all of it is read."""
+
+    def __init__(self, file: File) -> None:
+        self._file, self._limit = file, file.limit
+        self._needed = self._size = 0
+        self._probed = file.regular
+
+    def __call__(self, part: bytes) -> None:
+        """Look at the next part."""
+        if b"\0" in part:
+            from gathercli.io.foreign import refuse_binary
+
+            refuse_binary(part, self._file.start(8))
+        self._size += len(part)
+        marks = part.count(b",") + part.count(b"[") + 2 * part.count(b":")
+        self._needed += len(part) + marks * _VALUE_BYTES
+        if self._limit is not None and self._needed > self._limit:
+            raise LimitError(
+                f"the text has {self._size} bytes or more, which take {self._needed} when they are "
+                f"parsed: expected at most {self._limit}",
+                rule="limit",
+                value=self._needed,
+                expected=f"at most {self._limit} bytes",
+                hint="`--max-bytes 0` lifts the limit; a .npy file is mapped and not held",
+            )
+        if not self._probed and self._size >= _PROBE:  # a stream may have no end
+            self._probed = True
+            _probe(self._file.start(_PROBE))
+
+
+def _probe(start: bytes) -> None:
+    """Refuse a text whose start is no JSON, whatever follows."""
+    text = start.rstrip(bytes(range(0x80, 0x100)))  # perhaps cut within a character
+    try:
+        _load(text.decode(errors="replace"))
+    except json.JSONDecodeError as error:
+        if error.pos < len(text) - 100 and "Unterminated" not in error.msg:
+            parse(text)
+    except (RecursionError, ValueError):
+        parse(text)
+
+
 def _advise(error: InputError, file: File) -> None:
     """Say how to convert what is no JSON and may be a .csv file."""
     start = file.start(4096)
@@ -103,12 +152,7 @@ def parse(raw: bytes | str, *, rule: str = "json") -> Any:
     """
     text = _decoded(raw, rule) if isinstance(raw, bytes) else raw
     try:
-        return json.loads(
-            text,
-            parse_constant=NON_FINITE.__getitem__,
-            parse_float=_number,
-            object_pairs_hook=_unique,
-        )
+        return _load(text)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         found = repr(text[error.pos : error.pos + 10]) if error.pos < len(text) else "its end"
@@ -131,6 +175,15 @@ def parse(raw: bytes | str, *, rule: str = "json") -> Any:
             "an integer has more than 4300 digits: expected one that a type can hold",
             rule="dtype",
         ) from None
+
+
+def _load(text: str) -> Any:
+    return json.loads(
+        text,
+        parse_constant=NON_FINITE.__getitem__,
+        parse_float=_number,
+        object_pairs_hook=_unique,
+    )
 
 
 def _decoded(raw: bytes, rule: str) -> str:

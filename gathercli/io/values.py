@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+MAX_UNQUESTIONED: Final = 256 << 20
+"""Bytes up to which strings may be padded however much."""
+
+MAX_PADDING: Final = 16
+"""How many times their own bytes strings may take side by side beyond that."""
+
 _LISTS: Final = frozenset({list, tuple})
 
 
@@ -224,12 +230,15 @@ def _refuse_mixture(flat: list[Any], where: Place) -> None:
 
 
 def _check_strings(flat: list[str], max_bytes: int) -> None:
-    size = 4 * len(flat) * max((len(v) for v in flat if isinstance(v, str)), default=0)
-    if size > max_bytes:
+    lengths = [len(v) for v in flat if isinstance(v, str)]
+    size = 4 * len(flat) * max(lengths, default=0)
+    # One long string beside many short ones takes its width for each of them.
+    most = min(max_bytes, max(MAX_UNQUESTIONED, MAX_PADDING * 4 * sum(lengths)))
+    if size > most:
         raise LimitError(
-            f"the strings take {size} bytes side by side: expected at most {max_bytes}",
+            f"the strings take {size} bytes, each as wide as the longest: expected at most {most}",
             rule="limit",
             value=size,
-            expected=f"at most {max_bytes} bytes",
+            expected=f"at most {most} bytes",
             hint="`--max-bytes 0` lifts the limit",
         )

@@ -160,7 +160,7 @@ def text(info: Info, *, width: int | None, precision: int) -> Text:
     if info.one is None:
         _append_members(out, info.members)
         return out
-    _append_header(out, info.one)
+    _append_header(out, info.one, width)
     if info.summary is not None and info.tensor is not None:
         _append_summary(out, info.summary, info.tensor, precision)
         from gathercli.report.grid import layout
@@ -188,7 +188,7 @@ def _append_members(out: Text, members: Sequence[Described]) -> None:
         out.append("  no tensors\n", "dim")
 
 
-def _append_header(out: Text, member: Described) -> None:
+def _append_header(out: Text, member: Described, width: int | None) -> None:
     from gathercli.core.dims import product
 
     words = [
@@ -200,7 +200,13 @@ def _append_header(out: Text, member: Described) -> None:
         words.append("Fortran order" if member.order == "F" else "C order")
     if member.byte_order:
         words.append(f"{member.byte_order}-endian")
-    out.append("   ".join(words) + "\n")
+    line = ""
+    for word in words:
+        if line and width is not None and len(line) + 3 + len(word) > width:
+            out.append(line + "\n")
+            line = ""
+        line += ("   " if line else "") + word
+    out.append(line + "\n")
 
 
 def _typed(member: Described) -> str:
