@@ -300,13 +300,7 @@ def _check_size(shape: tuple[int, ...], data: Tensor, max_bytes: int | None) -> 
     size = product(shape) * itemsize
     spanned = product([n for n in shape if n]) * itemsize
     if max_bytes is not None and size > max_bytes:
-        raise LimitError(
-            f"the result {result} takes {size} bytes: expected at most {max_bytes} bytes",
-            rule="limit",
-            value=size,
-            expected=f"at most {max_bytes} bytes",
-            hint="`--max-bytes 0` lifts the limit",
-        )
+        raise LimitError.over(f"the result {result} takes {size} bytes", size, max_bytes)
     if spanned > LARGEST:
         raise LimitError(
             f"the result {result} spans {spanned} bytes, more than can be addressed: "

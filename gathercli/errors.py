@@ -144,6 +144,26 @@ class LimitError(GatherError, ValueError, MemoryError):
 
     status = 65
 
+    @classmethod
+    def over(cls, what: str, size: int, limit: int, *, instead: str = "") -> LimitError:
+        """Refuse `size` bytes where `limit` are allowed, and name the option that lifts it.
+
+        Parameters
+        ----------
+        what
+            The beginning of the message, with the size.
+        instead
+            What else helps.
+        """
+        expected = f"at most {limit} bytes"
+        return cls(
+            f"{what}: expected {expected}",
+            rule="limit",
+            value=size,
+            expected=expected,
+            hint="`--max-bytes 0` lifts the limit" + (f"; {instead}" if instead else ""),
+        )
+
 
 class InputError(GatherError, ValueError):
     """Bytes or text that are not the tensor they should be."""

@@ -210,13 +210,7 @@ def _write(
     """Write one file; it gets its name only when all of it is there."""
     size = sum(result.nbytes for _, result in results)
     if asked.limits.file is not None and size > asked.limits.file:
-        raise LimitError(
-            f"the output takes {size} bytes: expected at most {asked.limits.file}",
-            rule="limit",
-            value=size,
-            expected=f"at most {asked.limits.file} bytes",
-            hint="`--max-bytes 0` lifts the limit",
-        )
+        raise LimitError.over(f"the output takes {size} bytes", size, asked.limits.file)
     for _, result in results:
         messages.notes += losses(fmt, result, path)
     write = partial(

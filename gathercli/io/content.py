@@ -10,8 +10,9 @@ import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.core.dims import product
+from gathercli.core.dims import LARGEST, MAX_RANK, product
 from gathercli.core.dtypes import DType, Tensor
+from gathercli.errors import InputError, LimitError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,13 +98,46 @@ class Layout(NamedTuple):
         """Bytes of the elements."""
         return product(self.shape) * self.held.itemsize
 
-    def view(self, buffer: Any) -> Tensor:
-        """View the elements in `buffer`, the bytes of the source."""
+    def view(self, buffer: Any, *, rule: str = "format") -> Tensor:
+        """View the elements in `buffer`, the bytes of the source.
+
+        Raises
+        ------
+        InputError
+            `rule`: it is shorter than its size was, when that was asked.
+        """
         import numpy as np
 
+        end = self.offset + self.nbytes
+        if len(buffer) < end:
+            raise InputError(
+                f"the file ends at byte {len(buffer)}: expected {end} bytes", rule=rule
+            )
         order: Any = "F" if self.fortran else "C"
         array: AnyArray = np.ndarray(self.shape, self.held, buffer, self.offset, order=order)
         return Tensor(self.dtype, array)
+
+
+def check_shape(declares: str, shape: Sequence[int], itemsize: int) -> None:
+    """Refuse a shape that nothing can hold.
+
+    Parameters
+    ----------
+    declares
+        Who says so, and the verb: ``the file declares``.
+
+    Raises
+    ------
+    LimitError
+        ``limit``.
+    """
+    if len(shape) > MAX_RANK or product([n for n in shape if n]) * itemsize > LARGEST:
+        sizes = f"{list(shape)}" if len(shape) <= 2 * MAX_RANK else f"of rank {len(shape)}"
+        raise LimitError(
+            f"{declares} the shape {sizes}: "
+            f"expected rank at most {MAX_RANK} and less than 2^63 bytes",
+            rule="limit",
+        )
 
 
 def sniff(start: bytes, name: str) -> str:

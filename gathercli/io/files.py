@@ -17,6 +17,8 @@ STDIN: Final = 0
 SMALL: Final = 1 << 16
 """Bytes up to which reading a file is cheaper than mapping it."""
 
+NOT_HELD: Final = "a .npy file is mapped and not held"
+_TO_HOLD: Final = "the input has {} to be held in memory"
 _CHUNK: Final = 1 << 20
 
 
@@ -82,14 +84,14 @@ class File:
             ``limit``: there are more than may be held.
         """
         if self.regular and self.limit is not None and self._status.st_size > self.limit:
-            raise self._too_long(self._status.st_size)
+            raise self.over(_TO_HOLD.format(f"{self._status.st_size} bytes"), self._status.st_size)
         size = 0
         for part in self._all_parts():
             size += len(part)
             if watch is not None:
                 watch(part)
             if self.limit is not None and size > self.limit:
-                raise self._too_long(size)
+                raise self.over(_TO_HOLD.format(f"{size} bytes or more"), size)
         self._parts = [b"".join(self._parts)]
         return self._parts[0]
 
@@ -165,17 +167,10 @@ class File:
         self._parts.append(part)
         return part
 
-    def _too_long(self, size: int) -> LimitError:
-        """Refuse to hold more bytes than is allowed."""
-        lift = "`--max-bytes 0` lifts the limit"
-        return LimitError(
-            f"the input has {size} bytes or more to be held in memory: "
-            f"expected at most {self.limit}",
-            rule="limit",
-            value=size,
-            expected=f"at most {self.limit} bytes",
-            hint=f"{lift}; a .npy file is mapped and not held" if self.name != "-" else lift,
-        )
+    def over(self, what: str, size: int) -> LimitError:
+        """Refuse to hold `size` bytes of memory for it; `what` says for what."""
+        instead = "" if self.name == "-" else NOT_HELD
+        return LimitError.over(what, size, self.limit or 0, instead=instead)
 
 
 def open_file(name: str, folder: str, limit: int | None) -> File:

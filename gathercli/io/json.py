@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gathercli.core.dims import LARGEST, MAX_RANK
 from gathercli.core.dtypes import FLOAT64, Tensor, dtype_in_json
 from gathercli.core.text import closest, some
-from gathercli.errors import InputError, LimitError
+from gathercli.errors import InputError
 from gathercli.io.content import Layout
 from gathercli.io.store import NON_FINITE, Overflow, shown
 from gathercli.io.values import tensor_of
@@ -97,14 +97,8 @@ class _Watch:
         marks = part.count(b",") + part.count(b"[") + 2 * part.count(b":")
         self._needed += len(part) + marks * _VALUE_BYTES
         if self._limit is not None and self._needed > self._limit:
-            raise LimitError(
-                f"the text has {self._size} bytes or more, which take {self._needed} when they are "
-                f"parsed: expected at most {self._limit}",
-                rule="limit",
-                value=self._needed,
-                expected=f"at most {self._limit} bytes",
-                hint="`--max-bytes 0` lifts the limit; a .npy file is mapped and not held",
-            )
+            what = f"{self._size} bytes of the text take {self._needed} when they are parsed"
+            raise self._file.over(what, self._needed)
         if not self._probed and self._size >= _PROBE:  # a stream may have no end
             self._probed = True
             _probe(self._file.start(_PROBE))

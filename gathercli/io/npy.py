@@ -10,12 +10,12 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.core.dims import LARGEST, MAX_RANK, product
+from gathercli.core.dims import product
 from gathercli.core.dtypes import BFLOAT16, STRING, DType, Tensor, dtype_of
 from gathercli.core.text import clean
-from gathercli.errors import InputError, LimitError
+from gathercli.errors import InputError
 from gathercli.io.content import NPY as MAGIC
-from gathercli.io.content import Layout
+from gathercli.io.content import Layout, check_shape
 
 if TYPE_CHECKING:
     import numpy as np
@@ -181,12 +181,7 @@ def _check_declared(shape: tuple[int, ...], held: np.dtype[Any]) -> None:
         )
     if any(type(size) is not int or size < 0 for size in shape):
         raise _refused(f"the shape is {shape}", "sizes of 0 or more")
-    if len(shape) > MAX_RANK or product([n for n in shape if n]) * held.itemsize > LARGEST:
-        raise LimitError(
-            f"the file declares the shape {list(shape)}: "
-            f"expected rank at most {MAX_RANK} and less than 2^63 bytes",
-            rule="limit",
-        )
+    check_shape("the file declares", shape, held.itemsize)
 
 
 def check_length(found: Header, length: int) -> None:
@@ -202,11 +197,7 @@ def check_length(found: Header, length: int) -> None:
 
 def view(found: Layout, buffer: Any) -> Tensor:
     """View the elements in the bytes of a whole file (`buffer`, mapped or in memory)."""
-    if len(buffer) < found.offset + found.nbytes:  # it shrank since its size was asked
-        raise _refused(
-            f"the file ends at byte {len(buffer)}", f"{found.offset + found.nbytes} bytes"
-        )
-    tensor = found.view(buffer)
+    tensor = found.view(buffer, rule="npy")
     if found.dtype is STRING:
         _check_strings(tensor.array)
     return tensor

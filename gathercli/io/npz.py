@@ -114,14 +114,8 @@ class Archive:
             found = self._header(info, start)
             total = found.offset + found.nbytes
             if self._limit is not None and total > self._limit:
-                raise LimitError(
-                    f"the member `{info.filename}` inflates to {total} bytes: "
-                    f"expected at most {self._limit}",
-                    rule="limit",
-                    value=total,
-                    expected=f"at most {self._limit} bytes",
-                    hint="`--max-bytes 0` lifts the limit",
-                )
+                what = f"the member `{info.filename}` inflates to {total} bytes"
+                raise LimitError.over(what, total, self._limit)
             self._check_ratio(info)
             whole = bytearray(start)
             while len(whole) <= total and (more := self._read(stream, 1 << 20)):
@@ -134,13 +128,11 @@ class Archive:
         if self._limit is None or info.file_size < MAX_UNQUESTIONED:
             return
         if info.file_size > MAX_RATIO * info.compress_size:
-            raise LimitError(
+            raise LimitError.over(
                 f"the member `{info.filename}` inflates from {info.compress_size} to "
-                f"{info.file_size} bytes: expected at most {MAX_RATIO} times as many",
-                rule="limit",
-                value=info.file_size,
-                expected=f"at most {MAX_RATIO * info.compress_size} bytes",
-                hint="`--max-bytes 0` lifts the limit",
+                f"{info.file_size} bytes, more than {MAX_RATIO} times as many",
+                info.file_size,
+                MAX_RATIO * info.compress_size,
             )
 
     def _header(self, info: zipfile.ZipInfo, start: bytes) -> npy.Header:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gathercli.core.dims import LARGEST, MAX_RANK, product
+from gathercli.core.dims import product
 from gathercli.core.dtypes import BFLOAT16, DTYPES, STRING, DType, Kind, Tensor
 from gathercli.core.text import clean, listed
 from gathercli.errors import InputError, LimitError, UsageError
-from gathercli.io.content import Layout
+from gathercli.io.content import Layout, check_shape
 from gathercli.io.foreign import install, missing
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 MAX_BYTES: Final = 2**31 - 1
 """Bytes of a protobuf message, by its own rule."""
+
+COPIES: Final = 4
+"""How often the bytes are held: as read, as parsed, as fields, as an array."""
 
 _NAMES: Final = {"float32": "FLOAT", "float64": "DOUBLE"}
 _FIELDS: Final = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data")
@@ -54,6 +57,9 @@ class Proto:
             from onnx import TensorProto
         except ImportError:
             raise InputError(missing("onnx"), rule="format", hint=install("onnx")) from None
+        needed = COPIES * file.size
+        if file.limit is not None and needed > file.limit:
+            raise file.over(f"{file.size} bytes take {needed} when they are parsed", needed)
         raw = file.content()
         self._proto = TensorProto()
         try:
@@ -90,12 +96,7 @@ class Proto:
         shape = tuple(proto.dims)
         if any(size < 0 for size in shape):
             raise _refused(f"the shape is {list(shape)}", "sizes of 0 or more")
-        if len(shape) > MAX_RANK or product([n for n in shape if n]) * dtype.itemsize > LARGEST:
-            raise LimitError(
-                f"the tensor has the shape {list(shape)[:100]}: "
-                f"expected rank at most {MAX_RANK} and less than 2^63 bytes",
-                rule="limit",
-            )
+        check_shape("the tensor has", shape, dtype.itemsize)
         self._check_count(dtype, shape)
         held = self._words().dtype if dtype is STRING else np.dtype(dtype.storage())
         return Layout(dtype, shape, held)

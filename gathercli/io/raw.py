@@ -6,11 +6,11 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gathercli.core.dims import LARGEST, MAX_RANK, product
+from gathercli.core.dims import product
 from gathercli.core.dtypes import STRING, DType, Tensor, described, named
 from gathercli.core.text import clean
-from gathercli.errors import InputError, LimitError
-from gathercli.io.content import Layout
+from gathercli.errors import InputError
+from gathercli.io.content import Layout, check_shape
 
 if TYPE_CHECKING:
     from gathercli.io.files import File
@@ -55,13 +55,7 @@ def parse(token: str) -> Declared:
             value=name,
         )
     shape = tuple(int(size[:30]) for size in dims.split("x") if size)
-    spanned = product([size for size in shape if size]) * dtype.itemsize
-    if len(shape) > MAX_RANK or spanned > LARGEST:
-        raise LimitError(
-            f"the shape in `{clean(token[:80])}` is too large: "
-            f"expected rank at most {MAX_RANK} and less than 2^63 bytes",
-            rule="limit",
-        )
+    check_shape(f"`{clean(token[:80])}` declares", shape, dtype.itemsize)
     return Declared(shape, dtype, path)
 
 
@@ -112,10 +106,4 @@ class Raw:
         """View the elements; those of a large regular file are mapped."""
         del empty
         found = self.layout(key, declared)
-        buffer = self._file.buffer() if found.nbytes else b""
-        if len(buffer) < found.nbytes:
-            raise InputError(
-                f"the file ends at byte {len(buffer)}: expected {found.nbytes} bytes",
-                rule="format",
-            )
-        return found.view(buffer)
+        return found.view(self._file.buffer() if found.nbytes else b"")

@@ -11,12 +11,11 @@ import os
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.core.dims import LARGEST, MAX_RANK, product
 from gathercli.core.dtypes import DTYPES, DType, Tensor
 from gathercli.core.text import closest, listed, some
-from gathercli.errors import InputError, LimitError
+from gathercli.errors import InputError
 from gathercli.io import json
-from gathercli.io.content import Layout
+from gathercli.io.content import Layout, check_shape
 from gathercli.io.foreign import install, missing
 
 if TYPE_CHECKING:
@@ -85,25 +84,14 @@ class Bundle:
                 value=told["dtype"],
             )
         shape = tuple(told["shape"])
-        if len(shape) > MAX_RANK or product([n for n in shape if n]) * dtype.itemsize > LARGEST:
-            raise LimitError(
-                f"the tensor `{name}` has the shape {list(shape)}: "
-                f"expected rank at most {MAX_RANK} and less than 2^63 bytes",
-                rule="limit",
-            )
+        check_shape(f"the tensor `{name}` has", shape, dtype.itemsize)
         held = np.dtype(dtype.storage()).newbyteorder("<")
         return Layout(dtype, shape, held, self._start + told["data_offsets"][0])
 
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
         """View a tensor; those of a large regular file are mapped."""
         del empty
-        found = self.layout(key, declared)
-        buffer = self._file.buffer()
-        if len(buffer) < found.offset + found.nbytes:
-            raise _refused(
-                f"the file ends at byte {len(buffer)}", f"{found.offset + found.nbytes} bytes"
-            )
-        return found.view(buffer)
+        return self.layout(key, declared).view(self._file.buffer())
 
     def _chosen(self, key: str | None) -> str:
         if key is None and len(self.names) == 1:

@@ -235,10 +235,5 @@ def _check_strings(flat: list[str], max_bytes: int) -> None:
     # One long string beside many short ones takes its width for each of them.
     most = min(max_bytes, max(MAX_UNQUESTIONED, MAX_PADDING * 4 * sum(lengths)))
     if size > most:
-        raise LimitError(
-            f"the strings take {size} bytes, each as wide as the longest: expected at most {most}",
-            rule="limit",
-            value=size,
-            expected=f"at most {most} bytes",
-            hint="`--max-bytes 0` lifts the limit",
-        )
+        what = f"the strings take {size} bytes, each as wide as the longest"
+        raise LimitError.over(what, size, most)
