@@ -206,16 +206,18 @@ def load(
     Parameters
     ----------
     source
-        A file (.npy, .npz, .json; ``x.npz#member``), or any tensor argument of the command
-        (``arange:2x5xf32``, ``[[0,1],[2,3]]``); a path object is always a file.
+        A file (.npy, .npz, .json, .safetensors, ONNX .pb; ``x.npz#member``), or any tensor
+        argument of the command (``arange:2x5xf32``, ``[[0,1],[2,3]]``); a path object is always a
+        file.
     dtype
         The type, where the source leaves it open.
     max_bytes
-        How much memory may be used; None for no limit. A .npy file is mapped, not copied.
+        How much memory may be used; None for no limit. Large .npy and .safetensors files are
+        mapped, not copied.
 
     Returns
     -------
-        The array; of a .npy file a read-only view of the mapped file.
+        The array; read-only where the file is mapped.
 
     Raises
     ------
@@ -243,11 +245,13 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
     Parameters
     ----------
     path
-        The suffix picks .npy, .npz (member ``output``) or .json.
+        The suffix picks .npy, .npz, .json, .safetensors, .pb or .bin; where a file has names for
+        its tensors, this one is ``output``.
     array
         An array, or nested lists.
     format
-        ``npy``, ``npz``, ``json``, ``oip`` or ``literal``, whatever the suffix.
+        ``npy``, ``npz``, ``json``, ``oip``, ``literal``, ``safetensors``, ``pb`` or ``bin``,
+        whatever the suffix.
 
     Raises
     ------

@@ -418,7 +418,8 @@ def test_strings_that_need_too_much_memory_side_by_side_are_refused() -> None:
     with pytest.raises(LimitError) as caught:
         tensor_of(["a" * 1000] + [""] * 999, max_bytes=1_000_000)
     assert str(caught.value) == (
-        "the strings take 4000000 bytes, each as wide as the longest: expected at most 1000000 bytes"
+        "the strings take 4000000 bytes, each as wide as the longest: "
+        "expected at most 1000000 bytes"
     )
 
 

@@ -15,7 +15,7 @@ from gathercli.cli.messages import Messages
 from gathercli.core.dtypes import DType, dtype
 from gathercli.errors import GatherError
 from gathercli.io.write import STDOUT
-from gathercli.report.info import Described, Info, as_json, text
+from gathercli.report.info import MEMBERS, Described, Info, as_json, text
 from gathercli.report.terminal import rendered, wants_color, width_of
 
 if TYPE_CHECKING:
@@ -110,8 +110,9 @@ def _info(source: Source, token: str, asked: _Asked) -> Info:
         source.file.size if source.file else None,
     )
     if source.key is None and names is not None and len(names) != 1:
-        members = (_member(source._replace(key=name), asked.declared) for name in names)
-        return info._replace(members=tuple(members))
+        shown = names if asked.fmt == "json" else names[:MEMBERS]
+        members = (_member(source._replace(key=name), asked.declared) for name in shown)
+        return info._replace(members=tuple(members), hidden=len(names) - len(shown))
     described = _described(source, source.layout(asked.declared))
     if asked.header:
         return info._replace(one=described)

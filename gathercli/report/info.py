@@ -22,6 +22,9 @@ PREVIEW: Final = 10
 ROWS: Final = 10
 """Rows of a preview that are shown whole."""
 
+MEMBERS: Final = 100
+"""Tensors of a file that are listed for people."""
+
 WIDTH: Final = 100
 """Columns of a preview that no terminal limits."""
 
@@ -58,7 +61,9 @@ class Info(NamedTuple):
     file, format, size
         How the user calls it, its format, its bytes (None for a literal).
     members
-        Its tensors, where there are several and none was chosen.
+        Its tensors, where there are several and none was chosen, as far as they are shown.
+    hidden
+        How many are not.
     one
         The tensor that was chosen, or that is the only one.
     tensor, summary
@@ -69,6 +74,7 @@ class Info(NamedTuple):
     format: str
     size: int | None
     members: tuple[Described, ...] = ()
+    hidden: int = 0
     one: Described | None = None
     tensor: Tensor | None = None
     summary: Summary | None = None
@@ -159,6 +165,8 @@ def text(info: Info, *, width: int | None, precision: int) -> Text:
     out.append(f"   {info.format}{size}\n")
     if info.one is None:
         _append_members(out, info.members)
+        if info.hidden:
+            out.append(f"  {counted(info.hidden, 'tensor')} more; -f json lists all\n", "dim")
         return out
     _append_header(out, info.one, width)
     if info.summary is not None and info.tensor is not None:
