@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 UNSAFE = (
     "["
     "\x00-\x1f\x7f-\x9f"  # C0, DEL, C1: terminals act on them
-    "\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"  # bidi controls and zero-width characters
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"  # controls of direction
+    "\xad\u180e\u200b-\u200d\u2060-\u2065\ufeff\ufff9-\ufffb"  # characters of no width
     "\u2028\u2029"  # line breaks that only some programs see
     "\ud800-\udfff"  # surrogates: bytes of a file name that are no text
     "\U000e0000-\U000e007f"  # tags: invisible text

@@ -7,6 +7,7 @@ is bounded before it is read, the type is one of ours, and the bytes declared ar
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -163,7 +164,8 @@ def header(start: bytes) -> Header:
             warnings.simplefilter("ignore")
             shape, fortran_order, held = read(io.BytesIO(text), MAX_HEADER)
     except Exception as error:  # noqa: BLE001  (numpy's reader lets many kinds escape)
-        reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = re.sub(r"<(?:\w+\.)*(\w+) object at 0x\w+>", r"\1", reason)[:120]
         raise _refused(
             f"numpy cannot read the header ({reason})", "a dictionary of descr, order and shape"
         ) from None

@@ -22,6 +22,7 @@ from gathercli.core.dtypes import (
     Tensor,
 )
 from gathercli.errors import InputError, LimitError
+from gathercli.io.content import check_shape
 from gathercli.io.store import EXACT, NON_FINITE, PARTS, Overflow, Place, path, shown, store
 
 if TYPE_CHECKING:
@@ -144,6 +145,7 @@ def tensor_of(
                 where=root,
                 expected=_sizes(shape),
             )
+        check_shape(f"the tensor at `{root}` has", shape, declared.itemsize if declared else 1)
         found = shape
     dtype, decided = (declared, 0) if declared else _infer(flat, where, empty)
     if declared is not None and set(map(type, flat)) - {int, float}:
