@@ -139,8 +139,11 @@ def dtype_in_json(name: object, where: str) -> DType:
     """Find a type by the name a typed JSON tensor gives it, the protocol's or ours."""
     found = (_BY_OIP.get(name) or _BY_NAME.get(name)) if isinstance(name, str) else None
     if found is None:
+        import json
+
         raise InputError(
-            f"unknown datatype {name!r} at `{where}`: expected one of {' '.join(_BY_OIP)}",
+            f"unknown datatype {json.dumps(name)} at `{where}`: "
+            f"expected one of {' '.join(_BY_OIP)}",
             rule="json",
             where=where,
             value=name,

@@ -65,12 +65,21 @@ def some(words: Iterable[str], most: int = 10) -> str:
     >>> some(["a", "b"]), some("abcd", most=2), some([])
     ('a and b', 'a, b and 2 more', 'nothing')
     """
-    known = list(words)
+    known = list(map(short, words))
     if not known:
         return "nothing"
     if len(known) > most:
         return listed([*known[:most], f"{grouped(len(known) - most)} more"], "and")
     return listed(known, "and")
+
+
+def short(text: str, most: int = 100) -> str:
+    """Cut a word that strangers made long.
+
+    >>> short("abcdef", most=3)
+    'abc...'
+    """
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
@@ -93,7 +102,14 @@ def grouped(number: int) -> str:
 
 
 def closest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """Name the known word that `word` was probably meant to be, if any is near."""
-    from difflib import get_close_matches
+    """Name the known word that `word` was probably meant to be, if any is near.
 
-    return next(iter(get_close_matches(word, list(known), n=1, cutoff=cutoff)), None)
+    Of what strangers wrote only so much is looked at: comparing costs the product of the lengths.
+    """
+    from difflib import get_close_matches
+    from itertools import islice
+
+    near = [each for each in islice(known, 1000) if abs(len(each) - len(word)) <= len(word)]
+    if len(word) > 100:
+        return None
+    return next(iter(get_close_matches(word, near, n=1, cutoff=cutoff)), None)

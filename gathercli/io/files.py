@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import stat
@@ -209,6 +210,10 @@ def open_file(name: str, folder: str, limit: int | None) -> File:
     except OSError as error:
         if isinstance(error, GatherError):
             raise
+        if error.errno == errno.ENAMETOOLONG:  # rather a literal than a name
+            refusal = _missing(name, folder)
+            if isinstance(refusal, InputError):
+                raise refusal from None
         raise unreadable(name, error) from None
     try:
         return File(name, fd, limit)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.dims import LARGEST, MAX_RANK
 from gathercli.core.dtypes import FLOAT64, Tensor, dtype_in_json
-from gathercli.core.text import closest, some
+from gathercli.core.text import closest, listed, short, some
 from gathercli.errors import InputError
 from gathercli.io.content import Layout
 from gathercli.io.store import NON_FINITE, Overflow, shown
@@ -181,13 +181,15 @@ def _load(text: str) -> Any:
 
 
 def _decoded(raw: bytes, rule: str) -> str:
+    text = raw.removeprefix(codecs.BOM_UTF8)
     try:
-        return raw.removeprefix(codecs.BOM_UTF8).decode()
+        return text.decode()
     except UnicodeDecodeError as error:
+        at = error.start + len(raw) - len(text)
         raise InputError(
-            f"byte {error.start} is 0x{raw[error.start]:02x}: expected UTF-8 text",
+            f"byte {at} is 0x{raw[at]:02x}: expected UTF-8 text",
             rule=rule,
-            where=f"byte {error.start}",
+            where=f"byte {at}",
         ) from None
 
 
@@ -272,7 +274,7 @@ def _chosen(document: dict[str, Any], key: str | None, name: str | None) -> tupl
     near = closest(key, members) if key else next(iter(members), None)
     raise InputError(
         f"the document holds {names}: expected "
-        + (f"the key {json.dumps(key)}" if key else "one tensor, or the key of one"),
+        + (f"the key {json.dumps(short(key))}" if key else "one tensor, or the key of one"),
         rule="json",
         value=key,
         expected=names,
@@ -310,15 +312,19 @@ def _is_message(document: dict[str, Any]) -> bool:
 
 
 def _is_typed(value: dict[str, Any]) -> bool:
-    return "data" in value and ("datatype" in value or "dtype" in value)
+    return "datatype" in value or "dtype" in value or ("data" in value and "shape" in value)
 
 
 def typed(value: dict[str, Any], root: str, *, max_bytes: int | None) -> Tensor:
     """Make a tensor of ``{"datatype"|"dtype","shape","data"}``, `data` nested or flat."""
-    if not _is_typed(value):
+    missing = [key for key in ("datatype", "data") if key not in value]
+    if "dtype" in value:
+        missing = missing[1:] if "datatype" in missing else missing
+    if missing:
+        keys = listed(map(json.dumps, missing), "and")
         raise InputError(
-            f"the object at `{root}` is no tensor: "
-            'expected the keys "shape", "datatype" and "data"',
+            f"the object at `{root}` is no tensor: expected the key{'s' * (len(missing) > 1)} "
+            f"{keys}",
             rule="json",
             where=root,
         )
@@ -326,9 +332,15 @@ def typed(value: dict[str, Any], root: str, *, max_bytes: int | None) -> Tensor:
     shape = value.get("shape")
     if shape is not None:
         shape = _shape(shape, f"{root}.shape")
-    return tensor_of(
-        value["data"], declared=dtype, shape=shape, root=f"{root}.data", max_bytes=max_bytes
-    )
+    data = value["data"]
+    if shape and not isinstance(data, list):
+        raise InputError(
+            f"the value at `{root}.data` is {shown(data)}: expected a list",
+            rule="json",
+            where=f"{root}.data",
+            value=shown(data),
+        )
+    return tensor_of(data, declared=dtype, shape=shape, root=f"{root}.data", max_bytes=max_bytes)
 
 
 def _shape(sizes: Any, where: str) -> tuple[int, ...]:

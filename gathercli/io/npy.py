@@ -140,6 +140,8 @@ def header(start: bytes) -> Header:
     fixed = len(MAGIC) + 2
     version = tuple(start[len(MAGIC) : fixed])
     width = _LENGTH_BYTES.get((version[0], version[1])) if len(version) == 2 else None
+    if len(start) < fixed:
+        raise _refused(f"the file ends at byte {len(start)}", "a header")
     if width is None:
         raise _refused(f"the format version is {version}", "1.0, 2.0 or 3.0")
     length = int.from_bytes(start[fixed : fixed + width], "little")
@@ -164,7 +166,8 @@ def header(start: bytes) -> Header:
             warnings.simplefilter("ignore")
             shape, fortran_order, held = read(io.BytesIO(text), MAX_HEADER)
     except Exception as error:  # noqa: BLE001  (numpy's reader lets many kinds escape)
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        words = str(error.args[0] if error.args else "").splitlines()
+        reason = words[0] if words else type(error).__name__
         reason = re.sub(r"<(?:\w+\.)*(\w+) object at 0x\w+>", r"\1", reason)[:120]
         raise _refused(
             f"numpy cannot read the header ({reason})", "a dictionary of descr, order and shape"

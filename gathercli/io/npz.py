@@ -10,7 +10,7 @@ import shlex
 import zipfile
 from typing import IO, TYPE_CHECKING, NoReturn
 
-from gathercli.core.text import closest, some
+from gathercli.core.text import closest, short, some
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io import npy
 from gathercli.io.content import NPY
@@ -64,8 +64,11 @@ class Archive:
         last = 0
         for info in sorted(members, key=lambda info: info.header_offset):
             if info.header_offset < last:
-                _refuse(f"the member `{info.filename}` overlaps another", "separate members")
+                what = "overlaps another" if last else "starts before the file"
+                _refuse(f"the member `{info.filename}` {what}", "separate members")
             last = info.header_offset + info.compress_size
+            if last > self._zip.start_dir:
+                _refuse(f"the member `{info.filename}` ends behind the others", "a sound archive")
         self.names = list(self._members)
 
     def _chosen(self, key: str | None) -> zipfile.ZipInfo:
@@ -76,7 +79,7 @@ class Archive:
         near = closest(key, self._members) if key else next(iter(self._members), None)
         _refuse(
             f"the archive has {some(f'`{name}`' for name in self._members)}",
-            f"the member `{key}`" if key else "the name of one",
+            f"the member `{short(key)}`" if key else "the name of one",
             f"name the member: `{shlex.quote(f'{self._name}#{near}')}`" if near else None,
         )
 
@@ -162,5 +165,8 @@ class Archive:
         except GatherError:
             raise
         except Exception as error:  # noqa: BLE001  (zlib.error, BadZipFile, EOFError…)
-            _refuse(f"the member `{stream.name}` is damaged ({error})", "a sound archive")
+            _refuse(
+                f"the member `{stream.name}` is damaged ({error or type(error).__name__})",
+                "a sound archive",
+            )
         return b"".join(parts)

@@ -12,7 +12,7 @@ import shlex
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.dtypes import DTYPES, DType, Tensor
-from gathercli.core.text import closest, listed, some
+from gathercli.core.text import closest, listed, short, some
 from gathercli.errors import InputError
 from gathercli.io import json
 from gathercli.io.content import Layout, check_shape
@@ -101,7 +101,7 @@ class Bundle:
         near = closest(key, self.names) if key else next(iter(self.names), None)
         raise _refused(
             f"the file has {some(f'`{name}`' for name in self.names)}",
-            f"the tensor `{key}`" if key else "the name of one",
+            f"the tensor `{short(key)}`" if key else "the name of one",
             f"name the tensor: `{shlex.quote(f'{self._file.name}#{near}')}`" if near else None,
         )
 

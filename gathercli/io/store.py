@@ -57,6 +57,9 @@ def shown(value: object) -> str:
         text = {None: "null", True: "true", False: "false"}[value]
     elif isinstance(value, dict):
         text = "an object"
+    elif isinstance(value, list):
+        inner = ["[...]" if isinstance(each, list) else shown(each) for each in value[:20]]
+        text = f"[{', '.join(inner)}{', ...' if value[20:] else ''}]"
     elif isinstance(value, int) and abs(value) >= 10**40:
         text = f"an integer of more than {40} digits"
     else:

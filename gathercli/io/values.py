@@ -72,7 +72,8 @@ def flatten(value: Any, root: str = "$") -> tuple[tuple[int, ...], list[Any]]:
                 expected=f"rank at most {MAX_RANK}",
             )
         shape += lengths
-        level = list(chain.from_iterable(level))
+        one = len(level) == 1 and type(level[0]) is list  # which need not be copied
+        level = level[0] if one else list(chain.from_iterable(level))
     return tuple(shape), level
 
 

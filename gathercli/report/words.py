@@ -34,8 +34,10 @@ def error_text(error: GatherError, *, color: bool) -> str:
 
 
 def _cut(line: str) -> str:
-    """Keep what strangers made long from filling the screen."""
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
+    """Keep what strangers made long from filling the screen; its end says what was expected."""
+    if len(line) <= LONGEST:
+        return line
+    return f"{line[: LONGEST * 3 // 4]}…{line[-LONGEST // 4 :]}"
 
 
 def error_json(error: GatherError) -> str:
@@ -49,11 +51,11 @@ def error_json(error: GatherError) -> str:
         "operator": error.operator,
         "data": error.data,
         "indices": error.indices,
-        "where": error.where,
+        "where": _plain(error.where),
         "value": _plain(error.value),
-        "expected": error.expected,
+        "expected": _plain(error.expected),
         "count": error.count,
-        "hint": error.hint,
+        "hint": _plain(error.hint),
     }
     return json.dumps(fields) + "\n"
 
