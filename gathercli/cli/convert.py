@@ -13,8 +13,7 @@ from gathercli.cli import options as opt
 from gathercli.cli.limits import Limits
 from gathercli.cli.messages import Messages
 from gathercli.cli.sink import Keeping, binary_refused, losses
-from gathercli.cli.targets import check_names, outputs, places
-from gathercli.core.dtypes import DType, dtype
+from gathercli.cli.targets import check_path, named_files, outputs, places
 from gathercli.core.text import clean, counted
 from gathercli.errors import GatherError, LimitError, OutputError, UsageError
 from gathercli.io import save
@@ -23,6 +22,7 @@ from gathercli.io.write import STDOUT, write_all
 from gathercli.report.terminal import is_terminal
 
 if TYPE_CHECKING:
+    from gathercli.core.dtypes import DType
     from gathercli.io.encode import Named
     from gathercli.io.source import Inputs, Source
 
@@ -71,26 +71,22 @@ Lossy = Annotated[
 
 
 class _Asked(NamedTuple):
-    """What is asked for every source."""
+    """What is asked for every source.
+
+    Attributes
+    ----------
+    declared, wanted
+        The types of untyped input, and of the output.
+    """
 
     to: str | None
     directory: str | None
-    data_dtype: str | None
-    dtype: str | None
+    declared: DType | None
+    wanted: DType | None
     lossy: bool
     nonfinite: str
     limits: Limits
     keeping: Keeping
-
-    @property
-    def declared(self) -> DType | None:
-        """The type of untyped input."""
-        return None if self.data_dtype is None else dtype(self.data_dtype)
-
-    @property
-    def wanted(self) -> DType | None:
-        """The type of the output."""
-        return None if self.dtype is None else dtype(self.dtype)
 
 
 def build(name: str) -> Callable[..., Callable[[], int]]:
@@ -117,10 +113,11 @@ def command(
 ) -> Callable[[], int]:
     """Collect the request."""
     limits, keeping = Limits.parse(max_bytes), Keeping(no_clobber, fsync)
+    types = opt.type_of(data_dtype), opt.type_of(to_dtype)
     return partial(
         _run,
         paths,
-        _Asked(to, directory, data_dtype, to_dtype, lossy, nonfinite, limits, keeping),
+        _Asked(to, directory, *types, lossy, nonfinite, limits, keeping),
         Messages(quiet, color, json_errors=json_errors, debug=debug),
     )
 
@@ -130,20 +127,18 @@ def _run(paths: list[str], asked: _Asked, messages: Messages) -> int:
 
     if asked.lossy and asked.wanted is None:
         raise UsageError("`--lossy` is given without `--dtype`: expected both", rule="usage")
-    asked.declared  # noqa: B018  (an unknown type is refused before anything is read)
     sources, target = places(paths, asked.to, asked.directory)
     Inputs.share_stdin(*sources)
     with Inputs(asked.limits.held, notes=messages.notes) as inputs:
+        files: dict[str, str] = {}
         if target.folder is not None:
-            check_names(sources, inputs)
+            files = named_files(sources, inputs)
             _make_folder(target.folder)
-        others = {
-            os.path.realpath(p): token for token in sources if (p := inputs.file_of(token)[0])
-        }
 
         def write(token: str, output: tuple[str | None, list[Source]]) -> int:
             path, members = output
-            _check_path(path, token, others)
+            check_path(path, token, files)
+            _check_memory(members, asked)
             results = [_named(member, asked, messages) for member in members]
             _write(target.fmt, path, results, asked, inputs, messages)
             return 0
@@ -172,16 +167,15 @@ def _make_folder(folder: str) -> None:
         ) from None
 
 
-def _check_path(path: str | None, token: str, sources: dict[str, str]) -> None:
-    """Refuse an output that another source, perhaps not yet read, would be overwritten by."""
-    other = sources.get(os.path.realpath(path), token) if path is not None else token
-    if other != token:
-        raise UsageError(
-            f"`{clean(token)}` would become `{clean(path or '')}`, which is a source itself: "
-            "expected another folder",
-            rule="usage",
-            value=path,
-        )
+def _check_memory(members: list[Source], asked: _Asked) -> None:
+    """Refuse to hold more tensors together than memory may."""
+    mapped = members[0].content.format == "safetensors"
+    if len(members) == 1 or asked.limits.held is None or mapped:
+        return
+    total = sum(member.layout(asked.declared).nbytes for member in members)
+    if total > asked.limits.held:
+        what = f"the {len(members)} tensors take {total} bytes together"
+        raise LimitError.over(what, total, asked.limits.held)
 
 
 def _named(source: Source, asked: _Asked, messages: Messages) -> Named:
@@ -212,7 +206,7 @@ def _write(
     if asked.limits.file is not None and size > asked.limits.file:
         raise LimitError.over(f"the output takes {size} bytes", size, asked.limits.file)
     for _, result in results:
-        messages.notes += losses(fmt, result, path)
+        messages.notes += losses(fmt, result, path, option="--to")
     write = partial(
         save.write, fmt, results, nonfinite=asked.nonfinite, max_bytes=asked.limits.held
     )

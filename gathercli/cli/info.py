@@ -12,13 +12,13 @@ from gathercli.cli import options as opt
 from gathercli.cli.limits import Limits
 from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
-from gathercli.core.dtypes import DType, dtype
 from gathercli.errors import GatherError
 from gathercli.io.write import STDOUT
 from gathercli.report.info import MEMBERS, Described, Info, as_json, text
 from gathercli.report.terminal import rendered, wants_color, width_of
 
 if TYPE_CHECKING:
+    from gathercli.core.dtypes import DType
     from gathercli.io.content import Layout
     from gathercli.io.source import Source
 
@@ -57,7 +57,7 @@ def command(
     return partial(
         _run,
         files,
-        _Asked(header, data_dtype, Limits.parse(max_bytes), fmt, precision),
+        _Asked(header, opt.type_of(data_dtype), Limits.parse(max_bytes), fmt, precision),
         Messages(quiet, color, json_errors=json_errors, debug=debug),
     )
 
@@ -66,21 +66,16 @@ class _Asked(NamedTuple):
     """What is asked of every file."""
 
     header: bool
-    data_dtype: str | None
+    declared: DType | None
     limits: Limits
     fmt: str
     precision: int
-
-    @property
-    def declared(self) -> DType | None:
-        return None if self.data_dtype is None else dtype(self.data_dtype)
 
 
 def _run(files: list[str], asked: _Asked, messages: Messages) -> int:
     from gathercli.io.source import Inputs
 
     Inputs.share_stdin(*files)
-    asked.declared  # noqa: B018  (an unknown type is refused before anything is read)
     shown: list[str] = []
     with Inputs(asked.limits.held, notes=messages.notes) as inputs:
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from gathercli.core.dtypes import INT64, dtype
+from gathercli.cli.options import type_of
+from gathercli.core.dtypes import INT64
 from gathercli.errors import GatherError
 from gathercli.ops import family_of, find
 
@@ -44,7 +45,7 @@ class Operator(NamedTuple):
         self, op: Op, reader: Callable[..., _Read], data: Token, indices: Token
     ) -> tuple[_Read, _Read]:
         """Read both tensors, naming the operator in what is refused."""
-        declared = [None if name is None else dtype(name) for _, name in (data, indices)]
+        declared = [type_of(name) for _, name in (data, indices)]
         given: _Read | None = None
         try:
             given = reader(data[0], "data", declared=declared[0])

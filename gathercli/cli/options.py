@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from gathercli.core.dtypes import DType, dtype
 from gathercli.core.spec import Negative, OutOfRange
 
 _OPERATOR, _INPUT, _RESULT, _VIEW, _MESSAGES = (
@@ -253,3 +254,14 @@ Debug = Annotated[
     bool,
     typer.Option("--debug", help="Show the traceback of a failure.", rich_help_panel=_MESSAGES),
 ]
+
+
+def type_of(name: str | None) -> DType | None:
+    """Find the type that an option names, if it was given.
+
+    Raises
+    ------
+    UsageError
+        ``dtype``: no type has this name.
+    """
+    return None if name is None else dtype(name)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gathercli.io.source import Inputs
 
 
-_NO_JSON: Final = "plain JSON cannot carry {}; `-f oip` and npy can"
+_NO_JSON: Final = "plain JSON cannot carry {}; `{} oip` and npy can"
 
 
 class View(NamedTuple):
@@ -166,13 +166,19 @@ class Sink(NamedTuple):
         return rendered(text, color=color or view.color == "always")
 
 
-def losses(fmt: str, result: Result, path: str | None) -> Iterator[str]:
-    """Say what a format does not keep of a tensor, and how it is read back."""
+def losses(fmt: str, result: Result, path: str | None, *, option: str = "-f") -> Iterator[str]:
+    """Say what a format does not keep of a tensor, and how it is read back.
+
+    Parameters
+    ----------
+    option
+        The one that names a format.
+    """
     sizes = ",".join(map(str, result.shape))
     if fmt == "json" and result.dtype.kind is Kind.COMPLEX:
-        yield _NO_JSON.format("complex numbers, written as [re, im]")
+        yield _NO_JSON.format("complex numbers, written as [re, im]", option)
     elif fmt == "json" and 0 in result.shape[:-1]:
-        yield _NO_JSON.format(f"the shape [{sizes}]")
+        yield _NO_JSON.format(f"the shape [{sizes}]", option)
     if fmt in ("npy", "npz") and result.dtype is BFLOAT16:
         yield (
             "bfloat16 is written as <V2, which numpy reads as two bytes an element; "

@@ -80,9 +80,15 @@ def places(paths: Sequence[str], to: str | None, folder: str | None) -> tuple[li
     return sources, Target(to or save.format_of(last, option="--to"), path=last)
 
 
-def check_names(sources: Sequence[str], inputs: Inputs) -> None:
-    """Refuse, before anything is read, sources that would become files of one name."""
+def named_files(sources: Sequence[str], inputs: Inputs) -> dict[str, str]:
+    """Refuse, before anything is read, sources that would become files of one name.
+
+    Returns
+    -------
+        The real path of every source's file, and the token that names it.
+    """
     taken: dict[str, str] = {}
+    files: dict[str, str] = {}
     for token in sources:
         path, key = inputs.file_of(token)
         name = _name(token, path, key)
@@ -94,6 +100,20 @@ def check_names(sources: Sequence[str], inputs: Inputs) -> None:
                 value=token,
             )
         taken[name] = token
+        files[os.path.realpath(path or "")] = token
+    return files
+
+
+def check_path(path: str | None, token: str, files: dict[str, str]) -> None:
+    """Refuse an output that would replace the file of another source, perhaps not yet read."""
+    other = token if path is None else files.get(os.path.realpath(path), token)
+    if other != token:
+        raise UsageError(
+            f"`{clean(token)}` would become `{clean(path or '')}`, which is a source itself: "
+            "expected another folder",
+            rule="usage",
+            value=path,
+        )
 
 
 def _name(token: str, path: str | None, key: str | None) -> str:
