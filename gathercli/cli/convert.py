@@ -133,14 +133,17 @@ def _run(paths: list[str], asked: _Asked, messages: Messages) -> int:
         files: dict[str, str] = {}
         if target.folder is not None:
             files = named_files(sources, inputs)
-            _make_folder(target.folder)
+        written: dict[str | None, str] = {}
 
         def write(token: str, output: tuple[str | None, list[Source]]) -> int:
             path, members = output
-            check_path(path, token, files)
+            check_path(path, token, files, written)
             _check_memory(members, asked)
             results = [_named(member, asked, messages) for member in members]
+            if target.folder is not None:
+                _make_folder(target.folder)
             _write(target.fmt, path, results, asked, inputs, messages)
+            written[path] = token
             return 0
 
         def convert(token: str) -> int:
@@ -151,7 +154,8 @@ def _run(paths: list[str], asked: _Asked, messages: Messages) -> int:
                 inputs.close_files()
 
         status = messages.each(sources, convert)
-    messages.print()
+    if not (status and messages.json_errors):
+        messages.print()
     return status
 
 
@@ -181,7 +185,7 @@ def _check_memory(members: list[Source], asked: _Asked) -> None:
 def _named(source: Source, asked: _Asked, messages: Messages) -> Named:
     """Read a tensor, convert it if that is asked for, and name it as it was named."""
     tensor = source.tensor(declared=asked.declared)
-    name = source.key or "output"
+    name = "output" if source.key is None else source.key
     if asked.wanted is None or asked.wanted is tensor.dtype:
         return name, tensor
     try:
@@ -189,7 +193,8 @@ def _named(source: Source, asked: _Asked, messages: Messages) -> Named:
     except GatherError as error:
         source.name(error)
         raise
-    messages.notes += [made.note] if made.note else []
+    if made.note:
+        messages.notes.append(f"{source}: {made.note}" if asked.directory else made.note)
     return name, made
 
 

@@ -33,6 +33,8 @@ class Command(TyperCommand):
         for name, given in ctx.params.items():
             if isinstance(given, str):
                 ctx.params[name] = given.removeprefix(_MARK)
+            elif isinstance(given, list | tuple):
+                ctx.params[name] = [word.removeprefix(_MARK) for word in given]
         return rest
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:

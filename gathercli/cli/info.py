@@ -128,7 +128,7 @@ def _described(source: Source, found: Layout) -> Described:
     many = found.held.itemsize > 1 and found.held.kind != "U" and source.content.format in _BINARY
     big = found.held.byteorder == ">"
     return Described(
-        source.key or (names[0] if names else None),
+        names[0] if source.key is None and names else source.key,
         found.dtype,
         found.shape,
         found.nbytes,

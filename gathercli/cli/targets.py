@@ -104,8 +104,25 @@ def named_files(sources: Sequence[str], inputs: Inputs) -> dict[str, str]:
     return files
 
 
-def check_path(path: str | None, token: str, files: dict[str, str]) -> None:
-    """Refuse an output that would replace the file of another source, perhaps not yet read."""
+def check_path(
+    path: str | None, token: str, files: dict[str, str], written: dict[str | None, str]
+) -> None:
+    """Refuse an output that would replace another source, or what another source became.
+
+    Parameters
+    ----------
+    files
+        What `named_files` returned.
+    written
+        The outputs so far, and the tokens they came from.
+    """
+    if path is not None and path in written:
+        raise UsageError(
+            f"`{clean(written[path])}` and `{clean(token)}` would both become "
+            f"`{clean(path)}`: expected different names",
+            rule="usage",
+            value=path,
+        )
     other = token if path is None else files.get(os.path.realpath(path), token)
     if other != token:
         raise UsageError(
@@ -127,7 +144,7 @@ def _name(token: str, path: str | None, key: str | None) -> str:
         )
     stem = "stdin" if path == "-" else os.path.splitext(os.path.basename(path))[0]
     # The name of a member is a key and never a path.
-    return stem if key is None else stem + "." + re.sub(r"[/\0]", "_", key)
+    return stem if key is None else stem + "." + re.sub(r"[/\0\ud800-\udfff]", "_", key)
 
 
 def outputs(source: Source, token: str, target: Target) -> list[tuple[str | None, list[Source]]]:
@@ -142,14 +159,16 @@ def outputs(source: Source, token: str, target: Target) -> list[tuple[str | None
     """
     keys = [] if source.key is not None else source.content.names or []
     fmt = save.FORMATS[target.fmt]
-    members = [source._replace(key=key) for key in keys] if len(keys) > 1 else [source]
+    members = [source._replace(key=key) for key in keys] or [source]
     if target.folder is None:
-        return [(target.path, members if fmt.several else [source])]
+        one = len(members) > 1 and not fmt.several  # which refuses, naming the members
+        return [(target.path, [source] if one else members)]
     groups = [members] if fmt.several else [[member] for member in members]
     path = source.file.name if source.file else None
     named = {}
     for group in groups:
-        key = group[0].key if len(group) == 1 else None
+        alone = len(group) == len(members) and source.key is None
+        key = None if alone else group[0].key
         name = _name(token, path, key) + fmt.suffix
         if name in named:
             raise UsageError(

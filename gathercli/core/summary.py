@@ -145,7 +145,8 @@ class _Record:
         value = (numbers.min() if self._better is lt else numbers.max()).item()
         if self.best is None or self._better(value, self.best.value):
             at = int((block == value).argmax())
-            self.best = Extreme(value, coordinate(start + at, self._shape))
+            # The element itself: of 0.0 and -0.0 either may be the smallest.
+            self.best = Extreme(block[at].item(), coordinate(start + at, self._shape))
 
 
 class _Total:
@@ -193,7 +194,8 @@ def _histogram(tensor: Tensor, ends: tuple[Extreme | None, Extreme | None]) -> H
         inner: list[int | float] = list(range(low + width, high + 1, width))
         edges: list[int | float] = [low, *inner, low + width * (len(inner) + 1)]
     else:
-        inner = [low + (high / BINS - low / BINS) * at for at in range(1, BINS)]
+        # So written, the distance of the extremes may overflow.
+        inner = [low * ((BINS - at) / BINS) + high * (at / BINS) for at in range(1, BINS)]
         inner = [] if low == high else inner
         edges = [low, *inner, high]
     counts = np.zeros(len(inner) + 1, np.int64)

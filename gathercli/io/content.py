@@ -154,15 +154,24 @@ def sniff(start: bytes, name: str) -> str:
         return "npz"
     if start[:1] in (b"[", b"{") and b"\0" not in start[:16]:
         return "json"
-    if start[8:9] == b"{" and b"\0" in start[:8]:
-        return "safetensors"
-    packed = start[:1] == b"\x0a" and start[2 + start[1] :][:1] == b"\x10" if start[1:] else False
-    if packed or re.match(_PROTO, start):
-        return "pb"
+    if found := _sniff_headed(start):
+        return found
     from gathercli.io.foreign import refuse
 
     refuse(start, name)
     return "json"
+
+
+def _sniff_headed(start: bytes) -> str | None:
+    """Tell the formats that have no mark of their own by the form of their first bytes."""
+    length = int.from_bytes(start[:8], "little")
+    headed = start[8:9] == b"{" and b"\0" in start[:8]
+    if headed and length < 1 << 32:
+        return "safetensors"
+    packed = start[:1] == b"\x0a" and start[2 + start[1] :][:1] == b"\x10" if start[1:] else False
+    if packed or re.match(_PROTO, start):
+        return "pb"
+    return "safetensors" if headed else None  # with a length that lies
 
 
 def content(file: File) -> Content:

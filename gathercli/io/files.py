@@ -6,6 +6,8 @@ import errno
 import os
 import shlex
 import stat
+from contextlib import suppress
+from io import RawIOBase
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from gathercli.core.text import clean, closest
@@ -55,7 +57,7 @@ class File:
             self.regular = False
         self._parts: list[bytes] = []
         self._ended = False
-        self._streams: list[BinaryIO] = []
+        self.failure: OSError | None = None
 
     @property
     def size(self) -> int:
@@ -115,22 +117,21 @@ class File:
             raise unreadable(self.name, error) from None
 
     def stream(self) -> BinaryIO:
-        """Return a seekable stream of all bytes, which `close` closes."""
-        from io import BytesIO
+        """Return a seekable stream of all bytes, apart from where the descriptor stands."""
+        from io import BufferedReader, BytesIO
 
-        if not self.regular:
-            return BytesIO(self.content())
-        stream = os.fdopen(os.dup(self.fd), "rb")
-        self._streams.append(stream)
-        stream.seek(0)
-        return stream
+        return BufferedReader(_Noting(self)) if self.regular else BytesIO(self.content())
+
+    def check_stream(self) -> None:
+        """Refuse a file whose `stream` failed, whatever its reader made of that."""
+        if self.failure is not None:
+            raise unreadable(self.name, self.failure)
 
     def close(self) -> None:
         """Close what was opened; what is mapped stays, and so does standard input."""
-        for stream in self._streams:
-            stream.close()
         if self.fd != STDIN:
-            os.close(self.fd)
+            with suppress(OSError):
+                os.close(self.fd)
 
     def recheck(self) -> None:
         """Refuse a regular file that changed since it was opened."""
@@ -172,6 +173,40 @@ class File:
         """Refuse to hold `size` bytes of memory for it; `what` says for what."""
         instead = "" if self.name == "-" else NOT_HELD
         return LimitError.over(what, size, self.limit or 0, instead=instead)
+
+
+class _Noting(RawIOBase):
+    """Reads a regular file apart from where its descriptor stands, and notes what failed."""
+
+    def __init__(self, file: File) -> None:
+        self._file, self._place = file, 0
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def seekable(self) -> bool:
+        """Say that it can be read at any place."""
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Read into `buffer`."""
+        try:
+            part = os.pread(self._file.fd, len(buffer), self._place)
+        except OSError as error:
+            self._file.failure = error
+            raise
+        buffer[: len(part)] = part
+        self._place += len(part)
+        return len(part)
+
+    def seek(self, place: int, whence: int = os.SEEK_SET, /) -> int:
+        """Go to a place."""
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self._file.size}[whence]
+        if start + place < 0:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        self._place = start + place
+        return self._place
 
 
 def open_file(name: str, folder: str, limit: int | None) -> File:
@@ -218,7 +253,8 @@ def open_file(name: str, folder: str, limit: int | None) -> File:
     try:
         return File(name, fd, limit)
     except OSError as error:
-        os.close(fd)
+        with suppress(OSError):
+            os.close(fd)
         raise unreadable(name, error) from None
 
 

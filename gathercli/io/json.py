@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import json
 import shlex
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.dims import LARGEST, MAX_RANK
@@ -52,7 +53,10 @@ class Document:
             raise
         value = self._value
         one = not isinstance(value, dict) or _is_typed(value)
-        self.names: Sequence[str] | None = None if one else list(_members(value))
+        named = one and isinstance(value, dict) and isinstance(value.get("name"), str)
+        self.names: Sequence[str] | None = [value["name"]] if named else None
+        if not one:
+            self.names = list(_members(value))
         typed = isinstance(value, dict) and (one or _is_message(value))
         self.format = "oip" if typed else "json"
 
@@ -108,7 +112,7 @@ def _probe(start: bytes) -> None:
     """Refuse a text whose start is no JSON, whatever follows."""
     text = start.rstrip(bytes(range(0x80, 0x100)))  # perhaps cut within a character
     try:
-        _load(text.decode(errors="replace"))
+        _load(text.decode(errors="replace"), "json")
     except json.JSONDecodeError as error:
         if error.pos < len(text) - 100 and "Unterminated" not in error.msg:
             parse(text)
@@ -146,7 +150,7 @@ def parse(raw: bytes | str, *, rule: str = "json") -> Any:
     """
     text = _decoded(raw, rule) if isinstance(raw, bytes) else raw
     try:
-        return _load(text)
+        return _load(text, rule)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         found = repr(text[error.pos : error.pos + 10]) if error.pos < len(text) else "its end"
@@ -171,12 +175,12 @@ def parse(raw: bytes | str, *, rule: str = "json") -> Any:
         ) from None
 
 
-def _load(text: str) -> Any:
+def _load(text: str, rule: str) -> Any:
     return json.loads(
         text,
         parse_constant=NON_FINITE.__getitem__,
         parse_float=_number,
-        object_pairs_hook=_unique,
+        object_pairs_hook=partial(_unique, rule),
     )
 
 
@@ -203,13 +207,13 @@ def _number(digits: str) -> float:
     return number if abs(number) != float("inf") else Overflow(digits)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(rule: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
             raise InputError(
                 f"the key {json.dumps(key)} is repeated: expected it once",
-                rule="json",
+                rule=rule,
                 where=key,
             )
         found[key] = value
@@ -305,7 +309,7 @@ def _members(document: dict[str, Any]) -> dict[str, tuple[Any, str]]:
 def _is_message(document: dict[str, Any]) -> bool:
     """Tell whether a document is an inference request or response: lists of typed tensors."""
     groups = [document[group] for group in _GROUPS if group in document]
-    return bool(groups) and all(
+    return any(groups) and all(
         isinstance(group, list) and all(isinstance(each, dict) for each in group)
         for group in groups
     )

@@ -45,10 +45,12 @@ class Archive:
 
     def __init__(self, file: File) -> None:
         """Read the directory of the archive."""
-        self._name, self._limit = file.name, file.limit
+        self._file, self._name, self._limit = file, file.name, file.limit
+        stream = file.stream()
         try:
-            self._zip = zipfile.ZipFile(file.stream())
+            self._zip = zipfile.ZipFile(stream)
         except Exception as error:  # noqa: BLE001  (zipfile lets struct.error, ValueError… escape)
+            file.check_stream()
             _refuse(f"no zip archive ({error})", "an .npz file")
         members = self._zip.infolist()
         names = [info.filename.removesuffix(".npy") for info in members]
@@ -74,8 +76,9 @@ class Archive:
     def _chosen(self, key: str | None) -> zipfile.ZipInfo:
         if key is None and len(self._members) == 1:
             return next(iter(self._members.values()))
-        if key is not None and key.removesuffix(".npy") in self._members:
-            return self._members[key.removesuffix(".npy")]
+        for name in (key, (key or "").removesuffix(".npy")):
+            if name in self._members:
+                return self._members[name]
         near = closest(key, self._members) if key else next(iter(self._members), None)
         _refuse(
             f"the archive has {some(f'`{name}`' for name in self._members)}",
@@ -153,6 +156,7 @@ class Archive:
         try:
             return self._zip.open(info)
         except Exception as error:  # noqa: BLE001
+            self._file.check_stream()
             _refuse(f"the member `{info.filename}` cannot be opened ({error})", "a sound archive")
 
     def _read(self, stream: IO[bytes], count: int) -> bytes:
@@ -165,6 +169,7 @@ class Archive:
         except GatherError:
             raise
         except Exception as error:  # noqa: BLE001  (zlib.error, BadZipFile, EOFError…)
+            self._file.check_stream()
             _refuse(
                 f"the member `{stream.name}` is damaged ({error or type(error).__name__})",
                 "a sound archive",

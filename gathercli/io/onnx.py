@@ -48,7 +48,6 @@ class Proto:
     """A TensorProto file; `format` and the members are those of `content.Content`."""
 
     format = "pb"
-    names = None
 
     def __init__(self, file: File) -> None:
         """Parse the message."""
@@ -66,6 +65,7 @@ class Proto:
             self._proto.ParseFromString(raw)
         except DecodeError as error:
             raise _refused(f"it is no ONNX tensor ({error})", "a TensorProto") from None
+        self.names = [self._proto.name] if self._proto.name else None
 
     def layout(self, key: str | None, declared: DType | None) -> Layout:
         """Describe the tensor by its fields, once they agree."""
@@ -104,6 +104,9 @@ class Proto:
     def _check_count(self, dtype: DType, shape: tuple[int, ...]) -> None:
         """Refuse elements that are not as many as the shape says, or in a field of another type."""
         proto, count = self._proto, product(shape)
+        fields = [field for field in (*_FIELDS, "string_data") if len(getattr(proto, field))]
+        if fields and proto.HasField("raw_data"):
+            raise _refused(f"the elements are in raw_data and in {fields[0]}", "one of them")
         if proto.HasField("raw_data") and dtype is not STRING:
             if len(proto.raw_data) != count * dtype.itemsize:
                 raise _refused(
@@ -112,7 +115,7 @@ class Proto:
                 )
             return
         field, each = _field(dtype)
-        other = [f for f in (*_FIELDS, "string_data") if f != field and len(getattr(proto, f))]
+        other = [each for each in fields if each != field]
         if other:
             raise _refused(f"the elements are in the field {other[0]}", f"{field} for {dtype}")
         found = len(getattr(proto, field))

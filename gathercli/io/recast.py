@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 from gathercli.core.dtypes import BOOL, STRING, DType, Kind, Tensor, described
 from gathercli.core.dtypes import dtype as dtype_named
 from gathercli.core.text import counted, grouped
+from gathercli.errors import InputError
 from gathercli.io.store import cast, check_kinds, not_held
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gathercli.core.dtypes import AnyArray
-    from gathercli.errors import InputError
 
 
 _BYTE: Final = dtype_named("uint8")
@@ -39,9 +39,14 @@ class Recast:
     """
 
     def __init__(self, tensor: Tensor, dtype: DType, *, lossy: bool) -> None:
-        boolean = lossy and STRING not in (tensor.dtype, dtype) and tensor.dtype.kind != dtype.kind
-        if not (boolean and BOOL in (tensor.dtype, dtype)):
-            check_kinds(tensor.dtype, dtype)
+        types = (tensor.dtype, dtype)
+        boolean = BOOL in types and STRING not in types
+        if not (lossy and boolean):
+            try:
+                check_kinds(*types)
+            except InputError as error:
+                error.hint = "`--lossy` converts between booleans and numbers" if boolean else None
+                raise
         self._tensor, self.dtype, self._lossy = tensor, dtype, lossy
         self.shape = tensor.shape
         self.storage = tensor.storage if tensor.dtype is dtype else dtype.storage()
@@ -107,7 +112,8 @@ class Recast:
             bottom, top = self.dtype.bounds
             if self._tensor.dtype.integral:
                 return (values < bottom) | (values > top)
-            whole = np.trunc(values.astype(np.float64))
+            with np.errstate(invalid="ignore"):  # a signalling NaN
+                whole = np.trunc(values.astype(np.float64))
             return ~((whole >= float(bottom)) & (whole < float(top + 1)))
         if self.dtype.kind in (Kind.FLOAT, Kind.COMPLEX):
             return np.isinf(Tensor(self.dtype, held).values()) & np.isfinite(values)
@@ -117,7 +123,9 @@ class Recast:
         error = not_held(self._tensor, at, self.dtype)
         if not self._lossy:
             error.hint = "`--lossy` converts to the nearest value"
-            if not self._tensor.typed:
+            if not self._tensor.typed and {self.dtype.kind, self._tensor.dtype.kind} == {
+                Kind.FLOAT
+            }:
                 error.hint = (
                     f"`--data-dtype {self.dtype}` reads the text as {self.dtype}; "
                     "`--lossy` converts to the nearest value"
@@ -129,6 +137,5 @@ class Recast:
     def _at(self, at: int) -> str:
         from gathercli.core.positions import coordinate
 
-        return (
-            f"the first {self._tensor.at(at)} at [{','.join(map(str, coordinate(at, self.shape)))}]"
-        )
+        where = ",".join(map(str, coordinate(at, self.shape)))
+        return f"the first {self._tensor.at(at)!s} at [{where}]"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.core.text import clean, listed
-from gathercli.errors import UsageError
+from gathercli.core.text import clean, listed, short
+from gathercli.errors import InputError, UsageError
 from gathercli.io import encode
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ def write(
     if fmt not in FORMATS:
         raise UsageError(f"no format `{fmt}`: expected {listed(FORMATS)}", rule="usage", value=fmt)
     if FORMATS[fmt].binary:
+        for name, _ in results:
+            _check_name(fmt, name)
         if fmt == "npz":
             encode.npz(results, put)
         else:
@@ -118,6 +121,23 @@ def write(
             put(held.encode())
             held = ""
     put(held.encode())
+
+
+def _check_name(fmt: str, name: str) -> None:
+    """Refuse a name that a binary format cannot keep."""
+    why = None
+    if not name.isascii() and re.search("[\ud800-\udfff]", name):
+        why = "half of a surrogate pair"
+    elif fmt == "npz" and "\0" in name:
+        why = "a NUL"
+    elif fmt == "safetensors" and name == "__metadata__":
+        why = "what the format keeps for itself"
+    if why is not None:
+        raise InputError(
+            f"the name `{short(name)}` is, or has, {why}: expected one that {fmt} can keep",
+            rule="format",
+            value=name,
+        )
 
 
 def _parts(fmt: str, results: Sequence[Named]) -> Iterable[bytes | memoryview]:

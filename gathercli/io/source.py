@@ -271,10 +271,14 @@ class Source(NamedTuple):
             check_kinds(found.dtype, declared)
             return found._replace(dtype=declared)
 
+    def __str__(self) -> str:
+        name = "the literal" if self.file is None else clean(self.file.name)
+        return name if self.key is None else f"{name}#{self.key}"
+
     def name(self, error: GatherError) -> None:
         """Say in which source a refusal came up."""
         if self.file is not None:
-            error.within(clean(self.file.name) + (f"#{self.key}" if self.key else ""))
+            error.within(str(self))
 
     def _naming(self) -> _Naming:
         return _Naming(self.file.name if self.file else None)
@@ -331,6 +335,8 @@ class _Naming:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if self._name and isinstance(error, OSError) and not isinstance(error, GatherError):
+            raise unreadable(self._name, error) from None
         if self._name and isinstance(error, InputError | LimitError | TransferError):
             error.within("standard input" if self._name == "-" else clean(self._name))
 

@@ -6,7 +6,6 @@ infinity, and no value changes its meaning: what a type cannot hold is refused.
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from gathercli.core.dtypes import BFLOAT16, BOOL, FLOAT64, STRING, DType, Kind, Tensor
@@ -297,12 +296,15 @@ def _within(values: AnyArray, dtype: DType) -> Any:
 
 
 def _survive_as_floats(values: AnyArray, back: AnyArray) -> Any:
-    """Compare integers with floats exactly, in Python's own integers where float64 cannot."""
+    """Compare integers with floats exactly: as integers, where float64 holds them as such."""
     import numpy as np
 
-    wide = values.astype(np.float64)
-    same = np.asarray(back.real.astype(np.float64) == wide)
-    for at in np.flatnonzero(np.abs(wide) >= EXACT):
-        real = float(back.flat[at].real)
-        same.flat[at] = isfinite(real) and int(real) == int(values.flat[at])
+    real = back.real.astype(np.float64)
+    same = np.asarray(real == values.astype(np.float64))
+    large = np.abs(real) >= EXACT
+    if large.any():
+        bounds = np.iinfo(values.dtype)
+        held = large & (real >= float(bounds.min)) & (real < float(bounds.max + 1))
+        same[large] = False
+        same[held] = real[held].astype(values.dtype) == values[held]
     return same

@@ -12,6 +12,7 @@ import os
 import re
 import stat
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
 from gathercli.core.text import clean
@@ -88,9 +89,9 @@ class Output:
             if is_stream(path):
                 return True
             status = _status(path)
-            if os.path.islink(path):
+            if _is_link(path):
                 self._target = os.path.join(os.path.dirname(path), os.readlink(path))
-                if os.path.islink(self._target):
+                if _is_link(self._target):
                     raise self._refused("it links to a link", "a link to a file")
         except (OSError, ValueError) as error:
             if isinstance(error, OutputError):
@@ -130,10 +131,10 @@ class Output:
                     f"the result takes {size} bytes and the disk has {free}", "room for it"
                 )
             self._create(folder)
-            if os.path.exists(self._target):
+            if old := _status(self._target):
                 if not os.access(self._target, os.W_OK):
                     raise self._refused("permission denied", "a file that can be written")
-                os.fchmod(self._fd, stat.S_IMODE(os.stat(self._target).st_mode))
+                os.fchmod(self._fd, stat.S_IMODE(old.st_mode))
         except OSError as error:
             if isinstance(error, OutputError):
                 raise
@@ -198,12 +199,15 @@ class Output:
     def _link_unnamed(self) -> None:
         """Name the unnamed file: as the target if that is new, else beside it to replace it."""
         own = os.open(_OWN_FDS, os.O_RDONLY | os.O_CLOEXEC)
+        # With src_dir_fd Python calls linkat with AT_SYMLINK_FOLLOW, which this needs.
+        link = partial(os.link, str(self._fd), src_dir_fd=own)
         try:
-            name = self._target if self._no_clobber else self._new_name()
-            # With src_dir_fd Python calls linkat with AT_SYMLINK_FOLLOW, which this needs.
-            os.link(str(self._fd), name, src_dir_fd=own)
-            if not self._no_clobber:
-                self._temporary = name
+            link(self._target)
+        except FileExistsError:
+            if self._no_clobber:
+                raise
+            self._temporary = self._new_name()  # known before it is there: a signal may come
+            link(self._temporary)
         finally:
             os.close(own)
 
@@ -216,11 +220,19 @@ class Output:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        try:
+            self._remove()
+        except BaseException:  # a signal, just before the name was removed
+            self._remove()
+            raise
+        if self._fd >= 0:
+            with suppress(OSError):  # what was written has been asked for
+                os.close(self._fd)
+
+    def _remove(self) -> None:
         if self._temporary is not None:
             with suppress(OSError):
                 os.unlink(self._temporary)
-        if self._fd >= 0:
-            os.close(self._fd)
 
 
 def is_stream(path: str) -> bool:
@@ -229,6 +241,13 @@ def is_stream(path: str) -> bool:
     return bool(_STREAMS.fullmatch(path)) or (
         status is not None and bool(stat.S_ISFIFO(status.st_mode) | stat.S_ISCHR(status.st_mode))
     )
+
+
+def _is_link(path: str) -> bool:
+    try:
+        return stat.S_ISLNK(os.lstat(path).st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def _status(path: str) -> os.stat_result | None:

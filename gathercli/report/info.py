@@ -87,7 +87,7 @@ def as_json(info: Info) -> dict[str, Any]:
         return found | {"members": [_member_json(member) for member in info.members]}
     found |= _member_json(info.one)
     if info.summary is not None and info.tensor is not None:
-        found |= _summary_json(info.summary)
+        found |= _summary_json(info.summary, info.tensor.dtype)
         found["preview"] = _preview(info.tensor)
     return found
 
@@ -105,12 +105,12 @@ def _member_json(member: Described) -> dict[str, Any]:
     }
 
 
-def _summary_json(summary: Summary) -> dict[str, Any]:
+def _summary_json(summary: Summary, dtype: DType) -> dict[str, Any]:
     """Return what the type has, by the names of the text."""
     found: dict[str, Any] = {}
     for name, extreme in (("min", summary.minimum), ("max", summary.maximum)):
         if extreme is not None:
-            found[name] = {"value": _number(extreme.value), "at": list(extreme.at)}
+            found[name] = {"value": _number(_digits(extreme.value, dtype)), "at": [*extreme.at]}
     mean = summary.mean
     if isinstance(mean, complex):
         found["mean"] = [_number(mean.real), _number(mean.imag)]
@@ -124,7 +124,8 @@ def _summary_json(summary: Summary) -> dict[str, Any]:
     }
     found |= {name: count for name, count in counts.items() if count is not None}
     if summary.histogram is not None:
-        edges = [_number(edge) for edge in summary.histogram.edges]
+        first, *inner, last = summary.histogram.edges
+        edges = [_digits(first, dtype), *inner, _digits(last, dtype)]
         found["histogram"] = {"edges": edges, "counts": list(summary.histogram.counts)}
     return found
 
@@ -144,7 +145,16 @@ def _preview(tensor: Tensor) -> list[Any]:
     values = type(tensor)(tensor.dtype, block).values().tolist()
     if tensor.dtype.kind is Kind.COMPLEX:
         return [[_number(value.real), _number(value.imag)] for value in values]
-    return [_number(v) if isinstance(v, float) else v for v in values]
+    return [_number(_digits(v, tensor.dtype)) if isinstance(v, float) else v for v in values]
+
+
+def _digits(value: float, dtype: DType) -> float:
+    """Give a float of a narrow type the fewest digits that read back to it."""
+    if dtype.kind is not Kind.FLOAT or dtype.bits == 64:
+        return value
+    import numpy as np
+
+    return float(str(np.float32(value)))
 
 
 def text(info: Info, *, width: int | None, precision: int) -> Text:

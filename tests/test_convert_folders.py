@@ -1,0 +1,288 @@
+from __future__ import annotations
+
+import json
+import os
+import threading
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pytest
+
+from tests.test_convert import files, names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
+
+__all__ = ["files"]  # the fixture
+
+BROKEN: Final = (
+    "error: bad.json: expecting value at line 1, column 4, where the text has its end: "
+    "expected JSON\nrule: json\n"
+)
+
+
+def test_a_folder_is_made_with_its_parents(run: Run, files: Path) -> None:
+    assert run("convert", "a.npy", "b.json", "-d", "new/deep", "--to", "pb") == (0, "", "")
+    assert names(files / "new") == ["deep/a.pb", "deep/b.pb"]
+
+
+@pytest.mark.parametrize("target", ["out", "out/", "./out", "link"])
+def test_a_folder_may_come_last_instead(target: str, run: Run, files: Path) -> None:
+    (files / "out").mkdir()
+    (files / "link").symlink_to("out")
+    assert run("convert", "a.npy", "b.json", target, "--to", "npz") == (0, "", "")
+    assert names(files / "out") == ["a.npz", "b.npz"]
+
+
+def test_a_name_that_ends_with_a_slash_is_a_folder_to_be_made(run: Run, files: Path) -> None:
+    assert run("convert", "a.npy", "new/", "--to", "json") == (0, "", "")
+    assert names(files / "new") == ["a.json"]
+
+
+def test_sources_of_other_folders_come_into_the_one_folder(run: Run, files: Path) -> None:
+    (files / "in").mkdir()
+    np.save(files / "in/c.d.npy", np.arange(2))
+    source = str(files / "in/c.d.npy")
+    assert run("convert", source, "./a.npy", "@b.json", "-d", "out", "--to", "json").status == 0
+    assert names(files / "out") == ["a.json", "b.json", "c.d.json"]
+
+
+def test_a_folder_may_be_converted_in_its_place(run: Run, files: Path) -> None:
+    words = ("--to", "npy", "--dtype", "f32", "-q")
+    assert run("convert", "a.npy", "b.json", "-d", ".", *words) == (0, "", "")
+    assert [np.load(files / f"{name}.npy").dtype.name for name in "ab"] == ["float32"] * 2
+
+
+def test_what_is_broken_does_not_keep_the_others(run: Run, files: Path) -> None:
+    ran = run("convert", "a.npy", "bad.json", "b.json", "-d", "out", "--to", "npy")
+    assert ran == (65, "", BROKEN)
+    assert names(files / "out") == ["a.npy", "b.npy"]
+
+
+def test_the_status_is_that_of_the_first_refusal(run: Run, files: Path) -> None:
+    assert files
+    words = ("-d", "out", "--to", "npy")
+    assert run("convert", "nosuch.npy", "bad.json", "a.npy", *words).status == 66
+    assert run("convert", "bad.json", "nosuch.npy", "a.npy", *words).status == 65
+    ran = run("convert", "a.npy", "nosuch.npy", "bad.json", *words)
+    assert ran.status == 66
+    assert ran.err.count("error: ") == 2
+
+
+def test_an_output_that_cannot_be_written_does_not_keep_the_others(run: Run, files: Path) -> None:
+    (files / "out/a.npy").mkdir(parents=True)
+    ran = run("convert", "a.npy", "b.json", "-d", "out", "--to", "npy")
+    assert ran == (
+        73,
+        "",
+        "error: `out/a.npy` cannot be written (it is a directory): expected the name of a file\n"
+        "rule: output\n",
+    )
+    assert names(files / "out") == ["b.npy"]
+
+
+def test_json_errors_are_one_line_a_refusal_and_nothing_else(run: Run, files: Path) -> None:
+    assert files
+    words = ("-d", "out", "--to", "npy", "--json-errors")
+    ran = run("convert", "bad.json", "a.npy", "nosuch.npy", *words)
+    lines = [json.loads(line) for line in ran.err.splitlines()]
+    assert [(line["status"], line["rule"]) for line in lines] == [(65, "json"), (66, "missing")]
+    ran = run("convert", "a.npy", "--json-errors")
+    (line,) = ran.err.splitlines()
+    assert json.loads(line)["status"] == ran.status == 2
+
+
+def test_json_errors_are_not_mixed_with_notes(run: Run, files: Path) -> None:
+    assert files
+    words = ("-d", "out", "--to", "bin", "--json-errors")
+    ran = run("convert", "bad.json", "a.npy", *words)
+    assert [json.loads(line)["rule"] for line in ran.err.splitlines()] == ["json"]
+
+
+def test_notes_say_which_file_they_are_about_and_quiet_silences_them(run: Run, files: Path) -> None:
+    assert files
+    words = ("convert", "a.npy", "b.json", "-d", "out", "--to", "bin")
+    assert run(*words) == (
+        0,
+        "",
+        "note: raw bytes carry neither type nor shape; `bin:2xi64@out/a.bin` reads them\n"
+        "note: raw bytes carry neither type nor shape; `bin:1x1xf64@out/b.bin` reads them\n",
+    )
+    assert run(*words, "-q") == (0, "", "")
+
+
+def test_a_note_on_changed_elements_says_in_which_file(run: Run, files: Path) -> None:
+    (files / "c.json").write_text("[0.1]")
+    ran = run("convert", "b.json", "c.json", "-d", "out", "--to", "npy", "--dtype", "i8", "--lossy")
+    assert (ran.status, ran.out) == (0, "")
+    first, second = ran.err.splitlines()
+    assert "1 of 1 element changed" in first
+    assert "b.json" in first
+    assert "c.json" in second
+
+
+def test_standard_input_becomes_a_file_named_so(run: Run, files: Path) -> None:
+    assert run("convert", "-", "a.npy", "-d", "out", "--to", "json", stdin=b"[7]").status == 0
+    assert names(files / "out") == ["a.json", "stdin.json"]
+    assert run("convert", "bin:2xi8@-", "out", "--to", "json", stdin=b"\1\2").status == 0
+    assert (files / "out/stdin.json").read_text() == "[1,2]\n"
+
+
+def test_a_fifo_among_the_sources_is_read_once(run: Run, files: Path) -> None:
+    os.mkfifo(files / "pipe.x")
+    writer = threading.Thread(target=(files / "pipe.x").write_bytes, args=(b"[7]",))
+    writer.start()
+    assert run("convert", "a.npy", "pipe.x", "-d", "out", "--to", "json") == (0, "", "")
+    writer.join()
+    assert (files / "out/pipe.json").read_text() == "[7]\n"
+
+
+def test_raw_sources_are_named_after_their_files(run: Run, files: Path) -> None:
+    (files / "r.raw").write_bytes(b"\1\2")
+    assert run("convert", "bin:2xi8@r.raw", "-d", "out", "--to", "json") == (0, "", "")
+    assert names(files / "out") == ["r.json"]
+
+
+# What is refused before anything is read or written
+
+
+@pytest.mark.parametrize(
+    ("sources", "message"),
+    [
+        (["a.npy", "a.json"], "`a.npy` and `a.json` would both become `a`"),
+        (["a.npy", "a.npy"], "`a.npy` and `a.npy` would both become `a`"),
+        (["a.npy", "./a.npy"], "`a.npy` and `./a.npy` would both become `a`"),
+        (["b.json", "in/b.json"], "`b.json` and `in/b.json` would both become `b`"),
+        (["m.npz#x", "m.x.npy"], "`m.npz#x` and `m.x.npy` would both become `m.x`"),
+        (["a.npy", "bin:1xi8@a.raw"], "`a.npy` and `bin:1xi8@a.raw` would both become `a`"),
+        (["-", "stdin.npy"], "`-` and `stdin.npy` would both become `stdin`"),
+    ],
+)
+def test_sources_that_would_become_one_file_are_refused(
+    sources: list[str], message: str, run: Run, files: Path
+) -> None:
+    before = names(files)
+    assert run("convert", *sources, "-d", "out", "--to", "npy") == (
+        2,
+        "",
+        f"error: {message}: expected different names\n",
+    )
+    assert names(files) == before
+    assert not (files / "out").exists()
+
+
+def test_an_output_that_is_another_source_is_refused(run: Run, folder: Path) -> None:
+    np.savez(folder / "m.npz", a=np.arange(2), b=np.arange(3))
+    (folder / "out").mkdir()
+    np.save(folder / "out/m.a.npy", np.arange(9))
+    ran = run("convert", "m.npz", "out/m.a.npy", "-d", "out", "--to", "npy")
+    assert ran.status == 2
+    assert ran.err.startswith(
+        "error: `m.npz` would become `out/m.a.npy`, which is a source itself: "
+        "expected another folder\n"
+    )
+    assert np.load(folder / "out/m.a.npy").size == 9
+
+
+def test_a_link_to_another_source_is_not_written_through(run: Run, files: Path) -> None:
+    (files / "out").mkdir()
+    (files / "out/a.json").symlink_to("../b.json")
+    before = (files / "b.json").read_text()
+    ran = run("convert", "a.npy", "b.json", "-d", "out", "--to", "json")
+    assert ran.status == 2
+    assert (files / "b.json").read_text() == before
+
+
+USAGE: Final = [
+    (
+        ["a.npy"],
+        "there is only `a.npy`: expected sources and then a file, or `-d DIR`\n",
+    ),
+    (
+        ["a.npy", "b.json", "c.npy"],
+        "`c.npy` is no folder, and there are 2 sources: expected a folder for them\n"
+        "hint: `-d DIR` makes the folder\n",
+    ),
+    (
+        ["a.npy", "b.json", "-"],
+        "`-` is no folder, and there are 2 sources: expected a folder for them\n"
+        "hint: `-d DIR` makes the folder\n",
+    ),
+    (
+        ["a.npy", "-d", "out"],
+        "a folder has no suffix: expected the format of its files\n"
+        "hint: `--to npy` (or another) names it\n",
+    ),
+    (
+        ["a.npy", "."],
+        "a folder has no suffix: expected the format of its files\n"
+        "hint: `--to npy` (or another) names it\n",
+    ),
+    (
+        ["a.npy", "c"],
+        "`c` has no suffix: expected .npy, .npz, .json, .safetensors, .pb or .bin, or a format\n"
+        "hint: `--to npy` (or json, oip, literal) names the format\n",
+    ),
+    (
+        ["a.npy", "c.\x1b[31m"],
+        "`c.\\x1b[31m` has the suffix `.\\x1b[31m`: expected .npy, .npz, .json, .safetensors, "
+        ".pb or .bin, or a format\n"
+        "hint: `--to npy` (or json, oip, literal) names the format\n",
+    ),
+    (
+        ["[1]", "-d", "out", "--to", "npy"],
+        "`[1]` is no file to name the output after: expected a file\n"
+        "hint: `gathercli convert TENSOR FILE` writes one\n",
+    ),
+    (
+        ["a.npy", "c.npy", "--lossy"],
+        "`--lossy` is given without `--dtype`: expected both\n",
+    ),
+    (
+        ["-", "-", "-d", "out", "--to", "npy"],
+        "`-` is used twice, but standard input can be read only once: expected it for one tensor\n"
+        "hint: one stream that holds both is `-#data` and `-#indices`\n",
+    ),
+    (
+        ["a.npy", "c.npy", "--to", "xml"],
+        "invalid value for '--to': 'xml' is not one of 'npy', 'npz', 'json', 'oip', 'literal', "
+        "'safetensors', 'pb', 'bin'\nhint: `gathercli convert --help` lists the options\n",
+    ),
+    (
+        ["a.npy", "c.npy", "--dtype", "flot32"],
+        "unknown dtype `flot32`: expected one of bool int8 int16 int32 int64 uint8 uint16 uint32 "
+        "uint64 float16 bfloat16 float32 float64 complex64 complex128 string\n"
+        "hint: did you mean `float32`?\nrule: dtype\n",
+    ),
+    ([], "missing argument 'SRC... DEST'\nhint: `gathercli convert --help` lists the options\n"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), USAGE)
+def test_a_usage_error_is_one_message_and_nothing_is_made(
+    words: list[str], message: str, run: Run, files: Path
+) -> None:
+    before = sorted(os.listdir(files))
+    assert run("convert", *words) == (2, "", f"error: {message}")
+    assert sorted(os.listdir(files)) == before
+
+
+def test_a_folder_that_cannot_be_made_is_73(run: Run, files: Path) -> None:
+    assert files
+    assert run("convert", "b.json", "-d", "a.npy/out", "--to", "npy") == (
+        73,
+        "",
+        "error: the folder `a.npy/out` cannot be made (not a directory): "
+        "expected one that can be written\nrule: output\n",
+    )
+    assert run("convert", "b.json", "-d", "a.npy", "--to", "npy").status == 73
+
+
+def test_no_folder_is_left_behind_when_nothing_could_be_read(run: Run, files: Path) -> None:
+    assert run("convert", "nosuch.npy", "-d", "out", "--to", "npy").status == 66
+    assert not (files / "out").exists()

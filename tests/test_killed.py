@@ -1,0 +1,381 @@
+"""Whatever ends the process, and whenever: the output is absent, old or whole, and alone."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import re
+import resource
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+import pytest
+
+from gathercli.cli import main
+from tests.faults import Faults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PROGRAM: Final = (sys.executable, "-m", "gathercli")
+ROWS: Final = 8_000
+ROW: Final = 200
+SIZE: Final = 128 + ROWS * ROW * 16
+"""Bytes of the large output: 26 MB."""
+
+LARGE: Final = ("gather", f"zeros:100x{ROW}xc128", f"zeros:{ROWS}", "-q")
+OLD: Final = b"old"
+LINUX: Final = pytest.mark.skipif(
+    not os.access("/proc/self/io", os.R_OK), reason="the system does not count what is written"
+)
+UNNAMED: Final = hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd")
+
+
+def start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [*PROGRAM, *words], cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe, process_group=0
+    )
+
+
+def written(process: subprocess.Popen[bytes]) -> int:
+    """Return how many bytes a process has written; as if all of them once it has ended."""
+    try:
+        counts = Path(f"/proc/{process.pid}/io").read_text(encoding="ascii")
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return 10 * SIZE
+    found = re.search(r"^wchar: (\d+)", counts, re.MULTILINE)
+    return int(found[1]) if found and process.poll() is None else 10 * SIZE
+
+
+def wait_for(process: subprocess.Popen[bytes], amount: int) -> None:
+    """Return once a process has written an amount, or has ended."""
+    deadline = time.monotonic() + 30
+    while written(process) < amount:
+        assert time.monotonic() < deadline
+
+
+def left_in(folder: Path) -> list[str]:
+    """List a folder, without the temporary files that a system without unnamed ones leaves."""
+    names = sorted(os.listdir(folder))
+    return names if UNNAMED else [name for name in names if not name.endswith(".tmp")]
+
+
+def assert_old_or_whole(path: Path, old: bytes | None) -> bool:
+    """Return whether it is whole."""
+    if not path.exists():
+        assert old is None
+        return False
+    if path.stat().st_size == SIZE:
+        assert np.load(path, mmap_mode="r").shape == (ROWS, ROW)
+        return True
+    assert path.read_bytes() == old
+    return False
+
+
+# A large write, ended after some amount of it
+
+
+@LINUX
+@pytest.mark.parametrize("old", [OLD, None], ids=["old", "absent"])
+def test_a_killed_write_leaves_the_target_old_or_whole_and_nothing_else(
+    old: bytes | None, folder: Path
+) -> None:
+    path, draw = folder / "x.npy", random.Random(0)  # noqa: S311
+    amounts = [0, 1, SIZE - 1, SIZE, *(draw.randrange(SIZE) for _ in range(4))]
+    for amount in amounts:
+        path.unlink(missing_ok=True)
+        if old is not None:
+            path.write_bytes(old)
+        with start(folder, *LARGE, "-o", "x.npy") as process:
+            wait_for(process, amount)
+            process.kill()
+        assert assert_old_or_whole(path, old) or process.returncode == -signal.SIGKILL
+        if old is not None:  # what replaces a file has a name of its own for a moment
+            for beside in folder.glob(".x.npy.*.tmp"):
+                assert assert_old_or_whole(beside, None)
+                beside.unlink()
+        assert [name for name in left_in(folder) if name != "x.npy"] == []
+
+
+SIGNALS: Final = [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, -signal.SIGHUP)]
+each_signal = pytest.mark.parametrize(
+    ("number", "status"), SIGNALS, ids=[number.name for number, _ in SIGNALS]
+)
+
+
+@LINUX
+@each_signal
+def test_a_signal_in_a_large_write_ends_it_silently_and_leaves_the_old_file(
+    number: signal.Signals, status: int, folder: Path
+) -> None:
+    path, draw = folder / "x.npy", random.Random(int(number))  # noqa: S311
+    path.write_bytes(OLD)
+    for amount in (1, draw.randrange(SIZE // 2), SIZE // 2):
+        with start(folder, *LARGE, "-o", "x.npy") as process:
+            wait_for(process, amount)
+            process.send_signal(number)
+            out, err = process.communicate(timeout=30)
+        assert (process.returncode, out, err) == (status, b"", b"")
+        assert path.read_bytes() == OLD
+        assert left_in(folder) == ["x.npy"]
+
+
+@each_signal
+def test_a_signal_while_a_fifo_is_read_ends_the_run_silently(
+    number: signal.Signals, status: int, folder: Path
+) -> None:
+    os.mkfifo(folder / "pipe")
+    with start(folder, "gather", "pipe", "0", "-o", "x.npy") as process:
+        with open(folder / "pipe", "wb", buffering=0) as pipe:  # returns once it is being read
+            pipe.write(b"[1")
+            for _ in range(10):  # a signal just before a call that waits does not end the waiting
+                process.send_signal(number)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=3)
+                    break
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (status, b"", b"")
+    assert os.listdir(folder) == ["pipe"]
+
+
+# Between any two calls of the system
+
+
+class Ended(NamedTuple):
+    """How a process ended, and what it said."""
+
+    status: int
+    said: bytes
+
+
+def ended_at(number: signal.Signals, at: int, words: list[str], faults: Faults) -> Ended:
+    """Run in a process of its own, which gets a signal at one of its calls."""
+    reader, writer = os.pipe()
+    faults.at, faults.instead = at, lambda: os.kill(os.getpid(), number)
+    child = os.fork()
+    if child == 0:
+        status = 99
+        try:
+            os.dup2(writer, 1)
+            os.dup2(writer, 2)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            with faults:
+                status = main(words)
+        finally:
+            os._exit(status)
+    os.close(writer)
+    with open(reader, "rb") as pipe:
+        said = pipe.read()
+    _, status = os.waitpid(child, 0)
+    return Ended(os.waitstatus_to_exitcode(status), said)
+
+
+def each_end(
+    number: signal.Signals, words: list[str], make: Callable[[], Faults]
+) -> Iterator[tuple[str, Ended]]:
+    """Send a signal at the first call, at the second…; give also the names of the calls."""
+    with make() as faults:
+        assert main(words) == 0
+    Path(words[4]).unlink()
+    if words[4] == "x.npy":
+        Path("x.npy").write_bytes(OLD)
+    for at, name in enumerate(faults.calls, 1):
+        yield f"{name}, call {at}", ended_at(number, at, words, make())
+
+
+TARGETS: Final = {
+    "replacing": ["gather", "small.npy", "[2,0]", "-o", "x.npy"],
+    "a new file": ["gather", "small.npy", "[2,0]", "-o", "new.npy"],
+    "no clobber": ["gather", "small.npy", "[2,0]", "-o", "new.npy", "--no-clobber"],
+}
+each_target = pytest.mark.parametrize("words", TARGETS.values(), ids=TARGETS)
+at_each_call = pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+
+
+def prepare(folder: Path) -> tuple[bytes, list[str]]:
+    np.save(folder / "small.npy", np.arange(3))
+    np.save(folder / "whole.npy", np.array([2, 0]))
+    (folder / "x.npy").write_bytes(OLD)
+    return (folder / "whole.npy").read_bytes(), sorted(os.listdir(folder))
+
+
+def problems(folder: Path, words: list[str], whole: bytes, names: list[str]) -> list[str]:
+    """Say what is wrong in a folder after a run, and put it right."""
+    target, found = folder / words[4], []
+    old = None if target.name == "new.npy" else OLD
+    held = target.read_bytes() if target.exists() else None
+    if held not in (old, whole):
+        found.append(f"the target holds {held!r:.60}")
+    found += [f"{name} is left" for name in sorted({*os.listdir(folder)} - {*names, target.name})]
+    for name in {*os.listdir(folder)} - {*names}:
+        os.unlink(folder / name)
+    if old is not None:
+        target.write_bytes(old)
+    return found
+
+
+@each_target
+@at_each_call
+@pytest.mark.parametrize("unnamed", [True, False], ids=["unnamed", "named"])
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_signal_at_any_call_leaves_nothing_behind_and_is_silent(
+    words: list[str], after: bool, unnamed: bool, folder: Path
+) -> None:
+    whole, names = prepare(folder)
+    number = signal.SIGTERM if after else signal.SIGINT  # both are exceptions to the program
+    found = []
+    for at, ended in each_end(number, words, lambda: Faults(after=after, unnamed=unnamed)):
+        if (ended.status, ended.said) != (dict(SIGNALS)[number], b""):
+            found.append(f"{at}: status {ended.status}, {ended.said!r}")
+        found += [f"{at}: {each}" for each in problems(folder, words, whole, names)]
+    assert not found, "\n".join(found)
+
+
+@each_target
+@at_each_call
+@pytest.mark.skipif(not UNNAMED, reason="the system has no files without a name")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_killed_at_any_call_leaves_nothing_behind(
+    words: list[str], after: bool, folder: Path
+) -> None:
+    whole, names = prepare(folder)
+    found, beside = [], 0
+    for at, ended in each_end(signal.SIGKILL, words, lambda: Faults(after=after)):
+        assert (ended.status, ended.said) == (-signal.SIGKILL, b"")
+        if words[4] == "x.npy":  # what replaces a file has a name of its own for a moment
+            for path in folder.glob(".x.npy.*.tmp"):
+                assert path.read_bytes() == whole
+                path.unlink()
+                beside += 1
+        found += [f"{at}: {each}" for each in problems(folder, words, whole, names)]
+    assert not found, "\n".join(found)
+    assert beside <= 2
+
+
+# Readers that go away, and places that are full
+
+
+@pytest.mark.parametrize("fmt", ["npy", "json", "oip", "literal"])
+@pytest.mark.parametrize("wanted", [0, 1, 100_000])
+def test_a_reader_that_goes_away_ends_a_large_output_silently(
+    fmt: str, wanted: int, folder: Path
+) -> None:
+    words = ("gather", "rand:10x2000xi8,high=9", "zeros:1000", "-f", fmt)
+    with start(folder, *words) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        got = len(process.stdout.read(wanted))
+        process.stdout.close()
+        err = process.stderr.read()
+    assert (process.wait(timeout=30), got, err) == (141, wanted, b"")
+
+
+@pytest.mark.parametrize("fmt", ["npy", "json", "oip", "literal"])
+def test_a_large_output_to_a_full_device_is_74(fmt: str, folder: Path) -> None:
+    words = ("gather", "rand:10x2000xi8,high=9", "zeros:100", "-f", fmt)
+    with open("/dev/full", "wb") as full:
+        ran = subprocess.run(
+            [*PROGRAM, *words], cwd=folder, stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert ran.returncode == 74
+    assert ran.stderr.startswith(b"error: writing stopped (no space left on device)")
+    assert ran.stderr.endswith(b"rule: output\n")
+
+
+def limit_files() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+
+@pytest.mark.parametrize("fmt", ["npy", "json"])
+def test_a_file_larger_than_the_system_allows_is_74_and_the_old_one_stays(
+    fmt: str, folder: Path
+) -> None:
+    path = folder / "x.out"
+    path.write_bytes(OLD)
+    words = ("gather", "rand:10x2000xi8,high=9", "zeros:1000", "-o", "x.out", "-f", fmt)
+    ran = subprocess.run(
+        [*PROGRAM, *words],
+        cwd=folder,
+        capture_output=True,
+        check=False,
+        preexec_fn=limit_files,
+    )
+    assert (ran.returncode, ran.stdout) == (74, b"")
+    assert b"writing stopped (file too large)" in ran.stderr
+    assert path.read_bytes() == OLD
+    assert os.listdir(folder) == ["x.out"]
+
+
+def in_small_disk(folder: Path, options: str, line: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a line of shell in a file system of 1 MiB that only it sees, and list what is left."""
+    (folder / "disk").mkdir()
+    mount = f"mount -t tmpfs -o size=1m tmpfs disk && cd disk && echo old > x && {options}"
+    line = line.replace("$G", shlex.join(PROGRAM))
+    script = f"{{ {mount}; }} || exit 42; {line}; echo $?; cat x; ls -A"
+    try:
+        ran = subprocess.run(
+            ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script],
+            cwd=folder,
+            capture_output=True,
+            check=False,
+            timeout=30,
+        )
+    except FileNotFoundError:
+        pytest.skip("no file system can be made here")
+    if ran.returncode == 42 or b"unshare" in ran.stderr:
+        pytest.skip("no file system can be made here")
+    return ran
+
+
+def test_a_disk_that_fills_up_is_74_and_the_old_file_stays(folder: Path) -> None:
+    # The bytes of the result would fit; its text takes two for each of them.
+    line = "$G gather rand:10x2000xi8,high=9 zeros:400 -o x -f json"
+    ran = in_small_disk(folder, "true", line)
+    assert ran.stdout == b"74\nold\nx\n"
+    assert b"writing stopped (no space left on device)" in ran.stderr
+
+
+def test_a_disk_known_to_be_too_small_is_73_and_the_old_file_stays(folder: Path) -> None:
+    line = "$G gather rand:10x2000xi8,high=9 zeros:4000 -o x -f npy"
+    ran = in_small_disk(folder, "true", line)
+    assert ran.stdout == b"73\nold\nx\n"
+    assert re.search(rb"the result takes 8000000 bytes and the disk has \d+", ran.stderr)
+
+
+def test_a_file_system_that_may_only_be_read_is_73(folder: Path) -> None:
+    ran = in_small_disk(folder, "mount -o remount,ro .", "$G gather '[5,6]' 0, -o x -f npy")
+    assert ran.stdout == b"73\nold\nx\n"
+    assert b"(read-only file system)" in ran.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_only_be_read_is_73(folder: Path) -> None:
+    (folder / "x.npy").write_bytes(OLD)
+    folder.chmod(0o555)
+    try:
+        status = main(["gather", "[5,6]", "0,", "-o", "x.npy"])
+    finally:
+        folder.chmod(0o755)
+    assert status == 73
+    assert (folder / "x.npy").read_bytes() == OLD
+    assert os.listdir(folder) == ["x.npy"]
+
+
+def test_a_quota_that_is_used_up_is_told_by_name(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with Faults(1, 2, only=lambda name, args: name == "write" and args[0] > 2) as faults:
+        status = main(["gather", "[5,6]", "0,", "-o", "x.npy"])
+    assert faults.number == errno.EDQUOT
+    assert (status, os.strerror(errno.EDQUOT).lower() in capfd.readouterr().err) == (74, True)
+    assert os.listdir(folder) == []

@@ -1,0 +1,368 @@
+from __future__ import annotations
+
+import io
+from fractions import Fraction
+from math import inf, isfinite, isnan, nan
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gathercli.core.dtypes import DTYPES, DType, Kind, Tensor, dtype
+from gathercli.core.summary import BINS, Histogram, Summary, summarise
+from tests.test_formats import specials
+from tests.test_io import amply, often, tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+
+INTEGERS: Final = tuple(held for held in DTYPES if held.integral)
+FLOATS: Final = tuple(held for held in DTYPES if held.kind is Kind.FLOAT)
+REALS: Final = INTEGERS + FLOATS
+every_real = pytest.mark.parametrize("held", REALS, ids=str)
+every_float = pytest.mark.parametrize("held", FLOATS, ids=str)
+
+
+def of(values: Any, name: str) -> Tensor:
+    held = dtype(name)
+    return Tensor(held, np.array(values, held.storage()))
+
+
+def elements(tensor: Tensor) -> list[Any]:
+    found: list[Any] = tensor.values().reshape(-1).tolist()
+    return found
+
+
+@pytest.fixture(params=[1, 3, 1 << 17], ids="blocks of {}".format)
+def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Read tensors in blocks of another size."""
+    real = Tensor.blocks
+
+    def cut(tensor: Tensor, cells: int = int(request.param)) -> Iterator[Array]:
+        return real(tensor, cells)
+
+    monkeypatch.setattr(Tensor, "blocks", cut)
+    return int(request.param)
+
+
+def first(values: list[Any], wanted: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Find the coordinates of the first element that equals `wanted`."""
+    at = next(at for at, value in enumerate(values) if value == wanted)
+    return tuple(map(int, np.unravel_index(at, shape)))
+
+
+def count(values: list[Any], histogram: Histogram) -> list[int]:
+    """Count elements bin by bin, as the docstring says a histogram does."""
+    low, high = histogram.edges[:-1], histogram.edges[1:]
+    counts = [sum(a <= v < b for v in values) for a, b in zip(low, high, strict=True)]
+    counts[-1] += sum(v == high[-1] for v in values)
+    return counts
+
+
+def assert_right(tensor: Tensor, found: Summary) -> None:
+    """Compare a summary of reals with plain Python."""
+    values = elements(tensor)
+    numbers = [v for v in values if v == v]  # noqa: PLR0124  (no NaN)
+    finite = [v for v in numbers if isfinite(v)]
+    for extreme, wanted in (
+        (found.minimum, min(numbers, default=None)),
+        (found.maximum, max(numbers, default=None)),
+    ):
+        if wanted is None:
+            assert extreme is None
+        else:
+            assert extreme is not None
+            assert (extreme.value, extreme.at) == (wanted, first(values, wanted, tensor.shape))
+            assert type(extreme.value) is (int if tensor.dtype.integral else float)
+    floats = tensor.dtype.kind is Kind.FLOAT
+    assert found.nan == (sum(map(isnan, values)) if floats else None)
+    assert found.infinite == (len(numbers) - len(finite) if floats else None)
+    assert (found.true, found.longest) == (None, None)
+    assert_mean(found.mean, finite, exact=not floats)
+    assert_histogram(found.histogram, finite)
+
+
+def assert_mean(mean: Any, finite: list[Any], *, exact: bool) -> None:
+    if not finite:
+        assert mean is None
+        return
+    assert type(mean) is float
+    true = sum(map(Fraction, finite), Fraction(0)) / len(finite)
+    if exact:
+        assert mean == true.numerator / true.denominator  # Python rounds this once
+        return
+    size = sum((abs(Fraction(v)) for v in finite), Fraction(0)) / len(finite)
+    assert isfinite(mean)
+    assert abs(Fraction(mean) - true) <= size * len(finite) / 2**52 + Fraction(2) ** -1074
+
+
+def assert_histogram(histogram: Histogram | None, finite: list[Any]) -> None:
+    if not finite:
+        assert histogram is None
+        return
+    assert histogram is not None
+    edges, counts = histogram
+    assert len(edges) == len(counts) + 1 <= BINS + 1
+    assert list(edges) == sorted(edges)
+    assert edges[0] == min(finite)
+    assert edges[-1] >= max(finite)
+    assert all(map(isfinite, edges))
+    assert sum(counts) == len(finite)
+    assert list(counts) == count(finite, histogram)
+
+
+# Against plain Python
+
+
+@every_real
+@amply
+@given(draw=st.data())
+def test_a_summary_is_what_plain_python_says(draw: st.DataObject, held: DType) -> None:
+    tensor = draw.draw(tensors(held))
+    assert_right(tensor, summarise(tensor))
+
+
+@every_real
+@pytest.mark.usefixtures("blocks")
+def test_blocks_of_any_size_give_the_same_summary(held: DType) -> None:
+    for tensor in (specials(held), Tensor(held, np.tile(specials(held).array, (2, 3)))):
+        assert_right(tensor, summarise(tensor))
+
+
+@often
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=40))
+def test_the_mean_of_int64_is_exact_and_rounded_once(numbers: list[int]) -> None:
+    tensor = of(numbers, "int64")
+    assert_right(tensor, summarise(tensor))
+
+
+@often
+@given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=40))
+def test_the_mean_of_uint64_is_exact_and_rounded_once(numbers: list[int]) -> None:
+    tensor = of(numbers, "uint64")
+    assert_right(tensor, summarise(tensor))
+
+
+@often
+@given(
+    st.lists(
+        st.floats(width=64) | st.sampled_from([1.7e308, -1.7e308, 5e-324, -0.0, 1e290, 1e16]),
+        min_size=1,
+        max_size=40,
+    )
+)
+def test_the_summary_of_any_doubles_is_right(numbers: list[float]) -> None:
+    tensor = of(numbers, "float64")
+    assert_right(tensor, summarise(tensor))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "name", "mean"),
+    [
+        ([2**63 - 1, 2**63 - 1, 2**63 - 2], "int64", float(2**63)),
+        ([-(2**63), 2**63 - 1], "int64", -0.5),
+        ([2**64 - 1] * 3, "uint64", float(2**64)),
+        ([2**53 + 1, 2**53 + 1], "int64", float(2**53)),
+        ([-1, 1], "int8", 0.0),
+        ([1.7e308] * 4, "float64", 1.7e308),
+        ([1.7e308, -1.7e308, 3.0], "float64", 1.0),
+        ([3.4e38] * 9, "float32", float(np.float32(3.4e38))),
+        ([65504.0] * 100, "float16", 65504.0),
+        ([5e-324], "float64", 5e-324),
+        ([1, 2, nan, inf, -inf], "float32", 1.5),
+        ([0.0, -0.0], "float64", 0.0),
+    ],
+)
+def test_a_mean_neither_overflows_nor_wraps(numbers: list[Any], name: str, mean: float) -> None:
+    assert summarise(of(numbers, name)).mean == pytest.approx(mean, rel=1e-15)
+
+
+def test_a_few_small_numbers_are_not_lost_beside_others_that_cancel() -> None:
+    blocks = np.zeros(3 << 17)
+    blocks[0], blocks[1 << 17], blocks[1 << 18] = 1e200, 3.0, -1e200
+    assert summarise(Tensor(dtype("float64"), blocks)).mean == 3.0 / blocks.size
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+def test_all_nan_has_neither_extremes_nor_a_mean(name: str) -> None:
+    held = dtype(name)
+    pattern = {
+        "float16": 0x7E00,
+        "bfloat16": 0x7FC0,
+        "float32": 0x7FC00000,
+        "float64": 0x7FF8 << 48,
+    }
+    width = held.itemsize
+    array = np.full((2, 2), pattern[name], f"u{width}").view(held.storage())
+    assert summarise(Tensor(held, array)) == Summary(nan=4, infinite=0)
+
+
+def test_all_infinite_has_extremes_but_no_mean_and_no_histogram() -> None:
+    found = summarise(of([[inf, inf], [-inf, inf]], "float32"))
+    assert found.minimum == (-inf, (1, 0))
+    assert found.maximum == (inf, (0, 0))
+    assert (found.mean, found.nan, found.infinite, found.histogram) == (None, 0, 4, None)
+
+
+def test_infinite_extremes_leave_the_histogram_to_what_is_finite() -> None:
+    found = summarise(of([inf, 1.0, 3.0, -inf, nan], "float64"))
+    assert found.histogram is not None
+    assert (found.histogram.edges[0], found.histogram.edges[-1]) == (1.0, 3.0)
+    assert sum(found.histogram.counts) == 2
+
+
+@every_real
+def test_an_empty_tensor_has_no_extremes(held: DType) -> None:
+    found = summarise(Tensor(held, np.zeros((2, 0), held.storage())))
+    floats = held.kind is Kind.FLOAT
+    assert found == (Summary(nan=0, infinite=0) if floats else Summary())
+
+
+@every_real
+def test_a_single_element_is_everything(held: DType) -> None:
+    one = Tensor(held, specials(held).array[2])
+    value = one.values().item()
+    found = summarise(one)
+    assert found.minimum == found.maximum == (value, ())
+    assert found.mean == float(value)
+    assert found.histogram is not None
+    assert found.histogram.counts == (1,)
+
+
+@pytest.mark.parametrize("numbers", [[0.0, -0.0], [-0.0, 0.0], [1.0, -0.0, 0.0], [-1.0, 0.0, -0.0]])
+def test_the_sign_of_an_extreme_zero_is_that_of_the_element_it_points_to(
+    numbers: list[float],
+) -> None:
+    for repeat in (1, 40):
+        tensor = Tensor(dtype("float64"), np.repeat(np.array(numbers), repeat))
+        found = summarise(tensor)
+        for extreme in (found.minimum, found.maximum):
+            assert extreme is not None
+            assert str(extreme.value) == str(tensor.array[extreme.at])
+
+
+# The first of equals, in any memory
+
+
+@every_real
+@pytest.mark.usefixtures("blocks")
+def test_the_first_of_equal_extremes_is_named(held: DType) -> None:
+    array = np.zeros((3, 4), held.storage())
+    one = 0x3F80 if held.name == "bfloat16" else 1
+    array[0, 3] = array[2, 1] = one
+    array[0, 0] = array[1, 2] = 2 * one if held.name != "bfloat16" else 0x4000
+    found = summarise(Tensor(held, array))
+    assert found.minimum == (0, (0, 1))
+    assert found.maximum == (2, (0, 0))
+
+
+@pytest.mark.parametrize("held", [held for held in REALS if held.name != "bfloat16"], ids=str)
+def test_byte_and_memory_order_change_nothing(held: DType) -> None:
+    plain = np.array([[3, 1, 2], [1, 3, 0]], held.storage())
+    swapped = np.asfortranarray(plain.astype(plain.dtype.newbyteorder(">")))
+    assert summarise(Tensor(held, swapped)) == summarise(Tensor(held, plain))
+    raw = io.BytesIO()
+    np.save(raw, plain)
+    assert summarise(Tensor(held, swapped.T)) == summarise(
+        Tensor(held, np.ascontiguousarray(plain.T))
+    )
+
+
+def test_extremes_are_found_behind_the_first_block() -> None:
+    many = np.arange(1 << 18, dtype=np.int32) % 1000
+    many[200_000], many[200_001], many[200_002] = -5, 2000, -5
+    found = summarise(Tensor(dtype("int32"), many.reshape(2, -1)))
+    assert found.minimum == (-5, (1, 200_000 - (1 << 17)))
+    assert found.maximum == (2000, (1, 200_001 - (1 << 17)))
+    assert found.mean == int(many.sum()) / many.size
+    assert found.histogram is not None
+    assert sum(found.histogram.counts) == many.size
+    assert found.histogram.counts[-1] == 1
+
+
+# Histograms
+
+
+@pytest.mark.parametrize(
+    ("numbers", "name", "edges", "counts"),
+    [
+        ([5], "int8", (5, 6), (1,)),
+        ([1, 2, 2, 4], "uint8", (1, 2, 3, 4, 5), (1, 2, 0, 1)),
+        ([0, 15], "int64", tuple(range(17)), (1, *[0] * 14, 1)),
+        ([0, 16], "int64", tuple(range(0, 19, 2)), (1, *[0] * 7, 1)),
+        ([-128, 127], "int8", tuple(range(-128, 129, 16)), (1, *[0] * 14, 1)),
+        (
+            [-(2**63), 2**63 - 1],
+            "int64",
+            tuple(range(-(2**63), 2**63 + 1, 2**60)),
+            (1, *[0] * 14, 1),
+        ),
+        ([0, 2**64 - 1], "uint64", tuple(range(0, 2**64 + 1, 2**60)), (1, *[0] * 14, 1)),
+        ([2.5, 2.5], "float32", (2.5, 2.5), (2,)),
+        ([0.0, 1.0, 16.0], "float64", tuple(map(float, range(17))), (1, 1, *[0] * 13, 1)),
+    ],
+)
+def test_bins_are_of_one_width_and_hold_their_lower_edge(
+    numbers: list[Any], name: str, edges: tuple[Any, ...], counts: tuple[int, ...]
+) -> None:
+    assert summarise(of(numbers, name)).histogram == (edges, counts)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        [-1.7e308, 1.7e308, 0.0],
+        [0.0, 5e-324],
+        [1.0, 1.0 + 2**-52],
+        [1e308, np.nextafter(1e308, inf)],
+        [-5e-324, 0.0, 5e-324],
+        list(np.linspace(0.1, 0.7, 17)),
+    ],
+)
+def test_a_histogram_of_a_wide_or_narrow_range_counts_everything(numbers: list[float]) -> None:
+    tensor = of(numbers, "float64")
+    assert_right(tensor, summarise(tensor))
+
+
+# Other types
+
+
+def test_booleans_are_counted_whatever_byte_says_true() -> None:
+    raw = np.array([[0, 1], [2, 255]], np.uint8).view(np.bool_)
+    assert summarise(Tensor(dtype("bool"), raw)) == Summary(true=3)
+    assert summarise(of([], "bool")) == Summary(true=0)
+
+
+def test_strings_have_the_length_of_the_longest() -> None:
+    assert summarise(of(["a", "😀é\0b", ""], "string")) == Summary(longest=4)
+    assert summarise(of([], "string")) == Summary(longest=0)
+    assert summarise(of([""], "string")) == Summary(longest=0)
+
+
+@pytest.mark.parametrize("name", ["complex64", "complex128"])
+def test_complex_numbers_have_a_mean_and_counts(name: str) -> None:
+    values = [1 + 2j, 3 - 4j, complex(nan, 1), complex(inf, 0), complex(0, -inf), complex(inf, nan)]
+    assert summarise(of(values, name)) == Summary(mean=2 - 1j, nan=2, infinite=2)
+    assert summarise(of([complex(nan, 0)], name)) == Summary(nan=1, infinite=0)
+    assert summarise(of([], name)) == Summary(nan=0, infinite=0)
+
+
+def test_the_mean_of_large_complex_numbers_does_not_overflow() -> None:
+    mean = summarise(of([complex(1.7e308, -1.7e308)] * 3, "complex128")).mean
+    assert isinstance(mean, complex)
+    assert [mean.real, mean.imag] == pytest.approx([1.7e308, -1.7e308])
+
+
+@every_float
+def test_no_bits_of_a_float_bring_a_warning(held: DType) -> None:
+    width = f"u{held.itemsize}"
+    bits = np.concatenate(
+        [specials(held).array.view(width), ~specials(held).array.view(width)]
+    ).view(held.storage())
+    assert_right(Tensor(held, bits), summarise(Tensor(held, bits)))
