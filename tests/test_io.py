@@ -949,3 +949,16 @@ def test_the_limit_counts_strings_as_wide_as_they_are_held(run: Run) -> None:
     refused = run("gather", wide, "0", "--max-bytes", "1M")
     assert refused.status == 65
     assert refused.err.endswith("rule: limit\n")
+
+
+@given(draw=st.data(), cells=st.integers(1, 20))
+@often
+def test_blocks_are_in_row_major_order_whatever_the_memory_is(
+    draw: st.DataObject, cells: int
+) -> None:
+    shape = draw.draw(st.lists(st.integers(0, 5), min_size=1, max_size=4))
+    array = np.asfortranarray(np.arange(np.prod(shape, dtype=int)).reshape(shape))
+    array = array.transpose(draw.draw(st.permutations(range(len(shape)))))
+    blocks = list(Tensor(dtype("int64"), array).blocks(cells))
+    assert [n for block in blocks for n in block.tolist()] == array.reshape(-1).tolist()
+    assert all(block.size <= cells for block in blocks)
