@@ -205,13 +205,9 @@ USAGE: Final = [
     ),
     (
         ["a.npy", "b.json", "c.npy"],
-        "`c.npy` is no folder, and there are 2 sources: expected a folder for them\n"
-        "hint: `-d DIR` makes the folder\n",
-    ),
-    (
-        ["a.npy", "b.json", "-"],
-        "`-` is no folder, and there are 2 sources: expected a folder for them\n"
-        "hint: `-d DIR` makes the folder\n",
+        "`c.npy` holds one tensor, and there are 2 sources: expected a folder for them, or a "
+        "format that holds several\n"
+        "hint: `-d DIR` makes a folder; .npz and .safetensors hold several tensors\n",
     ),
     (
         ["a.npy", "-d", "out"],
@@ -286,3 +282,23 @@ def test_a_folder_that_cannot_be_made_is_73(run: Run, files: Path) -> None:
 def test_no_folder_is_left_behind_when_nothing_could_be_read(run: Run, files: Path) -> None:
     assert run("convert", "nosuch.npy", "-d", "out", "--to", "npy").status == 66
     assert not (files / "out").exists()
+
+
+def test_several_sources_become_one_file_of_a_format_that_holds_several(
+    run: Run, folder: Path
+) -> None:
+    np.save(folder / "a.npy", np.arange(2))
+    np.savez(folder / "z.npz", x=np.array([1.5]), y=np.array([True]))
+    assert run("convert", "a.npy", "z.npz", "all.json") == (0, "", "")
+    assert (folder / "all.json").read_text() == '{"a":[0,1],"z.x":[1.5],"z.y":[true]}\n'
+    assert run("convert", "a.npy", "z.npz#x", "-").out == '{"a":[0,1],"z.x":[1.5]}\n'
+    ran = run("convert", "a.npy", "./a.npy", "b.npz")
+    assert (ran.status, ran.out) == (2, "")
+    assert "would both become `a`" in ran.err
+    assert not (folder / "b.npz").exists()
+
+
+def test_a_type_is_declared_for_those_members_that_name_none(run: Run, folder: Path) -> None:
+    np.savez(folder / "m.npz", half=np.zeros(2, "V2"), ids=np.arange(2))
+    assert run("convert", "m.npz", "m.json", "--data-dtype", "bf16").status == 0
+    assert (folder / "m.json").read_text() == '{"half":[0.0,0.0],"ids":[0,1]}\n'

@@ -13,7 +13,7 @@ from gathercli.cli import options as opt
 from gathercli.cli.limits import Limits
 from gathercli.cli.messages import Messages
 from gathercli.cli.sink import Keeping, binary_refused, losses
-from gathercli.cli.targets import check_path, named_files, outputs, places
+from gathercli.cli.targets import Target, check_path, named_files, named_members, outputs, places
 from gathercli.core.text import clean, counted
 from gathercli.errors import GatherError, LimitError, OutputError, UsageError
 from gathercli.io import save
@@ -30,8 +30,8 @@ Paths = Annotated[
     list[str],
     typer.Argument(
         metavar="SRC... DEST",
-        help="Tensors, given as everywhere, and the file to write (- is stdout); with -d, or "
-        "where DEST is a folder, any number of them.",
+        help="Tensors, given as everywhere, and the file to write (- is stdout); several of them "
+        "with -d, where DEST is a folder, or where its format holds several.",
         show_default=False,
     ),
 ]
@@ -131,6 +131,11 @@ def _run(paths: list[str], asked: _Asked, messages: Messages) -> int:
     Inputs.share_stdin(*sources)
     with Inputs(asked.limits.held, notes=messages.notes) as inputs:
         files: dict[str, str] = {}
+        if target.folder is None and len(sources) > 1:
+            named_files(sources, inputs)
+            _merge(sources, target, asked, inputs, messages)
+            messages.print()
+            return 0
         if target.folder is not None:
             files = named_files(sources, inputs)
         written: dict[str | None, str] = {}
@@ -139,7 +144,9 @@ def _run(paths: list[str], asked: _Asked, messages: Messages) -> int:
             path, members = output
             check_path(path, token, files, written)
             _check_memory(members, asked)
-            results = [_named(member, asked, messages) for member in members]
+            # What is asked of one tensor binds it; of many it is for those that name no type.
+            one = len(members) == 1
+            results = [_named(member, asked, messages, binding=one) for member in members]
             if target.folder is not None:
                 _make_folder(target.folder)
             _write(target.fmt, path, results, asked, inputs, messages)
@@ -159,6 +166,17 @@ def _run(paths: list[str], asked: _Asked, messages: Messages) -> int:
     return status
 
 
+def _merge(
+    sources: list[str], target: Target, asked: _Asked, inputs: Inputs, messages: Messages
+) -> None:
+    """Write the tensors of several sources to one file."""
+    opened = [inputs.open(token, declared=asked.declared) for token in sources]
+    named = named_members(sources, opened)
+    _check_memory(list(named.values()), asked)
+    results = [(name, _named(member, asked, messages)[1]) for name, member in named.items()]
+    _write(target.fmt, target.path, results, asked, inputs, messages)
+
+
 def _make_folder(folder: str) -> None:
     try:
         os.makedirs(folder, exist_ok=True)
@@ -176,15 +194,16 @@ def _check_memory(members: list[Source], asked: _Asked) -> None:
     mapped = members[0].content.format == "safetensors"
     if len(members) == 1 or asked.limits.held is None or mapped:
         return
-    total = sum(member.layout(asked.declared).nbytes for member in members)
+    total = sum(member.layout(assumed=asked.declared).nbytes for member in members)
     if total > asked.limits.held:
         what = f"the {len(members)} tensors take {total} bytes together"
         raise LimitError.over(what, total, asked.limits.held)
 
 
-def _named(source: Source, asked: _Asked, messages: Messages) -> Named:
+def _named(source: Source, asked: _Asked, messages: Messages, *, binding: bool = False) -> Named:
     """Read a tensor, convert it if that is asked for, and name it as it was named."""
-    tensor = source.tensor(declared=asked.declared)
+    declared = asked.declared if binding else None
+    tensor = source.tensor(declared=declared, assumed=asked.declared)
     name = "output" if source.key is None else source.key
     if asked.wanted is None or asked.wanted is tensor.dtype:
         return name, tensor

@@ -12,7 +12,7 @@ from gathercli.cli import options as opt
 from gathercli.cli.limits import Limits
 from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
-from gathercli.errors import GatherError
+from gathercli.errors import GatherError, InputError
 from gathercli.io.write import STDOUT
 from gathercli.report.info import MEMBERS, Described, Info, as_json, text
 from gathercli.report.terminal import rendered, wants_color, width_of
@@ -87,7 +87,7 @@ def _run(files: list[str], asked: _Asked, messages: Messages) -> int:
                 inputs.recheck()
             finally:
                 inputs.close_files()
-            return 0
+            return InputError.status if any(each.refused for each in info.members) else 0
 
         status = messages.each(files, show)
     messages.print()
@@ -108,10 +108,10 @@ def _info(source: Source, token: str, asked: _Asked) -> Info:
         shown = names if asked.fmt == "json" else names[:MEMBERS]
         members = (_member(source._replace(key=name), asked.declared) for name in shown)
         return info._replace(members=tuple(members), hidden=len(names) - len(shown))
-    described = _described(source, source.layout(asked.declared))
+    described = _described(source, source.layout(assumed=asked.declared))
     if asked.header:
         return info._replace(one=described)
-    tensor = source.tensor(declared=asked.declared)
+    tensor = source.tensor(assumed=asked.declared)
     return info._replace(one=described, tensor=tensor, summary=summarise(tensor))
 
 

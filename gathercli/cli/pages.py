@@ -42,7 +42,10 @@ DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
         "names. With -d, or where DEST is a folder, every source becomes a file there, named after "
         "it; what is refused does not keep the others, and the status is the first refusal's.",
         "An archive of several tensors becomes one file where the format holds several (npz, json, "
-        "oip, safetensors), and in a folder a file for every member where it does not.",
+        "oip, safetensors), and in a folder a file for every member where it does not, named "
+        "STEM.MEMBER, with _ for what a name of a file cannot have. Several sources become one "
+        "file of such a format, each under the stem of its name. Sources that would get one name "
+        "are refused before anything is read. The metadata of .safetensors is not kept.",
         "Elements keep their type unless --dtype names another, which must hold every one of them "
         "exactly. With --lossy floats are rounded to the nearest, integers are made of floats "
         "towards zero, and of booleans 0 and 1; what would overflow is still refused, and a note "

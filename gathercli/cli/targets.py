@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from gathercli.core.text import clean
+from gathercli.core.text import UNSAFE, clean
 from gathercli.errors import UsageError
 from gathercli.io import save
 from gathercli.io.write import is_stream
@@ -59,13 +59,13 @@ def places(paths: Sequence[str], to: str | None, folder: str | None) -> tuple[li
         )
     elif last.endswith("/") or os.path.isdir(last):
         folder = last
-    elif len(sources) > 1:
+    elif len(sources) > 1 and not save.FORMATS[_format(last, to)].several:
         raise UsageError(
-            f"`{clean(last)}` is no folder, and there are {len(sources)} sources: "
-            "expected a folder for them",
+            f"`{clean(last)}` holds one tensor, and there are {len(sources)} sources: "
+            "expected a folder for them, or a format that holds several",
             rule="usage",
             value=last,
-            hint="`-d DIR` makes the folder",
+            hint="`-d DIR` makes a folder; .npz and .safetensors hold several tensors",
         )
     if folder is not None:
         if to is None:
@@ -75,9 +75,14 @@ def places(paths: Sequence[str], to: str | None, folder: str | None) -> tuple[li
                 hint="`--to npy` (or another) names it",
             )
         return sources, Target(to, folder=folder)
-    if last == "-" or is_stream(last):
-        return sources, Target(to or "json", path=None if last == "-" else last)
-    return sources, Target(to or save.format_of(last, option="--to"), path=last)
+    return sources, Target(_format(last, to), path=None if last == "-" else last)
+
+
+def _format(path: str, to: str | None) -> str:
+    """Find the format of a single output; a stream without one is JSON."""
+    if to is not None:
+        return to
+    return "json" if path == "-" or is_stream(path) else save.format_of(path, option="--to")
 
 
 def named_files(sources: Sequence[str], inputs: Inputs) -> dict[str, str]:
@@ -133,6 +138,30 @@ def check_path(
         )
 
 
+def named_members(sources: Sequence[str], opened: Sequence[Source]) -> dict[str, Source]:
+    """Name the tensors of several sources in one file: after their files, and their keys if many.
+
+    Raises
+    ------
+    UsageError
+        Two would have one name.
+    """
+    named: dict[str, Source] = {}
+    for token, source in zip(sources, opened, strict=True):
+        keys = [] if source.key is not None else source.content.names or []
+        members = [source._replace(key=key) for key in keys] if len(keys) > 1 else [source]
+        for member in members:
+            name = _name(token, source.file.name if source.file else None, member.key)
+            if name in named:
+                raise UsageError(
+                    f"two tensors would both become `{clean(name)}`: expected different names",
+                    rule="usage",
+                    value=name,
+                )
+            named[name] = member
+    return named
+
+
 def _name(token: str, path: str | None, key: str | None) -> str:
     """Name the file that a source becomes, without its suffix."""
     if path is None:
@@ -144,7 +173,7 @@ def _name(token: str, path: str | None, key: str | None) -> str:
         )
     stem = "stdin" if path == "-" else os.path.splitext(os.path.basename(path))[0]
     # The name of a member is a key and never a path.
-    return stem if key is None else stem + "." + re.sub(r"[/\0\ud800-\udfff]", "_", key)
+    return stem if key is None else stem + "." + re.sub(f"/|{UNSAFE}", "_", key)
 
 
 def outputs(source: Source, token: str, target: Target) -> list[tuple[str | None, list[Source]]]:

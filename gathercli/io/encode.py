@@ -121,7 +121,7 @@ def _empty(lead: Sequence[int], between: str, most: int | None) -> Iterator[str]
             rule="limit",
             value=count * 3,
             expected=f"at most {most} bytes",
-            hint="npy, oip and literal keep its shape",
+            hint="npy and oip keep its shape",
         )
     steps = range(0, count, _ROWS)
     yield from _nested(

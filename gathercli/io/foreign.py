@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from typing import Final
@@ -12,13 +13,15 @@ from gathercli.errors import InputError
 READ: Final = ".npy, .npz, .safetensors, .pb or JSON"
 """What is read, in the words of the messages."""
 
+RAW: Final = "bare elements are read by their shape and type: `bin:4x3xf32@FILE`"
+
 _CONVERSIONS: Final = {
-    "pickle": "numpy.save('x.npy', numpy.load({name}, allow_pickle=True))  # runs its code",
-    "csv": "numpy.save('x.npy', numpy.loadtxt({name}, delimiter=','))",
-    "torch": "numpy.save('x.npy', torch.load({name}, weights_only=True).numpy())",
-    "hdf5": "numpy.save('x.npy', h5py.File({name})['NAME'][()])",
-    "onnx": "numpy.save('x.npy', onnx.numpy_helper.to_array("
-    "next(t for t in onnx.load({name}).graph.initializer if t.name == 'NAME')))",
+    "pickle": 'numpy.save("x.npy", numpy.load({name}, allow_pickle=True))  # runs its code',
+    "csv": 'numpy.save("x.npy", numpy.loadtxt({name}, delimiter=","))',
+    "torch": 'numpy.save("x.npy", torch.load({name}, weights_only=True).numpy())',
+    "hdf5": 'numpy.save("x.npy", h5py.File({name})["NAME"][()])',
+    "onnx": 'numpy.save("x.npy", onnx.numpy_helper.to_array('
+    'next(t for t in onnx.load({name}).graph.initializer if t.name == "NAME")))',
 }
 _MODULES: Final = {"hdf5": "h5py, numpy", "torch": "numpy, torch", "onnx": "numpy, onnx"}
 _MARKS: Final = (
@@ -66,6 +69,7 @@ def refuse_binary(part: bytes, start: bytes) -> None:
         raise InputError(
             f"the input starts with the bytes {start[:8].hex(' ')}: expected {READ}",
             rule="format",
+            hint=RAW,
         )
 
 
@@ -81,7 +85,9 @@ def foreign(name: str, what: str, kind: str) -> InputError:
 def conversion(kind: str, name: str) -> str:
     """Write the line that converts a file."""
     path = "/dev/stdin" if name == "-" else clean(name)
-    line = f"import {_MODULES.get(kind, 'numpy')}; {_CONVERSIONS[kind].format(name=repr(path))}"
+    line = (
+        f"import {_MODULES.get(kind, 'numpy')}; {_CONVERSIONS[kind].format(name=json.dumps(path))}"
+    )
     return f"`python -c {shlex.quote(line)}`"
 
 

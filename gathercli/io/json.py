@@ -125,6 +125,10 @@ def _advise(error: InputError, file: File) -> None:
     start = file.start(4096)
     csv = file.name.endswith(".csv")
     listed = start.lstrip()[:1] in (b"[", b"{")
+    if not listed and "UTF-8" in error.message:
+        from gathercli.io.foreign import RAW
+
+        error.hint = RAW
     if csv or (not listed and error.rule == "json" and b"," in start.split(b"\n")[0]):
         from gathercli.io.foreign import READ, conversion
 
@@ -309,7 +313,8 @@ def _members(document: dict[str, Any]) -> dict[str, tuple[Any, str]]:
 def _is_message(document: dict[str, Any]) -> bool:
     """Tell whether a document is an inference request or response: lists of typed tensors."""
     groups = [document[group] for group in _GROUPS if group in document]
-    return any(groups) and all(
+    told = any(groups) or (bool(groups) and document.keys() <= set(_GROUPS))
+    return told and all(
         isinstance(group, list) and all(isinstance(each, dict) for each in group)
         for group in groups
     )

@@ -108,7 +108,7 @@ class Inputs:
     ) -> Operand:
         """Describe the tensor that a token names, reading no more than headers of .npy files."""
         try:
-            found = self.open(token, declared=declared, empty=empty).layout(declared)
+            found = self.open(token, declared=declared, empty=empty).layout(declared=declared)
             return Operand(Shape(found.shape), found.dtype)
         except GatherError as error:
             _prefix(error, name)
@@ -260,10 +260,10 @@ class Source(NamedTuple):
         with self._naming():
             return _at(self.content.tensor(self.key, declared or assumed, empty), declared)
 
-    def layout(self, declared: DType | None) -> Layout:
-        """Describe the tensor, at the type it is declared to have."""
+    def layout(self, *, declared: DType | None = None, assumed: DType | None = None) -> Layout:
+        """Describe the tensor; the parameters are those of `Inputs.tensor`."""
         with self._naming():
-            found = self.content.layout(self.key, declared)
+            found = self.content.layout(self.key, declared or assumed)
             if declared is None:
                 return found
             from gathercli.io.store import check_kinds

@@ -150,8 +150,10 @@ class _Plan:
         self.facets = _facets(lead, whole=whole)
         self._rows = shown_positions(rows, every if whole else 2 * EDGE)
         self._margin = 0 if self._flat else len(str(self._rows[-1]))
-        self._choose_columns(columns, every)
-        if not full and not self._fits():
+        most_columns = COLUMNS if width is None else width // NARROWEST + 1
+        few = not full and columns > most_columns
+        self._choose_columns(columns, 2 * EDGE if few else every)
+        if not full and not few and not self._fits():
             self._choose_columns(columns, 2 * EDGE)
         self._gap_before_row = _gap(self._rows)
         self.hidden = self._count_hidden(lead, rows, columns)
@@ -162,9 +164,6 @@ class _Plan:
 
     def _fits(self) -> bool:
         """Tell whether the columns chosen stand side by side in the width."""
-        most = COLUMNS if self._width is None else self._width // NARROWEST + 1
-        if len(self._columns) > most:
-            return False
         widths = [self._width_of(column) for column in self._cells()]
         return len(list(self._column_blocks(widths))) == 1
 

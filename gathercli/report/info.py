@@ -6,7 +6,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.core.dtypes import Kind
-from gathercli.core.text import clean, counted, grouped
+from gathercli.core.text import clean, counted, grouped, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -170,7 +170,8 @@ def text(info: Info, *, width: int | None, precision: int) -> Text:
     from rich.text import Text
 
     out = Text()
-    out.append(clean(info.file), "bold")
+    name = info.one.name if info.one else None
+    out.append(clean(info.file) + (f"#{clean(name)}" if name else ""), "bold")
     size = "" if info.size is None else f"   {counted(info.size, 'byte')}"
     out.append(f"   {info.format}{size}\n")
     if info.one is None:
@@ -180,7 +181,7 @@ def text(info: Info, *, width: int | None, precision: int) -> Text:
         return out
     _append_header(out, info.one, width)
     if info.summary is not None and info.tensor is not None:
-        _append_summary(out, info.summary, info.tensor, precision)
+        _append_summary(out, info.summary, info.tensor, precision, width)
         from gathercli.report.grid import layout
 
         out.append("\n")
@@ -196,7 +197,7 @@ def _append_members(out: Text, members: Sequence[Described]) -> None:
     for member in members:
         what = _typed(member) if member.dtype else clean(member.refused or "")
         bytes_ = counted(member.nbytes, "byte") if member.dtype else ""
-        rows.append((clean(member.name or ""), what, bytes_))
+        rows.append((clean(short(member.name or "", 60)), what, bytes_))
     names = max((len(name) for name, _, _ in rows), default=0)
     types = max((len(what) for _, what, size in rows if size), default=0)
     for name, what, size in rows:
@@ -232,7 +233,9 @@ def _typed(member: Described) -> str:
     return f"{member.dtype or ''}[{','.join(map(str, member.shape))}]"
 
 
-def _append_summary(out: Text, summary: Summary, tensor: Tensor, precision: int) -> None:
+def _append_summary(
+    out: Text, summary: Summary, tensor: Tensor, precision: int, width: int | None
+) -> None:
     """Write a line for each thing that the type has."""
     from gathercli.report.grid import Writer
 
@@ -253,7 +256,9 @@ def _append_summary(out: Text, summary: Summary, tensor: Tensor, precision: int)
         lines.append(("longest", counted(summary.longest, "character")))
     if summary.histogram is not None:
         top = summary.maximum.value if summary.maximum and tensor.dtype.integral else None
-        lines.append(("histogram", _histogram(summary.histogram, top, write)))
+        drawn, bins = _histogram(summary.histogram, top, write)
+        fits = width is None or len(drawn) + len(bins) + 14 <= width
+        lines.append(("histogram", f"{drawn}   {bins}" if fits else drawn))
     for name, said in lines:
         out.append(f"{name:<9}", "dim")
         out.append(f"  {said}\n")
@@ -263,11 +268,13 @@ def _coordinates(extreme: Extreme) -> str:
     return f"[{','.join(map(str, extreme.at))}]"
 
 
-def _histogram(histogram: Histogram, top: float | None, write: Callable[[Any], str]) -> str:
+def _histogram(
+    histogram: Histogram, top: float | None, write: Callable[[Any], str]
+) -> tuple[str, str]:
     """Draw the counts as bars between the extremes; a bin that holds anything shows it."""
     most = max(histogram.counts)
     steps = len(_BARS) - 1
     bars = "".join(_BARS[-(-count * steps // most)] for count in histogram.counts)
     low, high = histogram.edges[0], histogram.edges[-1] if top is None else top
     bins = counted(len(histogram.counts), "bin")
-    return f"{write(low)} {bars} {write(high)}   {bins}, at most {grouped(most)} in one"
+    return f"{write(low)} {bars} {write(high)}", f"{bins}, at most {grouped(most)} in one"

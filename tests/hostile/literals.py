@@ -78,7 +78,7 @@ LITERALS: Final[list[tuple[str, str, str, str]]] = [
     ("in JSON of 1000 brackets", "[" * 1000, "literal", "nested too deeply"),
     ("in JSON of 500000 brackets", "[" * 500_000, "literal", "nested too deeply"),
     ("in JSON followed by more", "[1] [2]", "literal", "line 1, column 5"),
-    ("in JSON with a key twice", '{"a":1,"a":2}', "json", 'the key "a" is repeated'),
+    ("in JSON with a key twice", '{"a":1,"a":2}', "literal", 'the key "a" is repeated'),
     ("in JSON of rank 65", f'{{"shape":[{"1," * 64}1],"datatype":"INT8","data":[1]}}',
      "limit", "rank at most 64"),
     ("in JSON of an overflowing shape", f'{{"shape":[0,{2**62}],"datatype":"INT64","data":[]}}',

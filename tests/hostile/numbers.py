@@ -272,7 +272,7 @@ CASES: Final[list[Case]] = [
         "gather x.npy 0 --axis 1",
         "limit",
         "the brackets of the empty result take",
-        "`-f npy` writes its shape",
+        "npy and oip keep its shape",
         files={"x.npy": _empty(f"({2**60}, 1, 0)", "'|i1'")},
     ),
     refused(

@@ -1,0 +1,282 @@
+"""The command: measure, mutate, test, report."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tests.mutation.mutants import ROOT, TARGETS, Mutant, mutants, source_of
+from tests.mutation.reach import Measure, Reach, Select
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+COPIED: Final = (
+    *("gathercli", "tests", "fixtures", "man", ".ci"),
+    *("README.md", "LICENSE", "pyproject.toml"),
+)
+UNRELATED: Final = ("tests/test_wheel.py",)
+"""A test that builds the package and nothing else."""
+
+PRELOADED: Final = ("pytest", "hypothesis", "numpy", "ml_dtypes", "typer", "rich", "onnx")
+"""Modules that every forked process would import again."""
+
+ENOUGH: Final = 20.0
+"""Seconds of tests that try one mutant; what none of them notices counts as survived."""
+
+UNCHANGED: Final = "unchanged"
+"""The operator of what is tried first, to see that tests fail by mutants alone."""
+
+MEMORY: Final = 8 << 30
+"""Bytes of address space of a test process: a mutant without a limit ends there."""
+
+
+class Tried(NamedTuple):
+    """A mutant and how it ended: ``killed``, ``timeout`` or ``survived``, and the last test."""
+
+    mutant: Mutant
+    how: str
+    test: str
+    tests: int
+    seconds: float
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation")
+    parser.add_argument("files", nargs="*", default=[*TARGETS], help="of: " + " ".join(TARGETS))
+    parser.add_argument("-j", type=int, default=len(os.sched_getaffinity(0)), help="processes")
+    given = parser.parse_args(argv)
+    if os.geteuid() == 0:
+        _say("run this as an ordinary user: as root a mutated writer might replace a device")
+        return 2
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for name in PRELOADED:
+        with suppress(ImportError):
+            import_module(name)
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
+        copies = [os.path.join(folder, str(number)) for number in range(given.j)]
+        _copy(copies[0])
+        status = _measure(copies[0], folder)
+        reach = Reach(folder)
+        _say("".join(f"fails when it is measured: {test}\n" for test in reach.failed))
+        if status not in {0, 1} or len(reach.failed) > len(reach.seconds) // 100:
+            with open(f"{copies[0]}.log", encoding="utf-8", errors="replace") as log:
+                print(log.read()[-8000:], "The tests fail without a mutant.", sep="\n")
+            return 1
+        for copy in copies[1:]:
+            shutil.copytree(copies[0], copy)
+        _say(f"{len(reach.seconds)} tests measured in {time.monotonic() - started:.0f} s")
+        todo = [Mutant(path, 0, UNCHANGED, source_of(path)) for path in given.files]
+        tried = _try_all(
+            todo + [each for path in given.files for each in mutants(path)], copies, reach
+        )
+    _report(tried, time.monotonic() - started)
+    return 0
+
+
+def _measure(copy: str, folder: str) -> int:
+    child = _fork(copy, lambda: _pytest(copy, Measure(folder), ["gathercli", "tests"]))
+    try:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    finally:
+        _end(child)  # and by an interrupt the tests themselves
+
+
+def _end(child: int) -> None:
+    """End a process and all that it started."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child, signal.SIGKILL)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _copy(copy: str) -> None:
+    os.mkdir(copy)
+    for name in COPIED:
+        found = os.path.join(ROOT, name)
+        if os.path.isdir(found):
+            shutil.copytree(found, os.path.join(copy, name))
+        else:
+            shutil.copy2(found, copy)
+
+
+def _fork(copy: str, task: Callable[[], int]) -> int:
+    """Fork a process that works in a copy; its status is what the task returns."""
+    if child := os.fork():
+        return child
+    status = 70
+    try:
+        os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.chdir(copy)
+        os.makedirs(f"{copy}.tmp", exist_ok=True)
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        log = os.open(f"{copy}.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        for at, fd in enumerate((os.open(os.devnull, os.O_RDONLY), log, log)):
+            os.dup2(fd, at)
+        os.environ |= {"PYTHONPATH": copy, "TMPDIR": f"{copy}.tmp"}
+        sys.path[0] = copy
+        for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
+            del sys.modules[name]
+        status = task()
+    finally:
+        os._exit(status)
+
+
+def _pytest(copy: str, plugin: object, words: Iterable[str]) -> int:
+    import pytest
+
+    common = ["-q", "--tb=short", f"--basetemp={copy}.tmp/run"]
+    common += ["-p", "no:cacheprovider", "-p", "no:unraisableexception"]
+    common += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    common += [f"--ignore={name}" for name in UNRELATED]
+    return int(pytest.main([*common, *words], [plugin]))
+
+
+def _start(mutant: Mutant, copy: str, seconds: dict[str, float]) -> int:
+    """Write a mutant and fork a process that tests it."""
+    path = os.path.join(copy, "gathercli", mutant.path)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(mutant.source)
+    os.utime(path, (0, 0))  # so that no compiled file seems to be that of the mutant
+    files = {test: test.partition("::")[0] for test in seconds}
+    first = [test for test in seconds if files[test] == next(iter(files.values()))][:40]
+
+    def task() -> int:
+        """Try the first tests alone, since collecting many files takes longer than most tests."""
+        sys.dont_write_bytecode = True
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+        for chosen in (first, [test for test in seconds if test not in first]):
+            select = Select({test: seconds[test] for test in chosen}, f"{copy}.test")
+            named = dict.fromkeys(files[test] for test in chosen)
+            status = _pytest(copy, select, ["-x", *named]) if chosen else 0
+            if status not in {0, 5}:  # 5: the mutant gave the tests other names
+                return status
+        return 0
+
+    return _fork(copy, task)
+
+
+def _try_all(todo: list[Mutant], copies: list[str], reach: Reach) -> list[Tried]:
+    """Try every mutant, one in each copy at a time; first by the tests that killed its siblings."""
+    tried: list[Tried] = []
+    total = sum(mutant.operator != UNCHANGED for mutant in todo)
+    kills: Counter[tuple[str, str]] = Counter()
+    free, running = copies[:], dict[int, tuple[Mutant, str, int, float]]()
+    queue = iter(todo)
+    try:
+        while True:
+            while free and (mutant := next(queue, None)):
+                known = Counter(
+                    {test: n for (path, test), n in kills.items() if path == mutant.path}
+                )
+                tests = _enough(reach(mutant.path, mutant.line), known, reach.seconds)
+                copy = free.pop()
+                child = _start(mutant, copy, tests)
+                running[child] = mutant, copy, len(tests), time.monotonic()
+            if not running:
+                return tried
+            child, status = os.waitpid(-1, 0)
+            mutant, copy, number, started = running.pop(child)
+            ended = _ended(mutant, copy, status, number, time.monotonic() - started)
+            _clean_up(child, mutant, copy)
+            free.append(copy)
+            if mutant.operator == UNCHANGED:
+                if ended.how != "survived":
+                    sys.exit(f"{ended.test} fails without a mutant, after others")
+                continue
+            kills[mutant.path, ended.test] += ended.how != "survived"
+            tried.append(ended)
+            _tell(ended, f"{len(tried)}/{total}")
+    finally:
+        for child in running:
+            _end(child)
+            os.waitpid(child, 0)
+
+
+def _enough(tests: list[str], kills: Counter[str], seconds: dict[str, float]) -> dict[str, float]:
+    """Choose tests, the first ones and those that killed other mutants of the file.
+
+    These come first, then those of the same functions, since the next mutant is often a case of
+    other parameters, then the quickest.
+    """
+    functions: Counter[str] = Counter()
+    for test, number in kills.items():
+        functions[test.partition("[")[0]] += number
+    total = 0.0
+    chosen = []
+    for test in sorted(tests, key=lambda test: -kills[test]):
+        chosen.append(test)
+        total += seconds[test]
+        if total > ENOUGH:
+            break
+    chosen.sort(key=lambda test: (-kills[test], -functions[test.partition("[")[0]], seconds[test]))
+    return {test: seconds[test] for test in chosen}
+
+
+def _ended(mutant: Mutant, copy: str, status: int, number: int, seconds: float) -> Tried:
+    test = ""
+    with suppress(FileNotFoundError), open(f"{copy}.test", encoding="utf-8") as file:
+        test = file.read()
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
+        return Tried(mutant, "timeout", test, number, seconds)
+    survived = os.waitstatus_to_exitcode(status) == 0 or not number
+    return Tried(mutant, "survived" if survived else "killed", test, number, seconds)
+
+
+def _clean_up(child: int, mutant: Mutant, copy: str) -> None:
+    """End what the tests left behind and put the original back."""
+    _end(child)
+    with suppress(FileNotFoundError):
+        os.unlink(f"{copy}.test")
+    shutil.rmtree(f"{copy}.tmp", ignore_errors=True)
+    original = os.path.join(ROOT, "gathercli", mutant.path)
+    shutil.copy2(original, os.path.join(copy, "gathercli", mutant.path))
+
+
+def _tell(ended: Tried, count: str) -> None:
+    """Say how a mutant ended, and show a survivor as a difference."""
+    path, line, operator, changed = ended.mutant
+    place = f"{path}:{line} {operator}"
+    _say(f"{count} {ended.how} {place} {ended.seconds:.1f} s {ended.tests} {ended.test}")
+    if ended.how == "survived":
+        before, after = source_of(path).splitlines(), changed.splitlines()
+        difference = difflib.unified_diff(before, after, n=1, lineterm="")
+        print(f"{place} survived {ended.tests} tests", *[*difference][3:], "", sep="\n", flush=True)
+
+
+def _report(tried: list[Tried], seconds: float) -> None:
+    """Print the counts and the score."""
+    print(f"{'file':<22}{'mutants':>8}{'killed':>8}{'timeout':>8}{'survived':>9}{'score':>8}")
+    for path in [*dict.fromkeys(each.mutant.path for each in tried), ""]:
+        how = Counter(each.how for each in tried if path in ("", each.mutant.path))
+        _row(path or "all", how)
+    print(f"{seconds / 60:.0f} minutes")
+
+
+def _row(name: str, how: Counter[str]) -> None:
+    total = how.total()
+    score = 100 * (total - how["survived"]) / total
+    counts = (total, how["killed"], how["timeout"])
+    print(
+        f"{name:<22}" + "".join(f"{n:>8}" for n in counts) + f"{how['survived']:>9}{score:>7.1f}%"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

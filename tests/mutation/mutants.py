@@ -1,0 +1,194 @@
+"""The mutants: what Cosmic Ray makes of the code that `TARGETS` names, and three operators more."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT: Final = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+
+TARGETS: Final = {
+    "io/write.py": r".*",
+    "core/dims.py": r"LARGEST|MAX_RANK|product",
+    "core/text.py": r"UNSAFE|clean|_escape|json_string",
+    "engine.py": r"_pick|_first|_treated|_check_size",
+    "core/rules.py": r"(axis|batch|data_rank|indices_rank|index|elements_shape)\w*|_legal|_interval"
+    r"|_axes|_number|_plain",
+    "core/call.py": r".*",
+    "io/npy.py": r"MAX_HEADER|PREAMBLE|_LENGTH_BYTES|Header\.nbytes|header|_check_declared"
+    r"|check_length|view|_check_strings",
+    "io/npz.py": r"MAX_\w+|_ENCRYPTED|Archive\.(?!layout|tensor|_chosen)\w+",
+    "io/files.py": r"SMALL|File\..*",
+    "errors.py": r"LimitError\.over",
+    "cli/limits.py": r".*",
+    "io/literal.py": r"_sizes|_check_size|_options|_random",
+    "io/values.py": r"MAX_\w+|flatten|_check_strings|_infer",
+    "io/content.py": r"check_shape|Layout\.(nbytes|view)",
+    "io/raw.py": r"_FORM|parse|Raw\.(layout|tensor|_advice)",
+    "io/safetensors.py": r"MAX_HEADER|Bundle\.(__init__|layout|tensor)|_check|parts",
+}
+"""Files under gathercli/, and of each the functions, methods and constants to mutate."""
+
+SWAPS: Final = {
+    "ReplaceComparisonOperator": "Lt_LtE Lt_GtE LtE_Lt LtE_Gt Gt_GtE Gt_LtE GtE_Gt GtE_Lt "
+    "Eq_NotEq Eq_LtE Eq_GtE NotEq_Eq NotEq_Lt NotEq_Gt Is_IsNot IsNot_Is",
+    "ReplaceBinaryOperator": "Add_Sub Sub_Add Mul_FloorDiv FloorDiv_Mul Mod_FloorDiv Pow_Mul "
+    "LShift_RShift BitOr_BitAnd BitAnd_BitOr",
+    "ReplaceUnaryOperator": "USub_UAdd Delete_Not",
+    "AddNot": "",
+    "ReplaceTrueWithFalse": "",
+    "ReplaceFalseWithTrue": "",
+    "ReplaceAndWithOr": "",
+    "ReplaceOrWithAnd": "",
+    "ReplaceBreakWithContinue": "",
+    "NumberReplacer": "",
+    "ExceptionReplacer": "",
+    "RemoveDecorator": "",
+    "ZeroIterationForLoop": "",
+}
+"""The operators of Cosmic Ray: of each swap its boundary and its opposite."""
+
+Span = tuple[tuple[int, int], tuple[int, int]]
+
+
+class Mutant(NamedTuple):
+    """A changed source: the file, the line, the operator, and all of the new text."""
+
+    path: str
+    line: int
+    operator: str
+    source: str
+
+
+class LeaveOut:
+    """Cosmic Ray operator: a statement that raises, calls or changes something becomes `pass`."""
+
+    _KINDS = frozenset({"raise_stmt", "atom_expr", "del_stmt", "yield_expr"})
+
+    def mutation_positions(self, node: Any) -> Iterator[Span]:
+        """Find the statements; without `name = value` the name would be unknown."""
+        if node.type == "simple_stmt":
+            inner = node.children[0]
+            if inner.type == "expr_stmt":
+                name, how = inner.children[:2]
+                changes = name.type != "name" or (how.type == "operator" and how.value != "=")
+            else:
+                changes = inner.type in self._KINDS
+            if changes:
+                yield inner.start_pos, inner.end_pos
+
+    def mutate(self, node: Any, index: int) -> Any:
+        """Put `pass` there."""
+        import parso
+
+        del index
+        prefix = node.children[0].get_first_leaf().prefix
+        node.children[0] = parso.parse(f"{prefix}pass")
+        return node
+
+
+class ReturnNothing:
+    """Cosmic Ray operator: `return value` becomes `return None`."""
+
+    def mutation_positions(self, node: Any) -> Iterator[Span]:
+        """Find the values."""
+        if node.type == "return_stmt" and node.children[1].get_code().strip() != "None":
+            yield node.children[1].start_pos, node.children[1].end_pos
+
+    def mutate(self, node: Any, index: int) -> Any:
+        """Put None there."""
+        import parso
+
+        del index
+        node.children[1] = parso.parse(" None")
+        return node
+
+
+class MoveBound:
+    r"""Cosmic Ray operator: ``\x1f`` and ``{1,18}`` inside a text move by one, up and down."""
+
+    _BOUND = re.compile(
+        r"(?<=\\x)[0-9a-f]{2}|(?<=\\u)[0-9a-f]{4}|(?<=\\U)[0-9a-f]{8}|(?<=,)\d+(?=})"
+    )
+
+    def mutation_positions(self, node: Any) -> Iterator[Span]:
+        """Find the bounds."""
+        if node.type == "string" and not node.value.startswith(('"""', 'r"""', "f")):
+            for _ in self._BOUND.finditer(node.value):
+                yield from [(node.start_pos, node.end_pos)] * 2
+
+    def mutate(self, node: Any, index: int) -> Any:
+        """Move one."""
+        found = list(self._BOUND.finditer(node.value))[index // 2]
+        base, step = (10, 1) if node.value[found.start() - 1] == "," else (16, 1)
+        number = max(int(found[0], base) + (step if index % 2 else -step), 0)
+        new = str(number) if base == 10 else f"{number:0{len(found[0])}x}"
+        node.value = node.value[: found.start()] + new + node.value[found.end() :]
+        return node
+
+
+def operators() -> Iterator[tuple[str, Any]]:
+    """Name and make every operator."""
+    from cosmic_ray.plugins import get_operator
+
+    for name, swaps in SWAPS.items():
+        for each in [f"{name}_{swap}" for swap in swaps.split()] or [name]:
+            yield each, get_operator(f"core/{each}")()
+    yield from (("LeaveOut", LeaveOut()), ("Return", ReturnNothing()), ("Bound", MoveBound()))
+
+
+def mutants(path: str) -> Iterator[Mutant]:
+    """Make every mutant of a file of `TARGETS`."""
+    from cosmic_ray.ast import ast_nodes, get_ast
+    from cosmic_ray.mutating import mutate_code
+
+    source = source_of(path)
+    tree, lines = get_ast(source), _chosen(path)
+    hints = [
+        ((each.lineno, each.col_offset), (each.end_lineno or 0, each.end_col_offset or 0))
+        for node in ast.walk(ast.parse(source))
+        for each in (getattr(node, "annotation", None), getattr(node, "returns", None))
+        if isinstance(each, ast.expr)
+    ]
+    seen = {source}
+    for name, operator in operators():
+        spans = [span for node in ast_nodes(tree) for span in operator.mutation_positions(node)]
+        for number, (start, _) in enumerate(spans):
+            if start[0] not in lines or any(first <= start < last for first, last in hints):
+                continue
+            code = mutate_code(source, operator, number)
+            if code is not None and code not in seen:
+                seen.add(code)
+                yield Mutant(path, start[0], name, code)
+
+
+@cache
+def source_of(path: str) -> str:
+    with open(os.path.join(ROOT, "gathercli", path), encoding="utf-8") as file:
+        return file.read()
+
+
+def _chosen(path: str) -> set[int]:
+    """Return the lines of the definitions that `TARGETS` names."""
+    chosen: set[int] = set()
+    for name, node in definitions(ast.parse(source_of(path)).body):
+        if re.fullmatch(TARGETS[path], name):
+            chosen.update(range(node.lineno, (node.end_lineno or 0) + 1))
+    return chosen
+
+
+def definitions(body: list[ast.stmt], outer: str = "") -> Iterator[tuple[str, ast.stmt]]:
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield from definitions(node.body, f"{node.name}.")
+        elif isinstance(node, ast.FunctionDef):
+            yield outer + node.name, node
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            yield outer + ast.unparse(target), node
