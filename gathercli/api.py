@@ -16,11 +16,13 @@ from gathercli.core.dtypes import (
     STRING,
     Kind,
     Tensor,
+    described,
     dtype_of,
     foreign,
 )
 from gathercli.core.dtypes import dtype as dtype_named
 from gathercli.errors import DtypeError, GatherError, InputError
+from gathercli.io.files import cores
 from gathercli.io.values import tensor_of
 from gathercli.ops import family_of, find
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from gathercli.core.call import Call
     from gathercli.core.spec import Op
 
 
@@ -41,6 +44,8 @@ def gather(
     version: str | int = "openvino-8",
     negative: str = "spec",
     out_of_range: str = "spec",
+    threads: int | None = None,
+    out: npt.NDArray[Any] | None = None,
 ) -> npt.NDArray[Any]:
     """Gather slices of `data` along an axis.
 
@@ -64,6 +69,11 @@ def gather(
         What k < 0 means: ``spec``, ``wrap``, ``error``.
     out_of_range
         What becomes of a k outside the axis: ``spec``, ``error``, ``zero``, ``clamp``, ``wrap``.
+    threads
+        How many copy at most, where the output is large; None for as many as there are cores.
+    out
+        An array for the result: its shape and type, C-ordered, apart from the inputs. A loop that
+        gives the same one saves making new ones.
 
     Returns
     -------
@@ -93,7 +103,7 @@ def gather(
         "negative": negative,
         "out_of_range": out_of_range,
     }
-    return _run("gather", version, data, indices, attributes)
+    return _run("gather", version, (data, indices), attributes, (threads, out))
 
 
 def gather_elements(
@@ -104,6 +114,8 @@ def gather_elements(
     version: str | int = "openvino-6",
     negative: str = "spec",
     out_of_range: str = "spec",
+    threads: int | None = None,
+    out: npt.NDArray[Any] | None = None,
 ) -> npt.NDArray[Any]:
     """Gather one element of `data` for every element of `indices`.
 
@@ -119,7 +131,7 @@ def gather_elements(
         The position of A and I; required by OpenVINO, 0 by default for ONNX.
     version
         ``openvino-6``, ``onnx-13``, ``onnx-11``.
-    negative, out_of_range
+    negative, out_of_range, threads, out
         As for `gather`.
 
     Returns
@@ -144,7 +156,7 @@ def gather_elements(
            [1, 2]])
     """
     attributes = {"axis": axis, "negative": negative, "out_of_range": out_of_range}
-    return _run("gather-elements", version, data, indices, attributes)
+    return _run("gather-elements", version, (data, indices), attributes, (threads, out))
 
 
 def infer_shape(
@@ -273,17 +285,59 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
     chosen = formats.format_of(target) if format is None else format
     with Output(target) as output:
         output.open(tensor.array.nbytes)
-        formats.write(chosen, [("output", tensor)], output.write)
+        formats.write(chosen, [("output", tensor)], output.stream)
         output.commit()
 
 
 def _run(
-    command: str, version: str | int, data: Any, indices: Any, attributes: dict[str, Any]
+    command: str,
+    version: str | int,
+    inputs: tuple[Any, Any],
+    attributes: dict[str, Any],
+    copying: tuple[int | None, npt.NDArray[Any] | None],
 ) -> npt.NDArray[Any]:
+    threads, out = copying
     op = find(version, command).op
-    given, picked = _argument(op, data, "data"), _argument(op, indices, "indices")
+    given, picked = _argument(op, inputs[0], "data"), _argument(op, inputs[1], "indices")
     call = engine.bind(op, Operand.of(given), Operand.of(picked), **attributes)
-    return _array(engine.run(call, given, picked).whole())
+    most = cores() if threads is None else threads
+    if out is None:
+        return _array(engine.answer(call, given, picked, threads=most))
+    _check_out(out, call, given, picked)
+    engine.answer(call, given, picked, threads=most, out=out)
+    return out
+
+
+def _check_out(out: Any, call: Call, *inputs: Tensor) -> None:
+    """Refuse an array that cannot take the result."""
+    import numpy as np
+
+    wanted, storage = Shape(engine.infer(call)), inputs[0].storage
+    found = dtype_of(out.dtype) if isinstance(out, np.ndarray) else None
+    if found is not inputs[0].dtype or out.shape != tuple(wanted):
+        why = f"is {_described(out)}"
+    elif out.dtype.itemsize != storage.itemsize or not out.dtype.isnative:
+        why = f"is of {out.dtype.str}"
+    elif not (out.flags.c_contiguous and out.flags.writeable):
+        why = "is not C-ordered, or cannot be written to"
+    elif any(np.may_share_memory(out, each.array) for each in inputs):
+        why = "shares memory with an input"
+    else:
+        return
+    result = described(inputs[0].dtype, wanted.inner())
+    raise InputError(
+        f"`out` {why}: expected an array of its own, {result}, C-ordered, in native byte order",
+        rule="dtype",
+        expected=result,
+    )
+
+
+def _described(value: Any) -> str:
+    """Say what a Python value is: an array by type and shape, anything else by its class."""
+    shape = getattr(value, "shape", None)
+    if shape is None:
+        return f"a {type(value).__name__}"
+    return f"{value.dtype}[{','.join(map(str, shape))}]"
 
 
 def _argument(op: Op, value: Any, name: str) -> Tensor:

@@ -11,25 +11,31 @@ Nothing here opens a file or prints.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from gathercli.core import rules
 from gathercli.core.call import Call, Operand
 from gathercli.core.dims import LARGEST, MAX_RANK, Shape, product
-from gathercli.core.dtypes import DType, Tensor, described
+from gathercli.core.dtypes import Tensor, described
+from gathercli.core.picks import HELD, Picks, Tally, Treatment, UnlikeError, examine
 from gathercli.core.positions import coordinate, known
 from gathercli.core.spec import Indices, Negative, Op, OutOfRange
 from gathercli.core.text import counted, grouped, listed
+from gathercli.core.threads import share
 from gathercli.errors import GatherError, LimitError, UsageError
+from gathercli.kernel import Kernel, Worker
 from gathercli.ops import FAMILIES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from gathercli.core.dtypes import AnyArray
 
-BLOCK_CELLS: Final = 1 << 17
-"""Output cells computed at a time: the int64 positions of a block stay in the cache."""
+    Tick = Callable[[str, int, int], None]
+
+SHARED: Final = 4 << 20
+"""Bytes of output from which a second thread is worth starting."""
 
 _Choice = TypeVar("_Choice", Negative, OutOfRange)
 
@@ -134,7 +140,7 @@ class Treated(NamedTuple):
         )
 
 
-class Run(NamedTuple):
+class Run:
     """A call whose every index was checked, ready to give its output.
 
     Attributes
@@ -143,60 +149,169 @@ class Run(NamedTuple):
         The call, and the output's shape and type.
     treated
         What became of indices outside the axis.
-    data, picks
-        The data, and every index as a position on the axis, -1 for none.
+    threads
+        How many may copy.
     """
 
-    call: Call
-    shape: tuple[int, ...]
-    dtype: DType
-    treated: tuple[Treated, ...]
-    data: Tensor
-    picks: AnyArray
+    def __init__(
+        self,
+        call: Call,
+        data: Tensor,
+        picks: Picks,
+        treated: Sequence[Treated],
+        *,
+        threads: int = 1,
+        tick: Tick | None = None,
+    ) -> None:
+        self.call, self.dtype, self.treated = call, data.dtype, tuple(treated)
+        self.shape = known(infer(call))
+        self.threads, self._tick, self._picks = threads, tick, picks
+        walks = FAMILIES[call.op.family].walks(call)
+        self._kernel = Kernel(walks, data.array, call.places[0], picks)
 
-    def blocks(self, cells: int = BLOCK_CELLS) -> Iterator[AnyArray]:
-        """Yield the output in row-major order, flat, up to `cells` elements at a time."""
-        import numpy as np
+    @property
+    def worth_threads(self) -> bool:
+        """Whether there are threads, and enough to do for them."""
+        return self.threads > 1 and self.nbytes >= SHARED
 
-        flat = self.data.array.reshape(-1)
-        sources = FAMILIES[self.call.op.family].sources
-        total = product(self.shape)
-        for start in range(0, total, cells):
-            at = sources(self.call, self.picks, np.arange(start, min(start + cells, total)))
-            copied = at >= 0
-            if copied.all():
-                block = flat[at]
-            else:  # zero, False or "" where nothing is copied
-                block = np.zeros(at.shape, flat.dtype)
-                block[copied] = flat[at[copied]]
-            yield block.astype(block.dtype.newbyteorder("="), copy=False)
+    @property
+    def uses_each_once(self) -> bool:
+        """Whether no index picks more than one stretch of `data`."""
+        return self._kernel.size == self._picks.indices.size * self._kernel.chunk
 
     @property
     def storage(self) -> Any:
-        """The numpy dtype of the blocks."""
-        return self.data.array.dtype.newbyteorder("=")
+        """The numpy dtype of the elements, in native byte order."""
+        return self._kernel.held.newbyteorder("=")
 
     @property
     def nbytes(self) -> int:
         """Bytes the output takes."""
-        return product(self.shape) * int(self.storage.itemsize)
+        return self._kernel.size * int(self.storage.itemsize)
+
+    @property
+    def picks(self) -> AnyArray:
+        """Every index as a position on the axis, -1 for none: the shape of `indices`, int64."""
+        return self._picks.whole()
 
     def __str__(self) -> str:
         return described(self.dtype, ",".join(map(str, self.shape)))
+
+    def parts(self) -> Callable[[int, int], AnyArray]:
+        """Return what gives any part of the output, flat, by its first and last position.
+
+        A part is good until the next: they share one buffer.
+        """
+        import numpy as np
+
+        itemsize, worker = self.storage.itemsize, Worker(self._kernel)
+        buffer = np.empty(0, np.uint8)
+
+        def part(start: int, stop: int) -> AnyArray:
+            nonlocal buffer
+            size = (stop - start) * itemsize
+            if buffer.size < size:
+                buffer = np.empty(size, np.uint8)
+            worker.fill(start, stop, buffer[:size])
+            return np.ndarray(stop - start, self.storage, buffer)
+
+        return part
+
+    def blocks(self, cells: int | None = None) -> Iterator[AnyArray]:
+        """Yield the output in row-major order, flat, up to `cells` elements at a time.
+
+        A block is good until the next: they share one buffer.
+        """
+        cells = cells or self._kernel.block
+        part, total = self.parts(), self._kernel.size
+        for start in range(0, total, cells):
+            stop = min(start + cells, total)
+            yield part(start, stop)
+            self._told(stop * self.storage.itemsize)
+
+    def place(self, put: Callable[[AnyArray, int], None]) -> None:
+        """Give the output in blocks, by several threads, in whatever order they are done.
+
+        Parameters
+        ----------
+        put
+            Takes the bytes of a block, uint8, which are good until it returns, and where in the
+            output they belong.
+        """
+        import numpy as np
+
+        kernel, itemsize = self._kernel, self.storage.itemsize
+
+        def worker() -> Callable[[int], None]:
+            buffer = np.empty(min(kernel.block, kernel.size) * itemsize, np.uint8)
+            fill = Worker(kernel).fill
+
+            def do(piece: int) -> None:
+                start, stop = piece * kernel.block, min((piece + 1) * kernel.block, kernel.size)
+                part = buffer[: (stop - start) * itemsize]
+                fill(start, stop, part)
+                put(part, start * itemsize)
+
+            return do
+
+        self._share(worker)
 
     def whole(self) -> Tensor:
         """Return all of the output."""
         import numpy as np
 
         try:
-            out = np.empty(product(self.shape), self.storage)
+            out = np.empty(self.shape, self.storage)
         except MemoryError as error:
             raise no_memory(error) from None
-        start = 0
-        for block in self.blocks():
-            out[start : start + block.size] = block
-            start += block.size
-        return Tensor(self.dtype, out.reshape(self.shape))
+        self.store(out)
+        return Tensor(self.dtype, out)
+
+    def stored(self, out: AnyArray | None) -> Tensor:
+        """Return all of the output, in `out` if that is given."""
+        if out is None:
+            return self.whole()
+        self.store(out)
+        return Tensor(self.dtype, out)
+
+    def store(self, out: AnyArray) -> None:
+        """Store all of the output.
+
+        Parameters
+        ----------
+        out
+            The output's shape, C-ordered, elements of its size: takes them in native byte order.
+        """
+        import numpy as np
+
+        if not out.nbytes:
+            return
+        kernel, flat = self._kernel, out.reshape(-1).view(np.uint8)
+
+        def worker() -> Callable[[int], None]:
+            fill = Worker(kernel).fill
+
+            def do(piece: int) -> None:
+                start, stop = piece * kernel.block, min((piece + 1) * kernel.block, kernel.size)
+                fill(start, stop, flat[start * out.itemsize : stop * out.itemsize])
+
+            return do
+
+        self._share(worker)
+
+    def _share(self, worker: Callable[[], Callable[[int], None]]) -> None:
+        """Let threads make the blocks, if the output is worth more than one."""
+        kernel = self._kernel
+        if not self.nbytes:
+            return
+        count = -(-kernel.size // kernel.block)
+        threads = self.threads if self.worth_threads else 1
+        step = kernel.block * int(self.storage.itemsize)
+        share(count, worker, threads, lambda done: self._told(done * step))
+
+    def _told(self, done: int) -> None:
+        if self._tick is not None:
+            self._tick("gathered", min(done, self.nbytes), self.nbytes)
 
 
 def no_memory(error: MemoryError) -> LimitError:
@@ -204,7 +319,15 @@ def no_memory(error: MemoryError) -> LimitError:
     return LimitError(f"there is not enough memory ({error})", rule="limit")
 
 
-def run(call: Call, data: Tensor, indices: Tensor, *, max_bytes: int | None = None) -> Run:
+def run(
+    call: Call,
+    data: Tensor,
+    indices: Tensor,
+    *,
+    max_bytes: int | None = None,
+    threads: int = 1,
+    tick: Tick | None = None,
+) -> Run:
     """Check every index and the size of the result.
 
     Parameters
@@ -213,6 +336,10 @@ def run(call: Call, data: Tensor, indices: Tensor, *, max_bytes: int | None = No
         What `bind` returned for these tensors.
     max_bytes
         How large the result may be; None for any size that exists.
+    threads
+        How many may work at a time.
+    tick
+        Is told now and then what is being done, how many bytes of it are, and of how many.
 
     Raises
     ------
@@ -222,68 +349,74 @@ def run(call: Call, data: Tensor, indices: Tensor, *, max_bytes: int | None = No
         ``limit``.
     """
     try:
-        picks, treated = _pick(call, indices.array)
-        shape = known(infer(call))
-        _check_size(shape, data, max_bytes)
+        picks, treated = _examined(call, indices.array, threads, tick)
+        _check_size(known(infer(call)), data, max_bytes)
     except GatherError as error:
         error.met(call.op.full_name, str(call.data), str(call.indices))
         raise
-    return Run(call, shape, data.dtype, treated, data, picks)
+    return Run(call, data, picks, treated, threads=threads, tick=tick)
 
 
-def _pick(call: Call, indices: AnyArray) -> tuple[AnyArray, tuple[Treated, ...]]:
-    """Turn every index into a position on the axis, or -1 for none.
+def answer(
+    call: Call, data: Tensor, indices: Tensor, *, threads: int = 1, out: AnyArray | None = None
+) -> Tensor:
+    """Return all of the output, as ``run(…).whole()`` does.
 
-    First the negative ones, then those outside, as `--negative` and `--out-of-range` say. All in
-    int64 (uint64 stays what it is until it is known to fit), so that no value changes its meaning.
+    Many indices are checked while they are used, each block of them once, as they pass the cache;
+    only if a block holds more than legal ones are all of them examined, and refused or treated.
 
-    Returns
-    -------
-        int64 of the shape of `indices`, and what was done to which.
+    Parameters
+    ----------
+    out
+        Takes the output: its shape and element size, C-ordered. After a refusal it may hold
+        anything.
+
+    Raises
+    ------
+    OutOfRangeError, LimitError
+        As from `run`.
     """
-    import numpy as np
+    if indices.array.size > HELD:
+        _check_size(known(infer(call)), data, None)
+        how = Treatment(call.size, call.wraps_negative, call.outside)
+        hoped = Run(call, data, Picks(indices.array, how), (), threads=threads)
+        if hoped.uses_each_once:
+            with suppress(UnlikeError):
+                return hoped.stored(out)
+    return run(call, data, indices, threads=threads).stored(out)
 
-    s, shape = call.size, indices.shape
-    given = indices.astype(indices.dtype.newbyteorder("="), copy=False).reshape(-1)
+
+def _examined(
+    call: Call, indices: AnyArray, threads: int, tick: Tick | None
+) -> tuple[Picks, list[Treated]]:
+    """Refuse the first illegal index; say what the others that are not on the axis become."""
+    how = Treatment(call.size, call.wraps_negative, call.outside)
+    told = None if tick is None else lambda done: tick("checked", done, indices.nbytes)
+    counts = call.negative is Negative.ERROR or call.op.indices is Indices.UNSIGNED
+    found = examine(indices, how, counts=counts, threads=threads, tick=told)
+    s, total, shape = call.size, indices.size, indices.shape
+    if found.negative.number and call.negative is Negative.ERROR:
+        raise rules.index_negative(call, *_first(found.negative, shape), total)
     treated = []
-    at = given if given.dtype == np.uint64 else given.astype(np.int64)
-    negative = at < 0
-    if negative.any():
-        if call.negative is Negative.ERROR:
-            raise rules.index_negative(call, *_first(negative, given, shape))
-        if call.wraps_negative:
-            at[negative] += s  # s >= 0: even -2^63 + s fits
-            wrapped = negative & (at >= 0)
-            if call.op.indices is Indices.UNSIGNED and wrapped.any():
-                treated.append(_treated("counted from the end", wrapped, given, shape, "negative"))
-    outside = (at < 0) | (at >= s)
-    if outside.any():
-        how = call.outside
-        if how is OutOfRange.ERROR or (s == 0 and how is not OutOfRange.ZERO):
-            raise rules.index_range(call, *_first(outside, given, shape))
-        if how is OutOfRange.ZERO:
-            at = np.where(outside, -1, at.astype(np.int64))
-        elif how is OutOfRange.CLAMP:
-            at = np.clip(at, 0, s - 1)
-        else:
-            at = at % s
+    if found.wrapped.number and call.wraps_negative and call.op.indices is Indices.UNSIGNED:
+        treated.append(_treated("counted from the end", found.wrapped, shape, "negative"))
+    if found.outside.number:
+        if how.outside is OutOfRange.ERROR or (s == 0 and how.outside is not OutOfRange.ZERO):
+            raise rules.index_range(call, *_first(found.outside, shape), total)
         legal = f"outside 0..{s - 1}" if s else "on an empty axis"
-        treated.append(_treated(how.done, outside, given, shape, legal))
-    return at.astype(np.int64, copy=False).reshape(shape), tuple(treated)
+        treated.append(_treated(how.outside.done, found.outside, shape, legal))
+    return found.picks, treated
 
 
-def _first(marked: AnyArray, given: AnyArray, shape: tuple[int, ...]) -> tuple[int, str, int, int]:
-    """Return value and coordinates of the first marked index, how many are, and of how many."""
-    position = int(marked.argmax())
-    where = f"[{','.join(map(str, coordinate(position, shape)))}]"
-    return int(given[position]), where, int(marked.sum()), given.size
+def _first(tally: Tally, shape: tuple[int, ...]) -> tuple[int, str, int]:
+    """Return value and coordinates of the first index of a tally, and how many there are."""
+    where = f"[{','.join(map(str, coordinate(tally.first, shape)))}]"
+    return tally.value, where, tally.number
 
 
-def _treated(
-    how: str, marked: AnyArray, given: AnyArray, shape: tuple[int, ...], legal: str
-) -> Treated:
-    value, where, count, total = _first(marked, given, shape)
-    return Treated(how, count, total, value, where, legal)
+def _treated(how: str, tally: Tally, shape: tuple[int, ...], legal: str) -> Treated:
+    value, where, number = _first(tally, shape)
+    return Treated(how, number, product(shape), value, where, legal)
 
 
 def _check_size(shape: tuple[int, ...], data: Tensor, max_bytes: int | None) -> None:

@@ -195,7 +195,7 @@ def test_with_fsync_the_bytes_are_on_the_disk_before_the_name_and_then_the_folde
     open_before = len(os.listdir("/dev/fd"))
     with Output(name, fsync=True) as output:
         output.open(2)
-        output.write(b"ab")
+        output.stream.write(b"ab")
         output.commit()
         inode = (folder / name).parent.stat().st_ino
         assert steps == ["sync file", "replace", f"sync folder {inode}"]
@@ -252,7 +252,7 @@ def test_a_temporary_name_that_was_given_up_is_not_removed(
     give(monkeypatch, "urandom", bytes)
     with Output(str(tmp_path / "x")) as output:
         output.open(2)
-        output.write(b"ab")
+        output.stream.write(b"ab")
         output.commit()
         (tmp_path / ".x.000000000000.tmp").write_text("of another writer")
     assert names(tmp_path) == [".x.000000000000.tmp", "x"]

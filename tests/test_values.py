@@ -409,9 +409,9 @@ def test_a_list_of_another_shape_is_refused(values: Any, shape: tuple[int, ...])
 
 
 def test_a_list_is_taken_apart_row_by_row() -> None:
-    assert flatten([[1, 2], (3, 4)]) == ((2, 2), [1, 2, 3, 4])
-    assert flatten(7) == ((), [7])
-    assert flatten([[], []]) == ((2, 0), [])
+    assert flatten([[1, 2], (3, 4)]) == ((2, 2), [1, 2, 3, 4], {int})
+    assert flatten(7) == ((), [7], {int})
+    assert flatten([[], []]) == ((2, 0), [], set())
 
 
 def test_strings_that_need_too_much_memory_side_by_side_are_refused() -> None:

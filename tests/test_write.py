@@ -35,7 +35,7 @@ def write(path: Path, *parts: bytes, no_clobber: bool = False) -> None:
     with Output(str(path), no_clobber=no_clobber) as output:
         output.open(sum(map(len, parts)))
         for part in parts:
-            output.write(part)
+            output.stream.write(part)
         output.commit()
 
 
@@ -81,9 +81,9 @@ def test_an_output_is_absent_until_it_is_whole(kind: str, tmp_path: Path) -> Non
     path = tmp_path / "x"
     with Output(str(path)) as output:
         output.open(4)
-        output.write(b"ab")
+        output.stream.write(b"ab")
         assert not path.exists()
-        output.write(b"cd")
+        output.stream.write(b"cd")
         assert names(tmp_path) == [] if kind == "unnamed" else len(names(tmp_path)) == 1
         output.commit()
         assert path.read_bytes() == b"abcd"
@@ -96,7 +96,7 @@ def test_an_output_is_old_until_it_is_whole(tmp_path: Path) -> None:
     path.write_bytes(b"old")
     with Output(str(path)) as output:
         output.open(4)
-        output.write(b"abcd")
+        output.stream.write(b"abcd")
         assert path.read_bytes() == b"old"
         output.commit()
     assert path.read_bytes() == b"abcd"
@@ -130,7 +130,7 @@ def test_nothing_is_left_behind_whatever_ends_the_writing(
     def interrupted() -> None:
         with Output(str(path)) as output:
             output.open(9)
-            output.write(b"half")
+            output.stream.write(b"half")
             raise error
 
     with pytest.raises(error):
@@ -255,7 +255,7 @@ def test_no_clobber_leaves_a_file_alone_even_one_that_appears_late(tmp_path: Pat
     def late() -> None:
         with Output(str(path), no_clobber=True) as output:
             output.open(6)
-            output.write(b"second")
+            output.stream.write(b"second")
             path.write_bytes(b"late")
             output.commit()
 

@@ -12,13 +12,13 @@ import typer
 from gathercli.cli import options as opt
 from gathercli.cli.limits import Limits
 from gathercli.cli.messages import Messages
-from gathercli.cli.sink import Keeping, binary_refused, losses
+from gathercli.cli.sink import Keeping, Watched, binary_refused, losses
 from gathercli.cli.targets import Target, check_path, named_files, named_members, outputs, places
 from gathercli.core.text import clean, counted
 from gathercli.errors import GatherError, LimitError, OutputError, UsageError
 from gathercli.io import save
 from gathercli.io.recast import Recast
-from gathercli.io.write import STDOUT, write_all
+from gathercli.io.write import STDOUT, Stream
 from gathercli.report.terminal import is_terminal
 
 if TYPE_CHECKING:
@@ -129,7 +129,10 @@ def _run(paths: list[str], asked: _Asked, messages: Messages) -> int:
         raise UsageError("`--lossy` is given without `--dtype`: expected both", rule="usage")
     sources, target = places(paths, asked.to, asked.directory)
     Inputs.share_stdin(*sources)
-    with Inputs(asked.limits.held, notes=messages.notes) as inputs:
+    with (
+        messages,
+        Inputs(asked.limits.held, notes=messages.notes, tick=messages.progress()) as inputs,
+    ):
         files: dict[str, str] = {}
         if target.folder is None and len(sources) > 1:
             named_files(sources, inputs)
@@ -237,14 +240,14 @@ def _write(
     if path is None:
         if save.is_binary(fmt) and is_terminal(STDOUT):
             raise binary_refused(fmt, "stdout", "the name of a file in place of `-` writes one")
-        write(put=partial(write_all, STDOUT))
+        write(out=Stream(STDOUT))
         inputs.recheck()
         return
     with asked.keeping.output(path) as output:
         output.open(size)
         if save.is_binary(fmt) and output.is_terminal:
             raise binary_refused(fmt, f"`{clean(path)}`")
-        write(put=output.write)
+        write(out=Watched(output.stream, size, messages.progress()))
         inputs.recheck()
         output.commit()
     what = str(results[0][1]) if len(results) == 1 else counted(len(results), "tensor")

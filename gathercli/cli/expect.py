@@ -11,8 +11,8 @@ from gathercli.core.text import counted, grouped, json_string
 from gathercli.errors import InputError, MismatchError, UsageError
 
 if TYPE_CHECKING:
-    from gathercli.core.call import Call
     from gathercli.core.dtypes import AnyArray
+    from gathercli.engine import Run
     from gathercli.io.source import Inputs
 
 
@@ -52,9 +52,7 @@ class Expectation(NamedTuple):
                 expected=str(error.value),
             )
 
-    def difference(
-        self, call: Call, result: Tensor, expected: Tensor | MismatchError
-    ) -> MismatchError | None:
+    def difference(self, result: Run, expected: Tensor | MismatchError) -> MismatchError | None:
         """Compare shape, type and values; name the first difference and how many there are."""
         if isinstance(expected, MismatchError):
             error = expected
@@ -65,18 +63,29 @@ class Expectation(NamedTuple):
             if found is None:
                 return None
             error = found
+        call = result.call
         error.met(call.op.full_name, str(call.data), str(call.indices))
         return error
 
-    def _first_difference(self, result: Tensor, expected: Tensor) -> MismatchError | None:
-        got, wanted = result.values().reshape(-1), expected.values().reshape(-1)
-        differs = ~self._near(result.dtype, got, wanted)
-        if not differs.any():
+    def _first_difference(self, result: Run, expected: Tensor) -> MismatchError | None:
+        """Go through both block by block; name the first difference, and how many there are."""
+        start = count = at = 0
+        found = hoped = ""
+        part = result.parts()
+        for block in expected.blocks():
+            stop = start + block.size
+            got = Tensor(result.dtype, part(start, stop)).values()
+            wanted = Tensor(result.dtype, block).values()
+            differs = ~self._near(result.dtype, got, wanted)
+            number = int(differs.sum())
+            if number and not count:
+                first = int(differs.argmax())
+                at, found, hoped = start + first, _shown(got[first]), _shown(wanted[first])
+            start, count = stop, count + number
+        if not count:
             return None
-        at, count = int(differs.argmax()), int(differs.sum())
         where = f"[{','.join(map(str, coordinate(at, result.shape)))}]"
-        found, hoped = _shown(got[at]), _shown(wanted[at])
-        error = _mismatch(f"has {found} at `{where}`", found, hoped, count, got.size)
+        error = _mismatch(f"has {found} at `{where}`", found, hoped, count, start)
         error.where = where
         return error
 

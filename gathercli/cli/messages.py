@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from gathercli.errors import GatherError, TransferError
 from gathercli.io.write import STDERR, write_all
-from gathercli.report.terminal import is_terminal, wants_color
+from gathercli.report.terminal import is_terminal, wants_color, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from gathercli.report.progress import Progress
 
 _Item = TypeVar("_Item")
 
@@ -51,6 +53,26 @@ class Messages:
     ) -> None:
         self.quiet, self.color, self.json_errors, self.debug = quiet, color, json_errors, debug
         self.notes: list[str] = []
+        self._progress: Progress | None = None
+
+    def progress(self) -> Progress | None:
+        """Make the line that says how far long work is, if a person reads stderr."""
+        if self.watched and not self.json_errors and self._progress is None:
+            from gathercli.report.progress import Progress
+
+            self._progress = Progress(self._write, width_of(STDERR) or 80)
+        return self._progress
+
+    def clear(self) -> None:
+        """Take that line away."""
+        if self._progress is not None:
+            self._progress.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.clear()
 
     @property
     def watched(self) -> bool:
@@ -101,7 +123,11 @@ class Messages:
             status = status or done
         return status
 
+    def _say(self, text: str) -> None:
+        self.clear()
+        self._write(text)
+
     @staticmethod
-    def _say(text: str) -> None:
+    def _write(text: str) -> None:
         with suppress(TransferError, BrokenPipeError):  # nobody listens
             write_all(STDERR, text.encode(errors="backslashreplace"))

@@ -126,6 +126,19 @@ MaxBytes = Annotated[
     ),
 ]
 
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        "-j",
+        metavar="N",
+        min=1,
+        help="How many threads copy large results; default as many as there are cores.",
+        show_default=False,
+        rich_help_panel=_RESULT,
+    ),
+]
+
 OutputPath = Annotated[
     str | None,
     typer.Option(

@@ -39,6 +39,7 @@ def build(name: str) -> Callable[..., Callable[[], int]]:
         expect: opt.Expect = None,
         rtol: opt.Rtol = 0.0,
         atol: opt.Atol = 0.0,
+        threads: opt.Threads = None,
         full: opt.Full = False,
         precision: opt.Precision = 6,
         color: opt.Color = "auto",
@@ -56,6 +57,7 @@ def build(name: str) -> Callable[..., Callable[[], int]]:
             (data, data_dtype),
             (indices, indices_dtype),
             Sink(output, fmt, Keeping(no_clobber, fsync), nonfinite, limits, view),
+            threads,
             Expectation(expect, rtol, atol),
             Messages(quiet, color, json_errors=json_errors),
         )
@@ -68,28 +70,35 @@ def _run(
     data: tuple[str, str | None],
     indices: tuple[str, str | None],
     sink: Sink,
+    threads: int | None,
     expectation: Expectation,
     messages: Messages,
 ) -> int:
     """Do what was asked: everything that can be refused is, before the first byte of output."""
     from gathercli import engine
     from gathercli.core.call import Operand
+    from gathercli.io.files import cores
     from gathercli.io.source import Inputs
 
     op = operator.row(messages)
     sink.check()
     Inputs.share_stdin(data[0], indices[0], expectation.given)
-    with Inputs(sink.limits.held, notes=messages.notes) as inputs:
+    tick = messages.progress() if sink.leaves_terminal else None
+    with messages, Inputs(sink.limits.held, notes=messages.notes, tick=tick) as inputs:
         given, picked = operator.read(op, inputs.tensor, data, indices)
         call = operator.bind(op, Operand.of(given), Operand.of(picked))
-        run = engine.run(call, given, picked, max_bytes=sink.most_bytes)
+        run = engine.run(
+            call,
+            given,
+            picked,
+            max_bytes=sink.most_bytes,
+            threads=threads or cores(),
+            tick=tick,
+        )
         messages.notes += map(str, run.treated)
         expected = expectation.read(inputs, run.dtype)
-        result = run.whole() if expected is not None or not sink.streams else run
-        sink.write(call, result, run.treated, inputs, messages)
-    mismatch = None
-    if expected is not None:
-        mismatch = expectation.difference(call, result.whole(), expected)
+        sink.write(call, run, inputs, messages)
+        mismatch = None if expected is None else expectation.difference(run, expected)
     if mismatch is None or not messages.json_errors:
         messages.print()
     if mismatch is not None:

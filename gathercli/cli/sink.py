@@ -9,16 +9,16 @@ from gathercli.core.dtypes import BFLOAT16, Kind, Tensor
 from gathercli.core.text import clean
 from gathercli.errors import GatherError, UsageError
 from gathercli.io import save
-from gathercli.io.write import STDOUT, Output, is_stream, write_all
+from gathercli.io.write import STDOUT, Output, Stream, is_stream
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages
     from gathercli.core.call import Call
-    from gathercli.engine import Run, Treated
+    from gathercli.engine import Run, Tick, Treated
     from gathercli.io.encode import Result
     from gathercli.io.source import Inputs
 
@@ -32,6 +32,25 @@ class View(NamedTuple):
     full: bool
     precision: int
     color: str
+
+
+class Watched:
+    """Takes bytes for a stream, and tells how many they are of about `total`."""
+
+    def __init__(self, stream: Stream, total: int, tick: Tick | None) -> None:
+        self._stream, self._total, self._tick = stream, total, tick
+        self._written = 0
+
+    def write(self, part: bytes | memoryview) -> None:
+        """Append bytes."""
+        self._stream.write(part)
+        self._written += len(part)
+        if self._tick is not None:
+            self._tick("wrote", self._written, max(self._written, self._total))
+
+    def place(self, result: Run) -> bool:
+        """Append the elements of a result, if the stream can."""
+        return self._stream.place(result)
 
 
 class Keeping(NamedTuple):
@@ -81,6 +100,11 @@ class Sink(NamedTuple):
         return self.chosen in save.FORMATS
 
     @property
+    def leaves_terminal(self) -> bool:
+        """Whether the terminal is free for progress: no text runs over it block by block."""
+        return self.path is not None or not (self.streams and is_terminal(STDOUT))
+
+    @property
     def most_bytes(self) -> int | None:
         """How large the result may be."""
         return self.limits.file if self.streams else self.limits.held
@@ -104,52 +128,51 @@ class Sink(NamedTuple):
     def write(
         self,
         call: Call,
-        result: Run | Tensor,
-        treated: Iterable[Treated],
+        result: Run,
         inputs: Inputs,
         messages: Messages,
     ) -> None:
         """Write a result; a file gets its name only when all of it is there."""
         messages.notes += losses(self.chosen, result, self.path)
         try:
-            self._write(call, result, treated, inputs)
+            self._write(call, result, inputs, messages)
         except GatherError as error:
             error.met(call.op.full_name, str(call.data), str(call.indices))
             raise
         if self.path is not None:
             messages.say(f"wrote {clean(self.path)}: {result}")
 
-    def _write(
-        self, call: Call, result: Run | Tensor, treated: Iterable[Treated], inputs: Inputs
-    ) -> None:
+    def _write(self, call: Call, result: Run, inputs: Inputs, messages: Messages) -> None:
         if self.path is None:
-            self._encode(call, result, treated, lambda part: write_all(STDOUT, part))
+            self._encode(call, result, messages, Stream(STDOUT))
             inputs.recheck()
             return
         with self.keeping.output(self.path) as output:
             output.open(result.nbytes)
             if save.is_binary(self.chosen) and output.is_terminal:
                 raise binary_refused(self.chosen, f"`{clean(self.path)}`")
-            self._encode(call, result, treated, output.write)
+            self._encode(call, result, messages, output.stream)
             inputs.recheck()
             output.commit()
 
     def _encode(
         self,
         call: Call,
-        result: Run | Tensor,
-        treated: Iterable[Treated],
-        put: Callable[[bytes | memoryview], object],
+        result: Run,
+        messages: Messages,
+        out: Stream,
     ) -> None:
         if self.chosen == "pretty":
-            put(self._pretty(call, result.whole()).encode(errors="backslashreplace"))
+            text = self._pretty(call, result.whole())
+            messages.clear()
+            out.write(text.encode(errors="backslashreplace"))
             return
         save.write(
             self.chosen,
             [("output", result)],
-            put,
+            out,
             nonfinite=self.nonfinite,
-            parameters=_parameters(call, treated),
+            parameters=_parameters(call, result.treated),
             max_bytes=self.limits.held,
         )
 

@@ -219,14 +219,14 @@ class Tensor(NamedTuple):
 
     def blocks(self, cells: int = 1 << 17) -> Iterator[AnyArray]:
         """Yield the elements in row-major order, flat, as `engine.Run` does."""
-        for block in _row_major(self.array, cells):
+        for block in row_major(self.array, cells):
             yield block.astype(self.storage, copy=False)
 
     def __str__(self) -> str:
         return described(self.dtype, ",".join(map(str, self.shape)))
 
 
-def _row_major(array: AnyArray, cells: int) -> Iterator[AnyArray]:
+def row_major(array: AnyArray, cells: int) -> Iterator[AnyArray]:
     """Yield elements in row-major order, flat, never copying more than `cells` at a time."""
     if array.flags.c_contiguous:
         flat = array.reshape(-1)
@@ -236,7 +236,7 @@ def _row_major(array: AnyArray, cells: int) -> Iterator[AnyArray]:
     inner = array[:1].size
     if inner > cells:
         for row in array:
-            yield from _row_major(row, cells)
+            yield from row_major(row, cells)
         return
     rows = max(1, cells // max(1, inner))
     for start in range(0, len(array), rows):

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from gathercli.core.dtypes import DTYPES, DType, Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Protocol
 
     from gathercli.core.call import Call
     from gathercli.core.dims import Shape
     from gathercli.core.dtypes import AnyArray
+
+    Walks = Sequence[tuple[int | None, int | None]]
 
 INTEGERS = tuple(dtype for dtype in DTYPES if dtype.integral)
 SIGNED_32_64 = tuple(d for d in DTYPES if d.kind is Kind.INT and d.bits >= 32)
@@ -165,3 +168,9 @@ if TYPE_CHECKING:
 
         def sources(self, call: Call, picks: AnyArray, cells: AnyArray) -> AnyArray:
             """Return the flat position in `data` that each output cell copies, or -1."""
+
+        def walks(self, call: Call) -> Walks:
+            """Return, for each output dimension, those of `data` and of `indices` it walks along.
+
+            The fast way of `gathercli.kernel` to what `sources` names.
+            """

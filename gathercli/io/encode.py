@@ -6,21 +6,33 @@ of float16 and bfloat16 as the float32 that equals them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+import sys
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from gathercli.core.dims import product
 from gathercli.core.dtypes import STRING, DType, Kind, Tensor
 from gathercli.core.positions import coordinate
 from gathercli.core.text import json_string
+from gathercli.engine import Run
 from gathercli.errors import InputError, LimitError
-from gathercli.io import npy
+from gathercli.io import fast, npy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import IO, Protocol
 
     from gathercli.core.dtypes import AnyArray
-    from gathercli.engine import Run
     from gathercli.io.recast import Recast
+
+    class Target(Protocol):
+        """What takes bytes in order, and perhaps a whole result in its place."""
+
+        def write(self, part: bytes | memoryview, /) -> object:
+            """Append bytes."""
+
+        def place(self, result: Run, /) -> bool:
+            """Append the elements of a result by its threads; say if that was possible."""
+
 
 Result: TypeAlias = "Tensor | Run | Recast"
 Named: TypeAlias = "tuple[str, Result]"
@@ -37,6 +49,9 @@ NONFINITE: Final[dict[str, dict[str, str]]] = {
 _ROWS: Final = 1024
 """Rows of text joined before they are handed on."""
 
+_ENTRY: Final = 1 << 16
+"""Elements up to which lists in lists are written at once."""
+
 
 def digits(values: AnyArray) -> list[str]:
     """Write float32 or float64 values with the fewest digits that read back the same."""
@@ -45,7 +60,8 @@ def digits(values: AnyArray) -> list[str]:
     if values.dtype.itemsize == 8:
         return list(map(repr, values.tolist()))
     # numpy finds the digits; Python writes them, as numpy's own style varies with its version.
-    short = list(map(float, map(str, values)))
+    many = values.nbytes >= fast.LONG
+    short = fast.shortest(values) if many else list(map(float, map(str, values)))
     texts = list(map(repr, short))
     # Readers go through float64, where a few of the shortest digits round to a neighbour.
     with np.errstate(over="ignore", under="ignore"):
@@ -88,30 +104,73 @@ def _sum(re: str, im: str) -> str:
 
 
 def _nested(
-    shape: Sequence[int], blocks: Iterable[list[str]], comma: str, between: str, most: int | None
+    result: Result, write: Callable[[AnyArray], str], lists: Lists, most: int | None
 ) -> Iterator[str]:
-    """Put brackets around words that come block by block."""
+    """Write a tensor as lists in lists, block by block.
+
+    Parameters
+    ----------
+    write
+        Writes blocks of whole entries, shape (N, D..), as `lists` would join them.
+    most
+        How many bytes the brackets of an empty tensor may take.
+    """
+    shape = result.shape
     if 0 in shape:
-        yield from _empty(shape[: list(shape).index(0)], between, most)
+        yield from _empty(list(shape[: list(shape).index(0)]), lists, most)
         return
-    *outer, width = shape or (1,)
+    depth = len(shape)
+    while depth > 1 and product(shape[depth - 1 :]) <= _ENTRY:
+        depth -= 1
+    entry = shape[depth:]
+    *outer, width = shape[:depth] or (1,)
+    join = lists.between if entry else lists.comma
     at = 0
-    for words in blocks:
-        pieces, start = list[str](), 0
-        while start < len(words):
+    for block in _whole_entries(result.blocks(), product(entry)):
+        entries = block.reshape(-1, *entry)
+        pieces, start, count = list[str](), 0, len(entries)
+        while start < count:
             row, column = divmod(at + start, width)
-            stop = min(start + width - column, len(words))
-            opened = _turns(row, outer) + 1 if shape and not column else 0
-            pieces.append((comma if column else between if row else "") + "[" * opened)
-            pieces.append(comma.join(words[start:stop]))
-            ended = shape and column + stop - start == width
+            stop = min(start + width - column, count)
+            opened = _turns(row, outer) + 1 if depth and not column else 0
+            pieces.append((join if column else lists.between if row else "") + "[" * opened)
+            pieces.append(write(entries[start:stop]))
+            ended = depth and column + stop - start == width
             pieces.append("]" * (_turns(row + 1, outer) + 1 if ended else 0))
             start = stop
-        at += len(words)
+        at += count
         yield "".join(pieces)
 
 
-def _empty(lead: Sequence[int], between: str, most: int | None) -> Iterator[str]:
+def _whole_entries(blocks: Iterable[AnyArray], size: int) -> Iterator[AnyArray]:
+    """Cut blocks anew, so that each holds whole entries of `size` elements."""
+    import numpy as np
+
+    rest: AnyArray | None = None
+    for block in blocks:
+        joined = block if rest is None else np.concatenate((rest, block))
+        whole = joined.size // size * size
+        if whole:
+            yield joined[:whole]
+        rest = joined[whole:].copy() if whole < joined.size else None
+
+
+class Lists(NamedTuple):
+    """What stands between the elements of a list, and between lists."""
+
+    comma: str
+    between: str
+
+    def join(self, words: list[str], shape: Sequence[int]) -> str:
+        """Join the words of entries, each of `shape`."""
+        join = self.comma
+        for size in reversed(shape):
+            words = [f"[{join.join(words[at : at + size])}]" for at in range(0, len(words), size)]
+            join = self.between
+        return join.join(words)
+
+
+def _empty(lead: Sequence[int], lists: Lists, most: int | None) -> Iterator[str]:
     """Write the brackets of a tensor without elements, whose first dimensions are `lead`."""
     count = product(lead)
     if most is not None and count * 3 > most:
@@ -123,10 +182,15 @@ def _empty(lead: Sequence[int], between: str, most: int | None) -> Iterator[str]
             expected=f"at most {most} bytes",
             hint="npy and oip keep its shape",
         )
-    steps = range(0, count, _ROWS)
-    yield from _nested(
-        lead, (["[]"] * min(_ROWS, count - start) for start in steps), between, between, None
-    )
+    # a row of [] for each of the last of them, as if they were words
+    *outer, width = lead or (1,)
+    for row in range(count // width):
+        opened, ended = (_turns(each, outer) + bool(lead) for each in (row, row + 1))
+        yield (lists.between if row else "") + "[" * opened
+        for start in range(0, width, _ROWS):
+            words = ["[]"] * min(_ROWS, width - start)
+            yield (lists.between if start else "") + lists.between.join(words)
+        yield "]" * ended
 
 
 def _turns(row: int, outer: Sequence[int]) -> int:
@@ -138,6 +202,33 @@ def _turns(row: int, outer: Sequence[int]) -> int:
             break
         turns += 1
     return turns
+
+
+_COMMAS: Final = Lists(",", ",")
+
+
+def _json_writer(result: Result, number: dict[str, str]) -> Callable[[AnyArray], str]:
+    """Return what writes entries of a result as JSON, shape (N, D..), with commas between."""
+    dtype = result.dtype
+
+    def one_by_one(entries: AnyArray) -> str:
+        words = _words(dtype, entries.reshape(-1), number, _pair)
+        return _COMMAS.join(words, entries.shape[1:])
+
+    def at_once(entries: AnyArray) -> str:
+        values = Tensor(dtype, entries).values()
+        if values.dtype.itemsize == 2 and values.dtype.kind == "f":
+            values = values.astype(np.float32)
+        return fast.text(values, odd)[1:-1]
+
+    def odd(values: AnyArray) -> list[str]:
+        return [number.get(text, text) for text in digits(values)]
+
+    if product(result.shape) < fast.LONG or dtype.kind in (Kind.COMPLEX, Kind.STRING):
+        return one_by_one
+    import numpy as np
+
+    return at_once
 
 
 def plain_json(results: Sequence[Named], *, nonfinite: str, max_bytes: int | None) -> Iterator[str]:
@@ -159,8 +250,7 @@ def plain_json(results: Sequence[Named], *, nonfinite: str, max_bytes: int | Non
     for at, (name, result) in enumerate(results):
         if several:
             yield ("," if at else "{") + json_string(name) + ":"
-        words = (_words(result.dtype, block, number, _pair) for block in result.blocks())
-        yield from _nested(result.shape, words, ",", ",", max_bytes)
+        yield from _nested(result, _json_writer(result, number), _COMMAS, max_bytes)
     yield "}\n" if several else "\n"
 
 
@@ -178,8 +268,9 @@ def oip(results: Sequence[Named], *, nonfinite: str, parameters: dict[str, Any])
             fields["parameters"] = parameters
         head = json.dumps(fields, separators=(",", ":"))
         yield ("," if at else "") + head[:-1] + ',"data":['
+        write = _json_writer(result, number)
         for number_of, block in enumerate(result.blocks()):
-            yield ("," if number_of else "") + ",".join(_words(dtype, block, number, _pair))
+            yield ("," if number_of else "") + write(block)
         yield "]}"
     yield "]}\n"
 
@@ -188,8 +279,13 @@ def literal(result: Result, *, max_bytes: int | None) -> Iterator[str]:
     """Write the typed literal that reads back to the same tensor."""
     yield "x".join([*map(str, result.shape), ""]) or "x"
     yield f"{result.dtype.short}="
-    words = (_words(result.dtype, block, {}, _sum) for block in result.blocks())
-    yield from _nested(result.shape, words, " ", "", max_bytes)
+    lists = Lists(" ", "")
+
+    def write(entries: AnyArray) -> str:
+        words = _words(result.dtype, entries.reshape(-1), {}, _sum)
+        return lists.join(words, entries.shape[1:])
+
+    yield from _nested(result, write, lists, max_bytes)
     yield "\n"
 
 
@@ -222,11 +318,19 @@ def _not_finite(what: str, value: str, where: str) -> InputError:
     )
 
 
-def npy_parts(result: Result) -> Iterator[bytes | memoryview]:
-    """Write a .npy file: its header, then the bytes of every block."""
-    yield npy.encode_header(result.dtype, result.storage, result.shape)
+def npy_file(result: Result, out: Target) -> None:
+    """Write a .npy file: its header, then its elements."""
+    out.write(npy.encode_header(result.dtype, result.storage, result.shape))
+    _elements(result, out)
+
+
+def _elements(result: Result, out: Target) -> None:
+    """Write the elements as they are in memory: at once by threads, or block by block."""
+    if isinstance(result, Run) and out.place(result):
+        return
     for block in result.blocks():
-        yield from raw_bytes(block)
+        for part in raw_bytes(block):
+            out.write(part)
 
 
 def raw_bytes(block: AnyArray) -> Iterator[memoryview]:
@@ -237,7 +341,7 @@ def raw_bytes(block: AnyArray) -> Iterator[memoryview]:
         yield np.ascontiguousarray(block).reshape(-1).view(np.uint8).data
 
 
-def raw_parts(result: Result) -> Iterator[memoryview]:
+def raw_file(result: Result, out: Target) -> None:
     """Write the bare elements, little-endian.
 
     Raises
@@ -251,31 +355,46 @@ def raw_parts(result: Result) -> Iterator[memoryview]:
             rule="dtype",
             value=result.dtype.name,
         )
+    if sys.byteorder == "little":
+        _elements(result, out)
+        return
     for block in result.blocks():
-        yield from raw_bytes(block.astype(block.dtype.newbyteorder("<"), copy=False))
+        for part in raw_bytes(block.astype(block.dtype.newbyteorder("<"), copy=False)):
+            out.write(part)
 
 
-def npz(results: Sequence[Named], write: Callable[[bytes], object]) -> None:
+def npz(results: Sequence[Named], out: Target) -> None:
     """Write an archive of stored members, the same bytes for the same tensors."""
     import zipfile
 
-    with zipfile.ZipFile(_Sink(write), "w") as archive:
+    with zipfile.ZipFile(_Sink(out), "w") as archive:
         for name, result in results:
             # dated 1980, so that nothing depends on the clock
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as stream:
-                for part in npy_parts(result):
-                    stream.write(part)
+                npy_file(result, _Member(stream))
+
+
+class _Member:
+    """A member of an archive, which takes its bytes in order."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.write = stream.write
+
+    def place(self, result: Run, /) -> bool:
+        """Say that it takes no blocks out of order: it counts a checksum."""
+        del result
+        return False
 
 
 class _Sink:
     """The little of a file that zipfile needs to write forwards."""
 
-    def __init__(self, write: Callable[[bytes], object]) -> None:
-        self._write = write
+    def __init__(self, out: Target) -> None:
+        self._out = out
 
     def write(self, part: bytes, /) -> int:
         """Hand `part` on."""
-        self._write(part)
+        self._out.write(part)
         return len(part)
 
     def flush(self) -> None:

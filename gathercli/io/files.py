@@ -16,13 +16,19 @@ from gathercli.errors import GatherError, InputError, LimitError, NoInputError, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from gathercli.engine import Tick
+
 STDIN: Final = 0
 SMALL: Final = 1 << 16
 """Bytes up to which reading a file is cheaper than mapping it."""
 
+SPOOLED: Final = 64 << 20
+"""Bytes of a stream up to which it is held in memory where it need not be."""
+
 NOT_HELD: Final = "a .npy file is mapped and not held"
 _TO_HOLD: Final = "the input has {} to be held in memory"
 _CHUNK: Final = 1 << 20
+_LARGE_CHUNK: Final = 64 << 20
 
 
 def free_memory() -> int:
@@ -37,6 +43,12 @@ def free_memory() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
+def cores() -> int:
+    """Return how many processors this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
 class File:
     """An open input: a regular file, which can be mapped, or a stream, which is held.
 
@@ -46,10 +58,12 @@ class File:
         How the user calls it, and its descriptor.
     limit
         How many bytes of it may be held in memory; None for any number.
+    tick
+        Is told how many bytes were read, and of how many (0 where that is not known).
     """
 
-    def __init__(self, name: str, fd: int, limit: int | None) -> None:
-        self.name, self.fd, self.limit = name, fd, limit
+    def __init__(self, name: str, fd: int, limit: int | None, tick: Tick | None = None) -> None:
+        self.name, self.fd, self.limit, self.tick = name, fd, limit, tick
         self._status = os.fstat(fd)
         self.regular = stat.S_ISREG(self._status.st_mode)
         if self.regular and fd == STDIN and os.lseek(fd, 0, os.SEEK_CUR):
@@ -57,17 +71,21 @@ class File:
             self.regular = False
         self._parts: list[bytes] = []
         self._ended = False
+        self._read = 0
+        self._spooled: Any = None
         self.failure: OSError | None = None
 
     @property
     def size(self) -> int:
         """Its bytes; those of a stream are read to be counted."""
-        return self._status.st_size if self.regular else len(self.content())
+        return self._status.st_size if self.regular else len(self.buffer())
 
     def start(self, count: int) -> bytes:
         """Return the first `count` bytes, fewer if there are no more."""
         if self.regular:
             return self._pread(count)
+        if self._spooled is not None:
+            return bytes(self._spooled[:count])
         while not self._ended and sum(map(len, self._parts)) < count:
             self._more()
         self._parts = [b"".join(self._parts)]
@@ -104,9 +122,11 @@ class File:
             yield self._more()
 
     def buffer(self) -> Any:
-        """Return all bytes, of a large regular file mapped."""
+        """Return all bytes: of a large regular file mapped, of a long stream too, from a spool."""
         if not self.regular:
-            return self.content()
+            if self._spooled is None:
+                self._spooled = self._spool()
+            return self._spooled
         if self._status.st_size <= SMALL:
             return self._pread(SMALL)
         import mmap
@@ -115,6 +135,37 @@ class File:
             return mmap.mmap(self.fd, 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:
             raise unreadable(self.name, error) from None
+
+    def _spool(self) -> Any:
+        """Read a stream to its end; what is too long for memory goes to an unnamed file."""
+        while not self._ended and sum(map(len, self._parts)) <= SPOOLED:
+            self._more()
+        if self._ended:
+            return self.content()
+        import mmap
+        import tempfile
+
+        size = 0
+        try:
+            with tempfile.TemporaryFile() as spool:
+                while self._parts:
+                    size += sum(map(len, self._parts))
+                    if self.limit is not None and size > self.limit:
+                        raise self.over(_TO_HOLD.format(f"{size} bytes or more"), size)
+                    spool.writelines(self._parts)
+                    self._parts = []
+                    if not self._ended:
+                        self._more()
+                spool.flush()
+                return mmap.mmap(spool.fileno(), 0, access=mmap.ACCESS_READ)
+        except GatherError:
+            raise
+        except OSError as error:
+            raise TransferError(
+                f"{size} bytes of it could not be kept in a temporary file "
+                f"({(error.strerror or str(error)).lower()})",
+                rule="unreadable",
+            ) from None
 
     def stream(self) -> BinaryIO:
         """Return a seekable stream of all bytes, apart from where the descriptor stands."""
@@ -157,7 +208,7 @@ class File:
     def _more(self) -> bytes:
         """Read the next part."""
         try:
-            part = os.read(self.fd, _CHUNK)
+            part = os.read(self.fd, _LARGE_CHUNK if self.regular else _CHUNK)
         except OSError as error:
             size = sum(map(len, self._parts))
             if not size:
@@ -167,6 +218,9 @@ class File:
             ) from None
         self._ended = not part
         self._parts.append(part)
+        self._read += len(part)
+        if self.tick is not None:
+            self.tick("read", self._read, self._status.st_size if self.regular else 0)
         return part
 
     def over(self, what: str, size: int) -> LimitError:
@@ -209,7 +263,7 @@ class _Noting(RawIOBase):
         return self._place
 
 
-def open_file(name: str, folder: str, limit: int | None) -> File:
+def open_file(name: str, folder: str, limit: int | None, tick: Tick | None = None) -> File:
     """Open the file that the user calls `name`.
 
     Parameters
@@ -218,6 +272,8 @@ def open_file(name: str, folder: str, limit: int | None) -> File:
         Where a relative name starts.
     limit
         How many bytes of it may be held in memory.
+    tick
+        Is told how many bytes were read.
 
     Raises
     ------
@@ -251,7 +307,7 @@ def open_file(name: str, folder: str, limit: int | None) -> File:
                 raise refusal from None
         raise unreadable(name, error) from None
     try:
-        return File(name, fd, limit)
+        return File(name, fd, limit, tick)
     except OSError as error:
         with suppress(OSError):
             os.close(fd)

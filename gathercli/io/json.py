@@ -13,11 +13,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.dims import LARGEST, MAX_RANK
-from gathercli.core.dtypes import FLOAT64, Tensor, dtype_in_json
+from gathercli.core.dtypes import FLOAT64, Tensor, dtype_in_json, dtype_of
 from gathercli.core.text import closest, listed, short, some
-from gathercli.errors import InputError
+from gathercli.errors import GatherError, InputError
+from gathercli.io import fast
 from gathercli.io.content import Layout
-from gathercli.io.store import NON_FINITE, Overflow, shown
+from gathercli.io.store import NON_FINITE, Overflow, path, shown
 from gathercli.io.values import tensor_of
 
 if TYPE_CHECKING:
@@ -42,23 +43,40 @@ class Document:
 
     def __init__(self, file: File) -> None:
         """Parse the text."""
-        self._name, self._limit = file.name, file.limit
+        self._file = file
         raw = file.content(_Watch(file))
         if not raw.strip():
             raise InputError("the input is empty: expected a tensor", rule="format")
+        self.names: Sequence[str] | None = None
+        self.format = "json"
+        self._value: Any = None
+        self._quick = False
+        self._array = fast.plain_array(raw) if len(raw) >= fast.LONG else None
+        if self._array is not None:
+            return
+        self._parse(raw)
+        value: Any = self._value
+        one = not isinstance(value, dict) or _is_typed(value)
+        if not one:
+            self.names = list(_members(value))
+        elif isinstance(value, dict) and isinstance(value.get("name"), str):
+            self.names = [value["name"]]
+        if isinstance(value, dict) and (one or _is_message(value)):
+            self.format = "oip"
+
+    def _parse(self, raw: bytes, *, strictly: bool = False) -> None:
+        """Parse the text, in the strict way if the fast one is not asked or cannot."""
+        self._array, self._quick = None, False
+        if len(raw) >= fast.LONG and not strictly:
+            self._value = fast.parse(raw)
+            self._quick = self._value is not None
+            if self._quick:
+                return
         try:
             self._value = parse(raw)
         except InputError as error:
-            _advise(error, file)
+            _advise(error, self._file)
             raise
-        value = self._value
-        one = not isinstance(value, dict) or _is_typed(value)
-        named = one and isinstance(value, dict) and isinstance(value.get("name"), str)
-        self.names: Sequence[str] | None = [value["name"]] if named else None
-        if not one:
-            self.names = list(_members(value))
-        typed = isinstance(value, dict) and (one or _is_message(value))
-        self.format = "oip" if typed else "json"
 
     def layout(self, key: str | None, declared: DType | None) -> Layout:
         """Read the tensor, as text has no header."""
@@ -73,13 +91,30 @@ class Document:
         InputError
             ``json``, ``dtype``, ``ragged``.
         """
+        if self._array is not None:
+            own = dtype_of(self._array.dtype)
+            if key is None and own is not None and declared in (None, own) and self._array.size:
+                decided = path("$", 0, self._array.shape)
+                return Tensor(own, self._array, declared is not None, decided)
+            self._parse(self._file.content())
+        if self._quick:
+            try:
+                found = self._tensor(key, declared, empty)
+            except GatherError:
+                found = None  # the strict way knows what to say
+            if found is not None and fast.certain(found):
+                return found
+            self._parse(self._file.content(), strictly=True)
+        return self._tensor(key, declared, empty)
+
+    def _tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
         return tensor(
             self._value,
             key,
             declared=declared,
             empty=empty,
-            max_bytes=self._limit,
-            name=self._name,
+            max_bytes=self._file.limit,
+            name=self._file.name,
         )
 
 
@@ -89,6 +124,9 @@ class _Watch:
     def __init__(self, file: File) -> None:
         self._file, self._limit = file, file.limit
         self._needed = self._size = 0
+        # Nothing need be counted where even nothing but marks would be let through.
+        most = file.size * (1 + 2 * _VALUE_BYTES) if file.regular else None
+        self._counts = self._limit is not None and (most is None or most > self._limit)
         self._probed = file.regular
 
     def __call__(self, part: bytes) -> None:
@@ -98,8 +136,9 @@ class _Watch:
 
             refuse_binary(part, self._file.start(8))
         self._size += len(part)
-        marks = part.count(b",") + part.count(b"[") + 2 * part.count(b":")
-        self._needed += len(part) + marks * _VALUE_BYTES
+        if self._counts:
+            marks = sum(fast.count(part, mark) for mark in (b",", b"[", b":", b":"))
+            self._needed += len(part) + marks * _VALUE_BYTES
         if self._limit is not None and self._needed > self._limit:
             what = f"{self._size} bytes of the text take {self._needed} when they are parsed"
             raise self._file.over(what, self._needed)

@@ -19,9 +19,9 @@ from gathercli.io.content import Layout, check_shape
 from gathercli.io.foreign import install, missing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from gathercli.io.encode import Named
+    from gathercli.io.encode import Named, Target
     from gathercli.io.files import File
 
 MAX_HEADER: Final = 100_000_000
@@ -125,7 +125,7 @@ def _check(file: File) -> None:
         raise _refused(f"it is no sound .safetensors file ({reason[:200]})", "one") from None
 
 
-def parts(results: Sequence[Named]) -> Iterator[bytes | memoryview]:
+def bundle(results: Sequence[Named], out: Target) -> None:
     """Write a file: the header, then every tensor block by block.
 
     The package would take all the elements as one string in memory.
@@ -135,7 +135,7 @@ def parts(results: Sequence[Named]) -> Iterator[bytes | memoryview]:
     InputError
         ``dtype``: the format has no such type.
     """
-    from gathercli.io.encode import raw_parts
+    from gathercli.io.encode import raw_file
 
     header: dict[str, Any] = {}
     end = 0
@@ -148,9 +148,9 @@ def parts(results: Sequence[Named]) -> Iterator[bytes | memoryview]:
         }
     text = stdlib_json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)  # so that the elements are aligned
-    yield len(text).to_bytes(8, "little") + text
+    out.write(len(text).to_bytes(8, "little") + text)
     for _, result in results:
-        yield from raw_parts(result)
+        raw_file(result, out)
 
 
 def type_name(dtype: DType) -> str:

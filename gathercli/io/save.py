@@ -11,9 +11,9 @@ from gathercli.errors import InputError, UsageError
 from gathercli.io import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
-    from gathercli.io.encode import Named
+    from gathercli.io.encode import Named, Target
 
 
 class Format(NamedTuple):
@@ -79,13 +79,13 @@ def is_binary(fmt: str) -> bool:
 def write(
     fmt: str,
     results: Sequence[Named],
-    put: Callable[[bytes | memoryview], object],
+    out: Target,
     *,
     nonfinite: str = "quoted",
     parameters: dict[str, Any] | None = None,
     max_bytes: int | None = None,
 ) -> None:
-    """Write results through `put`, block by block.
+    """Write results to `out`, block by block.
 
     Parameters
     ----------
@@ -101,11 +101,7 @@ def write(
     if FORMATS[fmt].binary:
         for name, _ in results:
             _check_name(fmt, name)
-        if fmt == "npz":
-            encode.npz(results, put)
-        else:
-            for part in _parts(fmt, results):
-                put(part)
+        _write_binary(fmt, results, out)
         return
     if fmt == "json":
         text = encode.plain_json(results, nonfinite=nonfinite, max_bytes=max_bytes)
@@ -118,9 +114,9 @@ def write(
     for piece in text:
         held += piece
         if len(held) >= 1 << 16:
-            put(held.encode())
+            out.write(held.encode())
             held = ""
-    put(held.encode())
+    out.write(held.encode())
 
 
 def _check_name(fmt: str, name: str) -> None:
@@ -140,17 +136,21 @@ def _check_name(fmt: str, name: str) -> None:
         )
 
 
-def _parts(fmt: str, results: Sequence[Named]) -> Iterable[bytes | memoryview]:
-    """Encode a binary format."""
+def _write_binary(fmt: str, results: Sequence[Named], out: Target) -> None:
+    if fmt == "npz":
+        encode.npz(results, out)
+        return
     if fmt == "safetensors":
         from gathercli.io import safetensors
 
-        return safetensors.parts(results)
+        safetensors.bundle(results, out)
+        return
     ((name, result),) = results
     if fmt == "npy":
-        return encode.npy_parts(result)
-    if fmt == "bin":
-        return encode.raw_parts(result)
-    from gathercli.io import onnx
+        encode.npy_file(result, out)
+    elif fmt == "bin":
+        encode.raw_file(result, out)
+    else:
+        from gathercli.io import onnx
 
-    return (onnx.encode(name, result),)
+        out.write(onnx.encode(name, result))

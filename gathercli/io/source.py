@@ -18,6 +18,7 @@ from gathercli.io.content import Layout, content
 from gathercli.io.files import STDIN, File, open_file, unreadable
 
 if TYPE_CHECKING:
+    from gathercli.engine import Tick
     from gathercli.io.content import Content
 
 _WORDS: Final = ("true", "false", "NaN", "Infinity")
@@ -34,13 +35,21 @@ class Inputs:
         A list that takes what the user should know of how the tokens were read.
     folder
         Where relative names of files start; the working folder if empty.
+    tick
+        Is told how many bytes of a file were read, and of how many.
 
     As a context it closes what it opened; tensors that are mapped stay.
     """
 
     def __init__(
-        self, max_bytes: int | None, notes: list[str] | None = None, *, folder: str = ""
+        self,
+        max_bytes: int | None,
+        notes: list[str] | None = None,
+        *,
+        folder: str = "",
+        tick: Tick | None = None,
     ) -> None:
+        self._tick = tick
         self.max_bytes = max_bytes
         self.notes = [] if notes is None else notes
         self._folder = folder
@@ -202,7 +211,7 @@ class Inputs:
     def _named(self, token: str) -> Source:
         """Open the file `token`, or the file before its last ``#`` and the key behind it."""
         path, key = self._split(token)
-        file = open_file(path, self._folder, self.max_bytes)
+        file = open_file(path, self._folder, self.max_bytes, self._tick)
         self._files.append(file)
         with _Naming(file.name):
             return Source(file, content(file), key)
@@ -216,7 +225,7 @@ class Inputs:
         if told.path == "-":
             file = self._stdin_file()
         else:
-            file = open_file(told.path, self._folder, self.max_bytes)
+            file = open_file(told.path, self._folder, self.max_bytes, self._tick)
             self._files.append(file)
         return Source(file, raw.Raw(file, told), None)
 
@@ -229,7 +238,7 @@ class Inputs:
 
     def _stdin_file(self) -> File:
         try:
-            return File("-", STDIN, self.max_bytes)
+            return File("-", STDIN, self.max_bytes, self._tick)
         except OSError as error:
             raise unreadable("-", error) from None
 

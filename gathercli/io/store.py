@@ -6,12 +6,14 @@ infinity, and no value changes its meaning: what a type cannot hold is refused.
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from gathercli.core.dtypes import BFLOAT16, BOOL, FLOAT64, STRING, DType, Kind, Tensor
 from gathercli.core.dtypes import dtype as dtype_named
 from gathercli.core.positions import coordinate
 from gathercli.errors import InputError
+from gathercli.io.fast import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,10 +79,17 @@ class Place:
         return path(self._root, at, self._shape)
 
 
-def store(flat: list[Any], dtype: DType, where: Place) -> AnyArray:
-    """Store elements as `dtype`, refusing the first that it cannot hold."""
+def store(flat: list[Any], dtype: DType, where: Place, kinds: set[type] | None = None) -> AnyArray:
+    """Store elements as `dtype`, refusing the first that it cannot hold.
+
+    Parameters
+    ----------
+    kinds
+        The types of the elements, if they are known.
+    """
     import numpy as np
 
+    kinds = set(map(type, flat)) if kinds is None else kinds
     refuse = _Refusal(flat, dtype, where)
     if not flat:
         return np.empty(0, dtype.storage())
@@ -95,11 +104,14 @@ def store(flat: list[Any], dtype: DType, where: Place) -> AnyArray:
         return np.array(flat, np.bool_)
     if dtype.integral:
         bottom, top = dtype.bounds
-        if set(map(type, flat)) != {int}:
+        if kinds != {int}:
             refuse.first(lambda v: not _is_whole(v), "an integer")
-        if min(flat) < bottom or max(flat) > top:
+            flat = list(map(int, flat))
+        whole = numbers(flat, {int})
+        ends: Any = flat if whole is None else (int(whole.min()), int(whole.max()))
+        if min(ends) < bottom or max(ends) > top:
             refuse.first(lambda v: not bottom <= v <= top, f"{bottom} to {top}")
-        return np.array(list(map(int, flat)), dtype.storage())
+        return np.array(flat if whole is None else whole, dtype.storage())
     if dtype.kind is Kind.COMPLEX:
         parts = PARTS[dtype.bits]
         wrong = (bool, str)
@@ -107,17 +119,17 @@ def store(flat: list[Any], dtype: DType, where: Place) -> AnyArray:
         real = [v.real if type(v) is complex else v for v in flat]
         imag = [v.imag if type(v) is complex else 0.0 for v in flat]
         out = np.empty(len(flat), dtype.storage())
-        out.real = _encode_floats(real, parts, refuse)
-        out.imag = _encode_floats(imag, parts, refuse)
+        out.real = _encode_floats(real, parts, refuse, set(map(type, real)))
+        out.imag = _encode_floats(imag, parts, refuse, set(map(type, imag)))
         return out
-    return _encode_floats(flat, dtype, refuse)
+    return _encode_floats(flat, dtype, refuse, kinds)
 
 
-def _encode_floats(flat: list[Any], dtype: DType, refuse: _Refusal) -> AnyArray:
+def _encode_floats(flat: list[Any], dtype: DType, refuse: _Refusal, kinds: set[type]) -> AnyArray:
     """Round numbers to a float type; `refuse` names those that it cannot hold."""
     import numpy as np
 
-    if set(map(type, flat)) - {float}:
+    if kinds - {float}:
         digits = _SIGNIFICANT[dtype.name]
         refuse.first(lambda v: type(v) is bool, "a number", flat)
         refuse.first(lambda v: type(v) is complex, "a real number", flat)
@@ -129,7 +141,7 @@ def _encode_floats(flat: list[Any], dtype: DType, refuse: _Refusal) -> AnyArray:
             flat,
         )
         flat = [NON_FINITE[v] if type(v) is str else float(v) for v in flat]
-    wide = np.array(flat, np.float64)
+    wide = np.frombuffer(array("d", flat), np.float64)
     if dtype is FLOAT64:
         return wide
     if dtype is BFLOAT16:

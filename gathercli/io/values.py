@@ -23,6 +23,7 @@ from gathercli.core.dtypes import (
 )
 from gathercli.errors import InputError, LimitError
 from gathercli.io.content import check_shape
+from gathercli.io.fast import numbers
 from gathercli.io.store import EXACT, NON_FINITE, PARTS, Overflow, Place, path, shown, store
 
 if TYPE_CHECKING:
@@ -38,12 +39,12 @@ MAX_PADDING: Final = 16
 _LISTS: Final = frozenset({list, tuple})
 
 
-def flatten(value: Any, root: str = "$") -> tuple[tuple[int, ...], list[Any]]:
+def flatten(value: Any, root: str = "$") -> tuple[tuple[int, ...], list[Any], set[type]]:
     """Take a nested list apart.
 
     Returns
     -------
-        Its shape and its elements in row-major order.
+        Its shape, its elements in row-major order, and the types they are of.
 
     Raises
     ------
@@ -74,7 +75,7 @@ def flatten(value: Any, root: str = "$") -> tuple[tuple[int, ...], list[Any]]:
         shape += lengths
         one = len(level) == 1 and type(level[0]) is list  # which need not be copied
         level = level[0] if one else list(chain.from_iterable(level))
-    return tuple(shape), level
+    return tuple(shape), level, kinds if level else set()
 
 
 def _ragged(root: str, at: int, shape: Sequence[int], found: str, expected: str) -> InputError:
@@ -125,15 +126,15 @@ def tensor_of(
     LimitError
         ``limit``.
     """
-    found, flat = flatten(value, root)
+    found, flat, kinds = flatten(value, root)
     if (
         declared is not None
         and declared.kind is Kind.COMPLEX
         and found != shape
         and found[-1:] == (2,)
-        and complex not in set(map(type, flat))
+        and complex not in kinds
     ):
-        flat, found = _fold(flat, declared, root, found), found[:-1]
+        flat, found, kinds = _fold(flat, declared, root, found), found[:-1], {complex}
     where = Place(root, found)
     if shape is not None and found != shape:
         flat_list = len(found) == 1 and found[0] == product(shape)
@@ -148,12 +149,12 @@ def tensor_of(
             )
         check_shape(f"the tensor at `{root}` has", shape, declared.itemsize if declared else 1)
         found = shape
-    dtype, decided = (declared, 0) if declared else _infer(flat, where, empty)
-    if declared is not None and set(map(type, flat)) - {int, float}:
+    dtype, decided = (declared, 0) if declared else _infer(flat, kinds, where, empty)
+    if declared is not None and kinds - {int, float}:
         _refuse_mixture(flat, where)
     if dtype is STRING and max_bytes is not None:
         _check_strings(flat, max_bytes)
-    array = store(flat, dtype, where).reshape(found)
+    array = store(flat, dtype, where, kinds).reshape(found)
     return Tensor(dtype, array, declared is not None, where(decided) if flat else None)
 
 
@@ -168,14 +169,13 @@ def _sizes(shape: Sequence[int]) -> str:
 
 
 def _infer(  # noqa: PLR0911  (a type each)
-    flat: list[Any], where: Place, empty: DType
+    flat: list[Any], kinds: set[type], where: Place, empty: DType
 ) -> tuple[DType, int]:
     """Decide the type of elements, and find the one that decided."""
-    kinds = set(map(type, flat))
     if not kinds:
         return empty, 0
     if kinds == {int}:
-        if max(flat) <= INT64.bounds[1] or min(flat) < 0:
+        if numbers(flat, kinds) is not None or min(flat) < 0:
             return INT64, 0
         return UINT64, next(i for i, v in enumerate(flat) if v > INT64.bounds[1])
     if kinds == {bool}:

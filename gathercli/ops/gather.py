@@ -1,7 +1,7 @@
 """Gather: slices of `data` along one axis, picked by `indices`.
 
-Below, in this order: the versions, the shape they infer, the equation of an output cell, and the
-position that each output cell copies.
+Below, in this order: the versions, the shape they infer, the equation of an output cell, the
+position that each output cell copies, and what each output dimension walks along.
 In formulas p are coordinates before the axis, i those of the indices, s those after the axis, and
 k the index value; b is batch_dims, N and M are the ranks of `data` and `indices`.
 """
@@ -18,6 +18,7 @@ from gathercli.core.spec import INTEGERS, SIGNED_32_64, Axis, Indices, Op, OutOf
 if TYPE_CHECKING:
     from gathercli.core.call import Call
     from gathercli.core.dtypes import AnyArray
+    from gathercli.core.spec import Walks
 
 COMMAND = "gather"
 
@@ -147,3 +148,18 @@ def sources(call: Call, picks: AnyArray, cells: AnyArray) -> AnyArray:
     p, i, s = out[:a], out[a : a + m], out[a + m :]
     k = np.broadcast_to(picks[(*p[:b], *i)], cells.shape)  # 0-D indices pick one k for all cells
     return flat_positions((*p, k, *s), call.data.shape, none=k < 0)
+
+
+def walks(call: Call) -> Walks:
+    """Pair each output coordinate with the dimensions of `data` and of `indices` it is in.
+
+    p[:b] is in both, the rest of p in `data`, i in `indices`, s in `data`.
+    """
+    a, b = call.places
+    n, m = len(call.data.shape), len(call.indices.shape)
+    return (
+        *((d, d) for d in range(b)),
+        *((d, None) for d in range(b, a)),
+        *((None, i) for i in range(b, m)),
+        *((d, None) for d in range(a + 1, n)),
+    )

@@ -1,7 +1,7 @@
 """GatherElements: one element of `data` for every element of `indices`.
 
-Below, in this order: the versions, the shape they infer, the equation of an output cell, and the
-position that each output cell copies.
+Below, in this order: the versions, the shape they infer, the equation of an output cell, the
+position that each output cell copies, and what each output dimension walks along.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from gathercli.core.spec import SIGNED_32_64, Axis, Indices, OffAxis, Op, OutOfR
 if TYPE_CHECKING:
     from gathercli.core.call import Call
     from gathercli.core.dtypes import AnyArray
+    from gathercli.core.spec import Walks
 
 COMMAND = "gather-elements"
 
@@ -95,3 +96,12 @@ def sources(call: Call, picks: AnyArray, cells: AnyArray) -> AnyArray:
     c = coordinates(cells, call.indices.shape)
     k = picks[c]
     return flat_positions((*c[:a], k, *c[a + 1 :]), call.data.shape, none=k < 0)
+
+
+def walks(call: Call) -> Walks:
+    """Pair each output coordinate with the dimensions of `data` and of `indices` it is in.
+
+    Each is in both, but the one along the axis, which the index replaces in `data`.
+    """
+    a, _ = call.places
+    return tuple((None if c == a else c, c) for c in range(len(call.indices.shape)))

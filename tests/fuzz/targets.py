@@ -25,9 +25,10 @@ from gathercli.core.dtypes import FLOAT64, STRING, DType, Kind, Tensor
 from gathercli.core.text import UNSAFE
 from gathercli.errors import GatherError
 from gathercli.io import job as jobs
-from gathercli.io import json, literal, npy, npz, save, source
+from gathercli.io import json, literal, npy, npz, source
 from gathercli.io.content import NPY
 from gathercli.report.words import LONGEST, error_json, error_text
+from tests.test_io import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,13 +71,6 @@ def check_refusal(error: GatherError) -> None:
     assert standard_json.loads(in_json)["rule"] == error.rule
 
 
-def written(tensor: Tensor, fmt: str) -> bytes:
-    """Write a tensor as the command does."""
-    parts: list[bytes] = []
-    save.write(fmt, [("output", tensor)], lambda part: parts.append(bytes(part)))
-    return b"".join(parts)
-
-
 def assert_same(got: Tensor, wanted: Tensor) -> None:
     """Compare type, shape and values; what a NaN carries is of no account."""
     assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape), (str(got), str(wanted))
@@ -100,23 +94,23 @@ def assert_numpys(ours: Tensor, theirs: np.ndarray[Any, Any]) -> None:
     assert ours.array.tobytes() == theirs.tobytes()
 
 
-def check_written(tensor: Tensor) -> None:
+def check_encoded(tensor: Tensor) -> None:
     """Check that what was read can be written in every form, and read again."""
     if tensor.array.size > MOST_ELEMENTS or tensor.array.nbytes > MOST:
         return
     try:
-        typed = json.parse(written(tensor, "oip"))["outputs"][0]
+        typed = json.parse(encoded(tensor, "oip"))["outputs"][0]
         assert_same(json.typed(typed, "$", max_bytes=None), tensor)
-        raw = written(tensor, "npy")
+        raw = encoded(tensor, "npy")
         assert_same(_npy(raw, tensor.dtype), tensor)
         if dims.product(tensor.shape[: [*tensor.shape, 0].index(0)]) > MOST_ELEMENTS:
             return  # nothing but brackets, without end
-        text = written(tensor, "literal").decode().removesuffix("\n")
+        text = encoded(tensor, "literal").decode().removesuffix("\n")
         back = literal.parse(text, declared=None, empty=FLOAT64, max_bytes=None)
         assert back is not None, text
         assert_same(back, tensor)
         if 0 not in tensor.shape:  # plain JSON does not carry such a shape
-            document = json.parse(written(tensor, "json"))
+            document = json.parse(encoded(tensor, "json"))
             plain = _of_json(document, None, declared=tensor.dtype)
             assert_same(plain, tensor)
     except GatherError as error:  # what was accepted once must be accepted again
@@ -142,7 +136,7 @@ def read_npy(raw: bytes) -> None:
     if isinstance(found, Tensor):
         assert_numpys(found, _numpys(raw))
         if found.dtype is not STRING or not _ends_in_nul(found):
-            check_written(found)
+            check_encoded(found)
 
 
 def _ends_in_nul(tensor: Tensor) -> bool:
@@ -206,7 +200,7 @@ def read_json(raw: bytes) -> None:
     for key in [None, *keys[:8]]:
         found = attempt(_of_json, document, key)
         if isinstance(found, Tensor):
-            check_written(found)
+            check_encoded(found)
 
 
 def read_literal(raw: bytes) -> None:
@@ -218,7 +212,7 @@ def read_literal(raw: bytes) -> None:
     for declared in (None, FLOAT64, STRING):
         found = attempt(literal.parse, token, declared=declared, empty=FLOAT64, max_bytes=MOST >> 4)
         if isinstance(found, Tensor) and declared is None:
-            check_written(found)
+            check_encoded(found)
 
 
 def read_shape(raw: bytes) -> None:

@@ -50,8 +50,8 @@ _gathercli() {
         esac
         if [[ "$word" == -* ]]; then
             case "$command" in
-                gather) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --max-bytes --output -o --format -f --no-clobber --fsync --nonfinite --expect --rtol --atol --full --precision --color --quiet -q --json-errors --debug -h --help" ;;
-                gather-elements) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --max-bytes --output -o --format -f --no-clobber --fsync --nonfinite --expect --rtol --atol --full --precision --color --quiet -q --json-errors --debug -h --help" ;;
+                gather) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --max-bytes --output -o --format -f --no-clobber --fsync --nonfinite --expect --rtol --atol --threads -j --full --precision --color --quiet -q --json-errors --debug -h --help" ;;
+                gather-elements) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --max-bytes --output -o --format -f --no-clobber --fsync --nonfinite --expect --rtol --atol --threads -j --full --precision --color --quiet -q --json-errors --debug -h --help" ;;
                 shape) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --max-bytes --format -f --color --quiet -q --json-errors --debug -h --help" ;;
                 convert) words="--to --directory -d --dtype --lossy --data-dtype --max-bytes --no-clobber --fsync --nonfinite --color --quiet -q --json-errors --debug -h --help" ;;
                 info) words="--header --data-dtype --max-bytes --format -f --precision --color --quiet -q --json-errors --debug -h --help" ;;

@@ -40,6 +40,8 @@ _gathercli() {
             '--expect=[Compare the result with this tensor]:tensor:_files' \
             '--rtol=[Relative tolerance of --expect]:float: ' \
             '--atol=[Absolute tolerance of --expect]:float: ' \
+            '--threads=[How many threads copy large results]:n: ' \
+            '-j[How many threads copy large results]:n: ' \
             '--full[Show every element]' \
             '--precision=[Significant digits of shown floats, 1 to 17]:n: ' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
@@ -72,6 +74,8 @@ _gathercli() {
             '--expect=[Compare the result with this tensor]:tensor:_files' \
             '--rtol=[Relative tolerance of --expect]:float: ' \
             '--atol=[Absolute tolerance of --expect]:float: ' \
+            '--threads=[How many threads copy large results]:n: ' \
+            '-j[How many threads copy large results]:n: ' \
             '--full[Show every element]' \
             '--precision=[Significant digits of shown floats, 1 to 17]:n: ' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \

@@ -1,0 +1,355 @@
+"""Indices on their way to positions on the axis: -1 for none, everything else inside.
+
+First all of them are examined, in one pass; then any part is turned into positions, as often as
+wanted, so that nothing of the size of the indices is held.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from gathercli.core.dtypes import row_major
+from gathercli.core.spec import OutOfRange
+from gathercli.core.threads import share
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gathercli.core.dtypes import AnyArray
+
+CELLS: Final = 1 << 16
+"""Indices looked at together: they stay in a core's cache."""
+
+SHARED: Final = 16
+"""Blocks from which a second thread is worth starting."""
+
+
+class Treatment(NamedTuple):
+    """What becomes of an index k on an axis.
+
+    Attributes
+    ----------
+    size
+        s, the size of the axis.
+    wraps
+        Whether s is added, once, to k < 0.
+    outside
+        What then becomes of a k outside [0, s); never ``spec``.
+    """
+
+    size: int
+    wraps: bool
+    outside: OutOfRange
+
+
+class Positions(NamedTuple):
+    """Indices as positions, and which of them were not simply that.
+
+    Attributes
+    ----------
+    at
+        int64, -1 for none; a k that is refused stays what it is.
+    negative, wrapped, outside
+        Which were negative, which of these counted from the end, which stayed outside.
+    """
+
+    at: AnyArray
+    negative: AnyArray
+    wrapped: AnyArray
+    outside: AnyArray
+
+
+class Sort(Enum):
+    """What some indices are, all together."""
+
+    PLAIN = "in [0, s)"
+    SIGNED = "in [-s, s), where a negative one counts from the end"
+    MIXED = "legal"
+    UNSEEN = "not examined"
+
+
+def sort_of(given: AnyArray, how: Treatment) -> Sort:
+    """Tell what indices are; any shape, an integer type."""
+    import numpy as np
+
+    if not given.size:
+        return Sort.PLAIN
+    if not (given.flags.c_contiguous and given.dtype.isnative):
+        given = np.ascontiguousarray(given, given.dtype.newbyteorder("="))
+    if given.dtype.kind == "u":
+        return Sort.PLAIN if int(given.max()) < how.size else Sort.MIXED
+    # A negative number is a large one without its sign: one look instead of two.
+    most = min(how.size, 1 << (8 * given.dtype.itemsize - 1))
+    if int(given.view(np.dtype(f"u{given.dtype.itemsize}")).max()) < most:
+        return Sort.PLAIN
+    if how.wraps and int(given.max()) < how.size and int(given.min()) >= -how.size:
+        return Sort.SIGNED
+    return Sort.MIXED
+
+
+def positions(given: AnyArray, how: Treatment) -> Positions:
+    """Turn indices into positions.
+
+    First the negative ones, then those outside. All in int64 (uint64 stays what it is until it is
+    known to fit), so that no value changes its meaning.
+
+    Parameters
+    ----------
+    given
+        Any shape but 0-D, an integer type.
+    """
+    import numpy as np
+
+    s = how.size
+    given = given.astype(given.dtype.newbyteorder("="), copy=False)
+    at = given if given.dtype == np.uint64 else given.astype(np.int64)
+    negative = at < 0
+    wrapped = negative
+    if how.wraps and negative.any():
+        np.add(at, s, out=at, where=negative)  # s >= 0: even -2^63 + s fits
+        wrapped = negative & (at >= 0)
+    outside = (at < 0) | (at >= s)
+    if outside.any():
+        if how.outside is OutOfRange.ZERO:
+            at = np.where(outside, -1, at.astype(np.int64))
+        elif how.outside is OutOfRange.CLAMP and s:
+            at = np.clip(at, 0, s - 1)
+        elif how.outside is OutOfRange.WRAP and s:
+            at = at % s
+    return Positions(at.astype(np.int64, copy=False), negative, wrapped, outside)
+
+
+class Tally:
+    """How many indices are of a sort, and the first of them.
+
+    Attributes
+    ----------
+    number
+        How many.
+    first, value
+        The flat position of the first, row-major, and what it is; meaningless when there is none.
+    """
+
+    def __init__(self) -> None:
+        self.number, self.first, self.value = 0, 0, 0
+
+    def add(self, marked: AnyArray, given: AnyArray, start: int) -> None:
+        """Count the marked indices of the block that starts at the flat position `start`."""
+        number = int(marked.sum())
+        if not number:
+            return
+        at = int(marked.argmax())
+        if not self.number or start + at < self.first:
+            self.first, self.value = start + at, int(given[at])
+        self.number += number
+
+
+class Examined(NamedTuple):
+    """What indices are, all of them seen.
+
+    Attributes
+    ----------
+    picks
+        Their positions.
+    negative, wrapped, outside
+        Those that were negative, of these those that count from the end, and those outside.
+    """
+
+    picks: Picks
+    negative: Tally
+    wrapped: Tally
+    outside: Tally
+
+
+def examine(
+    indices: AnyArray,
+    how: Treatment,
+    *,
+    counts: bool,
+    threads: int = 1,
+    tick: Callable[[int], None] | None = None,
+) -> Examined:
+    """Look at every index once, block by block.
+
+    Parameters
+    ----------
+    indices
+        Shape (I..), an integer type, in either byte order.
+    counts
+        Whether it matters how many are negative and legal.
+    threads
+        How many look.
+    tick
+        Is told now and then how many bytes were looked at.
+    """
+    from threading import Lock
+
+    negative, wrapped, outside = Tally(), Tally(), Tally()
+    lock, sorts = Lock(), {Sort.PLAIN}
+
+    def look(given: AnyArray, start: int) -> None:
+        sort = sort_of(given, how)
+        sorts.add(sort)
+        if sort is Sort.PLAIN or (sort is Sort.SIGNED and not counts):
+            return
+        given = given.astype(given.dtype.newbyteorder("="), copy=False)
+        found = positions(given, how)
+        with lock:
+            negative.add(found.negative, given, start)
+            wrapped.add(found.wrapped & found.negative, given, start)
+            outside.add(found.outside, given, start)
+
+    if indices.flags.c_contiguous:
+        flat = indices.reshape(-1)
+        count = -(-flat.size // CELLS)
+        block = CELLS * indices.itemsize
+
+        def piece(number: int) -> None:
+            look(flat[number * CELLS : (number + 1) * CELLS], number * CELLS)
+
+        told = None if tick is None else lambda done: tick(done * block)
+        share(count, lambda: piece, threads if count >= SHARED else 1, told)
+    else:
+        start = 0
+        for given in row_major(indices, CELLS):
+            look(given, start)
+            start += given.size
+            if tick is not None:
+                tick(start * indices.itemsize)
+    sort = next(sort for sort in (Sort.MIXED, Sort.SIGNED, Sort.PLAIN) if sort in sorts)
+    fills = bool(outside.number) and how.outside is OutOfRange.ZERO
+    return Examined(Picks(indices, how, sort, fills=fills), negative, wrapped, outside)
+
+
+HELD: Final = 1 << 20
+"""Indices up to which their positions are kept; those of more are made again where needed."""
+
+
+class Memory(NamedTuple):
+    """An array as it lies in memory.
+
+    Attributes
+    ----------
+    flat
+        Shape (N,): its elements in the order of memory.
+    steps
+        For each dimension, how many elements further the next coordinate is.
+    """
+
+    flat: AnyArray
+    steps: tuple[int, ...]
+
+    @classmethod
+    def of(cls, array: AnyArray) -> Memory:
+        """View an array that is C- or Fortran-ordered; any other is copied."""
+        import numpy as np
+
+        fortran = array.flags.f_contiguous and not array.flags.c_contiguous
+        flat = (array.T if fortran else np.ascontiguousarray(array)).reshape(-1)
+        steps, step = list[int](), 1
+        for size in array.shape if fortran else reversed(array.shape):
+            steps.append(step)
+            step *= size
+        return cls(flat, tuple(steps if fortran else reversed(steps)))
+
+    def view(self, start: int, shape: tuple[int, ...], steps: tuple[int, ...]) -> AnyArray:
+        """View elements from `start` on, `steps` apart in each dimension."""
+        import numpy as np
+
+        held = self.flat.dtype
+        strides = tuple(step * held.itemsize for step in steps)
+        return np.ndarray(shape, held, self.flat, start * held.itemsize, strides)
+
+
+class UnlikeError(Exception):
+    """Unseen indices that are more than `Sort.SIGNED`: all of them have to be examined."""
+
+
+class Picks:
+    """Indices as positions on the axis, in parts.
+
+    Parameters
+    ----------
+    indices
+        Shape (I..), an integer type.
+    how
+        What becomes of them.
+    sort
+        What all of them are; where they are unseen, each part is looked at when it is used.
+    fills
+        Whether some give no position.
+
+    Attributes
+    ----------
+    memory
+        The indices as they lie in memory; those of a few are their positions.
+    mode
+        How ``numpy.take`` is to read what `part` returns as `raw`.
+    """
+
+    def __init__(
+        self, indices: AnyArray, how: Treatment, sort: Sort = Sort.UNSEEN, *, fills: bool = False
+    ) -> None:
+        self._how, self._sort, self._given = how, sort, sort
+        self.indices, self.fills = indices, fills
+        self._native = indices.dtype.str[1:] == "i8" and indices.dtype.isnative
+        done = self._native and sort is Sort.PLAIN
+        if not done and sort is not Sort.UNSEEN and indices.size <= HELD:
+            indices = self.whole()
+            self._sort, self._native = Sort.PLAIN, True
+        signed = self._sort is Sort.SIGNED or (self._sort is Sort.UNSEEN and how.wraps)
+        self.mode: Literal["wrap", "clip"] = "wrap" if signed else "clip"
+        self.memory = Memory.of(indices)
+
+    def whole(self) -> AnyArray:
+        """Return all positions: shape (I..), int64, -1 for none."""
+        import numpy as np
+
+        held = np.empty(self.indices.shape, np.int64)
+        _store(self.indices, held, self._how, self._given)
+        return held
+
+    def part(
+        self, given: AnyArray, room: Callable[[tuple[int, ...]], AnyArray], *, raw: bool
+    ) -> AnyArray:
+        """Return the positions of a part of `memory`.
+
+        Parameters
+        ----------
+        given
+            The part.
+        room
+            Gives an int64 array of a shape to hold them, if that is needed.
+        raw
+            Whether `mode` will be minded.
+
+        Raises
+        ------
+        UnlikeError
+            They are unseen, and not as simple as was hoped.
+        """
+        sort = self._sort
+        if sort is Sort.UNSEEN:
+            sort = sort_of(given, self._how)
+            if sort is Sort.MIXED:
+                raise UnlikeError
+        if raw and sort is Sort.SIGNED:
+            sort = Sort.PLAIN
+        if self._native and sort is Sort.PLAIN:
+            return given
+        held = room(given.shape)
+        _store(given, held, self._how, sort)
+        return held
+
+
+def _store(given: AnyArray, held: AnyArray, how: Treatment, sort: Sort) -> None:
+    """Store positions in `held`, int64 of the same shape."""
+    import numpy as np
+
+    if sort is Sort.MIXED or sort is Sort.UNSEEN:
+        held[...] = positions(np.atleast_1d(given), how).at.reshape(held.shape)
+        return
+    np.copyto(held, given, casting="unsafe")
+    if sort is Sort.SIGNED:
+        held += (held >> 63) & how.size

@@ -1,0 +1,205 @@
+"""Long JSON texts and long lists of numbers, by way of orjson.
+
+What comes out is what the slower ways make of it, or nothing: then those do the work, and own
+every message.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING, Any, Final
+
+from gathercli.core.dtypes import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gathercli.core.dtypes import AnyArray, Tensor
+
+LONG: Final = 1 << 16
+"""Bytes of text, read or written, from which orjson is worth its import."""
+
+_LARGE: Final = 2.0**63
+"""Floats from here on may be integers that orjson has rounded."""
+
+_SPARSE: Final = 8
+"""Bytes a list below which lists are what the text is made of."""
+
+_PIECE: Final = 1 << 15
+"""Bytes of text parsed at a time."""
+
+_PLAIN: Final = (1e-4, 1e9)
+"""Sizes of floats that everybody writes alike: without exponent, the shortest digits.
+
+Nor does any of these need a second look: the shortest digits of a float32 are at most 9, and where
+there is no exponent they lie farther than half a float64's step from the middle between two
+float32, so that reading them as float64 and rounding again cannot go astray.
+"""
+
+
+def parse(raw: bytes) -> Any | None:
+    """Parse JSON text; None where the standard library might make something else of it.
+
+    Integers beyond 64 bits are the exception: they come as floats (`certain` tells them).
+    """
+    import orjson
+
+    if count(raw, b"[") > len(raw) // _SPARSE:  # all lists: memory counts more than time
+        return None
+    try:
+        value = orjson.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    # It keeps the last of repeated keys: then there are more colons than keys.
+    if b"{" in raw and raw.count(b":") != _keys(value):
+        return None
+    return value
+
+
+def plain_array(raw: bytes) -> AnyArray | None:
+    """Read lists in lists of nothing but floats, or of nothing but integers; None for any other.
+
+    Piece by piece, as a piece's objects stay in the cache: what is between two commas of the
+    outermost list is parsed as a list of its own. If all pieces are lists, so is the whole.
+
+    Returns
+    -------
+        float64 or int64.
+    """
+    import numpy as np
+    import orjson
+
+    found = re.match(rb"\s*((?:\[[ \n\r\t]*){1,64})", raw[:4096])
+    text = raw.rstrip()
+    if found is None or b'"' in raw or text[-1:] != b"]":
+        return None
+    # Which numbers are floats, the text says: each has one point, or none has point or exponent.
+    points = count(raw, b".")
+    if not points and (b"e" in raw or b"E" in raw):
+        return None
+    held: Any = np.float64 if points else np.int64
+    closing = b"]" * (found[1].count(b"[") - 1)
+    start, end, view = raw.index(b"[") + 1, len(text) - 1, memoryview(raw)
+    parts: list[AnyArray] = []
+    while start < end:
+        cut = raw.find(closing + b",", start + _PIECE, end)
+        stop = end if cut < 0 else cut + len(closing)
+        try:
+            # ('%' would look twice at a view, and concatenation does not take one)
+            part = _flat_array(
+                orjson.loads(b"".join((b"[", view[start:stop], b"]"))), held, closing
+            )
+        except (ValueError, TypeError, OverflowError, RecursionError):
+            return None
+        if part is None or not part.size or (parts and part.shape[1:] != parts[0].shape[1:]):
+            return None
+        parts.append(part)
+        start = stop + 1
+    array = np.concatenate(parts or [np.empty(0)])
+    if not array.size or (points and points != array.size):
+        return None
+    # What was rounded to a float, or from it to -2^63, may have been a longer integer.
+    return array if array.min() > -_LARGE and array.max() < _LARGE else None
+
+
+def count(part: bytes, mark: bytes) -> int:
+    """Count a byte; in a long text by numpy, which is slower to start but faster to count."""
+    if len(part) < LONG:
+        return part.count(mark)
+    import numpy as np
+
+    found, step = np.frombuffer(part, np.uint8), 1 << 18
+    same = (found[at : at + step] == ord(mark) for at in range(0, len(part), step))
+    return sum(map(int, map(np.count_nonzero, same)))
+
+
+def _flat_array(level: list[Any], held: Any, closing: bytes) -> AnyArray | None:
+    """Make an array of lists in lists, as deep as there are brackets to close; None for ragged."""
+    import numpy as np
+
+    shape = [len(level)]
+    for _ in closing:
+        lengths = set(map(len, level))
+        if len(lengths) != 1 or set(map(type, level)) != {list}:
+            return None
+        shape += lengths
+        level = list(chain.from_iterable(level))
+    return np.fromiter(level, held, len(level)).reshape(shape)
+
+
+def _keys(value: Any) -> int:
+    """Count the keys of all objects in a document."""
+    count, level = 0, [value]
+    while level:
+        inner: list[Any] = []
+        for each in level:
+            if type(each) is dict:
+                count += len(each)
+                inner += each.values()
+            elif type(each) is list and each and type(each[0]) in (list, dict):
+                inner += each
+        level = inner
+    return count
+
+
+def certain(tensor: Tensor) -> bool:
+    """Tell whether no element of what `parse` gave can have been a longer integer."""
+    import numpy as np
+
+    if tensor.dtype.kind not in (Kind.FLOAT, Kind.COMPLEX) or tensor.dtype.name == "float16":
+        return True
+    size = np.abs(tensor.values())
+    return not ((size >= _LARGE) & np.isfinite(size)).any()
+
+
+def numbers(flat: list[Any], kinds: set[type]) -> AnyArray | None:
+    """Make an array of elements that are all floats, or all integers of 64 bits; else None."""
+    import numpy as np
+
+    if kinds == {float}:
+        return np.frombuffer(array("d", flat), np.float64)
+    if kinds == {int}:
+        try:
+            return np.frombuffer(array("q", flat), np.int64)
+        except OverflowError:
+            return None
+    return None
+
+
+def text(values: AnyArray, words: Callable[[AnyArray], list[str]]) -> str:
+    """Write numbers or booleans as JSON, nested as the array is.
+
+    Parameters
+    ----------
+    values
+        Shape (N, D..), float32, float64, an integer type or bool; native byte order.
+    words
+        Writes elements one by one: those that are not finite, and the others that need care.
+    """
+    import numpy as np
+    import orjson
+
+    values, odd = np.ascontiguousarray(values), []
+    if values.dtype.kind == "f":
+        size = np.abs(values)
+        strange = ~((size >= _PLAIN[0]) & (size < _PLAIN[1])) & (values != 0)
+        if strange.any():
+            odd = words(values[strange])
+            values = np.where(strange, values.dtype.type("nan"), values)
+    written = orjson.dumps(values, option=orjson.OPT_SERIALIZE_NUMPY)
+    if odd:  # it wrote null for NaN, and for nothing else
+        between = zip_longest(written.split(b"null"), map(str.encode, odd), fillvalue=b"")
+        written = b"".join(chain.from_iterable(between))
+    return written.decode("ascii")
+
+
+def shortest(values: AnyArray) -> list[float]:
+    """Return the floats that the shortest digits of float32 values, shape (N,), stand for."""
+    import numpy as np
+    import orjson
+
+    text = orjson.dumps(np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY)
+    read = orjson.loads(text)
+    return [v if s is None else s for s, v in zip(read, values.tolist(), strict=True)]

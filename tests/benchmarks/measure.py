@@ -1,0 +1,75 @@
+"""Interleaved rounds and medians: only the ratios within one run mean anything."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+@dataclass
+class Row:
+    """One case: the median seconds of each way to do it, ours first, and what else was found.
+
+    `goals` are the largest ratios aimed at, of our time to that of a way.
+    """
+
+    name: str
+    seconds: dict[str, float]
+    goals: dict[str, float] = field(default_factory=dict)
+    also: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def ours(self) -> float:
+        return next(iter(self.seconds.values()))
+
+    def ratios(self) -> dict[str, float]:
+        """Return our time relative to that of each other way."""
+        return {way: self.ours / taken for way, taken in list(self.seconds.items())[1:]}
+
+
+class Timed(NamedTuple):
+    """A way to do it, and what is done before each time, off the clock."""
+
+    run: Callable[[], object]
+    before: Callable[[], object] = lambda: None
+
+
+def interleaved(ways: Mapping[str, Timed], rounds: int) -> dict[str, float]:
+    """Do each way once a round; return the median seconds of each."""
+    taken: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(rounds):
+        for name, way in ways.items():
+            way.before()
+            start = time.perf_counter()
+            way.run()
+            taken[name].append(time.perf_counter() - start)
+    return {name: statistics.median(times) for name, times in taken.items()}
+
+
+def table(title: str, rows: list[Row]) -> str:
+    """Write rows as text: our milliseconds, and how many times those of each other way they are."""
+    ways = list(dict.fromkeys(way for row in rows for way in row.ratios()))
+    also = list(dict.fromkeys(name for row in rows for name in row.also))
+    heads = [title, "ms", *(f"/ {way}" for way in ways), *also]
+    lines = [heads]
+    for row in rows:
+        ratios = row.ratios()
+        cells = [row.name, f"{row.ours * 1000:.1f}"]
+        for way in ways:
+            goal = f" ({row.goals[way]:g})" if way in row.goals else ""
+            cells.append(f"{ratios[way]:.2f}{goal}" if way in ratios else "")
+        cells += [f"{row.also[name]:.4g}" if name in row.also else "" for name in also]
+        lines.append(cells)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if at else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )

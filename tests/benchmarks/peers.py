@@ -1,0 +1,134 @@
+"""The same gather by others, in memory: numpy, and whichever of the peers is installed.
+
+All but numpy's one-liner put the result where the last one was, as the runtimes do by themselves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+    Peer = Callable[[str, Array, Array, int, int], "Callable[[], object] | None"]
+
+
+def by_gathercli(threads: int) -> Peer:
+    import gathercli
+
+    def make(op: str, data: Array, indices: Array, axis: int, batch: int) -> Any:
+        options: dict[str, Any] = {"axis": axis, "threads": threads}
+        if op == "gather":
+            options["batch_dims"] = batch
+        else:
+            options["version"] = "onnx-13"
+        gather: Any = gathercli.gather if op == "gather" else gathercli.gather_elements
+        out = gather(data, indices, **options)
+        return lambda: gather(data, indices, out=out, **options)
+
+    return make
+
+
+def by_numpy(op: str, data: Array, indices: Array, axis: int, batch: int) -> Any:
+    """Do what a one-liner does."""
+    if op == "gather" and not batch:
+        return lambda: np.take(data, indices, axis)
+    if op == "gather":
+        wide = indices.reshape(*indices.shape, *(1,) * (data.ndim - indices.ndim))
+        return lambda: np.take_along_axis(data, wide, axis)
+    return lambda: np.take_along_axis(data, indices, axis)
+
+
+def by_torch(threads: int) -> Peer:
+    import torch
+
+    torch.set_num_threads(threads)
+
+    def make(op: str, data: Array, indices: Array, axis: int, batch: int) -> Any:
+        held, at = torch.from_numpy(data), torch.from_numpy(indices)
+        if op == "elements":
+            at = at.long()
+            out = torch.gather(held, axis, at) if not (at < 0).any() else None
+            return lambda: torch.gather(held, axis, at, out=out)
+        if not batch:
+            out = torch.index_select(held, axis, at.reshape(-1))
+            return lambda: torch.index_select(held, axis, at.reshape(-1), out=out)
+        size = data.shape[axis]
+        flat = held.reshape(-1, *data.shape[axis + 1 :])
+        shape = indices.shape[:batch]
+        starts = torch.arange(int(np.prod(shape))).reshape(*shape, *(1,) * (at.ndim - batch))
+        out = torch.index_select(flat, 0, (at + starts * size).reshape(-1))
+        return lambda: torch.index_select(flat, 0, (at + starts * size).reshape(-1), out=out)
+
+    return make
+
+
+def by_onnxruntime(threads: int) -> Peer:
+    import onnxruntime
+    from onnx import helper
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+
+    def make(op: str, data: Array, indices: Array, axis: int, batch: int) -> Any:
+        if batch:
+            return None
+        types = [helper.np_dtype_to_tensor_dtype(a.dtype) for a in (data, indices)]
+        node = helper.make_node(
+            "Gather" if op == "gather" else "GatherElements", ["d", "i"], ["o"], axis=axis
+        )
+        graph = helper.make_graph(
+            [node],
+            "g",
+            [helper.make_tensor_value_info(n, t, None) for n, t in zip("di", types, strict=True)],
+            [helper.make_tensor_value_info("o", types[0], None)],
+        )
+        model = helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=9
+        ).SerializeToString()
+        session = onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"])
+        return lambda: session.run(None, {"d": data, "i": indices})
+
+    return make
+
+
+def by_openvino(threads: int) -> Peer:
+    import openvino
+    from openvino import opset1, opset6, opset8
+
+    core = openvino.Core()
+    options = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY"}
+    options["INFERENCE_PRECISION_HINT"] = "f32"
+
+    def make(op: str, data: Array, indices: Array, axis: int, batch: int) -> Any:
+        inputs = [opset1.parameter(a.shape, a.dtype) for a in (data, indices)]
+        if op == "gather":
+            node = opset8.gather(*inputs, opset1.constant(axis, np.int64), batch)
+        else:
+            node = opset6.gather_elements(*inputs, axis)
+        model = core.compile_model(openvino.Model([node], inputs), "CPU", options)
+        request = model.create_infer_request()
+        tensors = [openvino.Tensor(a, shared_memory=True) for a in (data, indices)]
+        return lambda: request.infer(tensors, share_inputs=True, share_outputs=True)
+
+    return make
+
+
+def installed(threads: int) -> dict[str, Peer]:
+    """Return those that can be imported."""
+    found: dict[str, Peer] = {"gathercli": by_gathercli(threads), "numpy": by_numpy}
+    for name, make in (
+        ("torch", by_torch),
+        ("onnxruntime", by_onnxruntime),
+        ("openvino", by_openvino),
+    ):
+        try:
+            found[name] = make(threads)
+        except ImportError:
+            continue
+    return found

@@ -1,0 +1,308 @@
+"""Every path of the kernel beside `sources`, with blocks, buffers and limits made small."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gathercli
+from gathercli import engine, kernel
+from gathercli.core import picks, threads
+from gathercli.core.call import Operand
+from gathercli.core.dtypes import Tensor, dtype_of
+from gathercli.core.spec import OffAxis
+from gathercli.errors import OutOfRangeError
+from gathercli.ops import FAMILIES, OPERATORS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import numpy.typing as npt
+
+    from gathercli.core.dtypes import DType
+    from gathercli.core.spec import Op
+
+    Array = npt.NDArray[Any]
+
+TYPES = ("u1", "<i2", ">i2", "<f4", ">f8", "<c16", ">c8", "<U3", ">U2", "?")
+INDEX_TYPES = ("<i4", ">i4", "<i8", ">i8", "u1", "i1", ">u2", "<u8")
+LAYOUTS = ("C", "F", "unaligned", "steps", "backwards")
+SMALL = settings(derandomize=True, deadline=None, max_examples=400)
+
+
+@dataclass(frozen=True)
+class Small:
+    """How small the parts are made."""
+
+    block: int
+    cells: int
+    each: int
+    short: int
+    held: int
+    threads: int
+
+
+@dataclass(frozen=True)
+class Made:
+    """A call ready to run, and what makes it."""
+
+    run: engine.Run
+    data: Array
+    whole: Callable[[], Tensor]
+
+
+@pytest.fixture(autouse=True)
+def restored() -> Iterator[None]:
+    """Put back what the tests change."""
+    held = [(module, dict(vars(module))) for module in (kernel, picks, engine)]
+    methods = {name: getattr(kernel.Worker, name) for name in ("_part", "_rows", "_take")}
+    yield
+    for module, names in held:
+        vars(module).update(names)
+    for name, method in methods.items():
+        setattr(kernel.Worker, name, method)
+
+
+def made_small(small: Small) -> None:
+    for module, name, value in (
+        (kernel, "BLOCK", small.block),
+        (kernel, "CELLS", small.cells),
+        (kernel, "EACH", small.each),
+        (kernel, "SHORT", small.short),
+        (picks, "CELLS", small.cells),
+        (picks, "HELD", small.held),
+        (engine, "HELD", small.held),
+        (picks, "SHARED", 0),
+        (engine, "SHARED", 0),
+    ):
+        assert hasattr(module, name)
+        setattr(module, name, value)
+
+
+smalls = st.builds(
+    Small,
+    block=st.sampled_from((1, 7, 16, 64, 1 << 20)),
+    cells=st.sampled_from((1, 2, 3, 5, 8, 64, 1 << 16)),
+    each=st.sampled_from((0, 4, 40, 1 << 15)),
+    short=st.sampled_from((0, 2, 32)),
+    held=st.sampled_from((0, 1 << 20)),
+    threads=st.sampled_from((1, 1, 2, 3)),
+)
+sizes = st.sampled_from((1, 2, 2, 3, 4, 5, 0))
+
+
+def laid(array: Array, layout: str) -> Array:
+    """Lay the same elements out differently."""
+    if layout == "F":
+        return np.asfortranarray(array)
+    if layout == "unaligned":
+        raw = np.zeros(array.nbytes + 1, np.uint8)
+        odd: Array = np.ndarray(array.shape, array.dtype, raw, 1)
+        odd[...] = array
+        return odd
+    if layout == "steps" and array.ndim:
+        wide = np.repeat(array, 2, axis=-1)
+        return wide[..., ::2]
+    if layout == "backwards" and array.ndim:
+        return np.ascontiguousarray(array[::-1])[::-1]
+    return array
+
+
+def some_data(draw: st.DrawFn, shape: tuple[int, ...]) -> Array:
+    held = np.dtype(draw(st.sampled_from(TYPES)))
+    numbers = np.arange(int(np.prod(shape))).reshape(shape)
+    values = (numbers + 1).astype(str) if held.kind == "U" else numbers * 3 + 1
+    return laid(values.astype(held), draw(st.sampled_from(LAYOUTS)))
+
+
+def some_indices(draw: st.DrawFn, shape: tuple[int, ...], size: int) -> Array:
+    held = np.dtype(draw(st.sampled_from(INDEX_TYPES)))
+    low = 0 if held.kind == "u" else -size - draw(st.sampled_from((0, 0, 3)))
+    high = size + draw(st.sampled_from((0, 0, 2)))
+    random = np.random.default_rng(draw(st.integers(0, 1 << 30)))
+    plain = draw(st.booleans()) and size
+    found = random.integers(0, size, shape) if plain else random.integers(low, high + 1, shape)
+    return laid(np.asarray(found).astype(held), draw(st.sampled_from(LAYOUTS)))
+
+
+@st.composite
+def gathers(draw: st.DrawFn) -> Made:
+    """Make a call of Gather, wherever the batches, the axis and the indices are."""
+    batch = tuple(draw(st.lists(sizes, max_size=2)))
+    before, after = (tuple(draw(st.lists(sizes, max_size=2))) for _ in range(2))
+    size = draw(sizes)
+    data = some_data(draw, (*batch, *before, size, *after))
+    indices = some_indices(draw, (*batch, *draw(st.lists(sizes, max_size=3))), size)
+    axis = len(batch) + len(before)
+    return made(draw, gathercli.OPERATORS[0], (data, indices), axis=axis, batch_dims=len(batch))
+
+
+@st.composite
+def element_gathers(draw: st.DrawFn) -> Made:
+    """Make a call of GatherElements, of all of `data` or of its first rows and columns."""
+    op = draw(st.sampled_from([op for op in OPERATORS if op.off_axis is not None]))
+    shape = tuple(draw(st.lists(sizes, min_size=1, max_size=4)))
+    axis = draw(st.integers(0, len(shape) - 1))
+    less = draw(st.sampled_from((0, 0, 1))) if op.off_axis is OffAxis.AT_MOST else 0
+    wanted = [max(0, n - less) for n in shape]
+    wanted[axis] = draw(st.integers(0, 6))
+    held = some_indices(draw, tuple(wanted), shape[axis])
+    kinds = [np.dtype(t) for t in ("<i4", ">i4", "<i8", ">i8")]
+    if held.dtype not in kinds:
+        held = held.astype(draw(st.sampled_from(kinds)))
+    return made(draw, op, (some_data(draw, shape), held), axis=axis, batch_dims=0)
+
+
+def made(
+    draw: st.DrawFn, op: Op, inputs: tuple[Array, Array], *, axis: int, batch_dims: int
+) -> Made:
+    data = inputs[0]
+    named = [Tensor(named_type(array), array) for array in inputs]
+    small = draw(smalls)
+    made_small(small)
+    ways = ("zero",) if data.shape[axis] == 0 else ("zero", "clamp", "wrap")
+    call = engine.bind(
+        op,
+        *map(Operand.of, named),
+        axis=axis,
+        batch_dims=batch_dims,
+        negative=draw(st.sampled_from(("spec", "wrap"))),
+        out_of_range=draw(st.sampled_from(ways)),
+    )
+    whole = partial(engine.answer, call, *named, threads=small.threads)
+    return Made(engine.run(call, *named, threads=small.threads), data, whole)
+
+
+def named_type(array: Array) -> DType:
+    found = dtype_of(array.dtype)
+    assert found is not None
+    return found
+
+
+def named_by_sources(case: Made) -> Array:
+    """Return what `sources` names."""
+    run = case.run
+    cells = np.arange(int(np.prod(run.shape)))
+    at = FAMILIES[run.call.op.family].sources(run.call, run.picks, cells)
+    padded = np.append(case.data.reshape(-1), np.zeros(1, case.data.dtype))
+    return padded[at].reshape(run.shape).astype(run.storage)
+
+
+def raw(array: Array) -> bytes:
+    return array.tobytes()
+
+
+@pytest.mark.parametrize("cases", [gathers(), element_gathers()], ids=["gather", "elements"])
+def test_every_path_gives_what_the_sources_name(cases: st.SearchStrategy[Made]) -> None:
+    @SMALL
+    @given(case=cases, cells=st.sampled_from((1, 2, 3, 7, 100)))
+    def check(case: Made, cells: int) -> None:
+        run, wanted = case.run, named_by_sources(case)
+        assert raw(case.whole().array) == raw(wanted)
+        assert raw(run.whole().array) == raw(wanted)
+        assert b"".join(map(raw, run.blocks())) == raw(wanted)
+        assert b"".join(map(raw, run.blocks(cells))) == raw(wanted)
+        placed = bytearray(run.nbytes)
+
+        def put(part: Array, at: int) -> None:
+            placed[at : at + part.size] = raw(part)
+
+        run.place(put)
+        assert bytes(placed) == raw(wanted)
+
+    check()
+
+
+def test_the_cases_take_every_path() -> None:
+    seen: set[str] = set()
+    names = ("_part", "_rows", "_take")
+    for name in names:
+        plain = getattr(kernel.Worker, name)
+
+        def noting(*args: Any, name: str = name, plain: Any = plain) -> None:
+            seen.add(name)
+            plain(*args)
+
+        setattr(kernel.Worker, name, noting)
+    ways: set[str] = set()
+    ready: set[tuple[str, bool]] = set()
+
+    @SMALL
+    @given(case=st.one_of(gathers(), element_gathers()))
+    def run(case: Made) -> None:
+        held = case.run._kernel
+        ways.update(held.ways)
+        ready.add((str(held.picks._sort), held.picks.fills))
+        case.run.whole()
+
+    run()
+    assert seen == set(names)
+    assert ways == {"rows", "each", "positions"}
+    assert len(ready) == 5
+
+
+@pytest.mark.parametrize("index_type", ["<i4", ">i8", "i1", "<u8", "u1"])
+@pytest.mark.parametrize("layout", ["C", "F", "steps"])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_first_refused_index_is_named_whichever_thread_sees_it(
+    index_type: str, layout: str, workers: int
+) -> None:
+    picks.CELLS, picks.SHARED = 2, 0  # type: ignore[misc]
+    values = np.zeros((5, 4))
+    values[[2, 3, 4], [3, 0, 1]] = 9, 7, 9
+    indices, ones = laid(values.astype(index_type), layout), np.ones(3, np.float32)
+    data = Tensor(named_type(ones), ones)
+    named = Tensor(named_type(indices), indices)
+    call = engine.bind(
+        OPERATORS[0], Operand.of(data), Operand.of(named), axis=0, out_of_range="error"
+    )
+    with pytest.raises(OutOfRangeError, match=r"is 9 at `\[2,3\]`.*3 of 20|9 at") as caught:
+        engine.run(call, data, named, threads=workers)
+    assert caught.value.where == "[2,3]"
+    assert caught.value.count == 3
+
+
+def test_pieces_are_each_done_once_by_all_threads() -> None:
+    lock, done = Lock(), list[int]()
+
+    def worker() -> Any:
+        def do(piece: int) -> None:
+            with lock:
+                done.append(piece)
+
+        return do
+
+    threads.share(1000, worker, 4)
+    assert sorted(done) == list(range(1000))
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_what_a_piece_raises_stops_the_others(workers: int) -> None:
+    done = count()
+
+    def do(piece: int) -> None:
+        next(done)
+        if piece == 5:
+            raise ValueError(piece)
+
+    with pytest.raises(ValueError, match="5"):
+        threads.share(1_000_000, lambda: do, workers)
+    assert next(done) < 1_000_000
+
+
+def test_no_more_threads_than_the_system_has_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("threading.Thread.start", refuse)
+    done = list[int]()
+    threads.share(3, lambda: done.append, 4)
+    assert done == [0, 1, 2]
