@@ -208,7 +208,7 @@ def examine(
         def piece(number: int) -> None:
             look(flat[number * CELLS : (number + 1) * CELLS], number * CELLS)
 
-        told = None if tick is None else lambda done: tick(done * block)
+        told = None if tick is None else lambda done: tick(min(done * block, indices.nbytes))
         share(count, lambda: piece, threads if count >= SHARED else 1, told)
     else:
         start = 0

@@ -151,7 +151,7 @@ class File:
                 while self._parts:
                     size += sum(map(len, self._parts))
                     if self.limit is not None and size > self.limit:
-                        raise self.over(_TO_HOLD.format(f"{size} bytes or more"), size)
+                        raise self.over(f"the input has {size} bytes or more", size)
                     spool.writelines(self._parts)
                     self._parts = []
                     if not self._ended:
