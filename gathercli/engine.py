@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 SHARED: Final = 4 << 20
 """Bytes of output from which a second thread is worth starting."""
 
+PARTS: Final = 4
+"""Blocks made at a time where the output is in memory, and large."""
+
 _Choice = TypeVar("_Choice", Negative, OutOfRange)
 
 
@@ -170,11 +173,6 @@ class Run:
         self._kernel = Kernel(walks, data.array, call.places[0], picks)
 
     @property
-    def worth_threads(self) -> bool:
-        """Whether there are threads, and enough to do for them."""
-        return self.threads > 1 and self.nbytes >= SHARED
-
-    @property
     def uses_each_once(self) -> bool:
         """Whether no index picks more than one stretch of `data`."""
         return self._kernel.size == self._picks.indices.size * self._kernel.chunk
@@ -238,23 +236,13 @@ class Run:
             Takes the bytes of a block, uint8, which are good until it returns, and where in the
             output they belong.
         """
-        import numpy as np
+        block, itemsize = self._kernel.block, self.storage.itemsize
 
-        kernel, itemsize = self._kernel, self.storage.itemsize
+        def worker() -> Callable[[int, int], None]:
+            part = self.parts()
+            return lambda start, stop: put(_bytes(part(start, stop)), start * itemsize)
 
-        def worker() -> Callable[[int], None]:
-            buffer = np.empty(min(kernel.block, kernel.size) * itemsize, np.uint8)
-            fill = Worker(kernel).fill
-
-            def do(piece: int) -> None:
-                start, stop = piece * kernel.block, min((piece + 1) * kernel.block, kernel.size)
-                part = buffer[: (stop - start) * itemsize]
-                fill(start, stop, part)
-                put(part, start * itemsize)
-
-            return do
-
-        self._share(worker)
+        self._share(worker, block)
 
     def whole(self) -> Tensor:
         """Return all of the output."""
@@ -282,36 +270,40 @@ class Run:
         out
             The output's shape, C-ordered, elements of its size: takes them in native byte order.
         """
-        import numpy as np
-
         if not out.nbytes:
             return
-        kernel, flat = self._kernel, out.reshape(-1).view(np.uint8)
+        flat, itemsize = _bytes(out.reshape(-1)), out.itemsize
 
-        def worker() -> Callable[[int], None]:
-            fill = Worker(kernel).fill
+        def worker() -> Callable[[int, int], None]:
+            fill = Worker(self._kernel).fill
+            return lambda start, stop: fill(start, stop, flat[start * itemsize : stop * itemsize])
 
-            def do(piece: int) -> None:
-                start, stop = piece * kernel.block, min((piece + 1) * kernel.block, kernel.size)
-                fill(start, stop, flat[start * out.itemsize : stop * out.itemsize])
+        # Nothing is buffered: fewer and larger parts disturb the other threads less.
+        self._share(worker, self._kernel.block * (PARTS if self.nbytes >= PARTS * SHARED else 1))
 
-            return do
+    def _share(self, worker: Callable[[], Callable[[int, int], None]], cells: int) -> None:
+        """Let threads make parts of so many elements, if the output is worth more than one."""
+        total, itemsize = self._kernel.size, self.storage.itemsize
 
-        self._share(worker)
+        def numbered() -> Callable[[int], None]:
+            do = worker()
+            return lambda part: do(part * cells, min((part + 1) * cells, total))
 
-    def _share(self, worker: Callable[[], Callable[[int], None]]) -> None:
-        """Let threads make the blocks, if the output is worth more than one."""
-        kernel = self._kernel
-        if not self.nbytes:
-            return
-        count = -(-kernel.size // kernel.block)
-        threads = self.threads if self.worth_threads else 1
-        step = kernel.block * int(self.storage.itemsize)
-        share(count, worker, threads, lambda done: self._told(done * step))
+        if self.nbytes:
+            threads = self.threads if self.nbytes >= SHARED else 1
+            told = None if self._tick is None else lambda done: self._told(done * cells * itemsize)
+            share(-(-total // cells), numbered, threads, told)
 
     def _told(self, done: int) -> None:
         if self._tick is not None:
             self._tick("gathered", min(done, self.nbytes), self.nbytes)
+
+
+def _bytes(flat: AnyArray) -> AnyArray:
+    """View the bytes of elements that lie side by side."""
+    import numpy as np
+
+    return flat.view(np.uint8)
 
 
 def no_memory(error: MemoryError) -> LimitError:

@@ -10,9 +10,8 @@ rows
 positions
     elsewhere: the sums, worked out for a block of chunks at a time.
 
-``take`` is told to clip or to wrap, as every index was checked: it then neither buffers nor checks
-again, and leaves the other threads alone. It copies bytes, so any type, byte order and alignment
-goes.
+``take`` is told to clip, as every index was checked: it then neither buffers nor checks again, and
+leaves the other threads alone. It copies bytes, so any type, byte order and alignment goes.
 """
 
 from __future__ import annotations
@@ -272,12 +271,12 @@ class Worker:
         first, *inner = kernel.loops[level:]
         rows, picked = (1, count) if first.indices else (count, inner[0].size if inner else 1)
         around = kernel.loops[level - 1] if times > 1 else Loop(1, 0, 0)
-        at = self._picked(place, (times, picked), (around.indices, 1), raw=True)
+        at = self._picked(place, (times, picked), (around.indices, 1))
         size, width = kernel.axis_size, kernel.bytes.shape[-1]
         sources = _windows(kernel.bytes[place.data :], (times, rows, size, width), around.data)
         targets = out.reshape(times, rows, picked, width)
         for source, picks, target in zip(sources, at, targets, strict=True):
-            source.take(picks, 1, target, kernel.picks.mode)
+            source.take(picks, 1, target, "clip")
         if kernel.picks.fills:
             none = at < 0
             for time in range(times):
@@ -303,12 +302,10 @@ class Worker:
         if none is not None and none.any():
             target[none] = 0
 
-    def _picked(
-        self, place: _Place, shape: tuple[int, ...], steps: tuple[int, ...], *, raw: bool = False
-    ) -> AnyArray:
+    def _picked(self, place: _Place, shape: tuple[int, ...], steps: tuple[int, ...]) -> AnyArray:
         """Return the positions on the axis of indices from a place on, `steps` apart."""
         picks = self._kernel.picks
-        return picks.part(picks.memory.view(place.indices, shape, steps), self._scratch, raw=raw)
+        return picks.part(picks.memory.view(place.indices, shape, steps), self._scratch)
 
     def _scratch(self, shape: tuple[int, ...]) -> AnyArray:
         import numpy as np

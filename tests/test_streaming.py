@@ -271,7 +271,7 @@ def test_progress_is_for_a_terminal_and_goes_away(
     monkeypatch.setattr(progress, "DELAY", 0.0)
     monkeypatch.setattr(progress, "EVERY", 0.0)
     np.save(folder / "d.npy", DATA)
-    words = ("gather", "d.npy", "[1,2]", "-o", "o.npy")
+    words = ("gather", "d.npy", "[1,2]", "-o", "o.npy", "-j", "1")
     ran = run(*words, terminal=(2,))
     last = ran.err.rstrip("\n").rpartition("\r")[2]
     assert re.search(r"\rgathered \d+ B of 240 B  \d+ %  .*/s  \d+ s left", ran.err)

@@ -7,7 +7,7 @@ wanted, so that nothing of the size of the indices is held.
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.core.dtypes import row_major
 from gathercli.core.spec import OutOfRange
@@ -284,8 +284,6 @@ class Picks:
     ----------
     memory
         The indices as they lie in memory; those of a few are their positions.
-    mode
-        How ``numpy.take`` is to read what `part` returns as `raw`.
     """
 
     def __init__(
@@ -298,8 +296,6 @@ class Picks:
         if not done and sort is not Sort.UNSEEN and indices.size <= HELD:
             indices = self.whole()
             self._sort, self._native = Sort.PLAIN, True
-        signed = self._sort is Sort.SIGNED or (self._sort is Sort.UNSEEN and how.wraps)
-        self.mode: Literal["wrap", "clip"] = "wrap" if signed else "clip"
         self.memory = Memory.of(indices)
 
     def whole(self) -> AnyArray:
@@ -310,9 +306,7 @@ class Picks:
         _store(self.indices, held, self._how, self._given)
         return held
 
-    def part(
-        self, given: AnyArray, room: Callable[[tuple[int, ...]], AnyArray], *, raw: bool
-    ) -> AnyArray:
+    def part(self, given: AnyArray, room: Callable[[tuple[int, ...]], AnyArray]) -> AnyArray:
         """Return the positions of a part of `memory`.
 
         Parameters
@@ -321,8 +315,6 @@ class Picks:
             The part.
         room
             Gives an int64 array of a shape to hold them, if that is needed.
-        raw
-            Whether `mode` will be minded.
 
         Raises
         ------
@@ -334,8 +326,6 @@ class Picks:
             sort = sort_of(given, self._how)
             if sort is Sort.MIXED:
                 raise UnlikeError
-        if raw and sort is Sort.SIGNED:
-            sort = Sort.PLAIN
         if self._native and sort is Sort.PLAIN:
             return given
         held = room(given.shape)
@@ -347,9 +337,11 @@ def _store(given: AnyArray, held: AnyArray, how: Treatment, sort: Sort) -> None:
     """Store positions in `held`, int64 of the same shape."""
     import numpy as np
 
-    if sort is Sort.MIXED or sort is Sort.UNSEEN:
+    if sort is Sort.PLAIN:
+        np.copyto(held, given, casting="unsafe")
+    elif sort is Sort.SIGNED:  # s is added where the sign, spread over all bits, lets it through
+        np.right_shift(given, 8 * given.itemsize - 1, out=held)
+        held &= how.size
+        held += given
+    else:
         held[...] = positions(np.atleast_1d(given), how).at.reshape(held.shape)
-        return
-    np.copyto(held, given, casting="unsafe")
-    if sort is Sort.SIGNED:
-        held += (held >> 63) & how.size
