@@ -139,7 +139,7 @@ def _nested(
             pieces.append("]" * (_turns(row + 1, outer) + 1 if ended else 0))
             start = stop
         at += count
-        yield "".join(pieces)
+        yield "".join(filter(None, pieces))  # a single one is not copied
 
 
 def _whole_entries(blocks: Iterable[AnyArray], size: int) -> Iterator[AnyArray]:
@@ -219,7 +219,7 @@ def _json_writer(result: Result, number: dict[str, str]) -> Callable[[AnyArray],
         values = Tensor(dtype, entries).values()
         if values.dtype.itemsize == 2 and values.dtype.kind == "f":
             values = values.astype(np.float32)
-        return fast.text(values, odd)[1:-1]
+        return fast.text(values, odd)
 
     def odd(values: AnyArray) -> list[str]:
         return [number.get(text, text) for text in digits(values)]

@@ -169,7 +169,7 @@ def numbers(flat: list[Any], kinds: set[type]) -> AnyArray | None:
 
 
 def text(values: AnyArray, words: Callable[[AnyArray], list[str]]) -> str:
-    """Write numbers or booleans as JSON, nested as the array is.
+    """Write numbers or booleans as JSON, entry by entry with commas between.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def text(values: AnyArray, words: Callable[[AnyArray], list[str]]) -> str:
     if odd:  # it wrote null for NaN, and for nothing else
         between = zip_longest(written.split(b"null"), map(str.encode, odd), fillvalue=b"")
         written = b"".join(chain.from_iterable(between))
-    return written.decode("ascii")
+    return str(memoryview(written)[1:-1], "ascii")
 
 
 def shortest(values: AnyArray) -> list[float]:
