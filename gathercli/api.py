@@ -21,7 +21,7 @@ from gathercli.core.dtypes import (
     foreign,
 )
 from gathercli.core.dtypes import dtype as dtype_named
-from gathercli.errors import DtypeError, GatherError, InputError
+from gathercli.errors import DtypeError, GatherError, InputError, UsageError
 from gathercli.io.files import cores
 from gathercli.io.values import tensor_of
 from gathercli.ops import family_of, find
@@ -72,8 +72,9 @@ def gather(
     threads
         How many copy at most, where the output is large; None for as many as there are cores.
     out
-        An array for the result: its shape and type, C-ordered, apart from the inputs. A loop that
-        gives the same one saves making new ones.
+        An array for the result: its shape and type, C-ordered, in native byte order, apart from
+        the inputs. A loop that gives the same one saves making new ones. After a refusal it may
+        hold anything.
 
     Returns
     -------
@@ -85,6 +86,8 @@ def gather(
         The version refuses; `.rule` names the rule.
     VersionError
         There is no such version.
+    InputError
+        `out` cannot take the result.
 
     Notes
     -----
@@ -144,6 +147,8 @@ def gather_elements(
         The version refuses; `.rule` names the rule.
     VersionError
         There is no such version.
+    InputError
+        `out` cannot take the result.
 
     Notes
     -----
@@ -300,7 +305,7 @@ def _run(
     op = find(version, command).op
     given, picked = _argument(op, inputs[0], "data"), _argument(op, inputs[1], "indices")
     call = engine.bind(op, Operand.of(given), Operand.of(picked), **attributes)
-    most = cores() if threads is None else threads
+    most = cores() if threads is None else _checked_threads(threads)
     if out is None:
         return _array(engine.answer(call, given, picked, threads=most))
     _check_out(out, call, given, picked)
@@ -308,18 +313,29 @@ def _run(
     return out
 
 
+def _checked_threads(threads: Any) -> int:
+    """Refuse a number of threads that is none."""
+    if type(threads) is int and threads > 0:
+        return threads
+    raise UsageError(
+        f"`threads` is {threads!r}: expected an integer from 1 on", rule="usage", value=str(threads)
+    )
+
+
 def _check_out(out: Any, call: Call, *inputs: Tensor) -> None:
     """Refuse an array that cannot take the result."""
     import numpy as np
 
     wanted, storage = Shape(engine.infer(call)), inputs[0].storage
-    found = dtype_of(out.dtype) if isinstance(out, np.ndarray) else None
+    found = dtype_of(out.dtype) if type(out) in (np.ndarray, np.memmap) else None
     if found is not inputs[0].dtype or out.shape != tuple(wanted):
         why = f"is {_described(out)}"
     elif out.dtype.itemsize != storage.itemsize or not out.dtype.isnative:
         why = f"is of {out.dtype.str}"
-    elif not (out.flags.c_contiguous and out.flags.writeable):
-        why = "is not C-ordered, or cannot be written to"
+    elif not out.flags.c_contiguous:
+        why = "is not C-ordered"
+    elif not out.flags.writeable:
+        why = "cannot be written to"
     elif any(np.may_share_memory(out, each.array) for each in inputs):
         why = "shares memory with an input"
     else:

@@ -170,11 +170,14 @@ class Run:
         self.shape = known(infer(call))
         self.threads, self._tick, self._picks = threads, tick, picks
         walks = FAMILIES[call.op.family].walks(call)
-        self._kernel = Kernel(walks, data.array, call.places[0], picks)
+        try:
+            self._kernel = Kernel(walks, data.array, call.places[0], picks)
+        except MemoryError as error:  # an array laid out so that it must be copied
+            raise no_memory(error) from None
 
     @property
     def uses_each_once(self) -> bool:
-        """Whether no index picks more than one stretch of `data`."""
+        """Whether no index picks more than one stretch of `data`, so that each is seen once."""
         return self._kernel.size == self._picks.indices.size * self._kernel.chunk
 
     @property
@@ -225,7 +228,7 @@ class Run:
         for start in range(0, total, cells):
             stop = min(start + cells, total)
             yield part(start, stop)
-            self._told(stop * self.storage.itemsize)
+            self.told("gathered", stop * self.storage.itemsize)
 
     def place(self, put: Callable[[AnyArray, int], None]) -> None:
         """Give the output in blocks, by several threads, in whatever order they are done.
@@ -291,12 +294,17 @@ class Run:
 
         if self.nbytes:
             threads = self.threads if self.nbytes >= SHARED else 1
-            told = None if self._tick is None else lambda done: self._told(done * cells * itemsize)
+            told = (
+                None
+                if self._tick is None
+                else lambda done: self.told("gathered", done * cells * itemsize)
+            )
             share(-(-total // cells), numbered, threads, told)
 
-    def _told(self, done: int) -> None:
+    def told(self, what: str, done: int) -> None:
+        """Say that so many bytes of the output have been `what`."""
         if self._tick is not None:
-            self._tick("gathered", min(done, self.nbytes), self.nbytes)
+            self._tick(what, min(done, self.nbytes), self.nbytes)
 
 
 def _bytes(flat: AnyArray) -> AnyArray:
@@ -368,7 +376,7 @@ def answer(
     OutOfRangeError, LimitError
         As from `run`.
     """
-    if indices.array.size > HELD:
+    if indices.array.size > HELD and data.array.nbytes:  # else nothing would be used, or checked
         _check_size(known(infer(call)), data, None)
         how = Treatment(call.size, call.wraps_negative, call.outside)
         hoped = Run(call, data, Picks(indices.array, how), (), threads=threads)

@@ -16,7 +16,7 @@ leaves the other threads alone. It copies bytes, so any type, byte order and ali
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from gathercli.core.dims import product
 from gathercli.core.picks import Memory, Picks
@@ -99,8 +99,12 @@ class Kernel:
         most = min(BLOCK // max(1, itemsize), CELLS * chunk)
         self.block = _aligned(max(1, most), [span * chunk for span in self.spans])
 
-    def _way(self, level: int) -> str:
-        """Choose how a stretch of the loop at a level, and all within it, is copied."""
+    def _way(self, level: int) -> Literal["rows", "each", "positions"]:
+        """Choose how a stretch of the loop at a level, and all within it, is copied.
+
+        By whole ``rows``; by the rows of ``each`` coordinate, one after the other; by the
+        ``positions`` of its chunks.
+        """
         loops = self.loops[level:]
         if self.step == 1 and len(loops) <= 2:
             shared = [loop for loop in loops if loop.indices == 0]
@@ -243,14 +247,14 @@ class Worker:
             self._rows(level, 1, count, place, out)
             return
         inner = kernel.loops[level + 1].size if level + 1 < len(kernel.loops) else 1
-        last = kernel.loops[-1].size if way == "each" else kernel.spans[level]
-        most = 4 * CELLS // last or 1 if way == "each" else CELLS // last
-        for at in range(0, count, most or 1):
-            part = out[at * width : (at + (most or 1)) * width]
+        # How many coordinates at a time: as many as there is room for, of indices or positions.
+        fit = 4 * CELLS // kernel.loops[-1].size if way == "each" else CELLS // kernel.spans[level]
+        for at in range(0, count, max(fit, 1)):
+            part = out[at * width : (at + max(fit, 1)) * width]
             here, there = part.size // width, place.on(loop, at)
             if way == "each":
                 self._rows(level + 1, here, inner, there, part)
-            elif most:
+            elif fit:
                 self._take(level, here, there, part)
             else:
                 self._whole(level + 1, inner, there, part)

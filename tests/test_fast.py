@@ -36,6 +36,7 @@ EDGES = (
     *("1.0", "0.1", "1E5", "true", "false", "null", '"NaN"', '"Infinity"', '"a"', "NaN"),
     *("-Infinity", "01", "1.", ".5", "+1", "[]", "[1]", "{}", '{"a":1}', '"\\ud800"', '"\\u0000"'),
 )
+DEEP = '{"a":[1],"b":' + '{"a":' * 1010 + "1" + "}" * 1011
 numbers = st.one_of(
     st.sampled_from(EDGES),
     st.integers(-(2**66), 2**66).map(str),
@@ -78,6 +79,10 @@ def documents(draw: st.DrawFn) -> str:
                 f'{{"inputs":[{{"name":"{key}","shape":[3],"datatype":"{kind}","data":{data}}}]}}',
                 f"{data},",
                 f"{data} {data}",
+                f"\x0b{data}\x0c",
+                f" \t{data}\r\n",
+                data.removesuffix("]") + ",]",
+                data.removesuffix("]") + ", ]",
                 f"\ufeff{data}",
             )
         )
@@ -105,20 +110,27 @@ def outcome(path: Path, key: str, declared: DType | None) -> Any:
     text=documents(),
     key=st.sampled_from(("", "", "#a", "#data")),
     declared=st.sampled_from((None, None, *DTYPES)),
+    piece=st.sampled_from((0, 1, 2, 5, 1 << 15)),
 )
-@example(text='{"a":1,"a":2}', key="#a", declared=None)
-@example(text="[1.5,18446744073709551616]", key="", declared=None)
-@example(text="[18446744073709551616]", key="", declared=dtype_named("float32"))
-@example(text="[1.5,9007199254740993]", key="", declared=None)
-@example(text="[[1,2],[3]]", key="", declared=None)
+@example(text='{"a":1,"a":2}', key="#a", declared=None, piece=0)
+@example(text="[1.5,18446744073709551616]", key="", declared=None, piece=0)
+@example(text="[18446744073709551616]", key="", declared=dtype_named("float32"), piece=0)
+@example(text="[1.5,9007199254740993]", key="", declared=None, piece=0)
+@example(text="[1.5,2.5, ]", key="", declared=None, piece=0)
+@example(text="[-9223372036854775809]", key="", declared=dtype_named("int64"), piece=0)
+@example(text="[-9223372036854775808]", key="", declared=dtype_named("int64"), piece=0)
+@example(text="[1,-9223372036854775809]", key="", declared=None, piece=0)
+@example(text=DEEP, key="#a", declared=None, piece=0)
+@example(text="[[1,2],[3]]", key="", declared=None, piece=0)
 def test_whatever_the_text_both_ways_give_or_say_the_same(
-    tmp_path: Path, text: str, key: str, declared: DType | None
+    tmp_path: Path, text: str, key: str, declared: DType | None, piece: int
 ) -> None:
     path = tmp_path / "x.json"
     path.unlink(missing_ok=True)
     path.write_text(text, encoding="utf-8", errors="surrogatepass")
     found = []
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fast, "_PIECE", piece)
         for long in (0, 1 << 60):
             patch.setattr(fast, "LONG", long)
             found.append(outcome(path, key, declared))

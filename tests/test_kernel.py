@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from threading import Lock
-from typing import TYPE_CHECKING, Any
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pytest
@@ -23,7 +25,7 @@ from gathercli.errors import OutOfRangeError
 from gathercli.ops import FAMILIES, OPERATORS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     import numpy.typing as npt
 
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
 
 TYPES = ("u1", "<i2", ">i2", "<f4", ">f8", "<c16", ">c8", "<U3", ">U2", "?")
 INDEX_TYPES = ("<i4", ">i4", "<i8", ">i8", "u1", "i1", ">u2", "<u8")
-LAYOUTS = ("C", "F", "unaligned", "steps", "backwards")
 SMALL = settings(derandomize=True, deadline=None, max_examples=400)
 
 
@@ -99,28 +100,37 @@ smalls = st.builds(
 sizes = st.sampled_from((1, 2, 2, 3, 4, 5, 0))
 
 
+def unaligned(array: Array) -> Array:
+    odd: Array = np.ndarray(array.shape, array.dtype, np.zeros(array.nbytes + 1, np.uint8), 1)
+    odd[...] = array
+    return odd
+
+
+def turned(array: Array) -> Array:
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 0, -1)), -1, 0)
+
+
+LAYOUTS: Final[dict[str, Callable[[Array], Array]]] = {
+    "C": np.ascontiguousarray,
+    "F": np.asfortranarray,
+    "unaligned": unaligned,
+    "steps": lambda array: np.repeat(array, 2, axis=-1)[..., ::2],
+    "backwards": lambda array: np.ascontiguousarray(array[::-1])[::-1],
+    "broadcast": lambda array: np.broadcast_to(array[:1], array.shape),  # all like the first
+    "turned": turned,
+}
+
+
 def laid(array: Array, layout: str) -> Array:
-    """Lay the same elements out differently."""
-    if layout == "F":
-        return np.asfortranarray(array)
-    if layout == "unaligned":
-        raw = np.zeros(array.nbytes + 1, np.uint8)
-        odd: Array = np.ndarray(array.shape, array.dtype, raw, 1)
-        odd[...] = array
-        return odd
-    if layout == "steps" and array.ndim:
-        wide = np.repeat(array, 2, axis=-1)
-        return wide[..., ::2]
-    if layout == "backwards" and array.ndim:
-        return np.ascontiguousarray(array[::-1])[::-1]
-    return array
+    """Lay elements out otherwise."""
+    return LAYOUTS[layout](array) if array.ndim else array
 
 
 def some_data(draw: st.DrawFn, shape: tuple[int, ...]) -> Array:
     held = np.dtype(draw(st.sampled_from(TYPES)))
     numbers = np.arange(int(np.prod(shape))).reshape(shape)
     values = (numbers + 1).astype(str) if held.kind == "U" else numbers * 3 + 1
-    return laid(values.astype(held), draw(st.sampled_from(LAYOUTS)))
+    return laid(values.astype(held), draw(st.sampled_from(list(LAYOUTS))))
 
 
 def some_indices(draw: st.DrawFn, shape: tuple[int, ...], size: int) -> Array:
@@ -130,7 +140,7 @@ def some_indices(draw: st.DrawFn, shape: tuple[int, ...], size: int) -> Array:
     random = np.random.default_rng(draw(st.integers(0, 1 << 30)))
     plain = draw(st.booleans()) and size
     found = random.integers(0, size, shape) if plain else random.integers(low, high + 1, shape)
-    return laid(np.asarray(found).astype(held), draw(st.sampled_from(LAYOUTS)))
+    return laid(np.asarray(found).astype(held), draw(st.sampled_from(list(LAYOUTS))))
 
 
 @st.composite
@@ -268,6 +278,44 @@ def test_the_first_refused_index_is_named_whichever_thread_sees_it(
         engine.run(call, data, named, threads=workers)
     assert caught.value.where == "[2,3]"
     assert caught.value.count == 3
+
+
+@pytest.mark.parametrize("size", [127, 128, 129, 255, 256, 257, 300])
+@pytest.mark.parametrize("index_type", ["i1", "u1", ">i2", "<u2", "<i4", ">u8"])
+@pytest.mark.parametrize("version", ["openvino-8", "openvino-7"])
+def test_types_narrower_than_the_axis_address_it(size: int, index_type: str, version: str) -> None:
+    low, high = int(np.iinfo(index_type).min), int(np.iinfo(index_type).max)
+    values = [low, high, 0, 1, min(high, size), min(high, size - 1)]
+    if version == "openvino-7":
+        values = [k for k in values if 0 <= k < size]
+    data = np.arange(1, size + 1)
+    wanted = [int(data[k]) if -size <= k < size else 0 for k in values]
+    for few in (0, 1 << 20):
+        picks.HELD = few  # type: ignore[misc]
+        got = gathercli.gather(data, np.array(values, index_type), version=version)
+        assert got.tolist() == wanted
+
+
+def test_a_signal_while_threads_start_stops_those_that_did(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real, started, done = Thread.start, list[Thread](), list[int]()
+
+    def start(thread: Thread) -> None:
+        if started:
+            raise KeyboardInterrupt
+        started.append(thread)
+        real(thread)
+
+    def do(piece: int) -> None:
+        done.append(piece)
+        time.sleep(0.001)
+
+    monkeypatch.setattr(Thread, "start", start)
+    with pytest.raises(KeyboardInterrupt):
+        threads.share(1000, lambda: do, 3)
+    assert not started[0].is_alive()
+    assert len(done) < 1000
 
 
 def test_pieces_are_each_done_once_by_all_threads() -> None:

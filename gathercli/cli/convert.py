@@ -12,7 +12,7 @@ import typer
 from gathercli.cli import options as opt
 from gathercli.cli.limits import Limits
 from gathercli.cli.messages import Messages
-from gathercli.cli.sink import Keeping, Watched, binary_refused, losses
+from gathercli.cli.sink import Keeping, binary_refused, losses
 from gathercli.cli.targets import Target, check_path, named_files, named_members, outputs, places
 from gathercli.core.text import clean, counted
 from gathercli.errors import GatherError, LimitError, OutputError, UsageError
@@ -23,6 +23,7 @@ from gathercli.report.terminal import is_terminal
 
 if TYPE_CHECKING:
     from gathercli.core.dtypes import DType
+    from gathercli.engine import Tick
     from gathercli.io.encode import Named
     from gathercli.io.source import Inputs, Source
 
@@ -68,6 +69,26 @@ Lossy = Annotated[
     bool,
     typer.Option("--lossy", help="Let --dtype round; nothing wraps or becomes infinite."),
 ]
+
+
+class _Watched:
+    """Takes bytes for a stream, and tells how many they are of about `total`."""
+
+    def __init__(self, stream: Stream, total: int, tick: Tick | None) -> None:
+        self._stream, self._total, self._tick = stream, total, tick
+        self._written = 0
+
+    def write(self, part: bytes | memoryview) -> None:
+        """Append bytes."""
+        self._stream.write(part)
+        self._written += len(part)
+        if self._tick is not None:
+            self._tick("wrote", self._written, max(self._written, self._total))
+
+    def place(self, result: object) -> bool:
+        """Say that all comes in order: what is converted is no result of an operator."""
+        del result
+        return False
 
 
 class _Asked(NamedTuple):
@@ -247,7 +268,7 @@ def _write(
         output.open(size)
         if save.is_binary(fmt) and output.is_terminal:
             raise binary_refused(fmt, f"`{clean(path)}`")
-        write(out=Watched(output.stream, size, messages.progress()))
+        write(out=_Watched(output.stream, size, messages.progress()))
         inputs.recheck()
         output.commit()
     what = str(results[0][1]) if len(results) == 1 else counted(len(results), "tensor")

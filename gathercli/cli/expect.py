@@ -82,6 +82,7 @@ class Expectation(NamedTuple):
                 first = int(differs.argmax())
                 at, found, hoped = start + first, _shown(got[first]), _shown(wanted[first])
             start, count = stop, count + number
+            result.told("compared", stop * int(result.storage.itemsize))
         if not count:
             return None
         where = f"[{','.join(map(str, coordinate(at, result.shape)))}]"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages
     from gathercli.core.call import Call
-    from gathercli.engine import Run, Tick, Treated
+    from gathercli.engine import Run, Treated
     from gathercli.io.encode import Result
     from gathercli.io.source import Inputs
 
@@ -32,25 +32,6 @@ class View(NamedTuple):
     full: bool
     precision: int
     color: str
-
-
-class Watched:
-    """Takes bytes for a stream, and tells how many they are of about `total`."""
-
-    def __init__(self, stream: Stream, total: int, tick: Tick | None) -> None:
-        self._stream, self._total, self._tick = stream, total, tick
-        self._written = 0
-
-    def write(self, part: bytes | memoryview) -> None:
-        """Append bytes."""
-        self._stream.write(part)
-        self._written += len(part)
-        if self._tick is not None:
-            self._tick("wrote", self._written, max(self._written, self._total))
-
-    def place(self, result: Run) -> bool:
-        """Append the elements of a result, if the stream can."""
-        return self._stream.place(result)
 
 
 class Keeping(NamedTuple):

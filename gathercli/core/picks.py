@@ -185,7 +185,7 @@ def examine(
     """
     from threading import Lock
 
-    negative, wrapped, outside = Tally(), Tally(), Tally()
+    tallies = [Tally(), Tally(), Tally()]
     lock, sorts = Lock(), {Sort.PLAIN}
 
     def look(given: AnyArray, start: int) -> None:
@@ -196,12 +196,12 @@ def examine(
         given = given.astype(given.dtype.newbyteorder("="), copy=False)
         found = positions(given, how)
         with lock:
-            negative.add(found.negative, given, start)
-            wrapped.add(found.wrapped & found.negative, given, start)
-            outside.add(found.outside, given, start)
+            for tally, marked in zip(tallies, found[1:], strict=True):
+                tally.add(marked, given, start)
 
-    if indices.flags.c_contiguous:
-        flat = indices.reshape(-1)
+    fortran = indices.flags.f_contiguous and not indices.flags.c_contiguous
+    if fortran or indices.flags.c_contiguous:
+        flat = (indices.T if fortran else indices).reshape(-1)
         count = -(-flat.size // CELLS)
         block = CELLS * indices.itemsize
 
@@ -210,7 +210,8 @@ def examine(
 
         told = None if tick is None else lambda done: tick(min(done * block, indices.nbytes))
         share(count, lambda: piece, threads if count >= SHARED else 1, told)
-    else:
+    if not indices.flags.c_contiguous and not (fortran and _quiet(tallies)):
+        tallies[:] = Tally(), Tally(), Tally()  # those counted in memory's order are nowhere
         start = 0
         for given in row_major(indices, CELLS):
             look(given, start)
@@ -218,8 +219,12 @@ def examine(
             if tick is not None:
                 tick(start * indices.itemsize)
     sort = next(sort for sort in (Sort.MIXED, Sort.SIGNED, Sort.PLAIN) if sort in sorts)
-    fills = bool(outside.number) and how.outside is OutOfRange.ZERO
-    return Examined(Picks(indices, how, sort, fills=fills), negative, wrapped, outside)
+    fills = bool(tallies[-1].number) and how.outside is OutOfRange.ZERO
+    return Examined(Picks(indices, how, sort, fills=fills), *tallies)
+
+
+def _quiet(tallies: list[Tally]) -> bool:
+    return not any(tally.number for tally in tallies)
 
 
 HELD: Final = 1 << 20
@@ -242,16 +247,16 @@ class Memory(NamedTuple):
 
     @classmethod
     def of(cls, array: AnyArray) -> Memory:
-        """View an array that is C- or Fortran-ordered; any other is copied."""
+        """View an array, whatever steps it takes; one that walks backwards is copied."""
         import numpy as np
+        from numpy.lib.stride_tricks import as_strided
 
-        fortran = array.flags.f_contiguous and not array.flags.c_contiguous
-        flat = (array.T if fortran else np.ascontiguousarray(array)).reshape(-1)
-        steps, step = list[int](), 1
-        for size in array.shape if fortran else reversed(array.shape):
-            steps.append(step)
-            step *= size
-        return cls(flat, tuple(steps if fortran else reversed(steps)))
+        itemsize = array.dtype.itemsize or 1
+        if any(step < 0 or step % itemsize for step in array.strides):
+            array = np.ascontiguousarray(array)
+        steps = tuple(step // itemsize for step in array.strides)
+        span = sum((n - 1) * step for n, step in zip(array.shape, steps, strict=True)) + 1
+        return cls(as_strided(array, (span if array.size else 0,), (itemsize,)), steps)
 
     def view(self, start: int, shape: tuple[int, ...], steps: tuple[int, ...]) -> AnyArray:
         """View elements from `start` on, `steps` apart in each dimension."""

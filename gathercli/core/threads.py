@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def share(
     BaseException
         The first that a piece raised; the pieces not yet taken up are dropped.
     """
-    taken = iter(range(count))  # next() on it is one step, which threads cannot share
+    taken = iter(range(count))  # next() on it is one step, which the interpreter's lock guards
     failed: list[BaseException] = []
 
     def work(told: Callable[[int], None] | None = None) -> None:
@@ -47,29 +46,36 @@ def share(
         except BaseException as error:  # noqa: BLE001  (the caller raises it)
             failed.append(error)
 
-    others = _started(work, min(threads, count) - 1)
+    others: list[Thread] = []
     try:
+        if min(threads, count) > 1:
+            _start(work, min(threads, count) - 1, others)
         work(tick)
-    finally:
-        for other in others:
-            while other.is_alive():
-                try:
-                    other.join()
-                except BaseException as error:  # noqa: BLE001  (a signal: they stop, then it goes on)
-                    failed.append(error)
+    except BaseException as error:  # noqa: BLE001  (a signal, while they were started)
+        failed.append(error)
+    for other in others:
+        _join(other, failed)
     if failed:
         raise failed[0]
 
 
-def _started(work: Callable[[], None], count: int) -> list[Thread]:
-    """Start threads; fewer where the system has no more."""
-    started: list[Thread] = []
-    if count > 0:
-        from threading import Thread
+def _join(thread: Thread, failed: list[BaseException]) -> None:
+    """Wait for a thread to end, whatever signals come: it sees what failed, and stops."""
+    while thread.is_alive():
+        try:
+            thread.join()
+        except BaseException as error:  # noqa: BLE001  (the caller raises it)
+            failed.append(error)
 
-        with suppress(RuntimeError):
-            for _ in range(count):
-                thread = Thread(target=work, daemon=True)
-                thread.start()
-                started.append(thread)
-    return started
+
+def _start(work: Callable[[], None], count: int, started: list[Thread]) -> None:
+    """Start threads; fewer where the system has no more."""
+    from threading import Thread
+
+    for _ in range(count):
+        thread = Thread(target=work, daemon=True)
+        started.append(thread)
+        try:
+            thread.start()
+        except RuntimeError:
+            return

@@ -11,7 +11,7 @@ from array import array
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.core.dtypes import Kind
+from gathercli.core.dtypes import INT64, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +26,12 @@ _LARGE: Final = 2.0**63
 
 _SPARSE: Final = 8
 """Bytes a list below which lists are what the text is made of."""
+
+_COUNTED: Final = 1 << 12
+"""Bytes from which numpy counts faster."""
+
+_DEEP: Final = 500
+"""Levels of objects and lists that the standard library parses whatever called it."""
 
 _PIECE: Final = 1 << 15
 """Bytes of text parsed at a time."""
@@ -71,42 +77,41 @@ def plain_array(raw: bytes) -> AnyArray | None:
     import numpy as np
     import orjson
 
-    found = re.match(rb"\s*((?:\[[ \n\r\t]*){1,64})", raw[:4096])
-    text = raw.rstrip()
-    if found is None or b'"' in raw or text[-1:] != b"]":
+    found = re.match(rb"[ \t\r\n]*((?:\[[ \t\r\n]*){1,64})", raw[:4096])
+    end = len(raw) - 1
+    while end >= 0 and raw[end] in b" \t\r\n":
+        end -= 1
+    if found is None or b'"' in raw or raw[end : end + 1] != b"]":
         return None
     # Which numbers are floats, the text says: each has one point, or none has point or exponent.
-    points = count(raw, b".")
-    if not points and (b"e" in raw or b"E" in raw):
+    floats = b"." in raw
+    if not floats and (b"e" in raw or b"E" in raw):
         return None
-    held: Any = np.float64 if points else np.int64
     closing = b"]" * (found[1].count(b"[") - 1)
-    start, end, view = raw.index(b"[") + 1, len(text) - 1, memoryview(raw)
+    start, cut, view = raw.index(b"[") + 1, 0, memoryview(raw)
     parts: list[AnyArray] = []
-    while start < end:
+    while cut >= 0:
         cut = raw.find(closing + b",", start + _PIECE, end)
         stop = end if cut < 0 else cut + len(closing)
+        piece = b"".join((b"[", view[start:stop], b"]"))
         try:
-            # ('%' would look twice at a view, and concatenation does not take one)
-            part = _flat_array(
-                orjson.loads(b"".join((b"[", view[start:stop], b"]"))), held, closing
-            )
+            part = _flat_array(orjson.loads(piece), floats, closing)
         except (ValueError, TypeError, OverflowError, RecursionError):
             return None
-        if part is None or not part.size or (parts and part.shape[1:] != parts[0].shape[1:]):
+        if part is None or not part.size or (floats and count(piece, b".") != part.size):
+            return None
+        if parts and part.shape[1:] != parts[0].shape[1:]:
             return None
         parts.append(part)
         start = stop + 1
-    array = np.concatenate(parts or [np.empty(0)])
-    if not array.size or (points and points != array.size):
-        return None
+    array = np.concatenate(parts)
     # What was rounded to a float, or from it to -2^63, may have been a longer integer.
     return array if array.min() > -_LARGE and array.max() < _LARGE else None
 
 
 def count(part: bytes, mark: bytes) -> int:
     """Count a byte; in a long text by numpy, which is slower to start but faster to count."""
-    if len(part) < LONG:
+    if len(part) < _COUNTED:
         return part.count(mark)
     import numpy as np
 
@@ -115,7 +120,7 @@ def count(part: bytes, mark: bytes) -> int:
     return sum(map(int, map(np.count_nonzero, same)))
 
 
-def _flat_array(level: list[Any], held: Any, closing: bytes) -> AnyArray | None:
+def _flat_array(level: list[Any], floats: bool, closing: bytes) -> AnyArray | None:
     """Make an array of lists in lists, as deep as there are brackets to close; None for ragged."""
     import numpy as np
 
@@ -126,13 +131,17 @@ def _flat_array(level: list[Any], held: Any, closing: bytes) -> AnyArray | None:
             return None
         shape += lengths
         level = list(chain.from_iterable(level))
+    held: Any = np.float64 if floats else np.int64
     return np.fromiter(level, held, len(level)).reshape(shape)
 
 
 def _keys(value: Any) -> int:
-    """Count the keys of all objects in a document."""
-    count, level = 0, [value]
+    """Count the keys of all objects in a document; -1 for one that is very deep."""
+    count, level, depth = 0, [value], 0
     while level:
+        depth += 1
+        if depth > _DEEP:
+            return -1
         inner: list[Any] = []
         for each in level:
             if type(each) is dict:
@@ -148,6 +157,8 @@ def certain(tensor: Tensor) -> bool:
     """Tell whether no element of what `parse` gave can have been a longer integer."""
     import numpy as np
 
+    if tensor.dtype is INT64:
+        return int(tensor.array.min(initial=0)) > -(2**63)
     if tensor.dtype.kind not in (Kind.FLOAT, Kind.COMPLEX) or tensor.dtype.name == "float16":
         return True
     size = np.abs(tensor.values())

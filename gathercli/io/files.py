@@ -25,6 +25,9 @@ SMALL: Final = 1 << 16
 SPOOLED: Final = 64 << 20
 """Bytes of a stream up to which it is held in memory where it need not be."""
 
+MOST_THREADS: Final = 16
+"""Threads after which memory is what is short: each has its buffers."""
+
 NOT_HELD: Final = "a .npy file is mapped and not held"
 _TO_HOLD: Final = "the input has {} to be held in memory"
 _CHUNK: Final = 1 << 20
@@ -44,9 +47,9 @@ def free_memory() -> int:
 
 
 def cores() -> int:
-    """Return how many processors this process may use."""
+    """Return how many processors this process may use; more than `MOST_THREADS` are not."""
     affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
+    return min(MOST_THREADS, len(affinity(0)) if affinity else os.cpu_count() or 1)
 
 
 class File:
@@ -106,6 +109,8 @@ class File:
         """
         if self.regular and self.limit is not None and self._status.st_size > self.limit:
             raise self.over(_TO_HOLD.format(f"{self._status.st_size} bytes"), self._status.st_size)
+        if self._spooled is not None:
+            self._parts = [bytes(self._spooled)]
         size = 0
         for part in self._all_parts():
             size += len(part)

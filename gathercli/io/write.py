@@ -50,10 +50,15 @@ class Stream:
 class _Draft(Stream):
     """A regular file that nobody sees yet: its blocks may come in any order."""
 
+    def __init__(self, fd: int, *, allocates: bool) -> None:
+        super().__init__(fd)
+        self._allocates = allocates
+
     def place(self, result: Run) -> bool:
         """Append the elements of a result, each block where it belongs, by its threads."""
         start = os.lseek(self._fd, 0, os.SEEK_CUR)
-        _allocate(self._fd, start, result.nbytes)
+        if self._allocates and result.nbytes >= ALLOCATED:
+            _allocate(self._fd, start, result.nbytes)
         result.place(lambda part, at: write_all(self._fd, part.data, start + at))
         os.lseek(self._fd, start + result.nbytes, os.SEEK_SET)
         return True
@@ -66,7 +71,7 @@ def _allocate(fd: int, start: int, size: int) -> None:
     another, need not choose their places then, which takes longer than all the rest.
     """
     allocate = getattr(os, "posix_fallocate", None)
-    if allocate is None or size < ALLOCATED:
+    if allocate is None:
         return
     try:
         allocate(fd, start, size)
@@ -224,7 +229,11 @@ class Output:
     @property
     def stream(self) -> Stream:
         """What takes the bytes, once it is open."""
-        return Stream(self._fd) if self.is_stream else _Draft(self._fd)
+        if self.is_stream:
+            return Stream(self._fd)
+        # A disk that knows no unnamed files may know no way to set bytes aside either, and the C
+        # library would then write them one by one.
+        return _Draft(self._fd, allocates=self._temporary is None)
 
     def commit(self) -> None:
         """Give the file its name, replacing what had it."""
