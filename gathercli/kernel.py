@@ -166,6 +166,15 @@ def _windows(chunks: AnyArray, shape: tuple[int, ...], step: int) -> AnyArray:
     return np.ndarray(shape, np.uint8, chunks, 0, (step * width, size * width, width, 1))
 
 
+def _clear(target: AnyArray, none: AnyArray) -> None:
+    """Fill with zeros the chunks, shape (N.., bytes), that `none`, shape (N..), marks."""
+    width = target.shape[-1]
+    if width in (2, 4, 8):  # as one number each, it is faster
+        target.view(f"u{width}")[..., 0][none] = 0
+    else:
+        target[none] = 0
+
+
 class _Place(NamedTuple):
     """Where a stretch starts: chunks into `data`, elements into `indices`."""
 
@@ -271,6 +280,8 @@ class Worker:
         count
             How many coordinates of it.
         """
+        import numpy as np
+
         kernel = self._kernel
         first, *inner = kernel.loops[level:]
         rows, picked = (1, count) if first.indices else (count, inner[0].size if inner else 1)
@@ -284,7 +295,8 @@ class Worker:
         if kernel.picks.fills:
             none = at < 0
             for time in range(times):
-                targets[time][:, none[time]] = 0
+                if none[time].any():
+                    _clear(targets[time], np.broadcast_to(none[time], (rows, picked)))
 
     def _take(self, level: int, count: int, place: _Place, out: AnyArray) -> None:
         """Store `count` coordinates of the loop at a level by the positions of their chunks."""
@@ -304,7 +316,7 @@ class Worker:
         target = out.reshape(*shape, -1)
         kernel.bytes[place.data :].take(at, 0, target, "clip")
         if none is not None and none.any():
-            target[none] = 0
+            _clear(target, none)
 
     def _picked(self, place: _Place, shape: tuple[int, ...], steps: tuple[int, ...]) -> AnyArray:
         """Return the positions on the axis of indices from a place on, `steps` apart."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -20,6 +23,7 @@ from gathercli.cli.messages import Messages
 from gathercli.errors import GatherError, InputError
 from gathercli.io import files, write
 from gathercli.report import progress
+from gathercli.report.terminal import width_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -258,6 +262,7 @@ def test_progress_says_how_far_how_fast_and_how_long() -> None:
     assert len(shown) == 1
     clock.now = 3
     line("read", 10_000, 0)
+    assert shown[-1].rstrip() == "\rread 10 kB"  # whose rate is not known yet
     clock.now = 4
     line("read", 20_000, 0)
     assert shown[-1].rstrip() == "\rread 20 kB  20 kB/s"
@@ -281,6 +286,7 @@ def test_progress_is_for_a_terminal_and_goes_away(
 ) -> None:
     monkeypatch.setattr(progress, "DELAY", 0.0)
     monkeypatch.setattr(progress, "EVERY", 0.0)
+    monkeypatch.setattr(progress, "KNOWN", 0.0)
     np.save(folder / "d.npy", DATA)
     words = ("gather", "d.npy", "[1,2]", "-o", "o.npy", "-j", "1")
     ran = run(*words, terminal=(2,))
@@ -294,6 +300,16 @@ def test_progress_is_for_a_terminal_and_goes_away(
     assert "wrote 2.53 kB of 2.53 kB" in run("convert", "d.npy", "e.npy", terminal=(2,)).err
     refused = run("gather", "d.npy", "[1,99]", "-V", "onnx-13", terminal=(2,)).err
     assert "error:" in refused.rpartition("\r")[2]
+
+
+def test_the_width_is_that_of_the_terminal_it_is_on() -> None:
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 34, 0, 0))
+    assert width_of(theirs) == 34
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 0, 0, 0, 0))
+    assert width_of(theirs) == 80
+    os.close(ours)
+    os.close(theirs)
 
 
 def test_there_is_one_line_of_progress(monkeypatch: pytest.MonkeyPatch) -> None:

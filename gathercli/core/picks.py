@@ -43,23 +43,6 @@ class Treatment(NamedTuple):
     outside: OutOfRange
 
 
-class Positions(NamedTuple):
-    """Indices as positions, and which of them were not simply that.
-
-    Attributes
-    ----------
-    at
-        int64, -1 for none; a k that is refused stays what it is.
-    negative, wrapped, outside
-        Which were negative, which of these counted from the end, which stayed outside.
-    """
-
-    at: AnyArray
-    negative: AnyArray
-    wrapped: AnyArray
-    outside: AnyArray
-
-
 class Sort(Enum):
     """What some indices are, all together."""
 
@@ -88,36 +71,28 @@ def sort_of(given: AnyArray, how: Treatment) -> Sort:
     return Sort.MIXED
 
 
-def positions(given: AnyArray, how: Treatment) -> Positions:
-    """Turn indices into positions.
+def _counted(given: AnyArray, held: AnyArray, how: Treatment) -> AnyArray:
+    """Store indices in `held`, int64, s added to the negative ones if they wrap; tell the rest.
 
-    First the negative ones, then those outside. All in int64 (uint64 stays what it is until it is
-    known to fit), so that no value changes its meaning.
+    Nothing changes its meaning: s >= 0, so even -2^63 + s fits, and a uint64 that does not fit is
+    outside by what it was.
 
-    Parameters
-    ----------
-    given
-        Any shape but 0-D, an integer type.
+    Returns
+    -------
+        Which are then outside [0, s); bool.
     """
     import numpy as np
 
-    s = how.size
-    given = given.astype(given.dtype.newbyteorder("="), copy=False)
-    at = given if given.dtype == np.uint64 else given.astype(np.int64)
-    negative = at < 0
-    wrapped = negative
-    if how.wraps and negative.any():
-        np.add(at, s, out=at, where=negative)  # s >= 0: even -2^63 + s fits
-        wrapped = negative & (at >= 0)
-    outside = (at < 0) | (at >= s)
-    if outside.any():
-        if how.outside is OutOfRange.ZERO:
-            at = np.where(outside, -1, at.astype(np.int64))
-        elif how.outside is OutOfRange.CLAMP and s:
-            at = np.clip(at, 0, s - 1)
-        elif how.outside is OutOfRange.WRAP and s:
-            at = at % s
-    return Positions(at.astype(np.int64, copy=False), negative, wrapped, outside)
+    size = np.uint64(how.size)
+    if given.dtype.kind == "u" or not how.wraps:
+        np.copyto(held, given, casting="unsafe")
+    else:  # s is added where the sign, spread over all bits, lets it through
+        np.right_shift(given, 8 * given.itemsize - 1, out=held)
+        held &= how.size
+        held += given
+    # A negative number is a large one without its sign; so is the uint64 that did not fit.
+    outside: AnyArray = held.view(np.uint64) >= size
+    return outside
 
 
 class Tally:
@@ -185,6 +160,8 @@ def examine(
     """
     from threading import Lock
 
+    import numpy as np
+
     tallies = [Tally(), Tally(), Tally()]
     lock, sorts = Lock(), {Sort.PLAIN}
 
@@ -193,10 +170,13 @@ def examine(
         sorts.add(sort)
         if sort is Sort.PLAIN or (sort is Sort.SIGNED and not counts):
             return
-        given = given.astype(given.dtype.newbyteorder("="), copy=False)
-        found = positions(given, how)
+        held = np.empty(given.shape, np.int64)
+        outside = _counted(given, held, how)
+        negative = given < 0
         with lock:
-            for tally, marked in zip(tallies, found[1:], strict=True):
+            for tally, marked in zip(
+                tallies, (negative, negative & ~outside, outside), strict=True
+            ):
                 tally.add(marked, given, start)
 
     fortran = indices.flags.f_contiguous and not indices.flags.c_contiguous
@@ -344,9 +324,18 @@ def _store(given: AnyArray, held: AnyArray, how: Treatment, sort: Sort) -> None:
 
     if sort is Sort.PLAIN:
         np.copyto(held, given, casting="unsafe")
-    elif sort is Sort.SIGNED:  # s is added where the sign, spread over all bits, lets it through
-        np.right_shift(given, 8 * given.itemsize - 1, out=held)
-        held &= how.size
-        held += given
+        return
+    outside = _counted(given, held, how)
+    if sort is Sort.SIGNED:
+        return
+    if how.outside is OutOfRange.ZERO:
+        np.copyto(held, -1, where=outside)
+    elif how.outside is OutOfRange.CLAMP:
+        low = 0 if given.dtype.kind == "u" else given < 0
+        np.copyto(held, np.where(low, 0, how.size - 1), where=outside)
+    elif how.outside is not OutOfRange.WRAP or not how.size:
+        return  # some are refused
+    elif given.dtype.kind == "u":
+        np.copyto(held, given % np.uint64(how.size), casting="unsafe")
     else:
-        held[...] = positions(np.atleast_1d(given), how).at.reshape(held.shape)
+        held %= how.size

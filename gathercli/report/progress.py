@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 DELAY: Final = 1.0
 """Seconds of work after which it is worth a word."""
 
+KNOWN: Final = 0.5
+"""Seconds of one stage after which its rate is known."""
+
 EVERY: Final = 0.1
 """Seconds between two states of the line."""
 
@@ -48,20 +51,21 @@ class Progress:
         if now - self._begun < DELAY or now - self._drawn < EVERY:
             return
         self._drawn = now
-        rate = done / max(now - self._stage, 1e-3)
         text = f"{what} {_size(done)}"
         if total:
-            left = (total - done) / rate if rate else 0
-            text = f"{what} {_size(done)} of {_size(total)}"
-            text += f"  {100 * done // total} %  {_size(int(rate))}/s  {_time(left)} left"
-        else:
+            text += f" of {_size(total)}  {100 * done // total} %"
+        if done and now - self._stage >= KNOWN:
+            rate = done / max(now - self._stage, 1e-3)
             text += f"  {_size(int(rate))}/s"
+            if total:
+                text += f"  {_time((total - done) / rate)} left"
         self._show(text[: self._width - 1])
 
     def clear(self) -> None:
         """Take the line away."""
         if self._shown:
-            self._write("\r" + " " * self._shown + "\r")
+            # and the ^C that a terminal writes behind it
+            self._write("\r" + " " * min(self._shown + 2, self._width - 1) + "\r")
             self._shown = 0
 
     def _show(self, text: str) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rich.text import Text
+
+
+DEFAULT_WIDTH: Final = 80
+"""Columns of a terminal that does not say how many it has."""
 
 
 def is_terminal(fd: int) -> bool:
@@ -44,7 +47,15 @@ def wants_color(choice: str, fd: int, environ: Mapping[str, str] = os.environ) -
 
 def width_of(fd: int) -> int | None:
     """Return the columns of a terminal; None where nothing is cut to a width."""
-    return shutil.get_terminal_size().columns if is_terminal(fd) else None
+    if not is_terminal(fd):
+        return None
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal() and int(told):
+        return int(told)
+    try:
+        return os.get_terminal_size(fd).columns or DEFAULT_WIDTH
+    except OSError:
+        return DEFAULT_WIDTH
 
 
 def rendered(text: Text, *, color: bool) -> str:

@@ -17,21 +17,24 @@ TARGETS: Final = {
     "io/write.py": r".*",
     "core/dims.py": r"LARGEST|MAX_RANK|product",
     "core/text.py": r"UNSAFE|clean|_escape|json_string",
-    "engine.py": r"_pick|_first|_treated|_check_size",
+    "engine.py": r"_examined|_first|_treated|_check_size|answer|Run\..*",
+    "kernel.py": r".*",
+    "core/picks.py": r".*",
+    "core/threads.py": r".*",
     "core/rules.py": r"(axis|batch|data_rank|indices_rank|index|elements_shape)\w*|_legal|_interval"
     r"|_axes|_number|_plain",
     "core/call.py": r".*",
     "io/npy.py": r"MAX_HEADER|PREAMBLE|_LENGTH_BYTES|Header\.nbytes|header|_check_declared"
     r"|check_length|view|_check_strings",
     "io/npz.py": r"MAX_\w+|_ENCRYPTED|Archive\.(?!layout|tensor|_chosen)\w+",
-    "io/files.py": r"SMALL|File\..*",
+    "io/files.py": r"SMALL|SPOOLED|File\..*",
     "errors.py": r"LimitError\.over",
     "cli/limits.py": r".*",
     "io/literal.py": r"_sizes|_check_size|_options|_random",
     "io/values.py": r"MAX_\w+|flatten|_check_strings|_infer",
     "io/content.py": r"check_shape|Layout\.(nbytes|view)",
     "io/raw.py": r"_FORM|parse|Raw\.(layout|tensor|_advice)",
-    "io/safetensors.py": r"MAX_HEADER|Bundle\.(__init__|layout|tensor)|_check|parts",
+    "io/safetensors.py": r"MAX_HEADER|Bundle\.(__init__|layout|tensor)|_check|bundle",
 }
 """Files under gathercli/, and of each the functions, methods and constants to mutate."""
 
