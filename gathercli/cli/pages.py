@@ -239,10 +239,10 @@ def _root() -> Page:
                     "shape formula; in a pipe it is plain JSON on one line. -f and -o choose "
                     "another format.",
                     "Large files are mapped, and the result is written block by block, a file of "
-                    "elements by the threads that -j allows: memory does not grow with them. A pipe "
-                    "of more than 64 MiB of elements goes through an unnamed file in the folder for "
-                    "temporary files (TMPDIR). On a terminal, work of more than a second says on "
-                    "stderr how far it is; -q keeps it quiet.",
+                    "elements by the threads that -j allows: memory does not grow with them. A "
+                    "pipe of more than 64 MiB of elements goes through an unnamed file in the "
+                    "folder for temporary files (TMPDIR). On a terminal, work of more than a "
+                    "second says on stderr how far it is; -q keeps it quiet.",
                 ),
             ),
             ("COMMANDS", (Terms(commands),)),
