@@ -1,12 +1,12 @@
 """Measure how cost grows: time and anonymous memory by the size of the output, and of the indices.
 
 A row is one command, its seconds the median of the rounds. Anonymous memory (what swap would have
-to hold) is looked at every two milliseconds.
+to hold) is looked at every two milliseconds of a run of its own.
 """
 
 from __future__ import annotations
 
-import statistics
+import os
 import subprocess
 import time
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tests.benchmarks.files import GATHERCLI
-from tests.benchmarks.measure import Row
+from tests.benchmarks.measure import Row, Timed, interleaved
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,9 +25,9 @@ WIDTH = 256
 SPARSE_ROWS = 20_000_000
 
 
-def watched(command: list[str], folder: Path) -> tuple[float, float]:
-    """Run a command; return its seconds and the megabytes of anonymous memory at its peak."""
-    start, most = time.perf_counter(), 0
+def memory(command: list[str], folder: Path) -> float:
+    """Run a command; return the megabytes of anonymous memory at its peak."""
+    most = 0
     with subprocess.Popen(command, cwd=folder) as process:
         while process.poll() is None:
             try:
@@ -39,7 +39,7 @@ def watched(command: list[str], folder: Path) -> tuple[float, float]:
             time.sleep(0.002)
         if process.returncode:
             raise SystemExit(f"{command} failed")
-    return time.perf_counter() - start, most / 1000
+    return most / 1000
 
 
 def measure(rounds: int, folder: Path, only: str = "") -> list[Row]:
@@ -66,24 +66,25 @@ def measure(rounds: int, folder: Path, only: str = "") -> list[Row]:
     np.save(folder / "column.npy", np.arange(1_000_000, dtype="f4"))
     np.save(folder / "i_sparse.npy", random.integers(0, SPARSE_ROWS, 1_000))
     jobs["1000 rows of a sparse 20 GB"] = "sparse.npy", "i_sparse.npy"
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in jobs}
-    for _ in range(rounds):
-        for name, (data_name, index_name) in jobs.items():
-            if only in name or name == "tiny":
-                command = [GATHERCLI, "gather", data_name, index_name, "-o", "ours.npy"]
-                found[name].append(watched(command, folder))
-                (folder / "ours.npy").unlink()
+    jobs = {name: job for name, job in jobs.items() if only in name or name == "tiny"}
+    commands = {name: [GATHERCLI, "gather", *job, "-o", "ours.npy"] for name, job in jobs.items()}
+
+    def settled() -> None:
+        """Let the disk have what the last run left to be written."""
+        (folder / "ours.npy").unlink(missing_ok=True)
+        os.sync()
+        time.sleep(0.2)
+
+    def timed(command: list[str]) -> Timed:
+        return Timed(lambda: subprocess.run(command, cwd=folder, check=True), settled)
+
+    seconds = interleaved({name: timed(command) for name, command in commands.items()}, rounds)
+    held = {name: memory(command, folder) for name, command in commands.items()}
     rows = []
-    for name, taken in found.items():
-        if not taken:
-            continue
-        seconds = statistics.median(each[0] for each in taken)
-        tiny = statistics.median(each[0] for each in found["tiny"])
-        least = max(each[1] for each in found["tiny"])
-        most = max(each[1] for each in taken)
-        also = {"MB of memory": most, "MB over tiny": most - least}
+    for name, taken in seconds.items():
+        also = {"MB of memory": held[name], "MB over tiny": held[name] - held["tiny"]}
         if name.startswith("output"):
-            also["ms a MB"] = (seconds - tiny) * 1000 / int(name.split()[2])
+            also["ms a MB"] = (taken - seconds["tiny"]) * 1000 / int(name.split()[2])
         goals = {"tiny": 1.2} if "sparse" in name else {}
-        rows.append(Row(name, {"ours": seconds, "tiny": tiny}, goals, also))
+        rows.append(Row(name, {"ours": taken, "tiny": seconds["tiny"]}, goals, also))
     return rows
