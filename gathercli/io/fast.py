@@ -11,6 +11,7 @@ from array import array
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
+from gathercli.core.dims import product
 from gathercli.core.dtypes import INT64, Kind
 
 if TYPE_CHECKING:
@@ -124,15 +125,16 @@ def _flat_array(level: list[Any], floats: bool, closing: bytes) -> AnyArray | No
     """Make an array of lists in lists, as deep as there are brackets to close; None for ragged."""
     import numpy as np
 
-    shape = [len(level)]
+    shape, elements = [len(level)], iter(level)
     for _ in closing:
+        level = list(elements)
         lengths = set(map(len, level))
         if len(lengths) != 1 or set(map(type, level)) != {list}:
             return None
         shape += lengths
-        level = list(chain.from_iterable(level))
+        elements = chain.from_iterable(level)
     held: Any = np.float64 if floats else np.int64
-    return np.fromiter(level, held, len(level)).reshape(shape)
+    return np.fromiter(elements, held, product(shape)).reshape(shape)
 
 
 def _keys(value: Any) -> int:
