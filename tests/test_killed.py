@@ -32,6 +32,9 @@ SIZE: Final = 128 + ROWS * ROW * 16
 """Bytes of the large output: 26 MB."""
 
 LARGE: Final = ("gather", f"zeros:100x{ROW}xc128", f"zeros:{ROWS}", "-q")
+LARGER: Final = ("gather", f"zeros:100x{ROW}xc128", f"zeros:{16 * ROWS}", "-q")
+"""Of 410 MB, so that a signal comes long before the end of what it came in the first part of."""
+
 OLD: Final = b"old"
 LINUX: Final = pytest.mark.skipif(
     not os.access("/proc/self/io", os.R_OK), reason="the system does not count what is written"
@@ -120,7 +123,7 @@ def test_a_signal_in_a_large_write_ends_it_silently_and_leaves_the_old_file(
     path, draw = folder / "x.npy", random.Random(int(number))  # noqa: S311
     path.write_bytes(OLD)
     for amount in (1, draw.randrange(SIZE // 2), SIZE // 2):
-        with start(folder, *LARGE, "-o", "x.npy") as process:
+        with start(folder, *LARGER, "-o", "x.npy") as process:
             wait_for(process, amount)
             process.send_signal(number)
             out, err = process.communicate(timeout=30)
