@@ -349,7 +349,7 @@ def run(
         ``limit``.
     """
     try:
-        picks, treated = _examined(call, indices.array, threads, tick)
+        picks, treated = examined(call, indices.array, threads=threads, tick=tick)
         _check_size(known(infer(call)), data, max_bytes)
     except GatherError as error:
         error.met(call.op.full_name, str(call.data), str(call.indices))
@@ -386,10 +386,20 @@ def answer(
     return run(call, data, indices, threads=threads).stored(out)
 
 
-def _examined(
-    call: Call, indices: AnyArray, threads: int, tick: Tick | None
+def examined(
+    call: Call, indices: AnyArray, *, threads: int = 1, tick: Tick | None = None
 ) -> tuple[Picks, list[Treated]]:
-    """Refuse the first illegal index; say what the others that are not on the axis become."""
+    """Look at every index of a bound call, in memory that does not grow with them.
+
+    Returns
+    -------
+        What gives their positions, and what becomes of those that are not on the axis.
+
+    Raises
+    ------
+    OutOfRangeError
+        ``index-negative`` or ``index-range``, naming the first refused index, row-major.
+    """
     how = Treatment(call.size, call.wraps_negative, call.outside)
     told = None if tick is None else lambda done: tick("checked", done, indices.nbytes)
     counts = call.negative is Negative.ERROR or call.op.indices is Indices.UNSIGNED
@@ -406,6 +416,26 @@ def _examined(
         legal = f"outside 0..{s - 1}" if s else "on an empty axis"
         treated.append(_treated(how.outside.done, found.outside, shape, legal))
     return found.picks, treated
+
+
+def positions(call: Call, indices: AnyArray) -> AnyArray:
+    """Return where on the axis some indices of a bound call point, refusing none.
+
+    Parameters
+    ----------
+    indices
+        Shape (I..), an integer type.
+
+    Returns
+    -------
+        Shape (I..), int64: -1 for an index that is refused or filled.
+    """
+    moves = call.size and call.outside is not OutOfRange.ERROR
+    how = Treatment(call.size, call.wraps_negative, call.outside if moves else OutOfRange.ZERO)
+    found = examine(indices, how, counts=False).picks.whole()
+    if call.negative is Negative.ERROR:
+        found[indices < 0] = -1
+    return found
 
 
 def _first(tally: Tally, shape: tuple[int, ...]) -> tuple[int, str, int]:

@@ -17,7 +17,7 @@ TARGETS: Final = {
     "io/write.py": r".*",
     "core/dims.py": r"LARGEST|MAX_RANK|product",
     "core/text.py": r"UNSAFE|clean|_escape|json_string",
-    "engine.py": r"_examined|_first|_treated|_check_size|answer|Run\..*",
+    "engine.py": r"examined|positions|_first|_treated|_check_size|answer|Run\..*",
     "kernel.py": r".*",
     "core/picks.py": r".*",
     "core/threads.py": r".*",
