@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         UsageError,
         VersionError,
     )
+    from gathercli.explanation import explain
     from gathercli.ops import OPERATORS
 
 __version__ = "0.1.0"
@@ -56,6 +57,7 @@ __all__ = [
     "UsageError",
     "VersionError",
     "__version__",
+    "explain",
     "gather",
     "gather_elements",
     "infer_shape",
@@ -66,6 +68,7 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(("gather", "gather_elements", "infer_shape", "load", "save"), "api"),
     "Shape": "core.dims",
+    "explain": "explanation",
     "OPERATORS": "ops",
 }
 

@@ -303,7 +303,7 @@ def _run(
 ) -> npt.NDArray[Any]:
     threads, out = copying
     op = find(version, command).op
-    given, picked = _argument(op, inputs[0], "data"), _argument(op, inputs[1], "indices")
+    given, picked = argument(op, inputs[0], "data"), argument(op, inputs[1], "indices")
     call = engine.bind(op, Operand.of(given), Operand.of(picked), **attributes)
     most = cores() if threads is None else _checked_threads(threads)
     if out is None:
@@ -356,7 +356,7 @@ def _described(value: Any) -> str:
     return f"{value.dtype}[{','.join(map(str, shape))}]"
 
 
-def _argument(op: Op, value: Any, name: str) -> Tensor:
+def argument(op: Op, value: Any, name: str) -> Tensor:
     """Make a tensor of an argument, and say which one it was where that is refused."""
     try:
         return _tensor(value, name)

@@ -20,9 +20,10 @@ LEFT_OF = {
     "verdicts": {"errors", "core", "ops", "engine"},
     "io": {"errors", "core", "ops", "engine"},
     "report": {"errors", "core", "ops", "engine", "lesson", "verdicts"},
-    "api": {"errors", "core", "ops", "engine", "io", "lesson", "report"},
+    "api": {"errors", "core", "ops", "engine", "io"},
+    "explanation": {"errors", "core", "ops", "engine", "lesson", "report", "api"},
     "cli": {"errors", "core", "ops", "engine", "io", "lesson", "report", "verdicts"},
-    "__init__": {"api", "core", "errors", "ops"},
+    "__init__": {"api", "core", "errors", "explanation", "ops"},
     "__main__": {"cli"},
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))

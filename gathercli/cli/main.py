@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "gather": Command("run", "Gather slices along an axis: OpenVINO 1, 7, 8; ONNX 1, 11, 13."),
     "gather-elements": Command("run", "Gather single elements: OpenVINO 6; ONNX 11, 13."),
     "shape": Command("shape", "Infer the output shape from shapes alone."),
+    "explain": Command("explain", "Draw where every output cell came from."),
     "convert": Command("convert", "Convert tensors between the formats, whole folders of them."),
     "info": Command("info", "Describe files: type, shape, statistics, a preview."),
     "ops": Command("ops", "List the operator versions, or write one out."),

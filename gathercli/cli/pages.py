@@ -37,6 +37,18 @@ DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
         "[...] of unknown rank. A word that parses as a shape is one; anything else is a tensor, "
         "of which a .npy file gives only its header.",
     ),
+    "explain": (
+        "Draws data, indices and output side by side. The same letter, and colour where there is "
+        "colour, marks a part of DATA, the index that picks it and where it lands; -1 → 3 is an "
+        "index counted from the end, 99 → none one that points nowhere. Below stand examples "
+        "traced through the equation, the output shape term by term, and how much of DATA is read.",
+        "Batches stand side by side, leading dimensions below each other; of what is large the "
+        "edges are shown, and of DATA what they pick. --window shows another part. --cell traces "
+        "one output cell in words, --step all of them. -f json gives the way of every cell as "
+        "data: its coordinates, those of the index and of the cell of DATA it copies.",
+        "Where an index is refused it is shown in its place, and the refusal follows. --save keeps "
+        "the picture, 100 columns wide, for light and dark pages; it refers to nothing outside.",
+    ),
     "convert": (
         "Reads each source in any format and writes it in that of DEST, which its suffix or --to "
         "names. With -d, or where DEST is a folder, every source becomes a file there, named after "
@@ -98,6 +110,32 @@ $ gathercli shape gather '[N,3,C]' '[K]' --axis 1 --version onnx-13 -f json
 ["N","K","C"]
 $ gathercli shape gather 2x1x200x400 2x2 --axis unknown --batch-dims 1
 [2,?,?,?]""",
+    "explain": """\
+$ gathercli explain gather '[10,20,30]' 2,-3,9 -q
+openvino.Gather-8   axis 0   batch_dims 0   out[i] = data[indices[i]]   for i in 0..2
+
+data i64[3]    indices i64[3]    out i64[3]
+b 0  10        a 0   2           a 0  30   data[2]
+  1  20        b 1  -3 → 0       b 1  10   data[0]
+a 2  30        · 2   9 → none    · 2   0   zeros
+
+· zero-filled   no letter: not read
+the index takes the place of coordinate 0 of data:
+out[0] = data[indices[0]] = data[2] = 30
+out[1] = data[indices[1]] = data[-3 → 0] = 10
+out[2] = data[indices[2]] = data[9 → none] = 0
+
+shape  data[:0] + indices[0:] + data[1:]  =  [] + [3] + []  =  [3]
+read   2 of 3 cells of data
+$ gathercli explain gather arange:4x3 3,0,-1 --cell 2,1
+out[2,1]   i = 2, s = 1
+  indices[2] is -1
+  it counts from the end of axis 0, whose size is 4: -1 + 4 = 3
+  it takes the place of coordinate 0: data[3,1]
+  out[2,1] = data[indices[2],1] = data[-1 → 3,1] = 10
+$ gathercli explain gather-elements '[[1,2],[3,4]]' '[[0,1]]' --axis 0 -V onnx-13 --step
+out[0,0] = data[indices[0,0],0] = data[0,0] = 1
+out[0,1] = data[indices[0,1],1] = data[1,1] = 4""",
     "convert": """\
 $ gathercli convert arange:2x3 x.npy && gathercli convert x.npy -
 [[0,1,2],[3,4,5]]

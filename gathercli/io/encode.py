@@ -95,6 +95,11 @@ def _words(dtype: DType, block: AnyArray, number: dict[str, str], pair: Pair) ->
     return list(map(str, values.tolist()))
 
 
+def json_words(tensor: Tensor) -> list[str]:
+    """Write each element of a tensor, shape (N,), as JSON."""
+    return _words(tensor.dtype, tensor.array, NONFINITE["quoted"], _pair)
+
+
 def _pair(re: str, im: str) -> str:
     return f"[{re},{im}]"
 

@@ -127,6 +127,10 @@ class Inputs:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close what was opened; tensors that are mapped stay."""
         self.close_files()
         if self._stdin:
             self._stdin[0].close()

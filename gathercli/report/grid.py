@@ -190,7 +190,7 @@ class _Plan:
         )
         cells = [[self._write(value) for value in column] for column in part.T]
         if self._align:
-            cells = [_at_the_point(column) for column in cells]
+            cells = [at_the_point(column) for column in cells]
         names = [f"[{n}]" if self._flat else str(n) for n in self._columns]
         return [[name, *column] for name, column in zip(names, cells, strict=True)]
 
@@ -264,7 +264,7 @@ def _facets(lead: Sequence[int], *, whole: bool) -> list[tuple[int, ...]]:
     return list(combinations(*(sorted({0, size - 1}) for size in lead)))
 
 
-def _at_the_point(column: list[str]) -> list[str]:
+def at_the_point(column: list[str]) -> list[str]:
     """Pad numbers on the right so that their points stand under each other."""
     if any("e" in cell for cell in column):
         return column

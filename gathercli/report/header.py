@@ -49,6 +49,19 @@ def header(call: Call, out: Shape, width: int | None) -> Text:
     width
         Columns; what does not fit beside the rest goes to a line of its own.
     """
+    text = title(call, width)
+    text.append_text(tensors(call, out, width))
+    return text.append_text(steps(call, out, width))
+
+
+def title(call: Call, width: int | None, *, where: str = "") -> Text:
+    """Write the row that ran with its attributes, and what an output cell is.
+
+    Parameters
+    ----------
+    where
+        What is added to the equation.
+    """
     from rich.text import Text
 
     text = Text()
@@ -63,24 +76,40 @@ def header(call: Call, out: Shape, width: int | None) -> Text:
     equation = FAMILIES[call.op.family].equation(call)
     if width is not None and len(equation) > width:
         equation = call.op.equation
-    fits = width is None or len(text) + 3 + len(equation) <= width
-    text.append(("   " if fits else "\n") + equation + "\n", "dim")
-    tensors = [
+    for part in filter(None, (equation, where)):
+        used = len(text.plain.rpartition("\n")[2])
+        fits = width is None or used + 3 + len(part) <= width
+        text.append(("   " if fits else "\n") + part, "dim")
+    return text.append("\n")
+
+
+def tensors(call: Call, out: Shape, width: int | None) -> Text:
+    """Write the types and shapes of the tensors."""
+    from rich.text import Text
+
+    text = Text()
+    named = [
         ("data", call.data, "cyan"),
         ("indices", call.indices, "magenta"),
         ("out", Operand(out, call.data.dtype), "green"),
     ]
-    words = [f"{name} {operand}" for name, operand, _ in tensors]
+    words = [f"{name} {operand}" for name, operand, _ in named]
     joint = "   " if width is None or len("   ".join(words)) <= width else "\n"
-    for at, (name, operand, style) in enumerate(tensors):
+    for at, (name, operand, style) in enumerate(named):
         text.append((joint if at else "") + name, style)
         text.append(f" {operand}")
-    text.append("\n")
-    steps = formula(call, out)
-    fits = width is None or len("shape  " + "  =  ".join(steps)) <= width
+    return text.append("\n")
+
+
+def steps(call: Call, out: Shape, width: int | None) -> Text:
+    """Write the shape formula with its numbers."""
+    from rich.text import Text
+
+    text = Text()
+    terms = formula(call, out)
+    fits = width is None or len("shape  " + "  =  ".join(terms)) <= width
     text.append("shape  ", "dim")
-    text.append(("  =  " if fits else "\n    =  ").join(steps) + "\n")
-    return text
+    return text.append(("  =  " if fits else "\n    =  ").join(terms) + "\n")
 
 
 def _axis(call: Call) -> str:

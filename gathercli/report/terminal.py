@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 DEFAULT_WIDTH: Final = 80
-"""Columns of a terminal that does not say how many it has."""
+DEFAULT_HEIGHT: Final = 24
+"""Columns and lines of a terminal that does not say how many it has."""
 
 
 def is_terminal(fd: int) -> bool:
@@ -56,6 +57,17 @@ def width_of(fd: int) -> int | None:
         return os.get_terminal_size(fd).columns or DEFAULT_WIDTH
     except OSError:
         return DEFAULT_WIDTH
+
+
+def height_of(fd: int) -> int:
+    """Return the lines of a terminal."""
+    told = os.environ.get("LINES", "")
+    if told.isdecimal() and int(told):
+        return int(told)
+    try:
+        return os.get_terminal_size(fd).lines or DEFAULT_HEIGHT
+    except OSError:
+        return DEFAULT_HEIGHT
 
 
 def rendered(text: Text, *, color: bool) -> str:

@@ -1,0 +1,128 @@
+"""A call with its tensors, from the words of a command line or from a job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from gathercli.cli.operator import Operator, Token
+from gathercli.core.text import clean, closest, some
+from gathercli.errors import GatherError, InputError, UsageError
+
+if TYPE_CHECKING:
+    from gathercli.cli.limits import Limits
+    from gathercli.cli.messages import Messages
+    from gathercli.core.call import Call
+    from gathercli.core.dtypes import Tensor
+    from gathercli.io.job import Job
+    from gathercli.io.source import Inputs
+
+
+class Case(NamedTuple):
+    """What is called on what; as a context it closes the files of its tensors."""
+
+    call: Call
+    data: Tensor
+    indices: Tensor
+    inputs: Inputs
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.inputs.close()
+
+
+def given(
+    operator: Operator, data: Token, indices: Token, limits: Limits, messages: Messages
+) -> Case:
+    """Read the tensors that words name, and put the call together."""
+    from gathercli.core.call import Operand
+    from gathercli.io.source import Inputs
+
+    op = operator.row(messages)
+    Inputs.share_stdin(data[0], indices[0])
+    inputs = Inputs(limits.held, notes=messages.notes, tick=messages.progress())
+    try:
+        read, picked = operator.read(op, inputs.tensor, data, indices)
+        call = operator.bind(op, Operand.of(read), Operand.of(picked))
+    except BaseException:
+        inputs.close()
+        raise
+    return Case(call, read, picked, inputs)
+
+
+def written(token: str, limits: Limits, messages: Messages) -> Case:
+    """Read a job, ``FILE#ID``, and its tensors."""
+    return of_job(job_named(token), limits, messages)
+
+
+def of_job(job: Job, limits: Limits, messages: Messages) -> Case:
+    """Read the tensors of a job, and put its call together."""
+    from gathercli import engine
+    from gathercli.core.call import Operand
+    from gathercli.io.source import Inputs
+    from gathercli.ops import family_of, find
+
+    family = family_of(job.op)
+    found = find(family.ROWS[0].id if job.version is None else job.version, family.COMMAND)
+    if found.note:
+        messages.notes.append(found.note)
+    inputs = Inputs(limits.held, notes=messages.notes, folder=job.folder)
+    try:
+        data, indices = job.tensor("data", inputs), job.tensor("indices", inputs)
+        call = engine.bind(
+            found.op,
+            Operand.of(data),
+            Operand.of(indices),
+            axis=job.axis,
+            batch_dims=job.batch_dims,
+            negative=job.negative,
+            out_of_range=job.out_of_range,
+        )
+    except BaseException as error:
+        inputs.close()
+        if isinstance(error, GatherError):
+            error.met(found.op.full_name, None, None)
+        raise
+    return Case(call, data, indices, inputs)
+
+
+def job_named(token: str) -> Job:
+    """Find the job that ``FILE#ID`` names; the ID may be left out of a file of one.
+
+    Raises
+    ------
+    UsageError
+        The file has no such job, or it has several and none was named.
+    InputError
+        The job only infers a shape, and so has no cells.
+    """
+    import os
+
+    from gathercli.io import job as jobs
+
+    path, mark, key = token.rpartition("#")
+    if not mark or os.path.lexists(token):
+        path, key = token, ""
+    found = jobs.jobs(path)
+    chosen = [job for job in found if not key or job.id == key]
+    if len(chosen) != 1:
+        ids = [job.id for job in found]
+        near = closest(key, ids) if key else None
+        what = f"{len(chosen) or 'no'} jobs" + (f" `{clean(key)}`" if key else "")
+        raise UsageError(
+            f"`{clean(path)}` has {what}: expected one of {some(map(clean, ids))}",
+            rule="usage",
+            value=token,
+            hint=f"did you mean `{clean(path)}#{clean(near)}`?" if near else None,
+        )
+    (job,) = chosen
+    if job.op == jobs.SHAPE:
+        raise InputError(
+            f"the job `{clean(job.id)}` infers a shape, which has no cells: "
+            "expected a gather or gather-elements job",
+            rule="job",
+            value=job.id,
+            hint="`gathercli shape` shows how a shape comes about",
+        )
+    return job

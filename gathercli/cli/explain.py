@@ -1,0 +1,427 @@
+"""`explain`: where every output cell came from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+
+import typer
+
+from gathercli.cli import options as opt
+from gathercli.cli.case import Case, given, written
+from gathercli.cli.limits import Limits
+from gathercli.cli.main import print_text
+from gathercli.cli.messages import Messages
+from gathercli.cli.operator import Operator
+from gathercli.core.spec import Negative, OutOfRange
+from gathercli.core.text import clean, counted
+from gathercli.errors import UsageError
+from gathercli.io.write import STDOUT, Output
+from gathercli.report.terminal import height_of, rendered, wants_color, width_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.text import Text
+
+    from gathercli.core.dtypes import AnyArray
+    from gathercli.lesson import Lesson
+    from gathercli.report.lesson import Look, Window
+
+CELLS: Final = 1 << 12
+"""Cells written at a time."""
+
+Op = Annotated[
+    str | None,
+    typer.Argument(metavar="OP", help="gather or gather-elements.", show_default=False),
+]
+Data = Annotated[
+    str | None, typer.Argument(metavar="DATA", help=opt.TENSOR_HELP, show_default=False)
+]
+Indices = Annotated[
+    str | None,
+    typer.Argument(metavar="INDICES", help="Integers, given in the same ways.", show_default=False),
+]
+JobOption = Annotated[
+    str | None,
+    typer.Option(
+        "--job",
+        metavar="FILE#ID",
+        help="Explain a job of a job file, in place of OP, DATA and INDICES; a file of one job "
+        "needs no #ID.",
+        show_default=False,
+        rich_help_panel="Input",
+    ),
+]
+WindowOption = Annotated[
+    str | None,
+    typer.Option(
+        "--window",
+        metavar="SLICES",
+        help="What to show of the output, a slice a dimension: 0:3,:,10:20. Default what fits.",
+        show_default=False,
+        rich_help_panel="View",
+    ),
+]
+CellOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cell",
+        metavar="I,J,...",
+        help="Trace one output cell, step by step, in words and coordinates.",
+        show_default=False,
+        rich_help_panel="View",
+    ),
+]
+Step = Annotated[
+    bool,
+    typer.Option(
+        "--step",
+        help="Walk through the output cells: with keys on a terminal, a line a cell elsewhere.",
+        rich_help_panel="View",
+    ),
+]
+Ascii = Annotated[
+    bool,
+    typer.Option("--ascii", help="Use no characters beyond ASCII.", rich_help_panel="View"),
+]
+Save = Annotated[
+    str | None,
+    typer.Option(
+        "--save",
+        metavar="PATH",
+        help="Also keep the picture: .svg, .html or .txt.",
+        show_default=False,
+        rich_help_panel="Result",
+    ),
+]
+
+
+def build(name: str) -> Callable[..., Callable[[], int]]:
+    """Make the command."""
+    del name
+    return command
+
+
+def command(
+    op: Op = None,
+    data: Data = None,
+    indices: Indices = None,
+    job: JobOption = None,
+    axis: opt.Axis = None,
+    batch_dims: opt.BatchDims = "0",
+    version: opt.Version = None,
+    negative: opt.NegativeChoice = Negative.SPEC,
+    out_of_range: opt.OutOfRangeChoice = OutOfRange.SPEC,
+    data_dtype: opt.DataDtype = None,
+    indices_dtype: opt.IndicesDtype = None,
+    max_bytes: opt.MaxBytes = None,
+    window: WindowOption = None,
+    cell: CellOption = None,
+    step: Step = False,
+    ascii_only: Ascii = False,
+    save: Save = None,
+    no_clobber: opt.NoClobber = False,
+    fmt: opt.TextFormat = "auto",
+    precision: opt.Precision = 6,
+    color: opt.Color = "auto",
+    quiet: opt.Quiet = False,
+    json_errors: opt.JsonErrors = False,
+    debug: opt.Debug = False,
+) -> Callable[[], int]:
+    """Collect the request."""
+    del debug  # main finds it in the words
+    operator = Operator(op or "", axis, batch_dims, version, negative.value, out_of_range.value)
+    words = (op, data, indices)
+    if job is None:
+        if op is None or data is None or indices is None:
+            missing = ("OP", "DATA", "INDICES")[words.index(None)]
+            raise UsageError(
+                f"missing argument `{missing}`",
+                rule="usage",
+                hint="`gathercli explain gather '[10,20,30]' '[2,0]'`, or `--job FILE#ID`",
+            )
+        read = partial(given, operator, (data, data_dtype), (indices, indices_dtype))
+    else:
+        if any(word is not None for word in words) or operator != Operator(
+            "", None, "0", None, "spec", "spec"
+        ):
+            raise UsageError(
+                "`--job` names the whole call: expected no other operator, tensor or attribute",
+                rule="usage",
+                value=job,
+            )
+        read = partial(written, job)
+    if sum((cell is not None, step, window is not None)) > 1:
+        raise UsageError(
+            "`--cell`, `--step` and `--window` exclude each other: expected one of them",
+            rule="usage",
+        )
+    asked = _Asked(_window(window), _numbers(cell), step, ascii_only, fmt, precision)
+    keep = None if save is None else _Keep(save, no_clobber)
+    return partial(
+        _run,
+        read,
+        Limits.parse(max_bytes),
+        asked,
+        keep,
+        Messages(quiet, color, json_errors=json_errors),
+    )
+
+
+class _Asked(NamedTuple):
+    """What is shown, and how."""
+
+    window: Window
+    cell: tuple[int, ...] | None
+    step: bool
+    ascii: bool
+    fmt: str
+    precision: int
+
+    def look(self, lesson: Lesson, width: int | None) -> Look:
+        """Fit what was asked for to a lesson."""
+        from gathercli.report.lesson import Look
+        from gathercli.report.panels import ASCII, Marks
+
+        if len(self.window) > len(lesson.shape):
+            raise UsageError(
+                f"`--window` has {counted(len(self.window), 'slice')}, but the output has rank "
+                f"{len(lesson.shape)}: expected at most one a dimension",
+                rule="usage",
+            )
+        return Look(width, self.precision, ASCII if self.ascii else Marks(), self.window)
+
+
+class _Keep(NamedTuple):
+    """Where the picture is kept."""
+
+    path: str
+    no_clobber: bool
+
+    def check(self) -> None:
+        """Refuse a name that says no format, and one that cannot be written."""
+        from gathercli.report.picture import SUFFIXES
+
+        if not self.path.endswith(SUFFIXES):
+            raise UsageError(
+                f"the suffix of `{clean(self.path)}` names no picture: "
+                f"expected .svg, .html or .txt",
+                rule="usage",
+                value=self.path,
+            )
+        Output(self.path, no_clobber=self.no_clobber)
+
+    def write(self, text: Text, title: str) -> None:
+        """Keep a picture."""
+        from gathercli.report import picture
+
+        content = text.plain
+        if self.path.endswith(".svg"):
+            content = picture.svg(text, title)
+        elif self.path.endswith(".html"):
+            content = picture.html(text, title)
+        with Output(self.path, no_clobber=self.no_clobber) as output:
+            output.open()
+            output.stream.write(content.encode(errors="backslashreplace"))
+            output.commit()
+
+
+def _run(
+    read: Callable[[Limits, Messages], Case],
+    limits: Limits,
+    asked: _Asked,
+    keep: _Keep | None,
+    messages: Messages,
+) -> int:
+    """Show what was asked for; what is refused is shown in its place, and then refuses."""
+    from gathercli.lesson import Lesson
+
+    if keep is not None:
+        keep.check()
+    with messages, read(limits, messages) as case:
+        tick = messages.progress()
+        lesson = Lesson(case.call, case.data, case.indices, tick=tick)
+        messages.clear()
+        messages.notes += map(str, lesson.treated)
+        look = asked.look(lesson, width_of(STDOUT))
+        _show(lesson, asked, look, messages)
+        if keep is not None:
+            from gathercli.report.lesson import WIDTH
+
+            text = _text(lesson, asked, look._replace(width=WIDTH))
+            keep.write(text, f"gathercli explain: {lesson.call.op}, {lesson.equation}")
+            messages.say(f"wrote {clean(keep.path)}")
+        case.inputs.recheck()
+    if lesson.refusal is not None:
+        raise lesson.refusal
+    messages.print()
+    return 0
+
+
+def _show(lesson: Lesson, asked: _Asked, look: Look, messages: Messages) -> None:
+    from gathercli.cli.keys import has_keys
+
+    if asked.fmt == "json":
+        for part in _json(lesson, _cells(lesson, asked)):
+            print_text(part)
+    elif asked.step and has_keys():
+        _walk(lesson, look, messages.color)
+    elif asked.step:
+        _lines(lesson, asked, look)
+    else:
+        text = _text(lesson, asked, look)
+        print_text(rendered(text, color=wants_color(messages.color, STDOUT)))
+
+
+def _text(lesson: Lesson, asked: _Asked, look: Look) -> Text:
+    from gathercli.report.lesson import lines_text, picture, told
+
+    if asked.cell is None:
+        return picture(lesson, look)
+    return lines_text(told(lesson, lesson.trace(*_cell(lesson, asked.cell)), look))
+
+
+def _lines(lesson: Lesson, asked: _Asked, look: Look) -> None:
+    """Print a line a cell."""
+    from gathercli.report.lesson import lines_text, said
+
+    for cells in _cells(lesson, asked):
+        lines = (said(lesson, trace, look) for trace in lesson.traces(cells))
+        print_text(lines_text(lines).plain)
+
+
+def _walk(lesson: Lesson, look: Look, color: str) -> None:
+    """Walk through the cells with keys."""
+    from gathercli.cli.keys import Keys
+    from gathercli.core.positions import coordinate
+    from gathercli.report.lesson import lines_text, picture, told
+
+    at = 0
+    with Keys(screen=True) as keys:
+        while lesson.size:
+            here = coordinate(at, lesson.shape)
+            trace = lesson.trace(*here)
+            text = lines_text(told(lesson, trace, look))
+            text.append(f"\n{at + 1} of {counted(lesson.size, 'cell')}", "bold")
+            text.append("   space: next   b: back   g, G: first, last   q: quit\n\n", "dim")
+            text.append_text(picture(lesson, look._replace(here=here)))
+            shown = rendered(text, color=wants_color(color, STDOUT)).split("\n")
+            print_text("\x1b[2J\x1b[H" + "\n".join(shown[: height_of(STDOUT) - 1]))
+            key = keys.read()
+            if key == "quit":
+                return
+            steps = {"next": at + 1, "back": at - 1, "first": 0, "last": lesson.size - 1}
+            at = max(0, min(steps[key], lesson.size - 1))
+
+
+def _cells(lesson: Lesson, asked: _Asked) -> Iterator[AnyArray]:
+    """Yield the flat positions of the output cells that were asked for, some at a time."""
+    import numpy as np
+
+    if asked.cell is not None:
+        asked = asked._replace(window=tuple(slice(n, n + 1) for n in _cell(lesson, asked.cell)))
+    chosen = [
+        range(size)[asked.window[j] or slice(None)] if j < len(asked.window) else range(size)
+        for j, size in enumerate(lesson.shape)
+    ]
+    count = 1
+    for each in chosen:
+        count *= len(each)
+    for start in range(0, count, CELLS):
+        rest = np.arange(start, min(start + CELLS, count))
+        cells, step = np.zeros_like(rest), 1
+        for each, size in zip(reversed(chosen), reversed(lesson.shape), strict=True):
+            cells += (rest % len(each) + each.start) * step
+            rest, step = rest // len(each), step * size
+        yield cells
+
+
+def _json(lesson: Lesson, blocks: Iterator[AnyArray]) -> Iterator[str]:
+    """Write everything known of a lesson, and the way of every cell, as one line of JSON."""
+    import json
+
+    from gathercli.io.encode import json_words
+    from gathercli.report.lesson import summary_json
+
+    yield json.dumps(summary_json(lesson), ensure_ascii=True)[:-1] + ', "cells": ['
+    none = "zero-filled" if lesson.fills else "refused"
+    between = ""
+    for cells in blocks:
+        block = lesson.block(cells)
+        known = zip(
+            block.ways(),
+            block.k.tolist(),
+            block.positions.tolist(),
+            json_words(block.held),
+            strict=True,
+        )
+        words = []
+        for (out, at, data), index, position, value in known:
+            found = (
+                f'"position": {position}, "data": {list(data)}, "fate": "copied", "value": {value}'
+                if position >= 0
+                else f'"position": null, "data": null, "fate": "{none}", '
+                f'"value": {value if lesson.fills else "null"}'
+            )
+            words.append(
+                f'{{"out": {list(out)}, "indices": {list(at)}, "index": {index}, {found}}}'
+            )
+        yield between + ", ".join(words)
+        between = ", "
+    yield "]}\n"
+
+
+def _cell(lesson: Lesson, at: tuple[int, ...]) -> tuple[int, ...]:
+    """Check the coordinates of an output cell; negative ones count from the end."""
+    shape = lesson.shape
+    fits = len(at) == len(shape) and all(
+        -size <= n < size for n, size in zip(at, shape, strict=True)
+    )
+    if not fits:
+        raise UsageError(
+            f"`--cell` is `{','.join(map(str, at))}`, but the output is {list(shape)}: "
+            f"expected {counted(len(shape), 'coordinate')} in it",
+            rule="usage",
+            value=",".join(map(str, at)),
+        )
+    return tuple(n % size for n, size in zip(at, shape, strict=True))
+
+
+def _numbers(text: str | None) -> tuple[int, ...] | None:
+    """Read coordinates: ``0,-1`` or ``[0,-1]``."""
+    if text is None:
+        return None
+    body = text.strip().removeprefix("[").removesuffix("]").strip()
+    if not body:
+        return ()
+    words = [word.strip() for word in body.split(",")]
+    if not all(re.fullmatch(r"[+-]?\d{1,18}", word, re.ASCII) for word in words):
+        raise UsageError(
+            f"`--cell` is `{clean(text[:80])}`: expected coordinates such as 0,2",
+            rule="usage",
+            value=text,
+        )
+    return tuple(map(int, words))
+
+
+def _window(text: str | None) -> Window:
+    """Read slices: ``0:3,:,10:20``; a number is one coordinate."""
+    if text is None:
+        return ()
+    slices: list[slice] = []
+    for word in text.strip().removeprefix("[").removesuffix("]").split(","):
+        found = re.fullmatch(r"\s*([+-]?\d{1,18})?\s*(:)?\s*([+-]?\d{1,18})?\s*", word, re.ASCII)
+        if not found or not (found[1] or found[2]) or (found[3] and not found[2]):
+            raise UsageError(
+                f"`--window` is `{clean(text[:80])}`: expected slices such as 0:3,:,10:20",
+                rule="usage",
+                value=text,
+            )
+        start, stop = (None if found[n] is None else int(found[n]) for n in (1, 3))
+        if not found[2] and start is not None:
+            stop = start + 1 or None
+        slices.append(slice(start, stop))
+    return tuple(slices)

@@ -1,0 +1,103 @@
+"""`gathercli.explain`: where every output cell came from, for Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gathercli import engine
+from gathercli.api import argument
+from gathercli.core.call import Operand
+from gathercli.lesson import Lesson
+from gathercli.ops import family_of, find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gathercli.lesson import Trace
+
+
+class Explanation(Lesson):
+    """A call explained; printed it is the picture that the command draws.
+
+    Attributes
+    ----------
+    shape
+        Of the output.
+    equation
+        What an output cell is.
+    refusal
+        The exception that the run would raise for an index; None when it would not.
+    """
+
+    def cells(self) -> Iterator[Trace]:
+        """Yield the way of every output cell, row-major."""
+        import numpy as np
+
+        return self.traces(np.arange(self.size))
+
+    def __str__(self) -> str:
+        from gathercli.report.lesson import WIDTH, Look, picture
+
+        return picture(self, Look(WIDTH)).plain.rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        """Draw the picture where a notebook shows it."""
+        from gathercli.report.lesson import WIDTH, Look, picture
+        from gathercli.report.picture import svg
+
+        return svg(picture(self, Look(WIDTH)), self.equation)
+
+
+def explain(
+    op: str,
+    data: Any,
+    indices: Any,
+    *,
+    axis: Any = None,
+    batch_dims: Any = 0,
+    version: str | int | None = None,
+    negative: str = "spec",
+    out_of_range: str = "spec",
+) -> Explanation:
+    """Explain where every cell of an output comes from.
+
+    Parameters
+    ----------
+    op
+        ``gather`` or ``gather-elements``.
+    data, indices, axis, batch_dims, negative, out_of_range
+        As for `gathercli.gather` and `gathercli.gather_elements`; no axis is the version's
+        default, 0, which OpenVINO's GatherElements lacks.
+    version
+        None for the operator's default, ``openvino-8`` or ``openvino-6``.
+
+    Returns
+    -------
+        The explanation. ``print`` draws it; ``trace(i, j)`` is the way of one output cell and
+        ``cells()`` that of all: the coordinates of the index, the index, the position on the axis,
+        the coordinates in `data`, the value. What is refused is explained too.
+
+    Raises
+    ------
+    OperatorError
+        A rule of shapes, types or attributes refuses.
+
+    Examples
+    --------
+    >>> found = explain("gather", [[10, 11], [20, 21]], [1, -2]).trace(1, 0)
+    >>> found.indices, found.k, found.position, found.data, found.value
+    ((1,), -2, 0, (0, 0), 10)
+    """
+    family = family_of(op)
+    row = find(family.ROWS[0].id if version is None else version, family.COMMAND).op
+    given, picked = argument(row, data, "data"), argument(row, indices, "indices")
+    call = engine.bind(
+        row,
+        Operand.of(given),
+        Operand.of(picked),
+        axis=axis,
+        batch_dims=batch_dims,
+        negative=negative,
+        out_of_range=out_of_range,
+    )
+    return Explanation(call, given, picked)

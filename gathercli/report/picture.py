@@ -1,0 +1,138 @@
+"""A text as a picture to keep: SVG or HTML, on a light page and on a dark one.
+
+Neither refers to anything outside itself: no font, no script, no address.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from rich.cells import cell_len
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.text import Text
+
+SUFFIXES: Final = (".svg", ".html", ".txt")
+
+_CHARACTER: Final = 8.4
+"""Width of a column at 14 pixels, in pixels; `textLength` holds every font to it."""
+_LINE: Final = 19
+_MARGIN: Final = 12
+
+_FONT: Final = "14px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace"
+_LIGHT: Final = {
+    "": "#1f2328",
+    "cyan": "#0b7285",
+    "magenta": "#a3219b",
+    "green": "#1a7f37",
+    "yellow": "#8a6100",
+    "blue": "#0550ae",
+    "red": "#c8102e",
+}
+_DARK: Final = {
+    "": "#e6edf3",
+    "cyan": "#56d4dd",
+    "magenta": "#f08af0",
+    "green": "#6fdd8b",
+    "yellow": "#e3c04b",
+    "blue": "#79b8ff",
+    "red": "#ff7b72",
+}
+_PAGES: Final = {"light": "#ffffff", "dark": "#0d1117"}
+
+
+def svg(text: Text, title: str) -> str:
+    """Draw a text.
+
+    Parameters
+    ----------
+    title
+        What a reader who cannot see it is told.
+    """
+    lines = [list(_runs(line)) for line in _lines(text)]
+    columns = max((sum(cell_len(run) for run, _ in line) for line in lines), default=0)
+    wide, high = columns * _CHARACTER + 2 * _MARGIN, len(lines) * _LINE + 2 * _MARGIN
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide:.1f} {high}" '
+        f'width="{wide:.1f}" height="{high}" role="img">',
+        f"<title>{_safe(title)}</title>",
+        f"<style>text{{font:{_FONT};white-space:pre}}.dim{{opacity:.62}}"
+        ".bold{font-weight:700}.italic{font-style:italic}.reverse{text-decoration:underline}"
+        f"{_colors('text', 'fill')}</style>",
+        f'<rect width="{wide:.1f}" height="{high}" rx="6"/>',
+    ]
+    for number, line in enumerate(lines):
+        at, y = 0, _MARGIN + number * _LINE + 14
+        for run, style in line:
+            size = cell_len(run)
+            if run.strip():
+                kind = f' class="{style}"' if style else ""
+                parts.append(
+                    f'<text x="{_MARGIN + at * _CHARACTER:.1f}" y="{y}" '
+                    f'textLength="{size * _CHARACTER:.1f}" lengthAdjust="spacingAndGlyphs"'
+                    f"{kind}>{_safe(run)}</text>"
+                )
+            at += size
+    return "\n".join([*parts, "</svg>\n"])
+
+
+def html(text: Text, title: str) -> str:
+    """Make a page of a text; the parameters are those of `svg`."""
+    body = "\n".join(
+        "".join(
+            f'<span class="{style}">{_safe(run)}</span>' if style else _safe(run)
+            for run, style in _runs(line)
+        )
+        for line in _lines(text)
+    )
+    return (
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        f"<title>{_safe(title)}</title>\n"
+        f"<style>pre{{font:{_FONT};line-height:1.35}}.dim{{opacity:.62}}"
+        ".bold{font-weight:700}.italic{font-style:italic}.reverse{text-decoration:underline}"
+        f"{_colors('body', 'color')}</style>\n<pre>\n{body}\n</pre>\n</html>\n"
+    )
+
+
+def _colors(everything: str, name: str) -> str:
+    """Write the styles of both pages; `name` is the property that colours characters."""
+    dark = _page("dark", _DARK, everything, name)
+    return _page("light", _LIGHT, everything, name) + (
+        f"@media(prefers-color-scheme:dark){{{dark}}}"
+    )
+
+
+def _page(page: str, colors: dict[str, str], everything: str, name: str) -> str:
+    ground = (
+        f"rect{{fill:{_PAGES[page]}}}" if name == "fill" else f"body{{background:{_PAGES[page]}}}"
+    )
+    return ground + "".join(
+        f"{f'.{color}' if color else everything}{{{name}:{code}}}" for color, code in colors.items()
+    )
+
+
+def _lines(text: Text) -> list[Text]:
+    return list(text.split("\n", allow_blank=False))
+
+
+def _runs(line: Text) -> Iterator[tuple[str, str]]:
+    """Divide a line where its style changes."""
+    styles = [""] * len(line)
+    for start, end, style in line.spans:
+        for at in range(start, min(end, len(line))):
+            styles[at] = f"{styles[at]} {style}".strip()
+    at = 0
+    for style, group in groupby(styles):
+        size = len(list(group))
+        yield line.plain[at : at + size], style
+        at += size
+
+
+def _safe(text: str) -> str:
+    """Escape what XML cannot hold."""
+    return escape(re.sub("[\ufffe\uffff]", "\ufffd", text))
