@@ -37,6 +37,7 @@ COMMANDS: Final = {
     "explain": Command("explain", "Draw where every output cell came from."),
     "convert": Command("convert", "Convert tensors between the formats, whole folders of them."),
     "info": Command("info", "Describe files: type, shape, statistics, a preview."),
+    "demo": Command("demo", "Show the specifications' examples as short lessons."),
     "ops": Command("ops", "List the operator versions, or write one out."),
     "man": Command("man", "Show the manual."),
     "completion": Command("completion", "Print the completion script of a shell."),

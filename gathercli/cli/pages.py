@@ -72,6 +72,11 @@ DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
         "The elements are read block by block, so that a .npy file may be larger than memory; with "
         "--header none is read. -f json prints a line for every file.",
     ),
+    "demo": (
+        "Shows a lesson: what the operator does, the command to type, its picture, and what to try "
+        "next. Each is an example of a specification. Without NAME it is the first; --list names "
+        "them, and --all shows one after the other, on a terminal a key at a time.",
+    ),
     "ops": (
         "Without ID, lists every operator version. With ID (openvino.Gather-8, openvino-8, an "
         "opset such as onnx-12), writes out what that version takes, which indices are legal, "
@@ -121,9 +126,9 @@ a 2  30        · 2   9 → none    · 2   0   zeros
 
 · zero-filled   no letter: not read
 the index takes the place of coordinate 0 of data:
-out[0] = data[indices[0]] = data[2] = 30
-out[1] = data[indices[1]] = data[-3 → 0] = 10
-out[2] = data[indices[2]] = data[9 → none] = 0
+  out[0] = data[indices[0]] = data[2] = 30
+  out[1] = data[indices[1]] = data[-3 → 0] = 10
+  out[2] = data[indices[2]] = data[9 → none] = 0
 
 shape  data[:0] + indices[0:] + data[1:]  =  [] + [3] + []  =  [3]
 read   2 of 3 cells of data
@@ -158,6 +163,11 @@ histogram  1 ███    █ 8   8 bins, at most 1 in one
 $ gathercli info --header 3xf16=0
 3xf16=0   literal
 float16[3]   3 elements   6 bytes of data""",
+    "demo": """\
+$ gathercli demo --list | head -n 3
+gather            take rows by their numbers
+columns           take columns: another axis
+negative          count from the end""",
     "ops": """\
 $ gathercli ops onnx.GatherElements-13 | head -n 3
 onnx.GatherElements-13

@@ -495,7 +495,7 @@ class _View:
                 found[sort] = trace
         yield [(f"the index takes the place of coordinate {lesson.call.places[0]} of data:", "dim")]
         for trace in list(found.values())[:3]:
-            yield said(lesson, trace, self._look)
+            yield [("  ", ""), *said(lesson, trace, self._look)]
 
     def hidden(self) -> str:
         """Say how much of the output is not shown."""

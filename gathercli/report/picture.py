@@ -24,7 +24,7 @@ _CHARACTER: Final = 8.4
 _LINE: Final = 19
 _MARGIN: Final = 12
 
-_FONT: Final = "14px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace"
+_FONTS: Final = "ui-monospace,SFMono-Regular,Menlo,Consolas,monospace"
 _LIGHT: Final = {
     "": "#1f2328",
     "cyan": "#0b7285",
@@ -61,7 +61,7 @@ def svg(text: Text, title: str) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide:.1f} {high}" '
         f'width="{wide:.1f}" height="{high}" role="img">',
         f"<title>{_safe(title)}</title>",
-        f"<style>text{{font:{_FONT};white-space:pre}}.dim{{opacity:.62}}"
+        f"<style>text{{font-family:{_FONTS};font-size:14px}}.dim{{opacity:.62}}"
         ".bold{font-weight:700}.italic{font-style:italic}.reverse{text-decoration:underline}"
         f"{_colors('text', 'fill')}</style>",
         f'<rect width="{wide:.1f}" height="{high}" rx="6"/>',
@@ -69,15 +69,15 @@ def svg(text: Text, title: str) -> str:
     for number, line in enumerate(lines):
         at, y = 0, _MARGIN + number * _LINE + 14
         for run, style in line:
-            size = cell_len(run)
-            if run.strip():
+            for found in re.finditer(r"\S+(?: \S+)*", run):  # readers differ about many blanks
+                word, column = found[0], at + cell_len(run[: found.start()])
                 kind = f' class="{style}"' if style else ""
                 parts.append(
-                    f'<text x="{_MARGIN + at * _CHARACTER:.1f}" y="{y}" '
-                    f'textLength="{size * _CHARACTER:.1f}" lengthAdjust="spacingAndGlyphs"'
-                    f"{kind}>{_safe(run)}</text>"
+                    f'<text x="{_MARGIN + column * _CHARACTER:.1f}" y="{y}" '
+                    f'textLength="{cell_len(word) * _CHARACTER:.1f}" '
+                    f'lengthAdjust="spacingAndGlyphs"{kind}>{_safe(word)}</text>'
                 )
-            at += size
+            at += cell_len(run)
     return "\n".join([*parts, "</svg>\n"])
 
 
@@ -93,7 +93,7 @@ def html(text: Text, title: str) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
         f"<title>{_safe(title)}</title>\n"
-        f"<style>pre{{font:{_FONT};line-height:1.35}}.dim{{opacity:.62}}"
+        f"<style>pre{{font:14px/1.35 {_FONTS}}}.dim{{opacity:.62}}"
         ".bold{font-weight:700}.italic{font-style:italic}.reverse{text-decoration:underline}"
         f"{_colors('body', 'color')}</style>\n<pre>\n{body}\n</pre>\n</html>\n"
     )

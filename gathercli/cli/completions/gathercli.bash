@@ -6,7 +6,7 @@ _gathercli() {
     if [[ "$word" == "=" ]]; then word=""; fi
     if [[ "$before" == "=" ]]; then before="${COMP_WORDS[COMP_CWORD-2]}"; fi
     if (( COMP_CWORD == 1 )); then
-        words="gather gather-elements shape convert info ops man completion --help --version"
+        words="gather gather-elements shape explain convert info demo ops man completion --help --version"
     else
         case "$command $before" in
             "gather --version"|"gather -V") words="openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1" ;;
@@ -33,6 +33,14 @@ _gathercli() {
             "shape --format"|"shape -f") words="auto pretty json" ;;
             "shape --color") words="auto always never" ;;
             "shape shape") words="gather gather-elements" ;;
+            "explain --version"|"explain -V") words="openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6" ;;
+            "explain --negative") words="spec wrap error" ;;
+            "explain --out-of-range") words="spec error zero clamp wrap" ;;
+            "explain --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string" ;;
+            "explain --indices-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string" ;;
+            "explain --format"|"explain -f") words="auto pretty json" ;;
+            "explain --color") words="auto always never" ;;
+            "explain explain") words="gather gather-elements" ;;
             "convert --to") words="npy npz json oip literal safetensors pb bin" ;;
             "convert --dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string" ;;
             "convert --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string" ;;
@@ -41,11 +49,12 @@ _gathercli() {
             "info --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string" ;;
             "info --format"|"info -f") words="auto pretty json" ;;
             "info --color") words="auto always never" ;;
+            "demo --color") words="auto always never" ;;
             "ops --format"|"ops -f") words="auto pretty json" ;;
             "ops --color") words="auto always never" ;;
             "ops ops") words="openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11" ;;
             "man --color") words="auto always never" ;;
-            "man man") words="gather gather-elements shape convert info ops man completion formats" ;;
+            "man man") words="gather gather-elements shape explain convert info demo ops man completion formats" ;;
             "completion completion") words="bash zsh fish" ;;
         esac
         if [[ "$word" == -* ]]; then
@@ -53,8 +62,10 @@ _gathercli() {
                 gather) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --max-bytes --output -o --format -f --no-clobber --fsync --nonfinite --expect --rtol --atol --threads -j --full --precision --color --quiet -q --json-errors --debug -h --help" ;;
                 gather-elements) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --max-bytes --output -o --format -f --no-clobber --fsync --nonfinite --expect --rtol --atol --threads -j --full --precision --color --quiet -q --json-errors --debug -h --help" ;;
                 shape) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --max-bytes --format -f --color --quiet -q --json-errors --debug -h --help" ;;
+                explain) words="--job --axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --max-bytes --window --cell --step --ascii --save --no-clobber --format -f --precision --color --quiet -q --json-errors --debug -h --help" ;;
                 convert) words="--to --directory -d --dtype --lossy --data-dtype --max-bytes --no-clobber --fsync --nonfinite --color --quiet -q --json-errors --debug -h --help" ;;
                 info) words="--header --data-dtype --max-bytes --format -f --precision --color --quiet -q --json-errors --debug -h --help" ;;
+                demo) words="--list --all --color --json-errors --debug -h --help" ;;
                 ops) words="--format -f --color --json-errors --debug -h --help" ;;
                 man) words="--color --json-errors --debug -h --help" ;;
                 completion) words="-h --help" ;;

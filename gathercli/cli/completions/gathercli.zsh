@@ -5,8 +5,10 @@ _gathercli() {
         'gather:Gather slices along an axis: OpenVINO 1, 7, 8; ONNX 1, 11, 13.'
         'gather-elements:Gather single elements: OpenVINO 6; ONNX 11, 13.'
         'shape:Infer the output shape from shapes alone.'
+        'explain:Draw where every output cell came from.'
         'convert:Convert tensors between the formats, whole folders of them.'
         'info:Describe files: type, shape, statistics, a preview.'
+        'demo:Show the specifications'\'' examples as short lessons.'
         'ops:List the operator versions, or write one out.'
         'man:Show the manual.'
         'completion:Print the completion script of a shell.'
@@ -109,6 +111,37 @@ _gathercli() {
             '2:DATA:_files' \
             '3:INDICES:_files' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
+        explain) _arguments \
+            '--job=[Explain a job of a job file, in place of OP, DATA and INDICES]:file#id: ' \
+            '--axis=[The dimension of DATA to gather along]:int: ' \
+            '-a[The dimension of DATA to gather along]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
+            '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
+            '--version=[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '-V[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '--negative=[A negative index]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis]:policy:(spec error zero clamp wrap)' \
+            '--data-dtype=[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--indices-dtype=[The same for INDICES]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
+            '--window=[What to show of the output, a slice a dimension]:slices: ' \
+            '--cell=[Trace one output cell, step by step, in words and coordinates]:i,j,...: ' \
+            '--step[Walk through the output cells]' \
+            '--ascii[Use no characters beyond ASCII]' \
+            '--save=[Also keep the picture]:path:_files' \
+            '--no-clobber[Do not replace an existing file]' \
+            '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '--precision=[Significant digits of shown floats, 1 to 17]:n: ' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
+            '--quiet[Print no notes]' \
+            '-q[Print no notes]' \
+            '--json-errors[Print a refusal as one line of JSON]' \
+            '--debug[Show the traceback of a failure]' \
+            '1:OP:(gather gather-elements)' \
+            '2:DATA:_files' \
+            '3:INDICES:_files' \
+            '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         convert) _arguments \
             '--to=[npy, npz, json, oip, literal, safetensors, pb (ONNX) or bin (raw bytes)]:format:(npy npz json oip literal safetensors pb bin)' \
             '--directory=[Write a file for every source into this folder, which is made if it is not there]:dir:_files' \
@@ -141,6 +174,14 @@ _gathercli() {
             '--debug[Show the traceback of a failure]' \
             '*:FILE...:_files' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
+        demo) _arguments \
+            '--list[List the lessons]' \
+            '--all[Show every lesson]' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
+            '--json-errors[Print a refusal as one line of JSON]' \
+            '--debug[Show the traceback of a failure]' \
+            '1:NAME:_files' \
+            '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         ops) _arguments \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
@@ -153,7 +194,7 @@ _gathercli() {
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '1:COMMAND:(gather gather-elements shape convert info ops man completion formats)' \
+            '1:COMMAND:(gather gather-elements shape explain convert info demo ops man completion formats)' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         completion) _arguments \
             '1:SHELL:(bash zsh fish)' \

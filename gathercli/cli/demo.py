@@ -1,0 +1,136 @@
+"""`demo`: the specifications' own examples, run and explained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from gathercli.cli import options as opt
+from gathercli.cli.lessons import LESSONS, command_line, fixture
+from gathercli.cli.limits import Limits
+from gathercli.cli.main import print_text
+from gathercli.cli.messages import Messages
+from gathercli.core.text import closest, listed
+from gathercli.errors import UsageError
+from gathercli.io.write import STDOUT
+from gathercli.report.terminal import rendered, wants_color, width_of
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+WIDEST: Final = 100
+
+Name = Annotated[
+    str | None,
+    typer.Argument(metavar="[NAME]", help="The lesson; default the first.", show_default=False),
+]
+List = Annotated[bool, typer.Option("--list", help="List the lessons.")]
+All = Annotated[
+    bool, typer.Option("--all", help="Show every lesson; on a terminal a key goes on, q stops.")
+]
+
+
+def build(name: str) -> Callable[..., Callable[[], int]]:
+    """Make the command."""
+    del name
+    return command
+
+
+def command(
+    name: Name = None,
+    list_lessons: List = False,
+    all_lessons: All = False,
+    color: opt.Color = "auto",
+    json_errors: opt.JsonErrors = False,
+    debug: opt.Debug = False,
+) -> Callable[[], int]:
+    """Collect the request."""
+    del json_errors, debug  # main finds them in the words
+    if sum((name is not None, list_lessons, all_lessons)) > 1:
+        raise UsageError(
+            "a lesson, `--list` and `--all` exclude each other: expected one of them", rule="usage"
+        )
+    if list_lessons:
+        return partial(_list, color)
+    return partial(_all, color) if all_lessons else partial(_one, name, color)
+
+
+def _list(color: str) -> int:
+    from gathercli.report.demo import listing
+
+    pairs = [(lesson.name, lesson.title) for lesson in LESSONS]
+    print_text(rendered(listing(pairs), color=wants_color(color, STDOUT)))
+    return 0
+
+
+def _one(name: str | None, color: str) -> int:
+    from gathercli.report.demo import others
+
+    names = [lesson.name for lesson in LESSONS]
+    wanted = names[0] if name is None else name
+    if wanted not in names:
+        near = closest(wanted, names)
+        raise UsageError(
+            f"no lesson `{wanted}`: expected {listed(names)}",
+            rule="usage",
+            value=wanted,
+            hint=f"did you mean `gathercli demo {near}`?" if near else None,
+        )
+    text = _screen(names.index(wanted))
+    if name is None:
+        text.append_text(others(names[1:], _width()))
+    print_text(rendered(text, color=wants_color(color, STDOUT)))
+    return 0
+
+
+def _all(color: str) -> int:
+    """Show every lesson; where a person sits in front, wait for a key between them."""
+    from gathercli.cli.keys import Keys, has_keys
+
+    with Keys(screen=False) if has_keys() else nullcontext() as keys:
+        at = 0
+        while at < len(LESSONS):
+            text = rendered(_screen(at), color=wants_color(color, STDOUT))
+            if keys is None:
+                print_text(("\n" if at else "") + text)
+                at += 1
+                continue
+            print_text(f"\x1b[2J\x1b[H{text}")
+            key = keys.read()
+            if key == "quit":
+                break
+            last = len(LESSONS) - 1
+            at = {"next": at + 1, "back": max(at - 1, 0), "first": 0, "last": last}[key]
+    return 0
+
+
+def _width() -> int:
+    return min(width_of(STDOUT) or WIDEST, WIDEST)
+
+
+def _screen(number: int) -> Text:
+    """Explain one example."""
+    from gathercli.cli.case import of_job
+    from gathercli.io.job import jobs
+    from gathercli.lesson import Lesson
+    from gathercli.report.demo import Screen, drawn
+    from gathercli.report.lesson import Look, picture
+
+    shown = LESSONS[number]
+    (job,) = jobs(fixture(shown.fixture))
+    with of_job(job, Limits(None, None), Messages(True, "never")) as case:
+        lesson = Lesson(case.call, case.data, case.indices)
+        screen = Screen(
+            f"{number + 1} of {len(LESSONS)}   {shown.name}: {shown.title}",
+            shown.says,
+            command_line(job),
+            picture(lesson, Look(_width())),
+            lesson.refusal,
+            [*shown.tries],
+            job.source,
+        )
+        return drawn(screen, _width())

@@ -1,0 +1,74 @@
+"""A lesson of `demo` as a screen: what happens, the command, the picture, how to go on."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.text import Text
+
+from gathercli.report.words import error_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gathercli.errors import GatherError
+
+
+def listing(pairs: Sequence[tuple[str, str]]) -> Text:
+    """List lessons: their names, and what they show."""
+    text = Text()
+    widest = max(len(name) for name, _ in pairs)
+    for name, title in pairs:
+        text.append(f"{name.ljust(widest)}", "cyan")
+        text.append(f"   {title}\n")
+    return text
+
+
+def others(names: Sequence[str], width: int) -> Text:
+    """Name the lessons that follow the first."""
+    words = f"More lessons: {', '.join(names)}; `gathercli demo --all` shows them in turn."
+    return Text("\n" + "\n".join(wrap(words, width, break_on_hyphens=False)) + "\n", "dim")
+
+
+class Screen(NamedTuple):
+    """What a lesson shows.
+
+    Attributes
+    ----------
+    title, says
+        What it is called, what happens.
+    command, picture, refusal
+        The command, what it draws, and what it refuses.
+    tries
+        Commands to go on with, and what each shows.
+    source
+        Where the example is from.
+    """
+
+    title: str
+    says: str
+    command: str
+    picture: Text
+    refusal: GatherError | None
+    tries: Sequence[tuple[str, str]]
+    source: str | None
+
+
+def drawn(screen: Screen, width: int) -> Text:
+    """Put a lesson together; sentences are broken at `width`."""
+    text = Text()
+    text.append(f"{screen.title}\n", "bold")
+    text.append("\n".join(wrap(screen.says, width, break_on_hyphens=False)) + "\n\n")
+    text.append(f"$ {screen.command}\n", "green")
+    text.append_text(screen.picture)
+    if screen.refusal is not None:
+        text.append("\n" + error_text(screen.refusal, color=False))
+    text.append("\nTry", "bold")
+    source = f"   (the example is that of {screen.source})" if screen.source else ""
+    text.append(f"{source}\n", "dim")
+    for line, shows in screen.tries:
+        fits = len(line) + len(shows) + 7 <= width
+        text.append(f"  {line}", "green")
+        text.append(f"{'   ' if fits else chr(10) + '      '}{shows}\n", "dim")
+    return text
