@@ -14,7 +14,7 @@ from gathercli import engine
 from gathercli.core.dims import product
 from gathercli.core.dtypes import Tensor
 from gathercli.core.positions import coordinates, flat_positions, known
-from gathercli.core.spec import OutOfRange
+from gathercli.core.spec import Negative, OutOfRange
 from gathercli.errors import OutOfRangeError
 from gathercli.ops import FAMILIES
 
@@ -142,10 +142,13 @@ class Lesson:
         """What an output cell is: ``out[i, s] = data[indices[i], s]``."""
         return self._family.equation(self.call)
 
-    @property
-    def fills(self) -> bool:
-        """Whether an index that points nowhere gives zeros; otherwise it is refused."""
-        return self.call.outside is OutOfRange.ZERO
+    def fate(self, k: int, position: int) -> Fate:
+        """Tell what an index makes of its cells, from where it points; -1 for nowhere."""
+        if position >= 0:
+            return Fate.COPIED
+        refused = k < 0 and self.call.negative is Negative.ERROR
+        fills = self.call.outside is OutOfRange.ZERO and not refused
+        return Fate.FILLED if fills else Fate.REFUSED
 
     @cached_property
     def unit_dims(self) -> tuple[int, ...]:
@@ -226,11 +229,10 @@ class Lesson:
     ) -> Trace:
         """Put the way of a cell together; `where` are the coordinates of all three tensors."""
         out, at, data = where
-        if position >= 0:
-            return Trace(out, at, k, position, data, Fate.COPIED, value)
-        if self.fills:
-            return Trace(out, at, k, None, None, Fate.FILLED, value)
-        return Trace(out, at, k, None, None, Fate.REFUSED, None)
+        fate = self.fate(k, position)
+        if fate is Fate.COPIED:
+            return Trace(out, at, k, position, data, fate, value)
+        return Trace(out, at, k, None, None, fate, value if fate is Fate.FILLED else None)
 
     def trace(self, *at: int) -> Trace:
         """Return the way of the output cell at these coordinates.

@@ -128,7 +128,7 @@ def _screen(number: int) -> Text:
             f"{number + 1} of {len(LESSONS)}   {shown.name}: {shown.title}",
             shown.says,
             command_line(job),
-            picture(lesson, Look(_width())),
+            picture(lesson, Look(width_of(STDOUT) and _width())),
             lesson.refusal,
             [*shown.tries],
             job.source,

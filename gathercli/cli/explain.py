@@ -344,10 +344,10 @@ def _json(lesson: Lesson, blocks: Iterator[AnyArray]) -> Iterator[str]:
     import json
 
     from gathercli.io.encode import json_words
+    from gathercli.lesson import Fate
     from gathercli.report.lesson import summary_json
 
     yield json.dumps(summary_json(lesson), ensure_ascii=True)[:-1] + ', "cells": ['
-    none = "zero-filled" if lesson.fills else "refused"
     between = ""
     for cells in blocks:
         block = lesson.block(cells)
@@ -360,14 +360,13 @@ def _json(lesson: Lesson, blocks: Iterator[AnyArray]) -> Iterator[str]:
         )
         words = []
         for (out, at, data), index, position, value in known:
-            found = (
-                f'"position": {position}, "data": {list(data)}, "fate": "copied", "value": {value}'
-                if position >= 0
-                else f'"position": null, "data": null, "fate": "{none}", '
-                f'"value": {value if lesson.fills else "null"}'
-            )
+            fate = lesson.fate(index, position)
+            copied = fate is Fate.COPIED
             words.append(
-                f'{{"out": {list(out)}, "indices": {list(at)}, "index": {index}, {found}}}'
+                f'{{"out": {list(out)}, "indices": {list(at)}, "index": {index}, '
+                f'"position": {position if copied else "null"}, '
+                f'"data": {list(data) if copied else "null"}, "fate": "{fate.value}", '
+                f'"value": {"null" if fate is Fate.REFUSED else value}}}'
             )
         yield between + ", ".join(words)
         between = ", "

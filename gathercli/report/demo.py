@@ -64,9 +64,10 @@ def drawn(screen: Screen, width: int) -> Text:
     text.append_text(screen.picture)
     if screen.refusal is not None:
         text.append("\n" + error_text(screen.refusal, color=False))
-    text.append("\nTry", "bold")
-    source = f"   (the example is that of {screen.source})" if screen.source else ""
-    text.append(f"{source}\n", "dim")
+    if screen.source:
+        said = wrap(f"This is {screen.source}.", width, break_on_hyphens=False)
+        text.append("\n" + "\n".join(said) + "\n", "dim")
+    text.append("\nTry\n", "bold")
     for line, shows in screen.tries:
         fits = len(line) + len(shows) + 7 <= width
         text.append(f"  {line}", "green")

@@ -43,7 +43,7 @@ WIDTH: Final = 100
 
 ROWS: Final = 12
 EDGE: Final = 3
-COLUMNS: Final = ((16, 3), (6, 3), (4, 2), (2, 1))
+COLUMNS: Final = ((16, 3), (6, 3), (4, 2), (2, 1), (1, 1))
 """How many columns are shown whole, else how many at each edge: the first pair that fits."""
 
 PANELS: Final = 4
@@ -255,8 +255,8 @@ class _View:
             most, _ = self._limits(d - self._lead, len(shape) - self._lead)
             if d == axis:
                 whole = d < self._lead or size <= most
-                ends = {0, size - 1} if size else set[int]()
-                some = {*sorted(picked)[: max(most, 2)], *ends}
+                ends = {0, size - 1} if size and (most > 2 or not picked) else set[int]()
+                some = {*sorted(picked)[:most], *ends}
                 shown.append(list(range(size)) if whole else sorted(some))
                 continue
             j = walked[d]
@@ -356,10 +356,12 @@ class _View:
         def cell(at: tuple[int, ...]) -> Cell:
             whole = (*panel, *at)
             k, position = held[whole]
-            label, style = self._label(whole, position)
-            tail = "" if k == position else marks.arrow + (str(position) if position >= 0 else "")
-            if position < 0:
-                tail += "none" if lesson.fills else "refused"
+            fate = lesson.fate(k, position)
+            label, style = self._label(whole, position, fate)
+            where = str(position)
+            if fate is not Fate.COPIED:
+                where = "none" if fate is Fate.FILLED else "refused"
+            tail = "" if k == position else marks.arrow + where
             if here is not None and here.indices == whole:
                 style += " reverse"
             return Cell(label, str(k), tail, style)
@@ -381,7 +383,7 @@ class _View:
 
         def cell(at: tuple[int, ...]) -> Cell:
             trace = traces[(*panel, *at)]
-            label, style = self._label(trace.indices, _or_nowhere(trace))
+            label, style = self._label(trace.indices, _or_nowhere(trace), trace.fate)
             refused = trace.fate is Fate.REFUSED
             if here == trace.out:
                 style += " reverse"
@@ -391,7 +393,7 @@ class _View:
         def note(at: tuple[int, ...]) -> Line:
             last = [part.shown[-1][0]] if len(at) < len(part.shown) else []
             trace = traces[(*panel, *at, *last)]
-            _, style = self._label(trace.indices, _or_nowhere(trace))
+            _, style = self._label(trace.indices, _or_nowhere(trace), trace.fate)
             return [(self._picked(trace), style)]
 
         tells = {j for j, (_, i) in enumerate(lesson.walks) if i is not None}
@@ -421,13 +423,13 @@ class _View:
     def _here(self) -> Trace | None:
         return None if self._look.here is None else self._lesson.trace(*self._look.here)
 
-    def _label(self, at: tuple[int, ...], position: int) -> tuple[str, str]:
+    def _label(self, at: tuple[int, ...], position: int, fate: Fate) -> tuple[str, str]:
         """Return the letter and the style of what an index picks."""
         unit = self._lesson.unit(at, position)
         if unit is not None:
             return self._letters.get(unit, ""), self._style(unit)
         marks = self._look.marks
-        return (marks.nowhere, "italic") if self._lesson.fills else (marks.refused, _REFUSED)
+        return (marks.nowhere, "italic") if fate is Fate.FILLED else (marks.refused, _REFUSED)
 
     def _style(self, unit: Unit) -> str:
         return self._styles.get(unit, "")

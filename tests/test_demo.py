@@ -1,0 +1,105 @@
+"""`demo`: short lessons that are true, and lines to go on with that work."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.cells import cell_len
+
+from gathercli.cli.lessons import LESSONS, Lesson, command_line, fixture
+from gathercli.io.job import jobs
+from tests.test_explain import at_a_terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
+
+every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+
+
+@every_lesson
+def test_a_lesson_types_the_command_that_draws_its_picture(run: Run, lesson: Lesson) -> None:
+    (job,) = jobs(fixture(lesson.fixture))
+    ran = run("demo", lesson.name)
+    assert ran.status == 0
+    (typed,) = re.findall(r"(?m)^\$ gathercli (.*)$", ran.out)
+    assert f"gathercli {typed}" == command_line(job)
+    picture = run(*shlex.split(typed))
+    assert picture.out in ran.out
+    errors = [line for line in picture.err.splitlines() if not line.startswith("note:")]
+    assert "\n".join(errors) in ran.out
+
+
+@every_lesson
+def test_what_a_lesson_says_to_try_works(run: Run, folder: Path, lesson: Lesson) -> None:
+    for line, _ in lesson.tries:
+        ran = run(*shlex.split(line)[1:])
+        assert ran.status in (0, 1, 65), ran.err  # 1, 65: the lesson is about a refusal
+        assert ran.out
+    assert not list(folder.iterdir())
+
+
+@every_lesson
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_lesson_fits_the_screen(
+    run: Run, lesson: Lesson, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("NO_COLOR", "1")
+    ran = run("demo", lesson.name, terminal=(1,))
+    body = [
+        line
+        for line in ran.out.splitlines()
+        if not re.match(r"\$ |  gathercli |error:|hint:", line)
+    ]
+    assert max(map(cell_len, body)) <= width
+    assert len(body) <= 60
+
+
+def test_the_first_lesson_says_what_is_replaced_and_what_shape_comes(run: Run) -> None:
+    first = run("demo").out
+    assert first.startswith(run("demo", "gather").out)
+    assert "the index takes the place of coordinate 0 of data:" in first
+    assert "=  [] + [2,2] + [2]  =  [2,2,2]" in first
+    assert "More lessons: columns, negative," in first
+
+
+def test_the_lessons_are_listed_and_shown_one_after_the_other(run: Run) -> None:
+    listed = [line.split()[0] for line in run("demo", "--list").out.splitlines()]
+    assert listed == [lesson.name for lesson in LESSONS]
+    shown = run("demo", "--all").out
+    assert shown == "\n".join(run("demo", name).out for name in listed)
+
+
+@pytest.mark.usefixtures("folder")
+def test_for_a_talk_a_key_goes_on_and_another_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    status, seen = at_a_terminal(["demo", "--all"], [" ", " ", "b", "q"], "\nTry")
+    screens = seen.split("\x1b[2J\x1b[H")[1:]
+    assert status == 0
+    assert [screen[:6] for screen in screens] == ["1 of 9", "2 of 9", "3 of 9", "2 of 9"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("colums",), "did you mean `gathercli demo columns`?"),
+        (("gather", "--all"), "exclude each other"),
+        (("--list", "--all"), "exclude each other"),
+    ],
+    ids=" ".join,
+)
+def test_a_lesson_that_is_not_there_is_a_usage_error(
+    run: Run, words: tuple[str, ...], said: str
+) -> None:
+    ran = run("demo", *words)
+    assert (ran.status, ran.out) == (2, "")
+    assert said in ran.err

@@ -1,0 +1,664 @@
+"""`explain`: the picture, the traces, the data, what is kept of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+import xml.etree.ElementTree as ET
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pytest
+from hypothesis import given
+from rich.cells import cell_len
+
+import gathercli
+from gathercli.cli import main
+from gathercli.core.dtypes import Tensor, dtype_of
+from gathercli.lesson import Fate
+from gathercli.report.lesson import Look, picture
+from gathercli.report.panels import ASCII
+from tests import oracle
+from tests.test_laws import (
+    Case,
+    Dice,
+    any_case,
+    as_compared,
+    as_passed,
+    every_row,
+    judged,
+    legal_case,
+    moderately,
+    outcome,
+    seeds,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from gathercli.core.spec import Op
+    from gathercli.explanation import Explanation
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
+
+SLICES: Final = """\
+openvino.Gather-8   axis 0   batch_dims 0   out[i, s] = data[indices[i], s]
+for i in 0..3, s in 0..2
+
+data i64[4,3]      indices i64[4]    out i64[4,3]
+      0   1   2                            0   1   2
+b 0  10  11  12    a 0   3           a 0  19  20  21   data[3,:]
+  1  13  14  15    b 1   0           b 1  10  11  12   data[0,:]
+  2  16  17  18    a 2  -1 → 3       a 2  19  20  21   data[3,:]
+a 3  19  20  21    · 3  99 → none    · 3   0   0   0   zeros
+
+· zero-filled   no letter: not read
+the index takes the place of coordinate 0 of data:
+  out[0,1] = data[indices[0],1] = data[3,1] = 20
+  out[2,0] = data[indices[2],0] = data[-1 → 3,0] = 19
+  out[3,0] = data[indices[3],0] = data[99 → none,0] = 0
+
+shape  data[:0] + indices[0:] + data[1:]  =  [] + [4] + [3]  =  [4,3]
+read   2 of 4 slices of data
+"""
+ELEMENTS: Final = """\
+openvino.GatherElements-6   axis 0   out[i, j] = data[indices[i, j], j]
+for i in 0..1, j in 0..2
+
+data i64[3,3]         indices i64[2,3]    out i64[2,3]
+       0    1    2         0    1    2         0    1    2
+0      1  b 2  e 3    0  a 1  b 0  c 1    0  a 4  b 2  c 6
+1  a@2 4    5  c 6    1  a 1  d 2  e 0    1  a 4  d 8  e 3
+2      7  d 8    9
+
+a data[1,0]   b data[0,1]   c data[1,2]   d data[2,1]   e data[0,2]
+@2 read twice   no letter: not read
+the index takes the place of coordinate 0 of data:
+  out[0,1] = data[indices[0,1],1] = data[0,1] = 2
+
+shape  indices[0:]  =  [2,3]
+read   5 of 9 cells of data
+""".replace("@", "\N{MULTIPLICATION SIGN}")
+BATCHES: Final = """\
+openvino.Gather-8   axis 1   batch_dims 1   out[p, i] = data[p, indices[p, i]]
+for p in 0..1, i in 0..2
+data i64[2,5]   indices i64[2,3]   out i64[2,3]
+
+batch 0                          batch 1
+data        indices    out       data        indices        out
+a@2 0  0    a 0  0     a 0  0    d   0  5    c 0   4        c 0  9
+    1  1    a 1  0     a 1  0        1  6    d 1   0        d 1  5
+    2  2    b 2  4     b 2  4        2  7    c 2  -1 → 4    c 2  9
+    3  3                             3  8
+b   4  4                         c@2 4  9
+
+a data[0,0]   b data[0,4]   c data[1,4]   d data[1,0]   @2 read twice
+no letter: not read
+the index takes the place of coordinate 1 of data:
+  out[0,1] = data[0,indices[0,1]] = data[0,0] = 0
+  out[1,2] = data[1,indices[1,2]] = data[1,-1 → 4] = 9
+
+shape  data[:1] + indices[1:] + data[2:]  =  [2] + [3] + []  =  [2,3]
+read   4 of 10 cells of data
+""".replace("@", "\N{MULTIPLICATION SIGN}")
+COLUMNS: Final = """\
+openvino.Gather-8   axis 1   batch_dims 0   out[p, i] = data[p, indices[i]]
+for p in 0..1, i in 0..1
+
+data i64[2,5]       indices i64[2]    out i64[2,2]
+   b           a                         a  b
+   0  1  2  3  4                         0  1
+0  0  1  2  3  4    a 0  4            0  4  0
+1  5  6  7  8  9    b 1  0            1  9  5
+
+a data[:,4]   b data[:,0]   no letter: not read
+the index takes the place of coordinate 1 of data:
+  out[0,1] = data[0,indices[1]] = data[0,0] = 0
+
+shape  data[:1] + indices[0:] + data[2:]  =  [2] + [2] + []  =  [2,2]
+read   2 of 5 slices of data
+"""
+ROWS: Final = "[[10,11,12],[13,14,15],[16,17,18],[19,20,21]]"
+DATA_3: Final = "[[1,2,3],[4,5,6],[7,8,9]]"
+
+
+def explained(op: Op, case: Case) -> Explanation:
+    how = case.attributes
+    return gathercli.explain(
+        op.family,
+        as_passed(case.data, case.data_type),
+        as_passed(case.indices, case.indices_type),
+        axis=how.axis,
+        batch_dims=how.batch_dims,
+        version=op.id,
+        negative=how.negative,
+        out_of_range=how.out_of_range,
+    )
+
+
+def assert_cells_are_read_where_they_say(case: Case, found: Explanation, out: Any) -> None:
+    held = dtype_of(as_passed(case.data, case.data_type).dtype)
+    assert held is not None
+    answer = Tensor(held, as_compared(out)).values()
+    data = Tensor(held, case.data).values()
+    cells = list(found.cells())
+    assert [each.out for each in cells] == list(oracle.coordinates(out.shape))
+    for each in cells:
+        assert each.k == case.indices[each.indices]
+        if each.data is not None:
+            assert each.fate is Fate.COPIED
+            same(answer[each.out], data[each.data])
+            same(answer[each.out], each.value)
+        else:
+            assert each.fate is Fate.FILLED
+            assert not answer[each.out]
+            assert not each.value
+
+
+def same(one: Any, other: Any) -> None:
+    assert one == other or (one != one and other != other)  # noqa: PLR0124  (NaN)
+
+
+@every_row
+@moderately
+@given(seed=seeds)
+def test_a_cell_of_any_call_holds_what_is_where_its_way_ends(op: Op, seed: int) -> None:
+    case = any_case(op, Dice(seed))
+    expected = outcome(lambda: judged(op, case))
+    try:
+        found = explained(op, case)
+    except gathercli.OperatorError as error:
+        found = None
+        refused_by = error.rule
+    if found is None:
+        assert refused_by == expected
+        return
+    if found.refusal is not None:
+        assert found.refusal.rule == expected
+        for each in found.cells():
+            assert each.fate is Fate.COPIED or each.value in (None, 0, False, "", 0j)
+    else:
+        assert not isinstance(expected, str)
+        assert_cells_are_read_where_they_say(case, found, expected)
+
+
+@every_row
+@moderately
+@given(seed=seeds)
+def test_every_way_is_that_of_a_legal_call(op: Op, seed: int) -> None:
+    case = legal_case(op, Dice(seed))
+    found = explained(op, case)
+    assert found.refusal is None
+    assert_cells_are_read_where_they_say(case, found, judged(op, case))
+
+
+@every_row
+@moderately
+@given(seed=seeds)
+def test_a_picture_fits_the_width_and_ascii_is_ascii(op: Op, seed: int) -> None:
+    dice = Dice(seed)
+    found = explained(op, legal_case(op, dice))
+    width = dice.one_of((80, 100, 120))
+    for look in (Look(width), Look(width, marks=ASCII)):
+        text = picture(found, look).plain
+        own = text.split("\n\nshape ")[0].split("\n\n", 1)[-1]  # below the equation
+        tables = re.sub(r"(?m)^(the index takes|  out\[).*\n", "", own + "\n")
+        assert max(map(cell_len, tables.split("\n"))) <= width
+        assert not re.search(r"(?m) $", text)
+    assert text.isascii()
+
+
+@every_row
+@pytest.mark.parametrize("seed", range(5))
+def test_the_json_of_a_call_names_where_its_output_is_read(
+    op: Op, seed: int, run: Run, folder: Path
+) -> None:
+    case = legal_case(op, Dice(seed))
+    gathercli.save(folder / "d.json", as_passed(case.data, case.data_type), format="oip")
+    np.save(folder / "i.npy", case.indices)
+    words = ["d.json", "i.npy", "-V", op.id, "-a", str(case.attributes.axis)]
+    words += ["-b", str(case.attributes.batch_dims)]
+    ran = run("explain", op.family, *words, "-f", "json")
+    assert (ran.status, ran.err) == (0, "")
+    found = json.loads(ran.out)
+    data = json.loads(run("convert", "d.json", "-", "--to", "oip").out)["outputs"][0]["data"]
+    out = json.loads(run(op.family, *words, "-f", "oip").out)["outputs"][0]
+    assert found["output"] == {"shape": out["shape"], "datatype": out["datatype"]}
+    flat = np.arange(len(data)).reshape(case.data.shape)
+    assert [data[flat[tuple(cell["data"])]] for cell in found["cells"]] == out["data"]
+    assert [cell["value"] for cell in found["cells"]] == out["data"]
+    for cell in found["cells"]:
+        assert case.indices[tuple(cell["indices"])] == cell["index"]
+        assert cell["data"][found["axis"]] == cell["position"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("gather", ROWS, "3,0,-1,99"), SLICES),
+        (("gather-elements", DATA_3, "[[1,0,1],[1,2,0]]", "-a", "0"), ELEMENTS),
+        (("gather", "arange:2x5", "[[0,0,4],[4,0,-1]]", "-a", "1", "-b", "1"), BATCHES),
+        (("gather", "arange:2x5", "4,0", "-a", "1"), COLUMNS),
+    ],
+    ids=["slices", "elements", "batches", "columns"],
+)
+def test_a_picture_is_drawn_on_a_terminal_of_80_columns(
+    run: Run, words: tuple[str, ...], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert run("explain", *words, terminal=(1,)) == (0, expected, run("explain", *words).err)
+
+
+def test_colour_marks_the_same_as_the_letters(run: Run) -> None:
+    ran = run("explain", "gather", "[10,20]", "1,0", "--color", "always")
+    assert "\x1b[36ma" in ran.out  # cyan: a
+    assert "\x1b[35mb" in ran.out  # magenta: b
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", ran.out)
+    assert plain == run("explain", "gather", "[10,20]", "1,0").out
+
+
+def test_a_refused_index_is_shown_in_its_place_and_refuses(run: Run) -> None:
+    ran = run("explain", "gather", "[10,20]", "1,-1,5", "-V", "openvino-1")
+    assert ran.status == 65
+    assert "a 0   1              a 0  20   data[1]\n" in ran.out
+    assert "! 1  -1 → refused      1   !   refused\n" in ran.out
+    assert "  out[1] = data[indices[1]] = data[-1 → none]: refused\n" in ran.out
+    assert ran.err.startswith("error: index -1 at `[1]` is outside axis 0 of `data`")
+    assert "rule: index-range" in ran.err
+
+
+def test_a_negative_index_is_refused_where_the_option_says_so(run: Run) -> None:
+    ran = run("explain", "gather", "[10,20]", "1,-1", "--negative", "error", "-f", "json")
+    assert ran.status == 65
+    found = json.loads(ran.out)
+    assert found["refused"].startswith("index -1 at `[1]` is negative")
+    assert [cell["fate"] for cell in found["cells"]] == ["copied", "refused"]
+    assert found["cells"][1]["data"] is None
+    assert found["cells"][1]["value"] is None
+
+
+def test_shapes_that_are_refused_are_not_drawn(run: Run) -> None:
+    ran = run("explain", "gather", "[1,2]", "0", "-a", "3")
+    assert (ran.status, ran.out) == (65, "")
+    assert "rule: axis-range" in ran.err
+
+
+def test_a_note_counts_what_was_moved(run: Run) -> None:
+    ran = run("explain", "gather", "[10,20]", "1,7", "--out-of-range", "clamp")
+    assert "a 1  7 → 1" in ran.out
+    assert "openvino.Gather-8   axis 0   batch_dims 0   --out-of-range clamp" in ran.out
+    assert ran.err == "note: 1 of 2 indices outside 0..1, clamped; first 7 at [1]\n"
+    assert run("explain", "gather", "[10,20]", "1,7", "-q").err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (
+            ("gather", "arange:4x3", "3,0,-1", "--cell", "2,1"),
+            "out[2,1]   i = 2, s = 1\n"
+            "  indices[2] is -1\n"
+            "  it counts from the end of axis 0, whose size is 4: -1 + 4 = 3\n"
+            "  it takes the place of coordinate 0: data[3,1]\n"
+            "  out[2,1] = data[indices[2],1] = data[-1 → 3,1] = 10\n",
+        ),
+        (
+            ("gather", "arange:4x3", "3", "--cell=-1"),
+            "out[2]   s = 2\n"
+            "  indices is 3\n"
+            "  it is a position on axis 0, whose size is 4\n"
+            "  it takes the place of coordinate 0: data[3,2]\n"
+            "  out[2] = data[indices,2] = data[3,2] = 11\n",
+        ),
+        (
+            ("gather", "[5]", "0", "--cell", "[]", "--ascii"),
+            "out\n"
+            "  indices is 0\n"
+            "  it is a position on axis 0, whose size is 1\n"
+            "  it takes the place of coordinate 0: data[0]\n"
+            "  out = data[indices] = data[0] = 5\n",
+        ),
+        (
+            ("gather", "[5,6]", "7,", "--cell", "0", "-q"),
+            "out[0]   i = 0\n"
+            "  indices[0] is 7\n"
+            "  7 points nowhere on axis 0, whose size is 2: zeros\n"
+            "  out[0] = data[indices[0]] = data[7 → none] = 0\n",
+        ),
+        (
+            ("gather", "[5,6]", "7,", "--cell", "0", "-q", "--out-of-range", "wrap"),
+            "out[0]   i = 0\n"
+            "  indices[0] is 7\n"
+            "  it is outside axis 0, whose size is 2: wrapped to 1\n"
+            "  it takes the place of coordinate 0: data[1]\n"
+            "  out[0] = data[indices[0]] = data[7 → 1] = 6\n",
+        ),
+    ],
+    ids=["negative", "from-the-end", "0-D", "zeros", "wrapped"],
+)
+def test_a_cell_is_traced_in_words(run: Run, words: tuple[str, ...], expected: str) -> None:
+    assert run("explain", *words) == (0, expected, "")
+
+
+def test_one_cell_is_traced_as_data(run: Run) -> None:
+    ran = run("explain", "gather", "arange:4x3", "3,0", "--cell", "1,2", "-f", "json")
+    (cell,) = json.loads(ran.out)["cells"]
+    assert cell == {
+        "out": [1, 2],
+        "indices": [1],
+        "index": 0,
+        "position": 0,
+        "data": [0, 2],
+        "fate": "copied",
+        "value": 2,
+    }
+
+
+@pytest.mark.parametrize("cell", ["1", "1,2,3", "3,0", "0,-4", "a", "0,"])
+def test_a_cell_that_is_not_there_is_a_usage_error(run: Run, cell: str) -> None:
+    ran = run("explain", "gather", "arange:4x3", "3,0,1", f"--cell={cell}")
+    assert (ran.status, ran.out) == (2, "")
+    assert f"`--cell` is `{cell}`" in ran.err
+
+
+def test_elsewhere_than_on_a_terminal_the_cells_are_walked_a_line_each(run: Run) -> None:
+    ran = run("explain", "gather-elements", "[[1,2],[3,4]]", "[[0,1]]", "-V", "onnx-13", "--step")
+    assert ran.out == (
+        "out[0,0] = data[indices[0,0],0] = data[0,0] = 1\n"
+        "out[0,1] = data[indices[0,1],1] = data[1,1] = 4\n"
+    )
+
+
+class Person:
+    """Sits at a terminal of 80 columns and presses a key whenever a screen is there."""
+
+    def __init__(self, keys: list[str], sign: str) -> None:
+        self.seen = b""
+        self._keys, self._sign = list(keys), sign.encode()
+        self._ours, theirs = os.openpty()
+        self._saved = os.dup(0), os.dup(1)
+        os.dup2(theirs, 0)
+        os.dup2(theirs, 1)
+        os.close(theirs)
+        self._thread = threading.Thread(target=self._sit)
+        self._thread.start()
+
+    def _sit(self) -> None:
+        answered = 0
+        with suppress(OSError):  # EIO: the other side is closed
+            while part := os.read(self._ours, 1 << 16):
+                self.seen += part
+                while self._keys and self.seen.count(self._sign) > answered:
+                    answered += 1
+                    os.write(self._ours, self._keys.pop(0).encode())
+        os.close(self._ours)
+
+    def leave(self) -> str:
+        os.dup2(self._saved[0], 0)
+        os.dup2(self._saved[1], 1)
+        for fd in self._saved:
+            os.close(fd)
+        self._thread.join()
+        return self.seen.decode().replace("\r\n", "\n")
+
+
+def at_a_terminal(words: list[str], keys: list[str], sign: str) -> tuple[int, str]:
+    person = Person(keys, sign)
+    try:
+        status = main(words)
+    finally:
+        seen = person.leave()
+    return status, seen
+
+
+@pytest.mark.usefixtures("folder")
+def test_on_a_terminal_keys_walk_through_the_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LINES", "40")
+    monkeypatch.setenv("NO_COLOR", "1")
+    words = ["explain", "gather", "[10,20,30]", "2,0,-1", "--step"]
+    keys = [" ", "?", "\x1b[C", "b", "g", "\x1b[F", " ", "q"]
+    # `?` means nothing, so no screen answers it; the next key is pressed without one.
+    keys[1:3] = ["?\x1b[C"[1:]]
+    status, seen = at_a_terminal(words, keys, "q: quit")
+    screens = seen.split("\x1b[2J\x1b[H")[1:]
+    assert status == 0
+    assert [screen.split("\n")[0] for screen in screens] == [
+        "out[0]   i = 0",
+        "out[1]   i = 1",
+        "out[2]   i = 2",
+        "out[1]   i = 1",
+        "out[0]   i = 0",
+        "out[2]   i = 2",
+        "out[2]   i = 2",
+    ]
+    assert "2 of 3 cells" in screens[1]
+    assert seen.startswith("\x1b[?1049h\x1b[?25l")
+    assert seen.endswith("\x1b[?25h\x1b[?1049l")
+
+
+@pytest.mark.usefixtures("folder")
+def test_walking_shows_the_cell_it_is_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LINES", "60")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    words = ["explain", "gather", "arange:100x40", "rand:90xi64,high=100", "--step"]
+    status, seen = at_a_terminal(words, ["G", "q"], "q: quit")
+    last = seen.split("\x1b[2J\x1b[H")[-1]
+    assert status == 0
+    assert last.count("\x1b[7;") >= 3  # reversed in data, indices and out
+    assert "89" in last
+
+
+def test_an_output_of_no_cells_is_walked_in_no_step(run: Run) -> None:
+    assert run("explain", "gather", "[1]", "[]", "--step") == (0, "", "")
+
+
+def test_a_window_chooses_what_is_shown(run: Run) -> None:
+    ran = run("explain", "gather", "arange:100x100", "7,9,-1", "--window", "1:,40:42")
+    assert ran.status == 0
+    table = ran.out.split("\n\n")[1]
+    assert (
+        table
+        == (
+            "data i64[100,100]       indices i64[3]     out i64[3,100]\n"
+            "          40    41                                  40    41\n"
+            "   0  …   40    41  …     ⋮                  ⋮\n"
+            "   ⋮                    a 1   9            a 1  …  940   941  …   data[9,:]\n"
+            "a  9  …  940   941  …   b 2  -1 → 99       b 2  … 9940  9941  …   data[99,:]\n"
+            "   ⋮\n"
+            "b 99  … 9940  9941  …"
+        )
+        or "data[9,:]" in table
+    )
+    assert "4 of 300 cells of out shown\n" in ran.out
+    cells = json.loads(
+        run("explain", "gather", "arange:100x100", "7,9", "--window", "-1,:2", "-f", "json").out
+    )["cells"]
+    assert [cell["out"] for cell in cells] == [[1, 0], [1, 1]]
+
+
+@pytest.mark.parametrize("window", ["", "a", "1:2:3", "1 2", "0:1,0:1,0:1"])
+def test_a_window_that_is_none_is_a_usage_error(run: Run, window: str) -> None:
+    ran = run("explain", "gather", "arange:4x3", "3,0,1", f"--window={window}")
+    assert (ran.status, ran.out) == (2, "")
+    assert "`--window`" in ran.err
+
+
+def test_of_a_large_tensor_the_edges_and_what_they_pick_are_shown(run: Run) -> None:
+    ran = run("explain", "gather", "arange:1000x1000", "rand:1000xi64,high=1000")
+    assert ran.status == 0
+    assert len(ran.out.splitlines()) < 60
+    assert "36 of 1 000 000 cells of out shown; --window chooses others\n" in ran.out
+    assert "+ read by indices that are not shown" in ran.out
+    rows = dict(re.findall(r"(?m)^([a-f]) +\d+ +(\d+)$", ran.out))
+    assert len(rows) == 6
+    for letter, row in rows.items():
+        assert re.search(rf"(?m)^{letter} +{row} +{row}000 ", ran.out)  # where data has it
+
+
+def test_many_batches_are_left_out_and_counted(run: Run) -> None:
+    words = ("gather", "arange:9x2", "zeros:9x1xi64", "-a", "1", "-b", "1")
+    ran = run("explain", *words)
+    assert re.findall(r"batch \d", ran.out) == ["batch 0", "batch 1", "batch 8"]
+    assert "3 of 9 cells of out shown" in ran.out
+    ran = run("explain", *words, "--window", "3:5")
+    assert re.findall(r"batch \d", ran.out) == ["batch 3", "batch 4"]
+
+
+def test_leading_dimensions_are_facets_or_panels(run: Run) -> None:
+    ran = run("explain", "gather", "arange:3x4x2x3x2", "[[1,-1],[0,3]]", "-a", "1")
+    assert "[0,1,0,:,:]  a" in ran.out
+    assert "[0,0,1,0,:,:]  b" in ran.out
+    ran = run("explain", "gather-elements", "arange:2x2x2", "zeros:2x2x1xi64", "-a", "2")
+    assert re.findall(r"\[\d,:,:\]", ran.out) == ["[0,:,:]", "[1,:,:]"]
+
+
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [
+        ('["a\\u001b[31m","[link=x]y"]', 'a 0  "a\\x1b[31m"'),
+        ("[true,false]", "a 0  true"),
+        ("xc64=1+2j", None),
+        ("2xc64=1+2j 3", "a 0  1+2j"),
+        ("2xf64=1.5 nan", "a 0  1.5"),
+        ("2xi64=-9223372036854775808 1", "a 0  -9223372036854775808"),
+        ("2xbf16=0.1 1", "a 0  0.100098"),
+    ],
+)
+def test_every_type_of_value_is_shown(run: Run, data: str, shown: str | None) -> None:
+    ran = run("explain", "gather", data, "0,")
+    assert ran.status == (65 if shown is None else 0)
+    assert shown is None or shown in ran.out
+
+
+@pytest.mark.parametrize(
+    ("words", "out"),
+    [
+        (("zeros:0x3", "[]"), "empty: no elements"),
+        (("zeros:0x3", "[1]", "-q"), "· 0  0  0  0   zeros"),
+        (("zeros:3x0x2", "1,2"), "empty: no elements"),
+        (("zeros:3x0x2", "1,2", "-a", "1", "-q"), "· 1  0  0   zeros"),
+        (("arange:2x3", "2x0xi64=", "-a", "1", "-b", "1"), "read   0 of 6 cells of data"),
+    ],
+    ids=" ".join,
+)
+def test_empty_tensors_are_said_to_be_empty(run: Run, words: tuple[str, ...], out: str) -> None:
+    ran = run("explain", "gather", *words)
+    assert (ran.status, ran.err) == (0, "")
+    assert out in ran.out
+
+
+def test_a_picture_is_kept_as_text_svg_or_html(run: Run, folder: Path) -> None:
+    words = ("gather", '["<&>","b"]', "0,-2,9", "-q")
+    shown = run("explain", *words, "--save", "p.txt").out
+    assert (folder / "p.txt").read_text(encoding="utf-8") == shown
+    assert run("explain", *words, "--save", "p.svg", terminal=(2,)).err == ""  # -q
+    root = ET.parse(folder / "p.svg").getroot()  # noqa: S314  (our own)
+    words_of = " ".join(each.text or "" for each in root.iter() if each.tag.endswith("text"))
+    for line in shown.split("\n"):
+        for part in re.split(r" {2,}", line.strip()):
+            assert part.split(" = ")[0].split("[")[0] in words_of
+    run("explain", *words, "--save", "p.html")
+    page = (folder / "p.html").read_text(encoding="utf-8")
+    body = re.sub(r"<[^>]+>", "", page.partition("<pre>")[2])
+    assert body.strip() == shown.strip().replace("&", "&amp;").replace("<", "&lt;").replace(
+        ">", "&gt;"
+    ).replace('"', "&quot;")
+    for kept in (page, (folder / "p.svg").read_text(encoding="utf-8")):
+        assert "prefers-color-scheme:dark" in kept
+        assert set(re.findall(r"https?://[^\"]+", kept)) <= {"http://www.w3.org/2000/svg"}
+
+
+def test_a_kept_picture_is_named_to_a_person_alone(run: Run) -> None:
+    words = ("explain", "gather", "[1,2]", "0", "--save", "p.svg")
+    assert run(*words, terminal=(2,)).err == "wrote p.svg\n"
+    assert run(*words).err == ""
+
+
+def test_a_picture_of_no_known_format_is_a_usage_error(run: Run, folder: Path) -> None:
+    ran = run("explain", "gather", "[1,2]", "0", "--save", "p.png")
+    assert (ran.status, ran.out) == (2, "")
+    assert "expected .svg, .html or .txt" in ran.err
+    (folder / "p.svg").write_text("old")
+    ran = run("explain", "gather", "[1,2]", "0", "--save", "p.svg", "--no-clobber")
+    assert (ran.status, (folder / "p.svg").read_text()) == (73, "old")
+
+
+JOBS: Final = (
+    '{"id":"a","op":"gather","data":[1,2,3],"indices":[-1],"version":"onnx-13"}\n'
+    '{"id":"b","op":"gather-elements","data":"d.npy","indices":[[0,1]],"axis":0,'
+    '"version":"onnx-13"}\n'
+    '{"id":"s","op":"shape","of":"gather","data":"[2]","indices":"[3]"}\n'
+)
+
+
+def test_a_job_is_explained(run: Run, folder: Path) -> None:
+    (folder / "sub").mkdir()
+    (folder / "sub" / "jobs.jsonl").write_text(JOBS)
+    np.save(folder / "sub" / "d.npy", np.array([[1, 2], [3, 4]]))
+    ran = run("explain", "--job", "sub/jobs.jsonl#b", "--step")
+    assert ran.out.endswith("out[0,1] = data[indices[0,1],1] = data[1,1] = 4\n")
+    assert run("explain", "--job", "sub/jobs.jsonl#a").out.startswith("onnx.Gather-13   axis 0")
+    one = folder / "one.json"
+    one.write_text(JOBS.splitlines()[0])
+    assert run("explain", "--job", "one.json").status == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (("--job", "j.jsonl"), 2, "has 3 jobs: expected one of a, b and s"),
+        (("--job", "j.jsonl#c"), 2, "has no jobs `c`"),
+        (("--job", "j.jsonl#s"), 65, "infers a shape, which has no cells"),
+        (("--job", "none.jsonl#a"), 66, "No such file"),
+        (("--job", "j.jsonl#a", "-a", "1"), 2, "`--job` names the whole call"),
+        (("gather", "[1]", "0", "--job", "j.jsonl#a"), 2, "`--job` names the whole call"),
+        (("gather", "[1]"), 2, "missing argument `INDICES`"),
+        ((), 2, "missing argument `OP`"),
+        (("gather", "[1]", "0", "--step", "--cell", "[]"), 2, "exclude each other"),
+        (("gater", "[1]", "0"), 2, "did you mean `gather`?"),
+        (("gather", "-", "-"), 2, "used twice"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_what_cannot_be_meant_is_refused(
+    run: Run, folder: Path, words: tuple[str, ...], status: int, said: str
+) -> None:
+    (folder / "j.jsonl").write_text(JOBS)
+    ran = run("explain", *words)
+    assert (ran.status, ran.out) == (status, "")
+    assert said in ran.err
+
+
+def test_standard_input_is_explained(run: Run) -> None:
+    ran = run("explain", "gather", "-", "1", "--cell", "[]", stdin=b"[5,6]")
+    assert ran.out.endswith("out = data[indices] = data[1] = 6\n")
+
+
+def test_python_draws_and_traces() -> None:
+    found = gathercli.explain("gather", [[10, 11], [20, 21]], [1, -2, 9])
+    assert str(found).startswith("openvino.Gather-8   axis 0   batch_dims 0   out[i, s] =")
+    assert not str(found).endswith("\n")
+    assert found.shape == (3, 2)
+    assert found.equation == "out[i, s] = data[indices[i], s]"
+    assert found.trace(2, 0).fate is Fate.FILLED
+    assert [each.value for each in found.cells()] == [20, 21, 10, 11, 0, 0]
+    assert found._repr_html_().startswith("<svg")
+    refused = gathercli.explain("gather", [1, 2], [5], version=7)
+    assert isinstance(refused.refusal, gathercli.OutOfRangeError)
+    with pytest.raises(gathercli.AxisError):
+        gathercli.explain("gather-elements", [1, 2], [0])
+
+
+def test_what_is_read_is_not_counted_beyond_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gathercli.lesson.COUNTED", 2)
+    found = str(gathercli.explain("gather", [1, 2], [1, 0, 1]))
+    assert "read   not counted: there are 3 indices" in found
+    assert "no letter" not in found
