@@ -361,7 +361,7 @@ class _View:
             where = str(position)
             if fate is not Fate.COPIED:
                 where = "none" if fate is Fate.FILLED else "refused"
-            tail = "" if k == position else marks.arrow + where
+            tail = "" if where == str(k) and fate is Fate.COPIED else marks.arrow + where
             if here is not None and here.indices == whole:
                 style += " reverse"
             return Cell(label, str(k), tail, style)
