@@ -36,7 +36,7 @@ COMMANDS: Final = {
     "shape": Command("shape", "Infer the output shape from shapes alone."),
     "convert": Command("convert", "Convert tensors between the formats, whole folders of them."),
     "info": Command("info", "Describe files: type, shape, statistics, a preview."),
-    "ops": Command("ops", "List the operator versions, or write one out."),
+    "ops": Command("ops", "The operator versions: list, write out, compare, find."),
     "man": Command("man", "Show the manual."),
     "completion": Command("completion", "Print the completion script of a shell."),
 }
