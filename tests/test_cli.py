@@ -966,7 +966,7 @@ def test_an_operator_that_does_not_exist_is_a_usage_error_with_the_nearest_name(
 def test_ops_lists_every_version_and_writes_one_out(run: Run) -> None:
     listing = run("ops")
     assert (listing.status, listing.err) == (0, "")
-    names = [line.split()[0] for line in listing.out.splitlines()]
+    names = [line.split()[0] for line in listing.out.split("\n\n")[1].splitlines()]
     assert names == ["version", *map(str, gathercli.OPERATORS)]
     one = run("ops", "openvino.Gather-8")
     assert one.out.startswith("openvino.Gather-8\n")
@@ -1049,7 +1049,7 @@ OPTIONS: Final = {
         "--header --data-dtype --max-bytes --format --precision --color --quiet --json-errors "
         "--debug"
     ),
-    "ops": "--format --color --json-errors --debug",
+    "ops": "--diff --like --decisions --format --color --json-errors --debug",
     "man": "--color --json-errors --debug",
     "completion": "--help",
 }
@@ -1524,6 +1524,9 @@ def test_the_version_and_completion_import_neither_numpy_nor_typer(
         ["shape", "gather", "[N,3]", "[2]"],
         ["shape", "gather-elements", "2x3", "2x3", "-a", "0", "-f", "json"],
         ["ops"],
+        ["ops", "--diff", "openvino-8", "onnx-13"],
+        ["ops", "--like", "torch.gather"],
+        ["ops", "--decisions"],
         ["man", "gather"],
         ["gather", "--help"],
     ],

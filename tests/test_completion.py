@@ -103,6 +103,14 @@ def test_bash_completes_the_options_of_a_command(command: str, tmp_path: Path) -
     assert completed(command, "-", folder=tmp_path) == options(command)
 
 
+def test_bash_completes_both_versions_that_are_compared(tmp_path: Path) -> None:
+    names = [op.full_name for op in OPERATORS]
+    assert completed("ops", "--diff", "", folder=tmp_path) == names
+    assert completed("ops", "--diff", "openvino-7", "", folder=tmp_path) == names
+    assert completed("ops", "--diff", "7", "8", "--l", folder=tmp_path) == ["--like"]
+    assert completed("ops", "--like", "torch.g", folder=tmp_path) == ["torch.gather"]
+
+
 def test_bash_completes_options_after_other_words(tmp_path: Path) -> None:
     words = ["gather", "a.npy", "0,1", "--axis", "1", "--ou"]
     assert completed(*words, folder=tmp_path) == ["--out-of-range", "--output"]

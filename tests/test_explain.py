@@ -267,7 +267,7 @@ def test_a_refused_index_is_shown_in_its_place_and_refuses(run: Run) -> None:
     ran = run("explain", "gather", "[10,20]", "1,-1,5", "-V", "openvino-1")
     assert ran.status == 65
     assert "a 0   1              a 0  20   data[1]\n" in ran.out
-    assert "! 1  -1 → refused      1   !   refused\n" in ran.out
+    assert "a 1  20        ! 1  -1 → refused      1   !   refused\n" in ran.out
     assert "  out[1] = data[indices[1]] = data[-1 → none]: refused\n" in ran.out
     assert ran.err.startswith("error: index -1 at `[1]` is outside axis 0 of `data`")
     assert "rule: index-range" in ran.err
@@ -464,18 +464,14 @@ def test_a_window_chooses_what_is_shown(run: Run) -> None:
     ran = run("explain", "gather", "arange:100x100", "7,9,-1", "--window", "1:,40:42")
     assert ran.status == 0
     table = ran.out.split("\n\n")[1]
-    assert (
-        table
-        == (
-            "data i64[100,100]       indices i64[3]     out i64[3,100]\n"
-            "          40    41                                  40    41\n"
-            "   0  …   40    41  …     ⋮                  ⋮\n"
-            "   ⋮                    a 1   9            a 1  …  940   941  …   data[9,:]\n"
-            "a  9  …  940   941  …   b 2  -1 → 99       b 2  … 9940  9941  …   data[99,:]\n"
-            "   ⋮\n"
-            "b 99  … 9940  9941  …"
-        )
-        or "data[9,:]" in table
+    assert table == (
+        "data i64[100,100]         indices i64[3]    out i64[3,100]\n"
+        "           40    41                                   40    41\n"
+        "   0  …    40    41  …      ⋮                 ⋮\n"
+        "   ⋮                      a 1   9           a 1  …   940   941  …   data[9,:]\n"
+        "a  9  …   940   941  …    b 2  -1 → 99      b 2  …  9940  9941  …   data[99,:]\n"
+        "   ⋮\n"
+        "b 99  …  9940  9941  …"
     )
     assert "4 of 300 cells of out shown\n" in ran.out
     cells = json.loads(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from gathercli.cli import formats, generate
+from gathercli.cli import formats, generate, operators
 from gathercli.cli.main import COMMANDS, load, main
 from gathercli.cli.pages import EXAMPLES, page, pages
 from gathercli.report.manual import Block, Console, Page, Terms, roff, text
@@ -209,7 +209,7 @@ def test_every_term_has_a_meaning_that_is_a_sentence(name: str) -> None:
 
 def test_there_is_a_page_for_the_program_and_for_every_command() -> None:
     commands = (f"gathercli-{command}" for command in COMMANDS)
-    assert list(PAGES) == ["gathercli", *commands, "gathercli-formats"]
+    assert list(PAGES) == ["gathercli", *commands, "gathercli-formats", "gathercli-operators"]
     assert page("gather") == PAGES["gathercli-gather"]
     assert page(None) == PAGES["gathercli"]
 
@@ -218,7 +218,8 @@ def test_the_main_page_has_what_the_others_send_the_reader_to_it_for() -> None:
     headings = [heading for heading, _ in PAGES["gathercli"].sections]
     lines = " ".join(line.strip() for _, line in text(PAGES["gathercli-shape"]))
     assert (
-        "gathercli(1) has shapes, rules and exit statuses, gathercli-formats(5) tensors." in lines
+        "gathercli(1) has shapes, rules and exit statuses, gathercli-formats(5) tensors, "
+        "gathercli-operators(7) the versions." in lines
     )
     for heading in ("TENSORS", "SHAPES", "RULES", "EXIT STATUS"):
         assert heading in headings
@@ -249,7 +250,7 @@ def test_man_of_an_unknown_command_names_the_nearest(capfd: pytest.CaptureFixtur
     assert main(["man", "gahter"]) == 2
     assert capfd.readouterr().err == (
         "error: no page `gahter`: expected gather, gather-elements, shape, convert, info, ops, "
-        "man, completion or formats\n"
+        "man, completion, formats or operators\n"
         "hint: did you mean `gathercli man gather`?\n"
     )
 
@@ -267,7 +268,7 @@ def test_every_generated_file_is_current() -> None:
 
 
 def test_there_is_no_page_that_nothing_generates() -> None:
-    generated = {path for path in generate.files() if path.suffix in (".1", ".5")}
+    generated = {path for path in generate.files() if path.suffix in (".1", ".5", ".7")}
     assert set((generate.ROOT / "man").rglob("gathercli*")) == generated
 
 
@@ -282,7 +283,9 @@ def examples(console: str) -> Iterator[tuple[str, str]]:
 
 
 SHOWN: Final = [
-    pair for console in (*EXAMPLES.values(), formats.EXAMPLES) for pair in examples(console)
+    pair
+    for console in (*EXAMPLES.values(), formats.EXAMPLES, operators.EXAMPLES)
+    for pair in examples(console)
 ]
 
 

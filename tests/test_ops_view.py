@@ -7,6 +7,7 @@ from typing import Any, Final
 import pytest
 
 from gathercli.cli.main import main
+from gathercli.core.decisions import DECISIONS
 from gathercli.core.dtypes import DTYPES
 from gathercli.ops import NEWEST_OPSET, OPERATORS
 from gathercli.report import rows
@@ -30,6 +31,7 @@ FIELDS: Final = [
     "equation",
     "shape",
     "rules",
+    "decisions",
     "changes",
     "source",
 ]
@@ -56,34 +58,55 @@ def as_json(capfd: pytest.CaptureFixture[str], *words: str) -> Any:
 # the list
 
 
-def test_the_list_has_a_line_for_every_version(capfd: pytest.CaptureFixture[str]) -> None:
-    assert printed(capfd) == (
-        "version                    legal indices  other indices  batch_dims  changes\n"
-        "openvino.Gather-8          [-s, s-1]      zero-filled    yes         negative indices "
-        "count from the end; any other index gives zeros\n"
-        "openvino.Gather-7          [0, s-1]       refused        yes         adds `batch_dims`\n"
-        "openvino.Gather-1          [0, s-1]       refused        -           the first version\n"
-        "onnx.Gather-13             [-s, s-1]      refused        -           adds bfloat16\n"
-        "onnx.Gather-11             [-s, s-1]      refused        -           negative indices "
-        "count from the end\n"
-        "onnx.Gather-1              [0, s-1]       refused        -           the first version\n"
-        "openvino.GatherElements-6  [0, s-1]       refused        -           the first version\n"
-        "onnx.GatherElements-13     [-s, s-1]      refused        -           adds bfloat16\n"
-        "onnx.GatherElements-11     [-s, s-1]      refused        -           the first version\n"
+def test_the_list_tells_the_history_and_has_a_line_for_every_version(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert (
+        printed(capfd)
+        == """\
+Gather
+  openvino   1  the first version
+             7  adds `batch_dims`
+             8  negative indices count from the end; any other index gives zeros
+  onnx       1  the first version
+            11  negative indices count from the end
+            13  adds bfloat16
+GatherElements
+  openvino   6  the first version
+  onnx      11  the first version
+            13  adds bfloat16
+
+version                    legal indices  other indices  batch_dims
+openvino.Gather-8          [-s, s-1]      zero-filled    yes
+openvino.Gather-7          [0, s-1]       refused        yes
+openvino.Gather-1          [0, s-1]       refused        -
+onnx.Gather-13             [-s, s-1]      refused        -
+onnx.Gather-11             [-s, s-1]      refused        -
+onnx.Gather-1              [0, s-1]       refused        -
+openvino.GatherElements-6  [0, s-1]       refused        -
+onnx.GatherElements-13     [-s, s-1]      refused        -
+onnx.GatherElements-11     [-s, s-1]      refused        -
+
+s is the size of the axis; where -s is legal, -1 is its last element.
+More: gathercli ops VERSION, --diff A B, --like CALL, --decisions.
+"""
     )
 
 
-def test_the_list_wraps_its_last_column_under_itself() -> None:
-    assert rows.table(OPERATORS[:1], 100) == (
-        "version            legal indices  other indices  batch_dims  changes\n"
-        "openvino.Gather-8  [-s, s-1]      zero-filled    yes         negative indices count from "
-        "the end;\n" + " " * 61 + "any other index gives zeros\n"
+def test_the_history_wraps_what_changed_under_itself() -> None:
+    assert (
+        rows.timeline(OPERATORS[:1], 60)
+        == """\
+Gather
+  openvino   8  negative indices count from the end; any
+                other index gives zeros
+"""
     )
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])
 def test_no_line_of_the_list_is_wider_than_the_terminal(width: int) -> None:
-    assert [line for line in rows.table(OPERATORS, width).splitlines() if len(line) > width] == []
+    assert [line for line in rows.listing(OPERATORS, width).splitlines() if len(line) > width] == []
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])
@@ -95,11 +118,17 @@ def test_no_line_of_a_sheet_is_wider_than_the_terminal(op: Any, width: int) -> N
 def test_wrapping_changes_no_word() -> None:
     whole, wrapped = rows.sheets(OPERATORS, None), rows.sheets(OPERATORS, 80)
     assert whole.split() == wrapped.split()
-    assert rows.table(OPERATORS, None).split() == rows.table(OPERATORS, 80).split()
+    assert rows.listing(OPERATORS, None).split() == rows.listing(OPERATORS, 60).split()
 
 
 def test_colour_changes_no_character(capfd: pytest.CaptureFixture[str]) -> None:
-    for words in ([], ["onnx-13"]):
+    for words in (
+        [],
+        ["onnx-13"],
+        ["--diff", "7", "8"],
+        ["--like", "torch.gather"],
+        ["--decisions"],
+    ):
         plain = printed(capfd, *words)
         colored = printed(capfd, *words, "--color", "always")
         assert "\x1b[1m" in colored
@@ -110,6 +139,7 @@ def test_colour_changes_no_character(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_version_of_gather_written_out(capfd: pytest.CaptureFixture[str]) -> None:
+    decided = [each for each in DECISIONS if "openvino.Gather-8" in each.rows]
     assert printed(capfd, "openvino.Gather-8") == (
         "openvino.Gather-8\n"
         "  command          gathercli gather DATA INDICES -V openvino-8\n"
@@ -118,20 +148,36 @@ def test_a_version_of_gather_written_out(capfd: pytest.CaptureFixture[str]) -> N
         "  shape            data[:axis] + indices[batch_dims:] + data[axis+1:]\n"
         "  data             rank 1 or more; any type\n"
         "  indices          any rank; any integer type\n"
-        "  axis             [-r, r-1] for data of rank r, default 0 "
+        "  axis             an input, [-r, r-1] for data of rank r, default 0 "
         "(Scalar or 1D tensor, Required; the command line "
         "assumes 0)\n"
         "  batch_dims       [-M, M] for indices of rank M, not beyond the axis; default 0\n"
         "  legal indices    [-s, s-1] for an axis of size s\n"
         "  other indices    zero-filled\n"
-        "  rules            indices-dtype, data-rank, axis-type, axis-range, batch-dims-range, "
-        "batch-dims-axis, batch-shape, index-negative, index-range, limit\n"
         "  source           OpenVINO operation set, Gather-8\n"
+        "  rules, in the order of trial\n"
+        "    indices-dtype     `indices` has an integer type of the version's list.\n"
+        "    data-rank         `data` has rank 1 or more.\n"
+        "    axis-type         The axis is one integer.\n"
+        "    axis-range        The axis is between -r and r-1, for `data` of rank r.\n"
+        "    batch-dims-range  batch_dims is between -M and M, for `indices` of rank M.\n"
+        "    batch-dims-axis   batch_dims is not beyond the axis, both counted from the front.\n"
+        "    batch-shape       The first batch_dims dimensions of `data` and `indices` are equal.\n"
+        "    index-negative    No index is negative, where `--negative error` asks for that.\n"
+        "    index-range       Every index lies on the axis, where the version or "
+        "`--out-of-range` does not replace it.\n"
+        "    limit             What is held or written stays below `--max-bytes`, the rank "
+        "below 65.\n"
+        "  decisions, where the text is silent or contradicts itself\n"
+    ) + rows.aligned(
+        ((each.id, f"{each.question} Here: {each.choice}") for each in decided), None, indent=4
     )
+    assert [each.id for each in decided][:2] == ["gather-8-range", "batch-dims-lowest"]
 
 
 def test_a_version_of_gather_elements_written_out(capfd: pytest.CaptureFixture[str]) -> None:
-    assert printed(capfd, "onnx.GatherElements-11") == (
+    out = printed(capfd, "onnx.GatherElements-11")
+    assert out.startswith(
         "onnx.GatherElements-11\n"
         "  command          gathercli gather-elements DATA INDICES -V onnx-11\n"
         "  changes          the first version\n"
@@ -139,15 +185,14 @@ def test_a_version_of_gather_elements_written_out(capfd: pytest.CaptureFixture[s
         "  shape            indices[0:]\n"
         "  data             rank 1 or more; any type but bfloat16\n"
         "  indices          the rank of data; int32 or int64\n"
-        "  axis             [-r, r-1] for data of rank r, default 0 "
+        "  axis             an attribute, [-r, r-1] for data of rank r, default 0 "
         "(INT, optional; the schema's default is 0)\n"
         "  batch_dims       not in this version\n"
         "  legal indices    [-s, s-1] for an axis of size s\n"
         "  other indices    refused\n"
         "  beside the axis  indices.shape[d] <= data.shape[d]\n"
-        "  rules            data-dtype, indices-dtype, data-rank, indices-rank, axis-type, "
-        "axis-range, batch-dims-unsupported, elements-shape, index-negative, index-range, limit\n"
         "  source           ONNX operator schemas, GatherElements (opset 11)\n"
+        "  rules, in the order of trial\n"
     )
 
 
@@ -155,8 +200,9 @@ def test_the_axis_that_openvino_s_gather_elements_requires_is_said(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     out = printed(capfd, "openvino.GatherElements-6")
-    assert "\n  axis             [-r, r-1] for data of rank r, required (Required: yes)\n" in out
-    assert ", axis-required, axis-type, " in out
+    said = "an attribute, [-r, r-1] for data of rank r, required (Required: yes)"
+    assert f"\n  axis             {said}\n" in out
+    assert "\n    axis-required " in out
 
 
 @every_row
@@ -294,6 +340,7 @@ def test_a_version_in_json_has_every_field(capfd: pytest.CaptureFixture[str]) ->
             "index-range",
             "limit",
         ],
+        "decisions": ["error-is-refusal", "elements-at-most"],
         "changes": "the first version",
         "source": "ONNX operator schemas, GatherElements (opset 11)",
     }

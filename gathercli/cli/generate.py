@@ -1,6 +1,6 @@
 """Write what follows from the declarations: ``python -m gathercli.cli.generate``.
 
-The man pages, the completion scripts and the table of versions in the README. A test compares the
+The man pages, the completion scripts and the tables of versions in the README. A test compares the
 committed files with what is written now.
 """
 
@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.cli.formats import NAME
 from gathercli.cli.main import COMMANDS, load, print_text
-from gathercli.cli.pages import pages
+from gathercli.cli.pages import TOPICS, pages
 from gathercli.cli.scripts import SCRIPTS
 from gathercli.core.dtypes import DTYPES
+from gathercli.core.equivalents import EQUIVALENTS
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.manual import roff
 from gathercli.report.rows import HEADINGS, cells
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 ROOT: Final = Path(__file__).parents[2]
-_MARKED: Final = re.compile(r"(<!-- versions -->\n).*(<!-- /versions -->)", re.DOTALL)
+_MARKED: Final = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
 
 
 def files() -> dict[Path, str]:
@@ -32,16 +35,28 @@ def files() -> dict[Path, str]:
         SCRIPTS / "gathercli.fish": fish(),
     }
     readme = ROOT / "README.md"
+    tables = {"versions": versions_table, "outside": outside_table}
     found[readme] = _MARKED.sub(
-        lambda marks: marks[1] + versions_table() + marks[2], readme.read_text(encoding="utf-8")
+        lambda marks: marks[1] + tables[marks[2]]() + marks[3], readme.read_text(encoding="utf-8")
     )
     return found
 
 
 def versions_table() -> str:
     """Write the README's table of operator versions."""
-    rows = [HEADINGS, tuple("---" for _ in HEADINGS), *map(cells, OPERATORS)]
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    return _table(HEADINGS, map(cells, OPERATORS))
+
+
+def outside_table() -> str:
+    """Write the README's table of what versions and frameworks do with indices."""
+    rows = [(op.full_name, op.negative, op.outside.done) for op in OPERATORS]
+    calls = [(f"`{each.name}`", each.negative, each.outside) for each in EQUIVALENTS]
+    return _table(("version or call", "index from -s to -1", "any other outside"), rows + calls)
+
+
+def _table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [headings, tuple("---" for _ in headings), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def _values(command: str, param: Any) -> list[str]:
@@ -56,8 +71,10 @@ def _values(command: str, param: Any) -> list[str]:
         return [dtype.name for dtype in DTYPES]
     return {
         "op": list(FAMILIES),
-        "topic": [*COMMANDS, NAME],
+        "topic": [*COMMANDS, *TOPICS],
         "version": [op.full_name for op in OPERATORS],
+        "diff": [op.full_name for op in OPERATORS],
+        "like": [each.name for each in EQUIVALENTS if "[" not in each.name],  # shells expand these
     }.get(param.name or "", [])
 
 
@@ -87,6 +104,7 @@ def bash() -> str:
         "    if (( COMP_CWORD == 1 )); then",
         f'        words="{" ".join(COMMANDS)} --help --version"',
         "    else",
+        *_second_values(),
         '        case "$command $before" in',
     ]
     for command in COMMANDS:
@@ -115,6 +133,18 @@ def bash() -> str:
     return "\n".join(lines) + "\n"
 
 
+def _second_values() -> list[str]:
+    """Let bash complete the second value of an option like its first."""
+    return [
+        f'        if [[ "$command ${{COMP_WORDS[COMP_CWORD-2]}}" == "{command} {name}" ]]; then '
+        f"before={name}; fi"
+        for command in COMMANDS
+        for param in _options(command)
+        if param.nargs == 2
+        for name in param.opts
+    ]
+
+
 def zsh() -> str:
     """Write the script for zsh."""
     lines = [
@@ -136,7 +166,7 @@ def zsh() -> str:
         lines.append(f"        {command}) _arguments \\")
         for param in _options(command):
             action = _zsh_action(command, param) if not param.is_flag else ""
-            what = f"[{_brief(param.help)}]{action}"
+            what = f"[{_brief(param.help)}]{action * param.nargs}"
             names = [_zsh_name(name, param) for name in param.opts]
             lines += [f"            {_quoted(name + what)} \\" for name in names]
         for at, param in enumerate(_arguments(command), 1):

@@ -38,7 +38,7 @@ COMMANDS: Final = {
     "convert": Command("convert", "Convert tensors between the formats, whole folders of them."),
     "info": Command("info", "Describe files: type, shape, statistics, a preview."),
     "demo": Command("demo", "Show the specifications' examples as short lessons."),
-    "ops": Command("ops", "List the operator versions, or write one out."),
+    "ops": Command("ops", "The operator versions: list, write out, compare, find."),
     "man": Command("man", "Show the manual."),
     "completion": Command("completion", "Print the completion script of a shell."),
 }

@@ -20,7 +20,9 @@ _WIDEST: Final = 100
 Topic = Annotated[
     str | None,
     typer.Argument(
-        metavar="[COMMAND]", help="The command to explain, or formats.", show_default=False
+        metavar="[COMMAND]",
+        help="The command to explain, formats or operators.",
+        show_default=False,
     ),
 ]
 
@@ -43,13 +45,12 @@ def command(
 
 
 def _run(topic: str | None, color: str) -> int:
-    from gathercli.cli.formats import NAME
-    from gathercli.cli.pages import page
+    from gathercli.cli.pages import TOPICS, page
     from gathercli.report.manual import shown
 
     if topic is not None:
         topic = topic.removeprefix("gathercli").removeprefix("-") or None
-    topics = [*COMMANDS, NAME]
+    topics = [*COMMANDS, *TOPICS]
     if topic is not None and topic not in topics:
         near = closest(topic, topics)
         raise UsageError(

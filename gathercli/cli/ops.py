@@ -1,22 +1,29 @@
-"""`ops`: the operator versions and what sets each apart."""
+"""`ops`: the operator versions, what sets each apart, and what corresponds to them elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from gathercli.cli import options as opt
 from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
-from gathercli.core.text import clean, closest
-from gathercli.errors import VersionError
+from gathercli.core.decisions import DECISIONS
+from gathercli.core.equivalents import equivalent
+from gathercli.core.text import clean, closest, listed
+from gathercli.errors import UsageError, VersionError
 from gathercli.ops import FAMILIES, OPERATORS, Found, find
 
-if TYPE_CHECKING:
-    from gathercli.core.spec import Op
+
+class Written(NamedTuple):
+    """What makes the text for a width, what makes the same for JSON, and what to note."""
+
+    text: Callable[[int | None], str]
+    as_json: Callable[[], Any]
+    notes: tuple[str, ...] = ()
 
 
 Id = Annotated[
@@ -25,6 +32,31 @@ Id = Annotated[
         metavar="[ID]",
         help="A version to write out: openvino.Gather-8, or onnx-13 for all of that opset.",
         show_default=False,
+    ),
+]
+Diff = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        "--diff",
+        metavar="A B",
+        help="What two versions do differently, and what that means for a model that moves.",
+        show_default=False,
+    ),
+]
+Like = Annotated[
+    str | None,
+    typer.Option(
+        "--like",
+        metavar="CALL",
+        help="The versions that another framework's call equals, such as torch.gather, np.take.",
+        show_default=False,
+    ),
+]
+Decisions = Annotated[
+    bool,
+    typer.Option(
+        "--decisions",
+        help="Where the specifications are silent or contradict themselves, and what is done.",
     ),
 ]
 
@@ -37,6 +69,9 @@ def build(name: str) -> Callable[..., Callable[[], int]]:
 
 def command(
     version: Id = None,
+    diff: Diff = None,
+    like: Like = None,
+    decisions: Decisions = False,
     fmt: opt.TextFormat = "auto",
     color: opt.Color = "auto",
     json_errors: opt.JsonErrors = False,
@@ -44,29 +79,110 @@ def command(
 ) -> Callable[[], int]:
     """Collect the request."""
     del json_errors, debug  # main finds them in the words
-    return partial(_run, version, fmt, color)
+    asked = {"ID": version, "--diff": diff, "--like": like, "--decisions": decisions or None}
+    given = [name for name, value in asked.items() if value is not None]
+    if len(given) > 1:
+        raise UsageError(
+            f"{listed((f'`{name}`' for name in given), 'and')} are given: expected one of them",
+            rule="usage",
+            value=given[1],
+        )
+    view: Callable[[], Written] = _every
+    if version is not None:
+        view = partial(_one, version)
+    elif diff is not None:
+        view = partial(_difference, *diff)
+    elif like is not None:
+        view = partial(_like, like)
+    elif decisions:
+        view = _decisions
+    return partial(_run, view, fmt, color)
 
 
-def _run(version: str | None, fmt: str, color: str) -> int:
+def _run(view: Callable[[], Written], fmt: str, color: str) -> int:
     from gathercli.io.write import STDOUT
     from gathercli.report import rows
     from gathercli.report.terminal import wants_color, width_of
 
-    messages = Messages(False, color)
-    colored = wants_color(color, STDOUT)
-    chosen = OPERATORS if version is None else _named(version, messages)
+    written = view()
     if fmt == "json":
         import json
 
-        found = [rows.as_json(op) for op in chosen]
-        print_text(json.dumps(found[0] if version and len(found) == 1 else found) + "\n")
-        return 0
-    print_text(rows.shown(chosen, width_of(STDOUT), whole=version is not None, color=colored))
+        print_text(json.dumps(written.as_json()) + "\n")
+    else:
+        text = written.text(width_of(STDOUT))
+        print_text(rows.shown(text, color=wants_color(color, STDOUT)))
+    messages = Messages(False, color)
+    messages.notes += written.notes
     messages.print()
     return 0
 
 
-def _named(version: str, messages: Messages) -> tuple[Op, ...]:
+def _every() -> Written:
+    from gathercli.report import rows
+
+    return Written(partial(rows.listing, OPERATORS), lambda: [*map(rows.as_json, OPERATORS)])
+
+
+def _one(version: str) -> Written:
+    from gathercli.report import rows
+
+    found = _named(version, "gathercli ops ")
+    ops = [each.op for each in found]
+    objects = [*map(rows.as_json, ops)]
+    return Written(
+        partial(rows.sheets, ops),
+        lambda: objects[0] if len(objects) == 1 else objects,
+        _notes(found),
+    )
+
+
+def _difference(a: str, b: str) -> Written:
+    from gathercli.report import difference
+
+    x, y = found = _of_one_family((a, _named(a)), (b, _named(b)))
+    return Written(
+        partial(difference.text, x.op, y.op),
+        partial(difference.as_json, x.op, y.op),
+        _notes(found),
+    )
+
+
+def _like(called: str) -> Written:
+    from gathercli.report import equivalents
+
+    each = equivalent(clean(called))
+    nearest = next(op for op in OPERATORS if op.full_name == each.rows[0])
+    return Written(partial(equivalents.text, each, nearest), partial(equivalents.as_json, each))
+
+
+def _decisions() -> Written:
+    from gathercli.report import decisions
+
+    return Written(
+        partial(decisions.text, DECISIONS), lambda: [each._asdict() for each in DECISIONS]
+    )
+
+
+def _of_one_family(*sides: tuple[str, list[Found]]) -> tuple[Found, Found]:
+    """Choose among what two words name: rows of one operator, the first if several are.
+
+    A row of that very name comes before one that the opset runs: openvino-6 is GatherElements-6.
+    """
+    first, second = (
+        [each for each in found if word in (each.op.id, str(each.op.version))] or found
+        for word, found in sides
+    )
+    pairs = [(a, b) for a in first for b in second]
+    return next(((a, b) for a, b in pairs if a.op.family == b.op.family), pairs[0])
+
+
+def _notes(found: Iterable[Found]) -> tuple[str, ...]:
+    return tuple(each.note for each in found if each.note)
+
+
+def _named(version: str, prefix: str = "") -> list[Found]:
+    """Find every row that a word names; a hint puts `prefix` before the nearest name."""
     found: list[Found] = []
     refusals: list[VersionError] = []
     for family in FAMILIES:
@@ -75,8 +191,7 @@ def _named(version: str, messages: Messages) -> tuple[Op, ...]:
         except VersionError as error:
             refusals.append(error)
     if found:
-        messages.notes += [each.note for each in found if each.note]
-        return tuple(each.op for each in found)
+        return found
     if version.isdigit():  # a row of both frameworks
         raise refusals[0]
     names = [name for op in OPERATORS for name in (op.full_name, op.id)]
@@ -86,5 +201,5 @@ def _named(version: str, messages: Messages) -> tuple[Op, ...]:
         f"{' '.join(op.full_name for op in OPERATORS)}",
         rule="version",
         value=version,
-        hint=f"did you mean `gathercli ops {near}`?" if near else None,
+        hint=f"did you mean `{prefix}{near}`?" if near else None,
     )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.cli import formats
+from gathercli.cli import formats, operators
 from gathercli.cli.main import COMMANDS, load
 from gathercli.core import rules
 from gathercli.core.dtypes import DTYPES
+from gathercli.core.equivalents import EQUIVALENTS
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.manual import Block, Console, Page, Terms
 from gathercli.report.rows import cells
@@ -78,9 +79,16 @@ DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
         "them, and --all shows one after the other, on a terminal a key at a time.",
     ),
     "ops": (
-        "Without ID, lists every operator version. With ID (openvino.Gather-8, openvino-8, an "
-        "opset such as onnx-12), writes out what that version takes, which indices are legal, "
-        "what becomes of the others, and the rules that can refuse, in the order of trial.",
+        "Without ID, tells what each operator version changed, and which indices each takes. With "
+        "ID (openvino.Gather-8, openvino-8, an opset such as onnx-12), writes out what that "
+        "version takes, which indices are legal, what becomes of the others, the rules that can "
+        "refuse, in the order of trial, and what was decided where the text is silent.",
+        "--diff compares two versions field by field, a line with - of the first above one with + "
+        "of the second, and says what becomes of a model that moves. An opset that both operators "
+        "have means the operator of the other version, or else Gather. --like writes out what "
+        f"equals a call of another framework, and what would make it equal: "
+        f"{', '.join(each.name for each in EQUIVALENTS)}; np., jnp. and tf. are known. "
+        "--decisions lists what was decided, and why.",
     ),
     "man": ("Shows this manual, or the page of a command.",),
     "completion": (
@@ -172,7 +180,19 @@ negative          count from the end""",
 $ gathercli ops onnx.GatherElements-13 | head -n 3
 onnx.GatherElements-13
   command          gathercli gather-elements DATA INDICES -V onnx-13
-  changes          adds bfloat16""",
+  changes          adds bfloat16
+$ gathercli ops --like torch.gather
+torch.gather beside onnx.GatherElements-13
+  call                     torch.gather(data, axis, indices)
+  equals                   onnx.GatherElements-13 and onnx.GatherElements-11, for legal indices
+  index from -s to -1      refused; the version: counted from the end
+  index outside [-s, s-1]  refused, as by the version
+  otherwise                0-D data and indices are taken
+                           indices without elements are taken whatever their other dimensions
+
+to be equal to onnx.GatherElements-13
+  front = torch.where(indices < 0, indices + data.shape[axis], indices)
+  torch.gather(data, axis, front)""",
 }
 
 SHAPES: Final = (
@@ -219,30 +239,24 @@ ENVIRONMENT: Final = Terms(
     )
 )
 
-INDEX: Final = (
-    "An index k on an axis of size s is handled in two stages. First k < 0: `--negative error` "
-    "refuses it, wrap adds s once, and spec (the default) adds s once where the version's range is "
-    "[-s, s-1]. Then a k that is still outside 0 to s-1: `--out-of-range spec` does what the "
-    "version says, refuse or fill with zeros; error, zero, clamp and wrap (modulo s) do what their "
-    "names say. Whatever was filled, clamped or wrapped is counted in a note on stderr."
-)
-
-_VALUE_RULES: Final = (rules.index_negative, rules.index_range)
+TOPICS: Final = {formats.NAME: formats.page, operators.NAME: operators.page}
+"""The pages that are about no command."""
 
 
 def pages() -> Iterator[Page]:
-    """Make every page: gathercli(1), one a command, gathercli-formats(5)."""
+    """Make every page: gathercli(1), one a command, and those of `TOPICS`."""
     yield _root()
     for name in COMMANDS:
         yield page(name)
-    yield formats.page()
+    for make in TOPICS.values():
+        yield make()
 
 
 def page(topic: str | None) -> Page:
-    """Make the page of a command or of the formats; of the program for None."""
+    """Make the page of a command or of a topic; of the program for None."""
     if topic is None:
         return _root()
-    return formats.page() if topic == formats.NAME else _command(topic)
+    return TOPICS[topic]() if topic in TOPICS else _command(topic)
 
 
 def _command(command: str) -> Page:
@@ -254,13 +268,16 @@ def _command(command: str) -> Page:
         ("ARGUMENTS AND OPTIONS", (_options(made),)),
     ]
     if command in FAMILIES:
-        sections += [("VERSIONS", (_versions(command),)), ("INDICES", (INDEX,))]
+        sections += [("VERSIONS", (_versions(command),)), ("INDICES", (operators.INDEX,))]
     if command in EXAMPLES:
         sections.append(("EXAMPLES", (Console(EXAMPLES[command]),)))
     sections.append(
         (
             "SEE ALSO",
-            ("gathercli(1) has shapes, rules and exit statuses, gathercli-formats(5) tensors.",),
+            (
+                "gathercli(1) has shapes, rules and exit statuses, gathercli-formats(5) tensors, "
+                "gathercli-operators(7) the versions.",
+            ),
         )
     )
     return Page(f"gathercli-{command}", _summary(COMMANDS[command].help), tuple(sections))
@@ -268,11 +285,10 @@ def _command(command: str) -> Page:
 
 def _root() -> Page:
     commands = tuple((f"gathercli {name}", each.help) for name, each in COMMANDS.items())
-    named = tuple((rule.__name__.replace("_", "-"), _said(rule)) for rule in rules.RULES)
-    valued = tuple((rule.__name__.replace("_", "-"), _said(rule)) for rule in _VALUE_RULES)
+    named = tuple((name, said.replace("`", "")) for name, said in rules.SAID.items())
     version = ("version", "The operator has the version.")
-    limit = ("limit", "What is held or written stays below `--max-bytes`, the rank below 65.")
-    others = (f"gathercli-{name}(1)" for name in COMMANDS)
+    others = [f"gathercli-{name}(1)" for name in COMMANDS]
+    others += [f"gathercli-{formats.NAME}(5)", f"gathercli-{operators.NAME}(7)"]
     types = ", ".join(f"{d.name} ({d.short})" if d.short != d.name else d.name for d in DTYPES)
     return Page(
         "gathercli",
@@ -300,12 +316,12 @@ def _root() -> Page:
             ),
             ("SHAPES", SHAPES),
             ("VERSIONS", (_versions(*FAMILIES),)),
-            ("INDICES", (INDEX,)),
+            ("INDICES", (operators.INDEX,)),
             (
                 "RULES",
                 (
                     "A refusal names the rule that refused; these are tried in this order.",
-                    Terms((version, *named, *valued, limit)),
+                    Terms((version, *named)),
                     "What is read and written has rules of its own.",
                     INPUT_RULES,
                 ),
@@ -313,13 +329,9 @@ def _root() -> Page:
             ("EXIT STATUS", (STATUSES,)),
             ("ENVIRONMENT", (ENVIRONMENT,)),
             ("EXAMPLES", (Console(EXAMPLES["gather"] + "\n" + EXAMPLES["shape"]),)),
-            ("SEE ALSO", (", ".join((*others, "gathercli-formats(5)")),)),
+            ("SEE ALSO", (", ".join(others),)),
         ),
     )
-
-
-def _said(rule: Any) -> str:
-    return (rule.__doc__ or "").splitlines()[0].replace("`", "")
 
 
 def _summary(line: str) -> str:

@@ -7,7 +7,7 @@ first line says the rule.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gathercli.core.dims import high, low, meet
 from gathercli.core.dtypes import DTYPES, Kind
@@ -322,6 +322,13 @@ def index_range(call: Call, value: int, where: str, count: int, total: int) -> O
         count=count,
         hint=hint,
     )
+
+
+SAID: Final = {
+    rule.__name__.replace("_", "-"): (rule.__doc__ or "").splitlines()[0]
+    for rule in (*RULES, index_negative, index_range)
+} | {"limit": "What is held or written stays below `--max-bytes`, the rank below 65."}
+"""What every rule says, by its name, in the order of trial."""
 
 
 def _legal(call: Call, *, signed: bool) -> str:

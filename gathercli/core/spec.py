@@ -7,7 +7,7 @@ command, the manual, the ids of the tests. Nothing asks for a version by number.
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.core.dtypes import DTYPES, DType, Kind
 
@@ -146,8 +146,42 @@ class Op(NamedTuple):
         """The short name that `--version` takes: ``openvino-8``."""
         return f"{self.framework}-{self.version}"
 
+    @property
+    def negative(self) -> str:
+        """What becomes of an index from -s to -1."""
+        return FROM_THE_END if self.indices is Indices.SIGNED else self.outside.done
+
     def __str__(self) -> str:
         return self.full_name
+
+
+FROM_THE_END: Final = "counted from the end"
+_HEADINGS: Final = {
+    "data_types": "data",
+    "indices_types": "indices",
+    "indices": "legal indices",
+    "outside": "other indices",
+    "off_axis": "beside the axis",
+    "narrows": "inference",
+}
+"""What people read for the fields of a row; those not here are read by their own name."""
+
+_WHOSE: Final = ("framework", "name", "version", "family", "changes", "source")
+"""The fields that say whose row it is, and not what it does."""
+
+
+def heading(field: str) -> str:
+    """Return what people read for a field of a row."""
+    return _HEADINGS.get(field, field)
+
+
+def differences(a: Op, b: Op) -> tuple[str, ...]:
+    """Name the fields in which two versions do not do the same, in the order of `Op`."""
+    return tuple(
+        field
+        for field in Op._fields
+        if field not in _WHOSE and getattr(a, field) != getattr(b, field)
+    )
 
 
 if TYPE_CHECKING:

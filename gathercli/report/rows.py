@@ -1,52 +1,67 @@
-"""The operator versions in words: the list of all, and one written out."""
+"""The operator versions in words: how they came about, the list of all, one written out."""
 
 from __future__ import annotations
 
+from itertools import groupby
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core import rules
+from gathercli.core.decisions import concerning
 from gathercli.core.dtypes import DTYPES
-from gathercli.core.spec import INTEGERS
+from gathercli.core.spec import INTEGERS, heading
 from gathercli.core.text import listed
 from gathercli.report.terminal import rendered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from gathercli.core.dtypes import DType
     from gathercli.core.spec import Op
 
-HEADINGS = ("version", "legal indices", "other indices", "batch_dims", "changes")
-NARROW = 100
-_VALUE_RULES = ("index-negative", "index-range", "limit")
+HEADINGS: Final = ("version", "legal indices", "other indices", "batch_dims", "changes")
 
 
 def cells(op: Op) -> tuple[str, ...]:
-    """Return what the list says of a version, under `HEADINGS`."""
+    """Return what a table says of a version, under `HEADINGS`."""
     batch_dims = "yes" if op.batch_dims else "-"
     return (op.full_name, op.indices.value, op.outside.done, batch_dims, op.changes)
 
 
-def table(ops: Iterable[Op], width: int | None) -> str:
-    """List versions in aligned columns; the last one wraps where a width is given."""
-    lines = [HEADINGS, *map(cells, ops)]
-    widths = [2 + max(len(line[at]) for line in lines) for at in range(len(HEADINGS) - 1)]
-    narrow = width is not None and width < NARROW
+def timeline(ops: Sequence[Op], width: int | None) -> str:
+    """Tell what each version changed, oldest first, by operator and framework."""
     text = ""
-    for line in lines:
-        start = "".join(word.ljust(size) for word, size in zip(line, widths, strict=False))
-        if narrow:  # what changed goes below the version
-            text += start.rstrip() + "\n"
-        text += _hanging("    " if narrow else start, line[-1], width)
+    for name, named in groupby(ops, key=lambda op: op.name):
+        text += f"{name}\n"
+        for framework, rows in groupby(named, key=lambda op: op.framework):
+            for at, op in enumerate(sorted(rows, key=lambda op: op.version)):
+                start = f"  {'' if at else framework:<9} {op.version:>2}  "
+                text += hanging(start, op.changes, width)
     return text
 
 
-def _hanging(start: str, rest: str, width: int | None) -> str:
+def table(ops: Sequence[Op]) -> str:
+    """Set side by side what the versions do with indices; what each changed is in `timeline`."""
+    lines = [HEADINGS[:-1], *(cells(op)[:-1] for op in ops)]
+    widths = [2 + max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "".join(
+        "".join(word.ljust(size) for word, size in zip(line, widths, strict=True)).rstrip() + "\n"
+        for line in lines
+    )
+
+
+def hanging(start: str, rest: str, width: int | None) -> str:
     """Write `rest` behind `start`, its further lines below its first."""
     room = max(24, (width or 0) - len(start))
     parts = [rest] if width is None else wrap(rest, room, break_on_hyphens=False)
     return start + f"\n{' ' * len(start)}".join(parts) + "\n"
+
+
+def aligned(pairs: Iterable[tuple[str, str]], width: int | None, indent: int = 2) -> str:
+    """Write pairs of a heading and what it says, what is said below each other."""
+    pairs = list(pairs)
+    size = max((len(name) for name, _ in pairs), default=0)
+    return "".join(hanging(f"{' ' * indent}{name:<{size}}  ", said, width) for name, said in pairs)
 
 
 def rule_names(op: Op) -> list[str]:
@@ -61,57 +76,106 @@ def rule_names(op: Op) -> list[str]:
         impossible |= {"indices-rank", "elements-shape"}
     if len(op.data_types) == len(DTYPES):
         impossible.add("data-dtype")
-    names = (rule.__name__.replace("_", "-") for rule in rules.RULES)
-    return [name for name in (*names, *_VALUE_RULES) if name not in impossible]
+    return [name for name in rules.SAID if name not in impossible]
+
+
+def said(op: Op, field: str) -> str:
+    """Say in words what a field of a row holds."""
+    words = _WORDS.get(field)
+    return words(op) if words else str(getattr(op, field))
+
+
+_WORDS: Final[dict[str, Callable[[Op], str]]] = {
+    "axis": lambda op: (
+        f"{'an input' if op.axis.is_input else 'an attribute'}, [-r, r-1] for data of rank r, "
+        f"{'required' if op.axis.default is None else f'default {op.axis.default}'} "
+        f"({op.axis.source})"
+    ),
+    "batch_dims": lambda op: (
+        "[-M, M] for indices of rank M, not beyond the axis; default 0"
+        if op.batch_dims
+        else "not in this version"
+    ),
+    "data_types": lambda op: f"rank 1 or more; {_types(op.data_types)}",
+    "indices_types": lambda op: (
+        f"{'the rank of data' if op.off_axis else 'any rank'}; {_types(op.indices_types)}"
+    ),
+    "indices": lambda op: f"{op.indices.value} for an axis of size s",
+    "outside": lambda op: op.outside.done,
+    "off_axis": lambda op: op.off_axis.value if op.off_axis else "nothing to compare",
+    "narrows": lambda op: (
+        "dimensions that must be equal are narrowed to what both inputs allow"
+        if op.narrows
+        else "dimensions are those of one input"
+    ),
+}
+_WRITTEN_OUT: Final = (
+    "changes",
+    "equation",
+    "shape",
+    "data_types",
+    "indices_types",
+    "axis",
+    "batch_dims",
+    "indices",
+    "outside",
+    "off_axis",
+    "source",
+)
+
+
+_LEGEND: Final = """\
+s is the size of the axis; where -s is legal, -1 is its last element.
+More: gathercli ops VERSION, --diff A B, --like CALL, --decisions.
+"""
 
 
 def sheet(op: Op) -> list[tuple[str, str]]:
     """Write one version out: pairs of a heading and what it says."""
-    default = "required" if op.axis.default is None else f"default {op.axis.default}"
-    pairs = [
+    fields = (field for field in _WRITTEN_OUT if getattr(op, field) is not None)
+    return [
         ("command", f"gathercli {op.family} DATA INDICES -V {op.id}"),
-        ("changes", op.changes),
-        ("equation", op.equation),
-        ("shape", op.shape),
-        ("data", f"rank 1 or more; {_types(op.data_types)}"),
-        (
-            "indices",
-            ("the rank of data; " if op.off_axis else "any rank; ") + _types(op.indices_types),
-        ),
-        ("axis", f"[-r, r-1] for data of rank r, {default} ({op.axis.source})"),
-        (
-            "batch_dims",
-            "[-M, M] for indices of rank M, not beyond the axis; default 0"
-            if op.batch_dims
-            else "not in this version",
-        ),
-        ("legal indices", f"{op.indices.value} for an axis of size s"),
-        ("other indices", op.outside.done),
+        *((heading(field), said(op, field)) for field in fields),
     ]
-    if op.off_axis:
-        pairs.append(("beside the axis", op.off_axis.value))
-    return [*pairs, ("rules", ", ".join(rule_names(op))), ("source", op.source)]
 
 
-def sheets(ops: Sequence[Op], width: int | None) -> str:
-    """Write versions out, one below the other."""
+def written(op: Op, width: int | None) -> str:
+    """Write one version out as text, below its name."""
+    return f"{op.full_name}\n" + "".join(
+        hanging(f"  {name:<15}  ", text, width) for name, text in sheet(op)
+    )
+
+
+def sheets(ops: Iterable[Op], width: int | None) -> str:
+    """Write versions out, one below the other, each with what can refuse and what was decided."""
     return "\n".join(
-        f"{op.full_name}\n"
-        + "".join(_hanging(f"  {name:<15}  ", text, width) for name, text in sheet(op))
+        written(op, width)
+        + "  rules, in the order of trial\n"
+        + aligned(((name, rules.SAID[name]) for name in rule_names(op)), width, indent=4)
+        + "  decisions, where the text is silent or contradicts itself\n"
+        + aligned(
+            ((each.id, f"{each.question} Here: {each.choice}") for each in concerning(op)),
+            width,
+            indent=4,
+        )
         for op in ops
     )
 
 
-def shown(ops: Sequence[Op], width: int | None, *, whole: bool, color: bool) -> str:
-    """Write versions for a terminal or a pipe: a line each, or each written out."""
-    text = sheets(ops, width) if whole else table(ops, width)
+def listing(ops: Sequence[Op], width: int | None) -> str:
+    """List versions: what changed from one to the next, then what each does with indices."""
+    return f"{timeline(ops, width)}\n{table(ops)}\n{_LEGEND}"
+
+
+def shown(text: str, *, color: bool) -> str:
+    """Colour what is written of versions for a terminal: names and headings."""
     if not color:
         return text
     from rich.text import Text
 
     styled = Text(text)
-    styled.highlight_regex(r"(?m)^(version .*|(openvino|onnx)\.\S+)", "bold")
-    styled.highlight_regex(r"(?m)^  [a-z][a-z_ ]{13}[a-z ]", "cyan")
+    styled.highlight_regex(r"(?m)^(?:version  .*|\S+(?=  )|\S.*(?<!\.)$)", "bold")
+    styled.highlight_regex(r"(?m)^  [a-z](?:\S| (?! ))*(?=  |$)", "cyan")
     return rendered(styled, color=True)
 
 
@@ -148,6 +212,7 @@ def as_json(op: Op) -> dict[str, Any]:
         "equation": op.equation,
         "shape": op.shape,
         "rules": rule_names(op),
+        "decisions": [each.id for each in concerning(op)],
         "changes": op.changes,
         "source": op.source,
     }

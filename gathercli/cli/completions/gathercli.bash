@@ -8,6 +8,7 @@ _gathercli() {
     if (( COMP_CWORD == 1 )); then
         words="gather gather-elements shape explain convert info demo ops man completion --help --version"
     else
+        if [[ "$command ${COMP_WORDS[COMP_CWORD-2]}" == "ops --diff" ]]; then before=--diff; fi
         case "$command $before" in
             "gather --version"|"gather -V") words="openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1" ;;
             "gather --negative") words="spec wrap error" ;;
@@ -50,11 +51,13 @@ _gathercli() {
             "info --format"|"info -f") words="auto pretty json" ;;
             "info --color") words="auto always never" ;;
             "demo --color") words="auto always never" ;;
+            "ops --diff") words="openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11" ;;
+            "ops --like") words="numpy.take numpy.take_along_axis torch.gather torch.take_along_dim torch.index_select torch.embedding jax.numpy.take jax.numpy.take_along_axis tensorflow.gather" ;;
             "ops --format"|"ops -f") words="auto pretty json" ;;
             "ops --color") words="auto always never" ;;
             "ops ops") words="openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11" ;;
             "man --color") words="auto always never" ;;
-            "man man") words="gather gather-elements shape explain convert info demo ops man completion formats" ;;
+            "man man") words="gather gather-elements shape explain convert info demo ops man completion formats operators" ;;
             "completion completion") words="bash zsh fish" ;;
         esac
         if [[ "$word" == -* ]]; then
@@ -66,7 +69,7 @@ _gathercli() {
                 convert) words="--to --directory -d --dtype --lossy --data-dtype --max-bytes --no-clobber --fsync --nonfinite --color --quiet -q --json-errors --debug -h --help" ;;
                 info) words="--header --data-dtype --max-bytes --format -f --precision --color --quiet -q --json-errors --debug -h --help" ;;
                 demo) words="--list --all --color --json-errors --debug -h --help" ;;
-                ops) words="--format -f --color --json-errors --debug -h --help" ;;
+                ops) words="--diff --like --decisions --format -f --color --json-errors --debug -h --help" ;;
                 man) words="--color --json-errors --debug -h --help" ;;
                 completion) words="-h --help" ;;
             esac

@@ -9,7 +9,7 @@ _gathercli() {
         'convert:Convert tensors between the formats, whole folders of them.'
         'info:Describe files: type, shape, statistics, a preview.'
         'demo:Show the specifications'\'' examples as short lessons.'
-        'ops:List the operator versions, or write one out.'
+        'ops:The operator versions: list, write out, compare, find.'
         'man:Show the manual.'
         'completion:Print the completion script of a shell.'
     )
@@ -183,6 +183,9 @@ _gathercli() {
             '1:NAME:_files' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         ops) _arguments \
+            '--diff=[What two versions do differently, and what that means for a model that moves]:a b:(openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11):a b:(openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11)' \
+            '--like=[The versions that another framework'\''s call equals, such as torch.gather, np.take]:call:(numpy.take numpy.take_along_axis torch.gather torch.take_along_dim torch.index_select torch.embedding jax.numpy.take jax.numpy.take_along_axis tensorflow.gather)' \
+            '--decisions[Where the specifications are silent or contradict themselves, and what is done]' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
@@ -194,7 +197,7 @@ _gathercli() {
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '1:COMMAND:(gather gather-elements shape explain convert info demo ops man completion formats)' \
+            '1:COMMAND:(gather gather-elements shape explain convert info demo ops man completion formats operators)' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         completion) _arguments \
             '1:SHELL:(bash zsh fish)' \

@@ -1,0 +1,253 @@
+"""What other frameworks' calls correspond to here, and where they part.
+
+Each says what becomes of an index on an axis of size s in the words of the versions, so that the
+differences follow from the rows; a test runs NumPy's beside them. The rest was run with PyTorch
+2.13 and JAX 0.10 on a CPU; TensorFlow's is what version 2.21 does there.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from gathercli.core.spec import FROM_THE_END, OutOfRange
+from gathercli.core.text import closest, listed
+from gathercli.errors import UsageError
+
+REFUSED: Final = OutOfRange.ERROR.done
+MODULO: Final = "wrapped modulo s"
+_FILLED: Final = "filled with NaN or an extreme of the type"
+
+
+class Equivalent(NamedTuple):
+    """A call of another framework.
+
+    Attributes
+    ----------
+    name
+        ``torch.gather``; several names for one behaviour are told apart by `aliases`.
+    call
+        How it is written, with the words `data`, `indices`, `axis`.
+    rows
+        The full names of the versions that equal it for legal indices, the nearest first.
+    negative, outside
+        What becomes of an index from -s to -1, and of one beyond either end.
+    differs
+        What else is not the same, a short line each.
+    fixes
+        What makes it equal: to which version, and the lines of code, the last the call.
+    aliases
+        Other names for it.
+    """
+
+    name: str
+    call: str
+    rows: tuple[str, ...]
+    negative: str
+    outside: str
+    differs: tuple[str, ...] = ()
+    fixes: tuple[tuple[str, str], ...] = ()
+    aliases: tuple[str, ...] = ()
+
+
+_SIGNED: Final = ("onnx.Gather-13", "onnx.Gather-11", "openvino.Gather-8")
+_UNSIGNED: Final = ("openvino.Gather-7", "openvino.Gather-1", "onnx.Gather-1")
+_ELEMENTS: Final = ("onnx.GatherElements-13", "onnx.GatherElements-11")
+_FRONT: Final = "front = torch.where(indices < 0, indices + data.shape[axis], indices)\n"
+_BROADCAST: Final = "a dimension of 1 beside the axis broadcasts, in data and in indices"
+_NOT_SMALLER: Final = "beside the axis a size of indices between 1 and data's is refused"
+_CUT: Final = """\
+cut = [slice(n) for n in indices.shape]
+cut[axis] = slice(None)
+data = data[tuple(cut)]
+"""
+
+EQUIVALENTS: Final = (
+    Equivalent(
+        "numpy.take",
+        "np.take(data, indices, axis)",
+        _SIGNED,
+        FROM_THE_END,
+        REFUSED,
+        (
+            "without an axis data is flattened first; the row's axis is 0",
+            'with mode="wrap" any index is taken modulo s, with mode="clip" a negative one is 0',
+            "0-D data are taken as 1-D",
+        ),
+    ),
+    Equivalent(
+        "numpy.take_along_axis",
+        "np.take_along_axis(data, indices, axis)",
+        _ELEMENTS,
+        FROM_THE_END,
+        REFUSED,
+        (_BROADCAST, _NOT_SMALLER),
+        ((_ELEMENTS[0], _CUT + "np.take_along_axis(data, indices, axis)"),),
+    ),
+    Equivalent(
+        "x[i]",
+        "data[:, indices] for axis 1, in NumPy and PyTorch",
+        _SIGNED,
+        FROM_THE_END,
+        REFUSED,
+        ("several indices side by side broadcast together, which no row does",),
+        aliases=("x[:, i]", "numpy.ndarray[i]", "torch.Tensor[i]", "torch.Tensor.__getitem__"),
+    ),
+    Equivalent(
+        "torch.gather",
+        "torch.gather(data, axis, indices)",
+        _ELEMENTS,
+        REFUSED,
+        REFUSED,
+        (
+            "0-D data and indices are taken",
+            "indices without elements are taken whatever their other dimensions",
+        ),
+        ((_ELEMENTS[0], _FRONT + "torch.gather(data, axis, front)"),),
+        ("torch.Tensor.gather",),
+    ),
+    Equivalent(
+        "torch.take_along_dim",
+        "torch.take_along_dim(data, indices, axis)",
+        _ELEMENTS,
+        FROM_THE_END,
+        MODULO,
+        (_BROADCAST, _NOT_SMALLER),
+        ((_ELEMENTS[0], _FRONT + "torch.gather(data, axis, front)"),),
+        ("torch.Tensor.take_along_dim",),
+    ),
+    Equivalent(
+        "torch.index_select",
+        "torch.index_select(data, axis, indices)",
+        _UNSIGNED,
+        REFUSED,
+        REFUSED,
+        (
+            "indices are 1-D; 0-D ones keep a dimension of 1, which the row drops",
+            "0-D data are taken as 1-D",
+        ),
+        (
+            (
+                "openvino.Gather-1",
+                "flat = torch.index_select(data, axis, indices.flatten())\n"
+                "flat.unflatten(axis, indices.shape)",
+            ),
+            (_SIGNED[0], "data[(slice(None),) * axis + (indices,)]"),
+        ),
+        ("torch.Tensor.index_select",),
+    ),
+    Equivalent(
+        "torch.embedding",
+        "torch.nn.functional.embedding(indices, data)",
+        _UNSIGNED,
+        REFUSED,
+        REFUSED,
+        ("the axis is 0 and data are 2-D",),
+        ((_SIGNED[0], "data[indices]"),),
+        (
+            "torch.nn.functional.embedding",
+            "torch.nn.Embedding",
+            "F.embedding",
+            "nn.Embedding",
+        ),
+    ),
+    Equivalent(
+        "jax.numpy.take",
+        "jnp.take(data, indices, axis)",
+        ("openvino.Gather-8",),
+        FROM_THE_END,
+        _FILLED,
+        (
+            "without an axis data is flattened first; the row's axis is 0",
+            'with mode="wrap" any index is taken modulo s, with mode="clip" a negative one is 0',
+            "there are no batch dimensions",
+        ),
+        (("openvino.Gather-8", 'jnp.take(data, indices, axis, mode="fill", fill_value=0)'),),
+    ),
+    Equivalent(
+        "jax.numpy.take_along_axis",
+        "jnp.take_along_axis(data, indices, axis)",
+        _ELEMENTS,
+        FROM_THE_END,
+        _FILLED,
+        (
+            'with mode="clip" an index is counted from the end, then clamped',
+            _BROADCAST,
+            _NOT_SMALLER,
+        ),
+        (
+            (
+                f"{_ELEMENTS[0]} --out-of-range zero",
+                _CUT + 'jnp.take_along_axis(data, indices, axis, mode="fill", fill_value=0)',
+            ),
+        ),
+    ),
+    Equivalent(
+        "jax.Array[i]",
+        "data[:, indices] for axis 1, in JAX",
+        _SIGNED,
+        FROM_THE_END,
+        OutOfRange.CLAMP.done,
+        fixes=(
+            (
+                "openvino.Gather-8",
+                'data.at[(slice(None),) * axis + (indices,)].get(mode="fill", fill_value=0)',
+            ),
+        ),
+        aliases=("jax.numpy.ndarray[i]", "jax.Array.__getitem__"),
+    ),
+    Equivalent(
+        "tensorflow.gather",
+        "tf.gather(data, indices, axis=axis, batch_dims=batch_dims)",
+        ("openvino.Gather-7", "openvino.Gather-1"),
+        REFUSED,
+        REFUSED,
+        (
+            "without an axis it is batch_dims; the row's is 0",
+            "with axis 0 batch_dims is dropped without a word; the row refuses it",
+            "on a GPU an index outside gives zeros, under XLA it is clamped",
+        ),
+        (
+            (
+                "openvino.Gather-8, negative indices",
+                "size = tf.shape(data, indices.dtype)[axis]\n"
+                "front = tf.where(indices < 0, indices + size, indices)\n"
+                "tf.gather(data, front, axis=axis, batch_dims=batch_dims)",
+            ),
+        ),
+    ),
+)
+"""Every call that is known, by framework."""
+
+_SHORT: Final = {"np": "numpy", "jnp": "jax.numpy", "tf": "tensorflow"}
+_NOT_HERE: Final = {
+    "tensorflow.gather_nd": "it is GatherND, whose indices address several axes at once",
+}
+
+
+def equivalent(called: str) -> Equivalent:
+    """Find a call by the name that a person gives it: ``np.take``, ``torch.Tensor.gather()``.
+
+    Raises
+    ------
+    UsageError
+        Nothing is known of it.
+
+    >>> equivalent("jnp.take").name
+    'jax.numpy.take'
+    """
+    wanted = re.sub(r"\(.*\)$", "", called.strip(), flags=re.DOTALL)
+    head, dot, rest = wanted.partition(".")
+    wanted = _SHORT.get(head, head) + dot + rest
+    names = {name.lower(): each for each in EQUIVALENTS for name in (each.name, *each.aliases)}
+    if found := names.get(wanted.lower()):
+        return found
+    why = _NOT_HERE.get(wanted.lower())
+    near = None if why else closest(wanted.lower(), names)
+    raise UsageError(
+        f"no call `{called[:40]}` is known{f' ({why})' if why else ''}: "
+        f"expected {listed(each.name for each in EQUIVALENTS)}",
+        rule="usage",
+        value=called,
+        hint=f"did you mean `gathercli ops --like {names[near].name}`?" if near else None,
+    )

@@ -1,0 +1,30 @@
+"""Where the specifications are silent, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gathercli.report.rows import aligned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gathercli.core.decisions import Decision
+
+
+def text(decisions: Iterable[Decision], width: int | None) -> str:
+    """Write decisions out, one below the other."""
+    return "\n".join(
+        f"{each.id}\n"
+        + aligned(
+            (
+                ("versions", " ".join(each.rows)),
+                ("question", each.question),
+                ("choice", each.choice),
+                ("reason", each.reason),
+                ("evidence", each.evidence),
+            ),
+            width,
+        )
+        for each in decisions
+    )

@@ -1,0 +1,136 @@
+"""Every decision names versions that exist, and the program does what it says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+
+import gathercli
+from gathercli.core.decisions import DECISIONS, concerning
+from gathercli.ops import OPERATORS
+from tests.conftest import Ran
+
+Run = Callable[..., Ran]
+
+BY_ID: Final = {each.id: each for each in DECISIONS}
+NAMES: Final = {op.full_name for op in OPERATORS}
+
+# id -> calls, with the version that each row of the decision puts for V, and what they come to:
+# the answer, or the rule that refuses
+SHOWN: Final[dict[str, list[tuple[str, str]]]] = {
+    "gather-8-range": [("gather [1,2,3,4,5] [3,10,-20] -V V -q", "[4,0,0]")],
+    "unsigned-negative": [
+        ("gather [1,2,3] -1 -V V", "index-range"),
+        ("gather [1,2,3] -1,7,-4 -V V --negative wrap --out-of-range zero -q", "[3,0,0]"),
+    ],
+    "opset-1-negative": [
+        ("gather [1,2,3] -1 -V V", "index-range"),
+        ("gather [1,2,3] -1 -V V --negative wrap -q", "3"),
+    ],
+    "error-is-refusal": [("COMMAND [1,2,3] [0,3] -V V", "index-range")],
+    "empty-output": [("gather zeros:2x0 [2] -V V", "index-range")],
+    "batch-dims-lowest": [
+        ("shape gather 5 2x3x4 -b -3 -V V", "[2,3,4]"),
+        ("shape gather 5 2x3x4 -b -4 -V V", "batch-dims-range"),
+        ("shape gather 5 2x3x4 -b -2 -V V", "batch-dims-axis"),
+    ],
+    "batch-dims-equal": [("shape gather 2x3 1x3 -a 1 -b 1 -V V", "batch-shape")],
+    "gathered-axis": [("shape gather 2x3x4 2x7 -a 2 -b 1 -V V", "[2,3,7]")],
+    "axis-from-zero": [("shape gather 6x12x10x24 15x4x20x28 -a 1 -V V", "[6,15,4,20,28,10,24]")],
+    "axis-in-formula": [("shape gather 6x12x10x24 15 -a -1 -V V", "[6,12,10,15]")],
+    "axis-default": [("gather [[1,2],[3,4]] 1 -V V", "[3,4]")],
+    "data-rank": [("gather 5 0 -V V", "data-rank")],
+    "gather-1-types": [
+        ("gather [1,2,3] xi8=2 -V V", "3"),
+        ("gather [1,2,3] xu16=2 -V V", "3"),
+        ("gather [1,2,3] xf32=2 -V V", "indices-dtype"),
+    ],
+    "elements-axis": [
+        ("gather-elements [1,2] 0, -V V", "axis-required"),
+        ("gather-elements [1,2] 0, -V V -a 0", "[1]"),
+    ],
+    "elements-negative": [
+        ("gather-elements [1,2] -1, -V V -a 0", "index-range"),
+        ("gather-elements [1,2] -1, -V V -a 0 --negative wrap -q", "[2]"),
+    ],
+    "elements-equal": [
+        ("shape gather-elements 3x3 2x3 -V V -a 0", "[2,3]"),
+        ("shape gather-elements 3x3 2x3 -V V -a 1", "elements-shape"),
+    ],
+    "elements-at-most": [
+        ("gather-elements arange:2x3 [[2]] -V V -a 1", "[[2]]"),
+        ("shape gather-elements 2x3 3x1 -V V -a 1", "elements-shape"),
+    ],
+    "onnx-axis-default": [("gather [[1,2],[3,4]] 1 -V V", "[3,4]")],
+    "onnx-equation": [("gather arange:2x3x2 [2,0] -a 1 -V V", "[[[4,5],[0,1]],[[10,11],[6,7]]]")],
+    "not-tensorflow": [
+        ("gather [1,2,3] 3 -V V -q", "0"),
+        ("gather arange:2x3 [0,1] -a 0 -b 1 -V V", "batch-dims-axis"),
+    ],
+}
+
+
+@pytest.mark.parametrize("id_", BY_ID)
+def test_a_decision_names_versions_that_exist(id_: str) -> None:
+    rows = BY_ID[id_].rows
+    assert rows
+    assert set(rows) <= NAMES
+
+
+def test_every_decision_has_its_own_name_and_every_version_rests_on_one() -> None:
+    assert len(BY_ID) == len(DECISIONS)
+    assert [op.full_name for op in OPERATORS if not concerning(op)] == []
+
+
+def test_every_decision_is_shown_by_a_call() -> None:
+    assert {*SHOWN, "axis-one-element"} == set(BY_ID)
+
+
+def calls() -> list[tuple[str, str, str]]:
+    commands = {op.full_name: op.family for op in OPERATORS}
+    return [
+        (id_, line.replace("COMMAND", commands[row]).replace("-V V", f"-V {row}"), comes_to)
+        for id_, lines in SHOWN.items()
+        for line, comes_to in lines
+        for row in BY_ID[id_].rows
+    ]
+
+
+@pytest.mark.parametrize(("id_", "line", "comes_to"), calls())
+def test_the_program_does_what_was_decided(id_: str, line: str, comes_to: str, run: Run) -> None:
+    ran = run(*line.split(), "--json-errors")
+    if ran.status:
+        assert (ran.status, json.loads(ran.err)["rule"]) == (65, comes_to), id_
+    else:
+        assert (ran.out, ran.err) == (f"{comes_to}\n", ""), id_
+
+
+@pytest.mark.parametrize("row", BY_ID["axis-one-element"].rows)
+@pytest.mark.parametrize("axis", [[0, 0], [[0]], []])
+def test_an_axis_is_one_element_of_a_scalar_or_a_list(row: str, axis: object) -> None:
+    assert gathercli.gather([1, 2], 1, axis=[0], version=row) == 2
+    with pytest.raises(gathercli.GatherError) as refused:
+        gathercli.gather([1, 2], 1, axis=axis, version=row)
+    assert refused.value.rule == "axis-type"
+
+
+def test_decisions_are_written_one_below_the_other(run: Run) -> None:
+    out = run("ops", "--decisions").out
+    assert [part.split("\n")[0] for part in out.split("\n\n")] == list(BY_ID)
+    assert out.startswith(
+        """\
+gather-8-range
+  versions  openvino.Gather-8
+  question  Indices are said to lie in [-s, s-1], and indices outside are said to give zeros.
+  choice    Every integer is taken. Those in [-s, s-1] address data, all others give zeros, \
+-s-1 as well as s.
+"""
+    )
+
+
+def test_decisions_in_json_have_every_field(run: Run) -> None:
+    found = json.loads(run("ops", "--decisions", "-f", "json").out)
+    assert found == [{**each._asdict(), "rows": list(each.rows)} for each in DECISIONS]

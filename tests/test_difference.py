@@ -1,0 +1,205 @@
+"""What sets two versions apart, and what it means to move between them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import product
+from typing import Any, Final
+
+import pytest
+
+from gathercli.core.dtypes import BFLOAT16
+from gathercli.core.spec import Axis, Indices, OffAxis, Op, OutOfRange, differences, heading
+from gathercli.ops import OPERATORS, gather
+from gathercli.report import difference, rows
+from tests.conftest import Ran
+
+Run = Callable[..., Ran]
+
+PAIRS: Final = [(a, b) for a, b in product(OPERATORS, repeat=2) if a is not b]
+every_pair = pytest.mark.parametrize(("a", "b"), PAIRS, ids=[f"{a} {b}" for a, b in PAIRS])
+
+OTHER: Final = {
+    "axis": Axis(None, is_input=False, source=""),
+    "batch_dims": False,
+    "data_types": (BFLOAT16,),
+    "indices_types": (BFLOAT16,),
+    "indices": Indices.UNSIGNED,
+    "outside": OutOfRange.CLAMP,
+    "off_axis": OffAxis.EQUAL,
+    "narrows": False,
+    "equation": "out = data",
+    "shape": "[]",
+}
+NAMING: Final[dict[str, Any]] = {
+    "framework": "x",
+    "name": "x",
+    "version": 9,
+    "family": "x",
+    "changes": "x",
+    "source": "x",
+}
+
+
+def test_every_field_of_a_row_makes_a_difference_or_names_the_row() -> None:
+    assert {*OTHER, *NAMING} == set(Op._fields)
+
+
+@pytest.mark.parametrize("field", OTHER)
+def test_rows_that_differ_in_a_field_differ_in_it_alone(field: str) -> None:
+    changed: dict[str, Any] = {field: OTHER[field]}
+    other = gather.OPENVINO_8._replace(**changed)
+    assert differences(gather.OPENVINO_8, other) == (field,)
+    assert rows.said(gather.OPENVINO_8, field) != rows.said(other, field)
+
+
+def test_a_name_is_no_difference() -> None:
+    assert differences(gather.OPENVINO_8, gather.OPENVINO_8._replace(**NAMING)) == ()
+
+
+def test_headings_are_told_apart() -> None:
+    headings = [heading(field) for field in Op._fields]
+    assert len(set(headings)) == len(headings)
+
+
+@every_pair
+def test_a_difference_is_the_same_backwards(a: Op, b: Op) -> None:
+    there, back = difference.as_json(a, b), difference.as_json(b, a)
+    assert there["differences"] == [
+        {"field": each["field"], "from": each["to"], "to": each["from"]}
+        for each in back["differences"]
+    ]
+    assert there["differences"]
+    assert there["moving"]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@every_pair
+def test_no_line_is_wider_than_the_terminal(a: Op, b: Op, width: int) -> None:
+    text = difference.text(a, b, width)
+    assert [line for line in text.splitlines() if len(line) > width] == []
+    assert text.split() == difference.text(a, b, None).split()
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [(a, b) for a, b in PAIRS if a.family == b.family], ids=lambda op: op.full_name
+)
+def test_the_options_that_are_named_give_the_old_answers(a: Op, b: Op, run: Run) -> None:
+    options = dict(difference.moving(a, b)).get("indices as before", "").split()
+
+    def answers(op: Op, *options: str) -> list[tuple[int, str]]:
+        ran = [
+            run(op.family, "[1,2,3]", f"{k},", "-a", "0", "-V", op.full_name, "-q", *options)
+            for k in (-4, -1, 2, 3)
+        ]
+        return [(each.status, each.out) for each in ran]
+
+    assert answers(b, *options) == answers(a)
+
+
+def test_the_difference_of_two_versions(run: Run) -> None:
+    ran = run("ops", "--diff", "openvino-7", "openvino-8")
+    assert (ran.status, ran.err) == (0, "")
+    assert (
+        ran.out
+        == """\
+openvino.Gather-7 → openvino.Gather-8
+  legal indices    - [0, s-1] for an axis of size s
+                   + [-s, s-1] for an axis of size s
+  other indices    - refused
+                   + zero-filled
+
+to move a model
+  an index from -s to -1      refused → counted from the end
+  an index outside [-s, s-1]  refused → zero-filled
+  indices as before           --negative error --out-of-range error
+"""
+    )
+
+
+def test_the_difference_of_two_frameworks_says_what_the_other_requires(run: Run) -> None:
+    out = run("ops", "--diff", "onnx-13", "openvino-6").out
+    head, moving = out.split("\n\n")
+    assert head.startswith("onnx.GatherElements-13 → openvino.GatherElements-6\n")
+    assert moving == (
+        "to move a model\n"
+        "  an index from -s to -1           counted from the end → refused\n"
+        "  no axis given                    axis 0 → refused\n"
+        "  indices smaller beside the axis  taken → refused\n"
+        "  an inferred shape                may say more\n"
+        "  indices as before                --negative wrap\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "names"),
+    [
+        ("openvino-8", "onnx-13", "openvino.Gather-8 → onnx.Gather-13"),
+        ("13", "8", "onnx.Gather-13 → openvino.Gather-8"),
+        ("onnx-11", "onnx-13", "onnx.Gather-11 → onnx.Gather-13"),
+        ("onnx-13", "openvino-6", "onnx.GatherElements-13 → openvino.GatherElements-6"),
+        (
+            "openvino.GatherElements-6",
+            "onnx-12",
+            "openvino.GatherElements-6 → onnx.GatherElements-11",
+        ),
+        ("openvino-8", "openvino-6", "openvino.Gather-8 → openvino.GatherElements-6"),
+        (
+            "openvino.Gather-8",
+            "onnx.GatherElements-13",
+            "openvino.Gather-8 → onnx.GatherElements-13",
+        ),
+    ],
+)
+def test_a_short_name_means_the_operator_of_the_other_side_or_else_gather(
+    a: str, b: str, names: str, run: Run
+) -> None:
+    assert run("ops", "--diff", a, b).out.splitlines()[0] == names
+
+
+def test_versions_that_one_row_answers_to_do_not_differ(run: Run) -> None:
+    ran = run("ops", "--diff", "onnx-11", "onnx-12")
+    assert ran.out == "onnx.Gather-11 and onnx.Gather-11: no difference\n"
+
+
+def test_a_difference_in_json(run: Run) -> None:
+    ran = run("ops", "--diff", "onnx-11", "onnx-13", "-f", "json")
+    assert json.loads(ran.out) == {
+        "from": "onnx.Gather-11",
+        "to": "onnx.Gather-13",
+        "differences": [
+            {
+                "field": "data",
+                "from": "rank 1 or more; any type but bfloat16",
+                "to": "rank 1 or more; any type",
+            }
+        ],
+        "moving": [{"what": "types of data", "becomes": "bfloat16: refused → taken"}],
+    }
+
+
+def test_an_unknown_version_is_refused_naming_the_nearest(run: Run) -> None:
+    ran = run("ops", "--diff", "openvino-8", "onx.Gather-11")
+    assert ran.status == 2
+    assert "\nhint: did you mean `onnx.Gather-11`?\n" in ran.err
+
+
+def test_an_opset_newer_than_the_newest_known_is_said_once(run: Run) -> None:
+    ran = run("ops", "--diff", "onnx.Gather-11", "openvino-99")
+    assert ran.status == 0
+    assert [line[:30] for line in ran.err.splitlines()] == ["note: openvino opset 99 is new"]
+
+
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        (["onnx-13", "--decisions"], "`ID` and `--decisions`"),
+        (["--diff", "7", "8", "--like", "np.take"], "`--diff` and `--like`"),
+        (["8", "--like", "", "--decisions"], "`ID`, `--like` and `--decisions`"),
+    ],
+)
+def test_one_thing_is_asked_at_a_time(words: list[str], given: str, run: Run) -> None:
+    ran = run("ops", *words)
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err == f"error: {given} are given: expected one of them\n"
