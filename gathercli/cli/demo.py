@@ -20,7 +20,7 @@ from gathercli.io.write import STDOUT
 from gathercli.report.terminal import rendered, wants_color, width_of
 
 if TYPE_CHECKING:
-    from rich.text import Text
+    from gathercli.report.terminal import Styled
 
 WIDEST: Final = 100
 
@@ -112,7 +112,7 @@ def _width() -> int:
     return min(width_of(STDOUT) or WIDEST, WIDEST)
 
 
-def _screen(number: int) -> Text:
+def _screen(number: int) -> Styled:
     """Explain one example."""
     from gathercli.cli.case import of_job
     from gathercli.io.job import jobs

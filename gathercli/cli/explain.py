@@ -24,11 +24,10 @@ from gathercli.report.terminal import height_of, rendered, wants_color, width_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rich.text import Text
-
     from gathercli.core.dtypes import AnyArray
     from gathercli.lesson import Lesson
     from gathercli.report.lesson import Look, Window
+    from gathercli.report.terminal import Styled
 
 CELLS: Final = 1 << 12
 """Cells written at a time."""
@@ -214,7 +213,7 @@ class _Keep(NamedTuple):
             )
         Output(self.path, no_clobber=self.no_clobber)
 
-    def write(self, text: Text, title: str) -> None:
+    def write(self, text: Styled, title: str) -> None:
         """Keep a picture."""
         from gathercli.report import picture
 
@@ -276,7 +275,7 @@ def _show(lesson: Lesson, asked: _Asked, look: Look, messages: Messages) -> None
         print_text(rendered(text, color=wants_color(messages.color, STDOUT)))
 
 
-def _text(lesson: Lesson, asked: _Asked, look: Look) -> Text:
+def _text(lesson: Lesson, asked: _Asked, look: Look) -> Styled:
     from gathercli.report.lesson import lines_text, picture, told
 
     if asked.cell is None:

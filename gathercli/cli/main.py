@@ -37,7 +37,7 @@ COMMANDS: Final = {
     "explain": Command("explain", "Draw where every output cell came from."),
     "convert": Command("convert", "Convert tensors between the formats, whole folders of them."),
     "info": Command("info", "Describe files: type, shape, statistics, a preview."),
-    "demo": Command("demo", "Show the specifications' examples as short lessons."),
+    "demo": Command("demo", "Show the examples of the specifications as short lessons."),
     "ops": Command("ops", "The operator versions: list, write out, compare, find."),
     "man": Command("man", "Show the manual."),
     "completion": Command("completion", "Print the completion script of a shell."),

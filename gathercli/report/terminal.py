@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rich.text import Text
 
+Styled: TypeAlias = "Text"
+"""Text with styles, which only a report makes."""
 
 DEFAULT_WIDTH: Final = 80
 DEFAULT_HEIGHT: Final = 24

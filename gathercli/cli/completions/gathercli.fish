@@ -14,7 +14,7 @@ complete -c gathercli -n __fish_use_subcommand -f -a shape -d 'Infer the output 
 complete -c gathercli -n __fish_use_subcommand -f -a explain -d 'Draw where every output cell came from.'
 complete -c gathercli -n __fish_use_subcommand -f -a convert -d 'Convert tensors between the formats, whole folders of them.'
 complete -c gathercli -n __fish_use_subcommand -f -a info -d 'Describe files: type, shape, statistics, a preview.'
-complete -c gathercli -n __fish_use_subcommand -f -a demo -d 'Show the specifications'\'' examples as short lessons.'
+complete -c gathercli -n __fish_use_subcommand -f -a demo -d 'Show the examples of the specifications as short lessons.'
 complete -c gathercli -n __fish_use_subcommand -f -a ops -d 'The operator versions: list, write out, compare, find.'
 complete -c gathercli -n __fish_use_subcommand -f -a man -d 'Show the manual.'
 complete -c gathercli -n __fish_use_subcommand -f -a completion -d 'Print the completion script of a shell.'

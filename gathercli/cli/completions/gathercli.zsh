@@ -8,7 +8,7 @@ _gathercli() {
         'explain:Draw where every output cell came from.'
         'convert:Convert tensors between the formats, whole folders of them.'
         'info:Describe files: type, shape, statistics, a preview.'
-        'demo:Show the specifications'\'' examples as short lessons.'
+        'demo:Show the examples of the specifications as short lessons.'
         'ops:The operator versions: list, write out, compare, find.'
         'man:Show the manual.'
         'completion:Print the completion script of a shell.'
