@@ -36,14 +36,16 @@ class Explanation(Lesson):
         return self.traces(np.arange(self.size))
 
     def __str__(self) -> str:
-        from gathercli.report.lesson import WIDTH, Look, picture
+        from gathercli.report.lesson import picture
+        from gathercli.report.shown import WIDTH, Look
 
         return picture(self, Look(WIDTH)).plain.rstrip("\n")
 
     def _repr_html_(self) -> str:
         """Draw the picture where a notebook shows it."""
-        from gathercli.report.lesson import WIDTH, Look, picture
+        from gathercli.report.lesson import picture
         from gathercli.report.picture import svg
+        from gathercli.report.shown import WIDTH, Look
 
         return svg(picture(self, Look(WIDTH)), self.equation)
 

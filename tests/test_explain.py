@@ -19,8 +19,9 @@ import gathercli
 from gathercli.cli import main
 from gathercli.core.dtypes import Tensor, dtype_of
 from gathercli.lesson import Fate
-from gathercli.report.lesson import Look, picture
+from gathercli.report.lesson import picture
 from gathercli.report.panels import ASCII
+from gathercli.report.shown import Look
 from tests import oracle
 from tests.test_laws import (
     Case,

@@ -118,7 +118,8 @@ def _screen(number: int) -> Styled:
     from gathercli.io.job import jobs
     from gathercli.lesson import Lesson
     from gathercli.report.demo import Screen, drawn
-    from gathercli.report.lesson import Look, picture
+    from gathercli.report.lesson import picture
+    from gathercli.report.shown import Look
 
     shown = LESSONS[number]
     (job,) = jobs(fixture(shown.fixture))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from gathercli.cli import cells
 from gathercli.cli import options as opt
 from gathercli.cli.case import Case, given, written
 from gathercli.cli.limits import Limits
@@ -22,15 +22,9 @@ from gathercli.io.write import STDOUT, Output
 from gathercli.report.terminal import height_of, rendered, wants_color, width_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gathercli.core.dtypes import AnyArray
     from gathercli.lesson import Lesson
-    from gathercli.report.lesson import Look, Window
+    from gathercli.report.shown import Look, Window
     from gathercli.report.terminal import Styled
-
-CELLS: Final = 1 << 12
-"""Cells written at a time."""
 
 Op = Annotated[
     str | None,
@@ -158,7 +152,7 @@ def command(
             "`--cell`, `--step` and `--window` exclude each other: expected one of them",
             rule="usage",
         )
-    asked = _Asked(_window(window), _numbers(cell), step, ascii_only, fmt, precision)
+    asked = _Asked(cells.window(window), cells.coordinates(cell), step, ascii_only, fmt, precision)
     keep = None if save is None else _Keep(save, no_clobber)
     return partial(
         _run,
@@ -182,8 +176,8 @@ class _Asked(NamedTuple):
 
     def look(self, lesson: Lesson, width: int | None) -> Look:
         """Fit what was asked for to a lesson."""
-        from gathercli.report.lesson import Look
         from gathercli.report.panels import ASCII, Marks
+        from gathercli.report.shown import Look
 
         if len(self.window) > len(lesson.shape):
             raise UsageError(
@@ -248,7 +242,7 @@ def _run(
         look = asked.look(lesson, width_of(STDOUT))
         _show(lesson, asked, look, messages)
         if keep is not None:
-            from gathercli.report.lesson import WIDTH
+            from gathercli.report.shown import WIDTH
 
             text = _text(lesson, asked, look._replace(width=WIDTH))
             keep.write(text, f"gathercli explain: {lesson.call.op}, {lesson.equation}")
@@ -264,7 +258,7 @@ def _show(lesson: Lesson, asked: _Asked, look: Look, messages: Messages) -> None
     from gathercli.cli.keys import has_keys
 
     if asked.fmt == "json":
-        for part in _json(lesson, _cells(lesson, asked)):
+        for part in cells.as_json(lesson, cells.positions(lesson, asked.window, asked.cell)):
             print_text(part)
     elif asked.step and has_keys():
         _walk(lesson, look, messages.color)
@@ -276,34 +270,36 @@ def _show(lesson: Lesson, asked: _Asked, look: Look, messages: Messages) -> None
 
 
 def _text(lesson: Lesson, asked: _Asked, look: Look) -> Styled:
-    from gathercli.report.lesson import lines_text, picture, told
+    from gathercli.report.lesson import picture
+    from gathercli.report.trace import text_of, told
 
     if asked.cell is None:
         return picture(lesson, look)
-    return lines_text(told(lesson, lesson.trace(*_cell(lesson, asked.cell)), look))
+    return text_of(told(lesson, lesson.trace(*cells.at(lesson, asked.cell)), look))
 
 
 def _lines(lesson: Lesson, asked: _Asked, look: Look) -> None:
     """Print a line a cell."""
-    from gathercli.report.lesson import lines_text, said
+    from gathercli.report.trace import said, text_of
 
-    for cells in _cells(lesson, asked):
-        lines = (said(lesson, trace, look) for trace in lesson.traces(cells))
-        print_text(lines_text(lines).plain)
+    for some in cells.positions(lesson, asked.window, asked.cell):
+        lines = (said(lesson, trace, look) for trace in lesson.traces(some))
+        print_text(text_of(lines).plain)
 
 
 def _walk(lesson: Lesson, look: Look, color: str) -> None:
     """Walk through the cells with keys."""
     from gathercli.cli.keys import Keys
     from gathercli.core.positions import coordinate
-    from gathercli.report.lesson import lines_text, picture, told
+    from gathercli.report.lesson import picture
+    from gathercli.report.trace import text_of, told
 
     at = 0
     with Keys(screen=True) as keys:
         while lesson.size:
             here = coordinate(at, lesson.shape)
             trace = lesson.trace(*here)
-            text = lines_text(told(lesson, trace, look))
+            text = text_of(told(lesson, trace, look))
             text.append(f"\n{at + 1} of {counted(lesson.size, 'cell')}", "bold")
             text.append("   space: next   b: back   g, G: first, last   q: quit\n\n", "dim")
             text.append_text(picture(lesson, look._replace(here=here)))
@@ -314,112 +310,3 @@ def _walk(lesson: Lesson, look: Look, color: str) -> None:
                 return
             steps = {"next": at + 1, "back": at - 1, "first": 0, "last": lesson.size - 1}
             at = max(0, min(steps[key], lesson.size - 1))
-
-
-def _cells(lesson: Lesson, asked: _Asked) -> Iterator[AnyArray]:
-    """Yield the flat positions of the output cells that were asked for, some at a time."""
-    import numpy as np
-
-    if asked.cell is not None:
-        asked = asked._replace(window=tuple(slice(n, n + 1) for n in _cell(lesson, asked.cell)))
-    chosen = [
-        range(size)[asked.window[j] or slice(None)] if j < len(asked.window) else range(size)
-        for j, size in enumerate(lesson.shape)
-    ]
-    count = 1
-    for each in chosen:
-        count *= len(each)
-    for start in range(0, count, CELLS):
-        rest = np.arange(start, min(start + CELLS, count))
-        cells, step = np.zeros_like(rest), 1
-        for each, size in zip(reversed(chosen), reversed(lesson.shape), strict=True):
-            cells += (rest % len(each) + each.start) * step
-            rest, step = rest // len(each), step * size
-        yield cells
-
-
-def _json(lesson: Lesson, blocks: Iterator[AnyArray]) -> Iterator[str]:
-    """Write everything known of a lesson, and the way of every cell, as one line of JSON."""
-    import json
-
-    from gathercli.io.encode import json_words
-    from gathercli.lesson import Fate
-    from gathercli.report.lesson import summary_json
-
-    yield json.dumps(summary_json(lesson), ensure_ascii=True)[:-1] + ', "cells": ['
-    between = ""
-    for cells in blocks:
-        block = lesson.block(cells)
-        known = zip(
-            block.ways(),
-            block.k.tolist(),
-            block.positions.tolist(),
-            json_words(block.held),
-            strict=True,
-        )
-        words = []
-        for (out, at, data), index, position, value in known:
-            fate = lesson.fate(index, position)
-            copied = fate is Fate.COPIED
-            words.append(
-                f'{{"out": {list(out)}, "indices": {list(at)}, "index": {index}, '
-                f'"position": {position if copied else "null"}, '
-                f'"data": {list(data) if copied else "null"}, "fate": "{fate.value}", '
-                f'"value": {"null" if fate is Fate.REFUSED else value}}}'
-            )
-        yield between + ", ".join(words)
-        between = ", "
-    yield "]}\n"
-
-
-def _cell(lesson: Lesson, at: tuple[int, ...]) -> tuple[int, ...]:
-    """Check the coordinates of an output cell; negative ones count from the end."""
-    shape = lesson.shape
-    fits = len(at) == len(shape) and all(
-        -size <= n < size for n, size in zip(at, shape, strict=True)
-    )
-    if not fits:
-        raise UsageError(
-            f"`--cell` is `{','.join(map(str, at))}`, but the output is {list(shape)}: "
-            f"expected {counted(len(shape), 'coordinate')} in it",
-            rule="usage",
-            value=",".join(map(str, at)),
-        )
-    return tuple(n % size for n, size in zip(at, shape, strict=True))
-
-
-def _numbers(text: str | None) -> tuple[int, ...] | None:
-    """Read coordinates: ``0,-1`` or ``[0,-1]``."""
-    if text is None:
-        return None
-    body = text.strip().removeprefix("[").removesuffix("]").strip()
-    if not body:
-        return ()
-    words = [word.strip() for word in body.split(",")]
-    if not all(re.fullmatch(r"[+-]?\d{1,18}", word, re.ASCII) for word in words):
-        raise UsageError(
-            f"`--cell` is `{clean(text[:80])}`: expected coordinates such as 0,2",
-            rule="usage",
-            value=text,
-        )
-    return tuple(map(int, words))
-
-
-def _window(text: str | None) -> Window:
-    """Read slices: ``0:3,:,10:20``; a number is one coordinate."""
-    if text is None:
-        return ()
-    slices: list[slice] = []
-    for word in text.strip().removeprefix("[").removesuffix("]").split(","):
-        found = re.fullmatch(r"\s*([+-]?\d{1,18})?\s*(:)?\s*([+-]?\d{1,18})?\s*", word, re.ASCII)
-        if not found or not (found[1] or found[2]) or (found[3] and not found[2]):
-            raise UsageError(
-                f"`--window` is `{clean(text[:80])}`: expected slices such as 0:3,:,10:20",
-                rule="usage",
-                value=text,
-            )
-        start, stop = (None if found[n] is None else int(found[n]) for n in (1, 3))
-        if not found[2] and start is not None:
-            stop = start + 1 or None
-        slices.append(slice(start, stop))
-    return tuple(slices)

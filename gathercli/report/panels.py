@@ -26,6 +26,9 @@ Line: TypeAlias = list[Word]
 GAP: Final = 4
 """Blanks between what stands side by side."""
 
+REFUSED: Final = "bold red"
+"""The style of what is refused."""
+
 
 class Marks(NamedTuple):
     """The characters that say something, in Unicode or in ASCII.

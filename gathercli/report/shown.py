@@ -1,0 +1,216 @@
+"""What of a lesson is shown: coordinates, panels, and the letters of what the indices pick."""
+
+from __future__ import annotations
+
+from itertools import islice
+from itertools import product as combinations
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from gathercli.core.dims import product
+from gathercli.report.grid import shown_positions
+from gathercli.report.panels import Marks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gathercli.core.dtypes import AnyArray
+    from gathercli.lesson import Lesson, Unit
+
+WIDTH: Final = 100
+"""Columns in which parts are arranged where there is no width."""
+
+ROWS: Final = 12
+EDGE: Final = 3
+COLUMNS: Final = ((16, 3), (6, 3), (4, 2), (2, 1), (1, 1))
+"""How many columns are shown whole, else how many at each edge: the first pair that fits."""
+
+PANELS: Final = 4
+FACETS: Final = 3
+"""Batches, and facets of a tensor, that are shown at most."""
+
+Window = tuple[slice | None, ...]
+"""For each dimension of the output which coordinates are shown; None for as many as fit."""
+
+
+class Look(NamedTuple):
+    """How a picture is drawn.
+
+    Attributes
+    ----------
+    width
+        Columns of the terminal; None where nothing is cut to a width.
+    precision
+        Significant digits of floats.
+    marks
+        The characters beside letters and numbers.
+    window
+        What is shown of the output.
+    here
+        The output cell that is looked at: it is shown, and marked.
+    """
+
+    width: int | None
+    precision: int = 6
+    marks: Marks = Marks()
+    window: Window = ()
+    here: tuple[int, ...] | None = None
+
+
+class Shown:
+    """What is shown of a lesson.
+
+    Parameters
+    ----------
+    columns
+        Of `COLUMNS`: how many a row may have.
+
+    Attributes
+    ----------
+    lead
+        How many leading dimensions are panels.
+    out, indices, data
+        For every dimension the coordinates that are shown, ascending.
+    panels
+        The coordinates of the leading dimensions, a panel each.
+    letters
+        What the shown indices pick, and its letter, in their order.
+    """
+
+    def __init__(self, lesson: Lesson, look: Look, columns: tuple[int, int]) -> None:
+        self.lesson, self.look, self._columns = lesson, look, columns
+        self.lead = _lead(lesson)
+        self.out = [self._chosen(j) for j in range(len(lesson.shape))]
+        self.indices: list[list[int]] = [[] for _ in lesson.indices.shape]
+        for coords, (_, i) in zip(self.out, lesson.walks, strict=True):
+            if i is not None:
+                self.indices[i] = coords
+        self.panels = self._chosen_panels()
+        self.letters, picked = self._named()
+        self.data = self._chosen_of_data(picked)
+
+    def _chosen(self, j: int) -> list[int]:
+        """Choose the coordinates of an output dimension."""
+        size, rank = self.lesson.shape[j], len(self.lesson.shape)
+        chosen = self.look.window[j] if j < len(self.look.window) else None
+        if chosen is not None:
+            return list(range(size)[chosen])
+        if j < self.lead:
+            return list(range(size))
+        most, edge = self._limits(j - self.lead, rank - self.lead)
+        if j - self.lead < rank - self.lead - 2:
+            most, edge = self._facet_limits()[j], 1
+        here = self.look.here
+        if most == 1 and size > 1:
+            return [0 if here is None else here[j]]
+        if here is not None and size > most:
+            start = max(0, min(here[j] - edge, size - 2 * edge))
+            return list(range(start, min(size, start + 2 * edge + 1)))
+        return shown_positions(size, most, edge)
+
+    def _limits(self, dim: int, rank: int) -> tuple[int, int]:
+        """Return how many coordinates of a dimension are shown whole, else how many at an edge."""
+        if dim == rank - 1 and rank > 1:
+            return self._columns
+        return (ROWS, EDGE) if dim >= rank - 2 else (FACETS, 1)
+
+    def _facet_limits(self) -> dict[int, int]:
+        """Return how many coordinates of leading output dimensions are shown.
+
+        Facets are many soon: those of the indices come first, of what is left one is shown.
+        """
+        lesson, most = self.lesson, FACETS + 1
+        dims = range(self.lead, len(lesson.shape) - 2)
+        limits: dict[int, int] = {}
+        for j in sorted(dims, key=lambda j: lesson.walks[j][1] is None):
+            limits[j] = max(1, min(most, 2 if len(dims) > 1 else FACETS))
+            most //= min(limits[j], max(lesson.shape[j], 1))
+        return limits
+
+    def _chosen_panels(self) -> list[tuple[int, ...]]:
+        lead = self.out[: self.lead]
+        count = product([len(coords) for coords in lead])
+        whole = count <= PANELS or any(each is not None for each in self.look.window[: self.lead])
+        if self.look.here is not None and not whole:
+            return [self.look.here[: self.lead]]
+        if whole:
+            return list(combinations(*lead))
+        return [*islice(combinations(*lead), 2), tuple(coords[-1] for coords in lead)]
+
+    def _named(self) -> tuple[dict[Unit, str], set[int]]:
+        """Give a letter to everything that the shown indices pick, in their order."""
+        letters: dict[Unit, str] = {}
+        picked: set[int] = set()
+        for panel in self.panels:
+            coords = self.coordinates(panel, self.indices)
+            for at, position in self._pointing(coords):
+                unit = self.lesson.unit(at, position)
+                if unit is not None:
+                    picked.add(position)
+                    letters.setdefault(unit, _letter(len(letters)))
+        return letters, picked
+
+    def coordinates(
+        self, panel: tuple[int, ...], shown: Sequence[Sequence[int]]
+    ) -> list[tuple[int, ...]]:
+        """List the shown coordinates of a tensor in a panel, row-major."""
+        return list(combinations(*([n] for n in panel), *shown[self.lead :]))
+
+    def _pointing(self, coords: list[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], int]]:
+        rank = len(self.lesson.indices.shape)
+        _, positions = self.lesson.positions(arrays(coords, rank))
+        return zip(coords, positions.reshape(-1).tolist(), strict=True)
+
+    def _chosen_of_data(self, picked: set[int]) -> list[list[int]]:
+        lesson, shape = self.lesson, self.lesson.data.shape
+        axis, _ = lesson.call.places
+        shown: list[list[int]] = []
+        walked = {d: j for j, (d, _) in enumerate(lesson.walks) if d is not None}
+        for d, size in enumerate(shape):
+            most, _ = self._limits(d - self.lead, len(shape) - self.lead)
+            if d == axis:
+                whole = d < self.lead or size <= most
+                ends = {0, size - 1} if size and (most > 2 or not picked) else set[int]()
+                some = {*sorted(picked)[:most], *ends}
+                shown.append(list(range(size)) if whole else sorted(some))
+                continue
+            j = walked[d]
+            windowed = j < len(self.look.window) and self.look.window[j] is not None
+            larger = size != lesson.shape[j] and not windowed
+            shown.append(list(range(size)) if larger and size <= most else self.out[j])
+        return shown
+
+
+def _lead(lesson: Lesson) -> int:
+    """Count the leading dimensions whose coordinates are those of all three tensors: a panel each.
+
+    Batches, and of elements the dimensions before the axis; but a matrix stays one.
+    """
+    shared = 0
+    for j, walk in enumerate(lesson.walks):
+        if walk != (j, j):
+            break
+        shared += 1
+    return lesson.call.batch_dims or max(0, min(shared, len(lesson.data.shape) - 2))
+
+
+def _letter(number: int) -> str:
+    """Name the parts of data in the order they are picked: a to z, then aa, ab and so on.
+
+    >>> _letter(0), _letter(25), _letter(26)
+    ('a', 'z', 'aa')
+    """
+    name = ""
+    number += 1
+    while number:
+        number, rest = divmod(number - 1, 26)
+        name = chr(ord("a") + rest) + name
+    return name
+
+
+def arrays(coords: list[tuple[int, ...]], rank: int) -> tuple[AnyArray, ...]:
+    """Turn a tuple a cell into an array a dimension."""
+    import numpy as np
+
+    if not coords:
+        return tuple(np.zeros(0, np.int64) for _ in range(rank))
+    return tuple(np.array(each, np.int64) for each in zip(*coords, strict=True))
