@@ -366,6 +366,7 @@ def test_a_cell_that_is_not_there_is_a_usage_error(run: Run, cell: str) -> None:
     ran = run("explain", "gather", "arange:4x3", "3,0,1", f"--cell={cell}")
     assert (ran.status, ran.out) == (2, "")
     assert f"`--cell` is `{cell}`" in ran.err
+    assert run("explain", "gather", "[1]", "0", f"--cell={cell}", "-f", "json").out == ""
 
 
 def test_elsewhere_than_on_a_terminal_the_cells_are_walked_a_line_each(run: Run) -> None:

@@ -175,7 +175,7 @@ class _Asked(NamedTuple):
     precision: int
 
     def look(self, lesson: Lesson, width: int | None) -> Look:
-        """Fit what was asked for to a lesson."""
+        """Fit what was asked for to a lesson; refuse what it does not have."""
         from gathercli.report.panels import ASCII, Marks
         from gathercli.report.shown import Look
 
@@ -185,6 +185,8 @@ class _Asked(NamedTuple):
                 f"{len(lesson.shape)}: expected at most one a dimension",
                 rule="usage",
             )
+        if self.cell is not None:
+            cells.at(lesson, self.cell)
         return Look(width, self.precision, ASCII if self.ascii else Marks(), self.window)
 
 

@@ -25,7 +25,7 @@ COLUMNS: Final = ((16, 3), (6, 3), (4, 2), (2, 1), (1, 1))
 """How many columns are shown whole, else how many at each edge: the first pair that fits."""
 
 PANELS: Final = 4
-FACETS: Final = 3
+FACETS: Final = 4
 """Batches, and facets of a tensor, that are shown at most."""
 
 Window = tuple[slice | None, ...]
@@ -118,7 +118,7 @@ class Shown:
 
         Facets are many soon: those of the indices come first, of what is left one is shown.
         """
-        lesson, most = self.lesson, FACETS + 1
+        lesson, most = self.lesson, FACETS
         dims = range(self.lead, len(lesson.shape) - 2)
         limits: dict[int, int] = {}
         for j in sorted(dims, key=lambda j: lesson.walks[j][1] is None):
