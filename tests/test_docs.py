@@ -68,6 +68,26 @@ def test_the_readme_has_two_set_up_commands_and_ci_runs_the_second() -> None:
     assert check in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
+PICTURES = re.findall(
+    r"(?m)^`(gathercli explain [^`]+ --save (fixtures/tour/[\w-]+\.svg))`$", README
+)
+
+
+@pytest.mark.parametrize(("command", "path"), PICTURES, ids=[path for _, path in PICTURES])
+def test_a_picture_of_the_readme_is_what_its_command_draws(
+    command: str, path: str, tmp_path: Path
+) -> None:
+    drawn = tmp_path / "drawn.svg"
+    assert shell(command.replace(path, str(drawn)))
+    kept = (ROOT / path).read_text(encoding="utf-8")
+    assert kept == drawn.read_text(encoding="utf-8"), f"run: {command}"
+
+
+def test_every_picture_of_the_readme_has_its_command() -> None:
+    assert re.findall(r"!\[[^]]+\]\(([^)]+)\)", README) == [path for _, path in PICTURES]
+    assert len(PICTURES) == 5
+
+
 @pytest.mark.parametrize("path", generate.files(), ids=lambda path: path.name)
 def test_a_generated_file_is_what_its_declarations_give_now(path: Path) -> None:
     current = path.read_text(encoding="utf-8")
