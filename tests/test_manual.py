@@ -248,8 +248,8 @@ def test_man_in_colour_says_the_same(capfd: pytest.CaptureFixture[str]) -> None:
 def test_man_of_an_unknown_command_names_the_nearest(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["man", "gahter"]) == 2
     assert capfd.readouterr().err == (
-        "error: no page `gahter`: expected gather, gather-elements, shape, convert, info, ops, "
-        "man, completion or formats\n"
+        "error: no page `gahter`: expected gather, gather-elements, shape, check, compare, "
+        "convert, info, ops, man, completion or formats\n"
         "hint: did you mean `gathercli man gather`?\n"
     )
 

@@ -34,6 +34,8 @@ COMMANDS: Final = {
     "gather": Command("run", "Gather slices along an axis: OpenVINO 1, 7, 8; ONNX 1, 11, 13."),
     "gather-elements": Command("run", "Gather single elements: OpenVINO 6; ONNX 11, 13."),
     "shape": Command("shape", "Infer the output shape from shapes alone."),
+    "check": Command("check", "List illegal indices, and what every version makes of a call."),
+    "compare": Command("compare", "Put the same inputs through every version: who agrees."),
     "convert": Command("convert", "Convert tensors between the formats, whole folders of them."),
     "info": Command("info", "Describe files: type, shape, statistics, a preview."),
     "ops": Command("ops", "List the operator versions, or write one out."),

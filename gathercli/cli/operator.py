@@ -45,14 +45,7 @@ class Operator(NamedTuple):
         self, op: Op, reader: Callable[..., _Read], data: Token, indices: Token
     ) -> tuple[_Read, _Read]:
         """Read both tensors, naming the operator in what is refused."""
-        declared = [type_of(name) for _, name in (data, indices)]
-        given: _Read | None = None
-        try:
-            given = reader(data[0], "data", declared=declared[0])
-            return given, reader(indices[0], "indices", declared=declared[1], empty=INT64)
-        except GatherError as error:
-            error.met(op.full_name, None if given is None else str(given), None)
-            raise
+        return read(op.full_name, reader, data, indices)
 
     def bind(self, op: Op, data: Operand, indices: Operand, *, shapes_only: bool = False) -> Call:
         """Put the call together; every rule of shapes and types is tried."""
@@ -68,6 +61,20 @@ class Operator(NamedTuple):
             out_of_range=self.out_of_range,
             shapes_only=shapes_only,
         )
+
+
+def read(
+    operator: str | None, reader: Callable[..., _Read], data: Token, indices: Token
+) -> tuple[_Read, _Read]:
+    """Read both tensors, naming the operator, if it is one, in what is refused."""
+    declared = [type_of(name) for _, name in (data, indices)]
+    given: _Read | None = None
+    try:
+        given = reader(data[0], "data", declared=declared[0])
+        return given, reader(indices[0], "indices", declared=declared[1], empty=INT64)
+    except GatherError as error:
+        error.met(operator, None if given is None else str(given), None)
+        raise
 
 
 def _integer(text: str | None) -> int | str | None:

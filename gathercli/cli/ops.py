@@ -54,7 +54,7 @@ def _run(version: str | None, fmt: str, color: str) -> int:
 
     messages = Messages(False, color)
     colored = wants_color(color, STDOUT)
-    chosen = OPERATORS if version is None else _named(version, messages)
+    chosen = OPERATORS if version is None else named(version, "gathercli ops ", messages)
     if fmt == "json":
         import json
 
@@ -66,7 +66,19 @@ def _run(version: str | None, fmt: str, color: str) -> int:
     return 0
 
 
-def _named(version: str, messages: Messages) -> tuple[Op, ...]:
+def named(version: str, before: str, messages: Messages) -> tuple[Op, ...]:
+    """Find the rows that answer to a version, of whatever operator.
+
+    Parameters
+    ----------
+    before
+        What stands before it in a hint.
+
+    Raises
+    ------
+    VersionError
+        ``version``: there is none, or its frameworks both have it.
+    """
     found: list[Found] = []
     refusals: list[VersionError] = []
     for family in FAMILIES:
@@ -86,5 +98,5 @@ def _named(version: str, messages: Messages) -> tuple[Op, ...]:
         f"{' '.join(op.full_name for op in OPERATORS)}",
         rule="version",
         value=version,
-        hint=f"did you mean `gathercli ops {near}`?" if near else None,
+        hint=f"did you mean `{before}{near}`?" if near else None,
     )

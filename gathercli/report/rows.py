@@ -38,11 +38,11 @@ def table(ops: Iterable[Op], width: int | None) -> str:
         start = "".join(word.ljust(size) for word, size in zip(line, widths, strict=False))
         if narrow:  # what changed goes below the version
             text += start.rstrip() + "\n"
-        text += _hanging("    " if narrow else start, line[-1], width)
+        text += hanging("    " if narrow else start, line[-1], width)
     return text
 
 
-def _hanging(start: str, rest: str, width: int | None) -> str:
+def hanging(start: str, rest: str, width: int | None) -> str:
     """Write `rest` behind `start`, its further lines below its first."""
     room = max(24, (width or 0) - len(start))
     parts = [rest] if width is None else wrap(rest, room, break_on_hyphens=False)
@@ -97,7 +97,7 @@ def sheets(ops: Sequence[Op], width: int | None) -> str:
     """Write versions out, one below the other."""
     return "\n".join(
         f"{op.full_name}\n"
-        + "".join(_hanging(f"  {name:<15}  ", text, width) for name, text in sheet(op))
+        + "".join(hanging(f"  {name:<15}  ", text, width) for name, text in sheet(op))
         for op in ops
     )
 
