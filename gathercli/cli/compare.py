@@ -95,7 +95,7 @@ def _run(operator: Operator, data: Token, indices: Token, asked: _Asked, message
 
 def _rows(text: str, messages: Messages) -> tuple[Op, ...]:
     """Find the rows of a list of commands, versions and full names, in the order of all rows."""
-    chosen = set[Op]()
+    chosen: set[Op] = set()
     for name in map(str.strip, text.split(",")):
         if not name:
             raise VersionError(

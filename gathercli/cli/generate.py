@@ -58,6 +58,7 @@ def _values(command: str, param: Any) -> list[str]:
         "op": list(FAMILIES),
         "topic": [*COMMANDS, NAME],
         "version": [op.full_name for op in OPERATORS],
+        "ops": [*FAMILIES, *(op.full_name for op in OPERATORS)],
     }.get(param.name or "", [])
 
 

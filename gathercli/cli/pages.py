@@ -44,7 +44,8 @@ DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
         "gather-elements. No output is made, and indices of any number take little memory.",
         "The status is 1 where an index is refused or filled with zeros (with --allow-fill, only "
         "where it is refused), and 65 where a rule of shapes, types or attributes refuses the "
-        "call; the verdicts of the other versions are printed even then.",
+        "call; the verdicts of the other versions are printed even then. -f json prints one object "
+        "with all of it.",
     ),
     "compare": (
         "Tries the inputs with every version of every operator, or those that --ops lists, and "
@@ -151,7 +152,7 @@ onnx.GatherElements-13     [2,2]    B      1 clamped, first 5 at [0,1]
 onnx.GatherElements-11     [2,2]    B      1 clamped, first 5 at [0,1]
 
 A and B  have the shapes [2,2,2] and [2,2]
-$ gathercli compare 5,6,7 -1,-7 --ops openvino-8,openvino-1 --out-of-range clamp
+$ gathercli compare 5,6,7 -1,-7 --ops openvino.Gather-8,openvino.Gather-1 --out-of-range clamp
 data i64[3]   indices i64[2]   axis by default   batch_dims 0   --out-of-range clamp
 
 version            shape  group  outcome

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     Warning_ = tuple[str, str]
 
+ROOM: Final = 24
+"""Columns below which the last word of a line goes to a line of its own."""
+
 _STYLES: Final = (
     (r"(?m)^(version|at) .*", "bold"),
     (r"(?m)^(openvino|onnx)\.\S+", "bold"),
@@ -48,11 +51,14 @@ def outcome(verdict: Verdict, plain: str) -> str:
 
 
 def _columns(lines: Sequence[Sequence[str]], width: int | None) -> str:
-    """Align words below a heading; the last of a line wraps below itself."""
+    """Align words below a heading; the last of a line wraps below itself, or below the others."""
     widths = [max(map(len, column)) for column in list(zip(*lines, strict=True))[:-1]]
     text = ""
     for line in lines:
         start = "".join(word.ljust(n + 2) for word, n in zip(line, widths, strict=False))
+        if width is not None and len(start) + ROOM > width:
+            text += start.rstrip() + "\n"
+            start = "    "
         text += hanging(start, line[-1], width)
     return text
 
@@ -146,8 +152,8 @@ def check_json(found: Checked, said: Sequence[Warning_], shown: Iterable[Illegal
     else:
         yield f',"illegal":{{"count":{number_illegal(call, case)},"shown":['
         for number, each in enumerate(shown):
-            entry = {"at": each.at, "index": each.value, "does": each.does}
-            yield ("," if number else "") + _dumped(entry)
+            entry = f'"at":{cell(each.at)},"index":{each.value},"does":"{each.does}"'
+            yield f"{',' if number else ''}{{{entry}}}"
         yield "]}"
     rest = {
         "verdicts": [verdict_json(each) for each in found.family],

@@ -75,12 +75,13 @@ def compared(rows: Iterable[Op], case: Case, max_bytes: int | None = None) -> Co
     """
     verdicts = tuple(verdict(op, case, max_bytes) for op in rows)
     groups, differences = list[Group](), list[Difference]()
+    runs = _Runs(case, max_bytes)
     by_declaration: dict[object, str] = {}
     letters = list[str | None]()
     for each in verdicts:
         key = _declared(each, case)
         if key is not None and key not in by_declaration:
-            letter, found = _grouped(each, groups, case, max_bytes)
+            letter, found = _grouped(each, groups, runs)
             by_declaration[key] = letter
             differences += found
         letters.append(None if key is None else by_declaration[key])
@@ -98,9 +99,7 @@ def _declared(each: Verdict, case: Case) -> object:
     return call.op.family, call.places, wraps, call.outside if illegal else None
 
 
-def _grouped(
-    each: Verdict, groups: list[Group], case: Case, max_bytes: int | None
-) -> tuple[str, list[Difference]]:
+def _grouped(each: Verdict, groups: list[Group], runs: _Runs) -> tuple[str, list[Difference]]:
     """Find the group of a verdict, or found one and tell how it differs from all before."""
     if each.shape is None:
         raise LookupError("only what accepts is in a group")
@@ -110,7 +109,7 @@ def _grouped(
         if group.shape != each.shape:
             differences.append(Difference(pair, shapes))
             continue
-        one, other = (_run(member, case, max_bytes) for member in (group.member, each))
+        one, other = (runs.of(member) for member in (group.member, each))
         first = first_difference(one, other)
         if first is None:
             return group.letter, []
@@ -120,17 +119,28 @@ def _grouped(
     return letter, differences
 
 
-def _run(each: Verdict, case: Case, max_bytes: int | None) -> Run:
-    if each.call is None:
-        raise LookupError("only what accepts can run")
-    return engine.run(
-        each.call,
-        case.data,
-        case.indices,
-        max_bytes=max_bytes,
-        threads=case.threads,
-        tick=case.tick,
-    )
+class _Runs:
+    """The results that are compared, each made ready once."""
+
+    def __init__(self, case: Case, max_bytes: int | None) -> None:
+        self._case, self._max_bytes = case, max_bytes
+        self._made: dict[Op, Run] = {}
+
+    def of(self, each: Verdict) -> Run:
+        """Return the result of a verdict that accepts."""
+        if each.call is None:
+            raise LookupError("only what accepts can run")
+        case = self._case
+        if each.op not in self._made:
+            self._made[each.op] = engine.run(
+                each.call,
+                case.data,
+                case.indices,
+                max_bytes=self._max_bytes,
+                threads=case.threads,
+                tick=case.tick,
+            )
+        return self._made[each.op]
 
 
 def _cell(result: Run, position: int) -> Tensor:

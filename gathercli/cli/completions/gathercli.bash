@@ -41,6 +41,7 @@ _gathercli() {
             "check --format"|"check -f") words="auto pretty json" ;;
             "check --color") words="auto always never" ;;
             "check check") words="gather gather-elements" ;;
+            "compare --ops") words="gather gather-elements openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11" ;;
             "compare --negative") words="spec wrap error" ;;
             "compare --out-of-range") words="spec error zero clamp wrap" ;;
             "compare --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string" ;;

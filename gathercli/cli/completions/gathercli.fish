@@ -97,7 +97,7 @@ complete -c gathercli -n '__gathercli_in check' -l debug -d 'Show the traceback 
 complete -c gathercli -n '__gathercli_first check' -f -a 'gather gather-elements'
 complete -c gathercli -n '__gathercli_in compare' -l axis -s a -x -d 'The dimension of DATA to gather along'
 complete -c gathercli -n '__gathercli_in compare' -l batch-dims -s b -x -d 'Leading dimensions that are batches (OpenVINO 7 and 8)'
-complete -c gathercli -n '__gathercli_in compare' -l ops -x -d 'Only these, with commas between'
+complete -c gathercli -n '__gathercli_in compare' -l ops -x -a 'gather gather-elements openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11' -d 'Only these, with commas between'
 complete -c gathercli -n '__gathercli_in compare' -l negative -x -a 'spec wrap error' -d 'A negative index'
 complete -c gathercli -n '__gathercli_in compare' -l out-of-range -x -a 'spec error zero clamp wrap' -d 'An index outside the axis'
 complete -c gathercli -n '__gathercli_in compare' -l data-dtype -x -a 'bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string' -d 'The type of untyped DATA (float32, bf16…)'

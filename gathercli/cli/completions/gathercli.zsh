@@ -143,7 +143,7 @@ _gathercli() {
             '-a[The dimension of DATA to gather along]:int: ' \
             '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
             '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
-            '--ops=[Only these, with commas between]:list: ' \
+            '--ops=[Only these, with commas between]:list:(gather gather-elements openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11)' \
             '--negative=[A negative index]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis]:policy:(spec error zero clamp wrap)' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
