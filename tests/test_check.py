@@ -289,7 +289,7 @@ def test_types_that_some_versions_refuse_are_told(run: Run) -> None:
 def test_indices_that_32_bits_do_not_hold_are_told(token: str, value: int, run: Run) -> None:
     ran = run("check", "gather", "1.5,2", token, "-f", "json")
     assert warned(ran)["beyond-32-bits"] == (
-        f"1 index does not fit 32 bits, first {value} at [1]: runtimes that cut indices to 32 bits "
+        f"1 index does not fit 32 bits, first {value} at [1]: runtimes that cut them to 32 bits "
         "take another"
     )
 

@@ -169,10 +169,11 @@ def test_a_result_beyond_the_limit_is_refused_and_never_made(run: Run) -> None:
 
 def test_a_narrow_terminal_puts_the_reason_below(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    words = ["compare", "zeros:10x10x10x10x10", "zeros:10x10x10x10x1xi64", "--color", "never"]
+    words = ["compare", "zeros:10x10x10x10x10", "zeros:10x10x10x9x1xi64", "--color", "never"]
     ran = run(*words, "-a", "4", terminal=(1,))
     assert all(len(line) <= 80 for line in ran.out.splitlines())
-    assert "values" in ran.out
+    assert "  A      values\n" in ran.out
+    assert "\n    refused by elements-shape: dimension 3 of" in ran.out
 
 
 def test_long_results_are_compared_block_by_block(run: Run, folder: Path) -> None:

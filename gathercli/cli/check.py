@@ -17,8 +17,6 @@ from gathercli.core.spec import Negative, OutOfRange
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gathercli.core.call import Call
-    from gathercli.core.spec import Op
     from gathercli.verdicts import Checked, Verdict
 
 SHOWN: Final = 20
@@ -78,22 +76,16 @@ class _Asked(NamedTuple):
 
 
 def _run(operator: Operator, data: Token, indices: Token, asked: _Asked, messages: Messages) -> int:
-    from gathercli.core.call import Operand
-    from gathercli.io.files import cores
     from gathercli.io.source import Inputs
     from gathercli.ops import family_of
-    from gathercli.verdicts import Case, checked
+    from gathercli.verdicts import checked
 
     op = operator.row(messages)
     Inputs.share_stdin(data[0], indices[0])
     tick = messages.progress()
     with messages, Inputs(asked.limits.held, notes=messages.notes, tick=tick) as inputs:
         given, picked = operator.read(op, inputs.tensor, data, indices)
-
-        def bind(row: Op) -> Call:
-            return operator.bind(row, Operand.of(given), Operand.of(picked))
-
-        case = Case(bind, given, picked, threads=asked.threads or cores(), tick=tick)
+        case = operator.case(given, picked, asked.threads, tick)
         found = checked(op, family_of(op.family).ROWS, case)
         _print(found, asked, messages)
         inputs.recheck()

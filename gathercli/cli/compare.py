@@ -17,7 +17,6 @@ from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS
 
 if TYPE_CHECKING:
-    from gathercli.core.call import Call
     from gathercli.core.dtypes import Tensor
     from gathercli.core.spec import Op
     from gathercli.verdicts.groups import Comparison
@@ -70,10 +69,7 @@ class _Asked(NamedTuple):
 
 
 def _run(operator: Operator, data: Token, indices: Token, asked: _Asked, messages: Messages) -> int:
-    from gathercli.core.call import Operand
-    from gathercli.io.files import cores
     from gathercli.io.source import Inputs
-    from gathercli.verdicts import Case
     from gathercli.verdicts.groups import compared
 
     rows = OPERATORS if asked.ops is None else _rows(asked.ops, messages)
@@ -81,11 +77,7 @@ def _run(operator: Operator, data: Token, indices: Token, asked: _Asked, message
     tick = messages.progress()
     with messages, Inputs(asked.limits.held, notes=messages.notes, tick=tick) as inputs:
         given, picked = read(None, inputs.tensor, data, indices)
-
-        def bind(row: Op) -> Call:
-            return operator.bind(row, Operand.of(given), Operand.of(picked))
-
-        case = Case(bind, given, picked, threads=asked.threads or cores(), tick=tick)
+        case = operator.case(given, picked, asked.threads, tick)
         found = compared(rows, case, asked.limits.file)
         inputs.recheck()
     _print(found, operator, case.data, case.indices, asked.fmt, messages.color)

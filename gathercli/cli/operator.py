@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     from gathercli.cli.messages import Messages
     from gathercli.core.call import Call, Operand
+    from gathercli.core.dtypes import Tensor
     from gathercli.core.spec import Op
+    from gathercli.engine import Tick
+    from gathercli.verdicts import Case
 
 _Read = TypeVar("_Read")
 Token = tuple[str, str | None]
@@ -61,6 +64,17 @@ class Operator(NamedTuple):
             out_of_range=self.out_of_range,
             shapes_only=shapes_only,
         )
+
+    def case(self, data: Tensor, indices: Tensor, threads: int | None, tick: Tick | None) -> Case:
+        """Put what was read together for every row; by default all cores look at it."""
+        from gathercli.core.call import Operand
+        from gathercli.io.files import cores
+        from gathercli.verdicts import Case
+
+        def bind(row: Op) -> Call:
+            return self.bind(row, Operand.of(data), Operand.of(indices))
+
+        return Case(bind, data, indices, threads=threads or cores(), tick=tick)
 
 
 def read(

@@ -56,7 +56,7 @@ def _columns(lines: Sequence[Sequence[str]], width: int | None) -> str:
     text = ""
     for line in lines:
         start = "".join(word.ljust(n + 2) for word, n in zip(line, widths, strict=False))
-        if width is not None and len(start) + ROOM > width:
+        if width is not None and len(start) + min(len(line[-1]), ROOM) > width:
             text += start.rstrip() + "\n"
             start = "    "
         text += hanging(start, line[-1], width)
@@ -105,7 +105,7 @@ class Listing(NamedTuple):
     def of(cls, shape: Sequence[int], values: Iterable[int]) -> Listing:
         """Make room for coordinates in a shape, and for values, the extreme ones at least."""
         longest = cell([size - 1 for size in shape])
-        return cls(len(longest), max((len(str(value)) for value in values), default=0))
+        return cls(len(longest), max(map(len, ("index", *map(str, values)))))
 
     def heading(self) -> str:
         """Write the names of the columns."""
@@ -113,8 +113,7 @@ class Listing(NamedTuple):
 
     def line(self, each: Illegal) -> str:
         """Write one index."""
-        value = f"{each.value:>{max(self.value, len('index'))}}"
-        return f"{cell(each.at):<{self.at}}  {value}  {each.does}\n"
+        return f"{cell(each.at):<{self.at}}  {each.value:>{self.value}}  {each.does}\n"
 
 
 def more(number: int) -> str:

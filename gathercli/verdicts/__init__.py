@@ -207,15 +207,15 @@ def _counts_back(call: Call) -> bool:
     return call.op.indices is Indices.SIGNED and call.negative is not Negative.ERROR
 
 
-def becomes(call: Call, k: int) -> str:
-    """Say what a row does with an illegal index, in the words of `engine.Treated`."""
-    if k < 0 and call.negative is Negative.ERROR:
-        return OutOfRange.ERROR.done
-    if -call.size <= k < 0 and call.wraps_negative:
-        return "counted from the end"
+def fate(call: Call) -> Callable[[int], str]:
+    """Return what says what a row does with an illegal index, in the words of `engine.Treated`."""
+    refused, outside = OutOfRange.ERROR.done, call.outside.done
     if not call.size and call.outside is not OutOfRange.ZERO:
-        return OutOfRange.ERROR.done
-    return call.outside.done
+        outside = refused
+    if call.negative is Negative.ERROR:
+        return lambda k: refused if k < 0 else outside
+    first = -call.size if call.wraps_negative else 0
+    return lambda k: "counted from the end" if first <= k < 0 else outside
 
 
 def number_illegal(call: Call, case: Case) -> int:
@@ -229,12 +229,12 @@ def illegal(call: Call, case: Case) -> Iterator[Illegal]:
     import numpy as np
 
     left, array, start = number_illegal(call, case), case.indices.array, 0
-    low, high = legal(call) or (0, -1)
+    (low, high), becomes = legal(call) or (0, -1), fate(call)
     for block in row_major(array, CELLS) if left else ():
         marked = np.flatnonzero((block < low) | (block > high))
         at = np.stack([marked, *coordinates(marked + start, array.shape)], axis=1)
         for (_, *where), k in zip(at.tolist(), block[marked].tolist(), strict=True):
-            yield Illegal(tuple(where), k, becomes(call, k))
+            yield Illegal(tuple(where), k, becomes(k))
         start += block.size
         left -= len(marked)
         if case.tick is not None:

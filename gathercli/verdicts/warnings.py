@@ -13,7 +13,7 @@ from gathercli.core.dtypes import STRING
 from gathercli.core.positions import cell, coordinate
 from gathercli.core.spec import OffAxis, OutOfRange
 from gathercli.core.text import counted, grouped, listed
-from gathercli.verdicts import WIDEST, becomes, legal
+from gathercli.verdicts import WIDEST, fate, legal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -46,7 +46,7 @@ def minus_one(found: Checked) -> str | None:
 def _made_of_minus_one(call: Call) -> str:
     what = "slice" if call.op.off_axis is None else "element"
     low, _ = legal(call) or (0, 0)
-    does = becomes(call, -1)
+    does = fate(call)(-1)
     if low < 0 or does in ("counted from the end", OutOfRange.WRAP.done):
         return f"takes the last {what}"
     if does == OutOfRange.CLAMP.done:
@@ -116,7 +116,7 @@ def beyond_32_bits(found: Checked) -> str | None:
         where = coordinate(wide.first, found.case.indices.shape)
         return (
             f"{counted(wide.number, 'index does', 'indices do')} not fit 32 bits, first "
-            f"{wide.value} at {cell(where)}: runtimes that cut indices to 32 bits take another"
+            f"{wide.value} at {cell(where)}: runtimes that cut them to 32 bits take another"
         )
     call = found.chosen.call
     if call is not None and call.size > WIDEST + 1:
