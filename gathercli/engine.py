@@ -18,8 +18,8 @@ from gathercli.core import rules
 from gathercli.core.call import Call, Operand
 from gathercli.core.dims import LARGEST, MAX_RANK, Shape, product
 from gathercli.core.dtypes import Tensor, described
-from gathercli.core.picks import HELD, Picks, Tally, Treatment, UnlikeError, examine
-from gathercli.core.positions import coordinate, known
+from gathercli.core.picks import HELD, Picks, Tallies, Tally, Treatment, UnlikeError, examine
+from gathercli.core.positions import cell, coordinate, known
 from gathercli.core.spec import Indices, Negative, Op, OutOfRange
 from gathercli.core.text import counted, grouped, listed
 from gathercli.core.threads import share
@@ -350,7 +350,7 @@ def run(
     """
     try:
         picks, treated = examined(call, indices.array, threads=threads, tick=tick)
-        _check_size(known(infer(call)), data, max_bytes)
+        check_size(known(infer(call)), data, max_bytes)
     except GatherError as error:
         error.met(call.op.full_name, str(call.data), str(call.indices))
         raise
@@ -377,7 +377,7 @@ def answer(
         As from `run`.
     """
     if indices.array.size > HELD and data.array.nbytes:  # else nothing would be used, or checked
-        _check_size(known(infer(call)), data, None)
+        check_size(known(infer(call)), data, None)
         how = Treatment(call.size, call.wraps_negative, call.outside)
         hoped = Run(call, data, Picks(indices.array, how), (), threads=threads)
         if hoped.uses_each_once:
@@ -403,19 +403,38 @@ def examined(
     how = Treatment(call.size, call.wraps_negative, call.outside)
     told = None if tick is None else lambda done: tick("checked", done, indices.nbytes)
     counts = call.negative is Negative.ERROR or call.op.indices is Indices.UNSIGNED
-    found = examine(indices, how, counts=counts, threads=threads, tick=told)
-    s, total, shape = call.size, indices.size, indices.shape
+    picks, found = examine(indices, how, counts=counts, threads=threads, tick=told)
+    return picks, judged(call, found, indices.shape)
+
+
+def judged(call: Call, found: Tallies, shape: tuple[int, ...]) -> list[Treated]:
+    """Tell what becomes of indices that are not on the axis.
+
+    Parameters
+    ----------
+    found
+        What they are, negative ones counted from the end if the call does that.
+    shape
+        That of `indices`.
+
+    Raises
+    ------
+    OutOfRangeError
+        As from `examined`.
+    """
+    s, total = call.size, product(shape)
     if found.negative.number and call.negative is Negative.ERROR:
         raise rules.index_negative(call, *_first(found.negative, shape), total)
     treated = []
     if found.wrapped.number and call.wraps_negative and call.op.indices is Indices.UNSIGNED:
         treated.append(_treated("counted from the end", found.wrapped, shape, "negative"))
     if found.outside.number:
-        if how.outside is OutOfRange.ERROR or (s == 0 and how.outside is not OutOfRange.ZERO):
+        outside = call.outside
+        if outside is OutOfRange.ERROR or (s == 0 and outside is not OutOfRange.ZERO):
             raise rules.index_range(call, *_first(found.outside, shape), total)
         legal = f"outside 0..{s - 1}" if s else "on an empty axis"
-        treated.append(_treated(how.outside.done, found.outside, shape, legal))
-    return found.picks, treated
+        treated.append(_treated(outside.done, found.outside, shape, legal))
+    return treated
 
 
 def positions(call: Call, indices: AnyArray) -> AnyArray:
@@ -432,7 +451,8 @@ def positions(call: Call, indices: AnyArray) -> AnyArray:
     """
     moves = call.size and call.outside is not OutOfRange.ERROR
     how = Treatment(call.size, call.wraps_negative, call.outside if moves else OutOfRange.ZERO)
-    found = examine(indices, how, counts=False).picks.whole()
+    picks, _ = examine(indices, how, counts=False)
+    found = picks.whole()
     if call.negative is Negative.ERROR:
         found[indices < 0] = -1
     return found
@@ -440,8 +460,7 @@ def positions(call: Call, indices: AnyArray) -> AnyArray:
 
 def _first(tally: Tally, shape: tuple[int, ...]) -> tuple[int, str, int]:
     """Return value and coordinates of the first index of a tally, and how many there are."""
-    where = f"[{','.join(map(str, coordinate(tally.first, shape)))}]"
-    return tally.value, where, tally.number
+    return tally.value, cell(coordinate(tally.first, shape)), tally.number
 
 
 def _treated(how: str, tally: Tally, shape: tuple[int, ...], legal: str) -> Treated:
@@ -449,8 +468,14 @@ def _treated(how: str, tally: Tally, shape: tuple[int, ...], legal: str) -> Trea
     return Treated(how, number, product(shape), value, where, legal)
 
 
-def _check_size(shape: tuple[int, ...], data: Tensor, max_bytes: int | None) -> None:
-    """Refuse a result that is too large before any of it is allocated."""
+def check_size(shape: tuple[int, ...], data: Tensor, max_bytes: int | None) -> None:
+    """Refuse a result that is too large before any of it is allocated.
+
+    Raises
+    ------
+    LimitError
+        ``limit``.
+    """
     result = described(data.dtype, ",".join(map(str, shape)))
     if len(shape) > MAX_RANK:
         raise LimitError(

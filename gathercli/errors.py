@@ -79,7 +79,7 @@ class GatherError(Exception):
         self.data: str | None = None
         self.indices: str | None = None
 
-    def met(self, operator: str, data: str | None, indices: str | None) -> None:
+    def met(self, operator: str | None, data: str | None, indices: str | None) -> None:
         """Add the call in which this refusal came up; the first to say so is the nearest."""
         if self.operator is None:
             self.operator, self.data, self.indices = operator, data, indices

@@ -1041,6 +1041,14 @@ OPTIONS: Final = {
         "--axis --batch-dims --version --negative --out-of-range --data-dtype --indices-dtype "
         "--max-bytes --format --color --quiet --json-errors --debug"
     ),
+    "check": (
+        "--axis --batch-dims --version --negative --out-of-range --data-dtype --indices-dtype "
+        "--max-bytes --all --allow-fill --format --threads --color --quiet --json-errors --debug"
+    ),
+    "compare": (
+        "--axis --batch-dims --ops --negative --out-of-range --data-dtype --indices-dtype "
+        "--max-bytes --format --threads --color --quiet --json-errors --debug"
+    ),
     "convert": (
         "--to --directory --dtype --lossy --data-dtype --max-bytes --no-clobber --fsync "
         "--nonfinite --color --quiet --json-errors --debug"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
-from gathercli.core.dtypes import DType, Kind, Tensor
-from gathercli.core.positions import coordinate
+from gathercli.core.dtypes import DType, Kind, Tensor, equal
+from gathercli.core.positions import cell, coordinate
 from gathercli.core.text import counted, grouped, json_string
 from gathercli.errors import InputError, MismatchError, UsageError
 
@@ -85,7 +85,7 @@ class Expectation(NamedTuple):
             result.told("compared", stop * int(result.storage.itemsize))
         if not count:
             return None
-        where = f"[{','.join(map(str, coordinate(at, result.shape)))}]"
+        where = cell(coordinate(at, result.shape))
         error = _mismatch(f"has {found} at `{where}`", found, hoped, count, start)
         error.where = where
         return error
@@ -94,9 +94,7 @@ class Expectation(NamedTuple):
         """Tell element by element what is near enough; NaN equals NaN, -0.0 equals 0.0."""
         import numpy as np
 
-        same: AnyArray = got == wanted
-        if dtype.kind in (Kind.FLOAT, Kind.COMPLEX):
-            same |= np.isnan(got) & np.isnan(wanted)
+        same = equal(dtype, got, wanted)
         if (self.rtol or self.atol) and dtype.kind not in (Kind.BOOL, Kind.STRING):
             wide = np.complex128 if dtype.kind is Kind.COMPLEX else np.float64
             with np.errstate(all="ignore"):

@@ -75,6 +75,7 @@ def _values(command: str, param: Any) -> list[str]:
         "version": [op.full_name for op in OPERATORS],
         "diff": [op.full_name for op in OPERATORS],
         "like": [each.name for each in EQUIVALENTS if "[" not in each.name],  # shells expand these
+        "ops": [*FAMILIES, *(op.full_name for op in OPERATORS)],
     }.get(param.name or "", [])
 
 

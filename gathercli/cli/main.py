@@ -35,6 +35,8 @@ COMMANDS: Final = {
     "gather-elements": Command("run", "Gather single elements: OpenVINO 6; ONNX 11, 13."),
     "shape": Command("shape", "Infer the output shape from shapes alone."),
     "explain": Command("explain", "Draw where every output cell came from."),
+    "check": Command("check", "List illegal indices, and what every version makes of a call."),
+    "compare": Command("compare", "Put the same inputs through every version: who agrees."),
     "convert": Command("convert", "Convert tensors between the formats, whole folders of them."),
     "info": Command("info", "Describe files: type, shape, statistics, a preview."),
     "demo": Command("demo", "Show the examples of the specifications as short lessons."),

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     from gathercli.cli.messages import Messages
     from gathercli.core.call import Call, Operand
+    from gathercli.core.dtypes import Tensor
     from gathercli.core.spec import Op
+    from gathercli.engine import Tick
+    from gathercli.verdicts import Case
 
 _Read = TypeVar("_Read")
 Token = tuple[str, str | None]
@@ -45,14 +48,7 @@ class Operator(NamedTuple):
         self, op: Op, reader: Callable[..., _Read], data: Token, indices: Token
     ) -> tuple[_Read, _Read]:
         """Read both tensors, naming the operator in what is refused."""
-        declared = [type_of(name) for _, name in (data, indices)]
-        given: _Read | None = None
-        try:
-            given = reader(data[0], "data", declared=declared[0])
-            return given, reader(indices[0], "indices", declared=declared[1], empty=INT64)
-        except GatherError as error:
-            error.met(op.full_name, None if given is None else str(given), None)
-            raise
+        return read(op.full_name, reader, data, indices)
 
     def bind(self, op: Op, data: Operand, indices: Operand, *, shapes_only: bool = False) -> Call:
         """Put the call together; every rule of shapes and types is tried."""
@@ -68,6 +64,31 @@ class Operator(NamedTuple):
             out_of_range=self.out_of_range,
             shapes_only=shapes_only,
         )
+
+    def case(self, data: Tensor, indices: Tensor, threads: int | None, tick: Tick | None) -> Case:
+        """Put what was read together for every row; by default all cores look at it."""
+        from gathercli.core.call import Operand
+        from gathercli.io.files import cores
+        from gathercli.verdicts import Case
+
+        def bind(row: Op) -> Call:
+            return self.bind(row, Operand.of(data), Operand.of(indices))
+
+        return Case(bind, data, indices, threads=threads or cores(), tick=tick)
+
+
+def read(
+    operator: str | None, reader: Callable[..., _Read], data: Token, indices: Token
+) -> tuple[_Read, _Read]:
+    """Read both tensors, naming the operator, if it is one, in what is refused."""
+    declared = [type_of(name) for _, name in (data, indices)]
+    given: _Read | None = None
+    try:
+        given = reader(data[0], "data", declared=declared[0])
+        return given, reader(indices[0], "indices", declared=declared[1], empty=INT64)
+    except GatherError as error:
+        error.met(operator, None if given is None else str(given), None)
+        raise
 
 
 def _integer(text: str | None) -> int | str | None:

@@ -127,7 +127,7 @@ def _every() -> Written:
 def _one(version: str) -> Written:
     from gathercli.report import rows
 
-    found = _named(version, "gathercli ops ")
+    found = named(version, "gathercli ops ")
     ops = [each.op for each in found]
     objects = [*map(rows.as_json, ops)]
     return Written(
@@ -140,7 +140,7 @@ def _one(version: str) -> Written:
 def _difference(a: str, b: str) -> Written:
     from gathercli.report import difference
 
-    x, y = found = _of_one_family((a, _named(a)), (b, _named(b)))
+    x, y = found = _of_one_family((a, named(a)), (b, named(b)))
     return Written(
         partial(difference.text, x.op, y.op),
         partial(difference.as_json, x.op, y.op),
@@ -181,7 +181,7 @@ def _notes(found: Iterable[Found]) -> tuple[str, ...]:
     return tuple(each.note for each in found if each.note)
 
 
-def _named(version: str, prefix: str = "") -> list[Found]:
+def named(version: str, prefix: str = "") -> list[Found]:
     """Find every row that a word names; a hint puts `prefix` before the nearest name."""
     found: list[Found] = []
     refusals: list[VersionError] = []

@@ -20,6 +20,9 @@ TENSOR_HELP = (
     "a generator (arange:2x5xf32), or - for standard input."
 )
 
+OpName = Annotated[
+    str, typer.Argument(metavar="OP", help="gather or gather-elements.", show_default=False)
+]
 Data = Annotated[str, typer.Argument(metavar="DATA", help=TENSOR_HELP, show_default=False)]
 Indices = Annotated[
     str,
@@ -133,7 +136,7 @@ Threads = Annotated[
         "-j",
         metavar="N",
         min=1,
-        help="How many threads copy large results; default as many as there are cores.",
+        help="How many threads work on large tensors; default as many as there are cores.",
         show_default=False,
         rich_help_panel=_RESULT,
     ),
@@ -171,6 +174,29 @@ TextFormat = Annotated[
         help="auto (pretty on a terminal, plain text elsewhere), pretty or json.",
         show_default=False,
         rich_help_panel=_RESULT,
+    ),
+]
+EveryIndex = Annotated[
+    bool,
+    typer.Option("--all", help="List every illegal index.", rich_help_panel=_RESULT),
+]
+AllowFill = Annotated[
+    bool,
+    typer.Option(
+        "--allow-fill",
+        help="Exit 0 where indices are filled with zeros, 1 only where they are refused.",
+        rich_help_panel=_RESULT,
+    ),
+]
+Versions = Annotated[
+    str | None,
+    typer.Option(
+        "--ops",
+        metavar="LIST",
+        help="Only these, with commas between: commands (gather), versions (onnx-13), full names "
+        "(openvino.Gather-8).",
+        show_default=False,
+        rich_help_panel=_OPERATOR,
     ),
 ]
 NoClobber = Annotated[

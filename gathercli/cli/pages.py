@@ -50,6 +50,26 @@ DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
         "Where an index is refused it is shown in its place, and the refusal follows. --save keeps "
         "the picture, 100 columns wide, for light and dark pages; it refers to nothing outside.",
     ),
+    "check": (
+        "Lists the indices that the version does not simply address, with their coordinates and "
+        "what becomes of each (refused, zero-filled, clamped, wrapped, counted from the end by an "
+        "option), the verdict of every version of the operator, and warnings. OP is gather or "
+        "gather-elements. No output is made, and indices of any number take little memory.",
+        "The status is 1 where an index is refused or filled with zeros (with --allow-fill, only "
+        "where it is refused), and 65 where a rule of shapes, types or attributes refuses the "
+        "call; the verdicts of the other versions are printed even then. -f json prints one object "
+        "with all of it.",
+    ),
+    "compare": (
+        "Tries the inputs with every version of every operator, or those that --ops lists, and "
+        "says what each gives: the shape, how many indices were filled or moved, or the rule that "
+        "refuses. Versions with the same letter give the same shape and values; NaN equals NaN, "
+        "-0.0 equals 0.0.",
+        "Below stands, for every two letters, the first cell where they differ and what each has "
+        "there, or their shapes. Results are made and compared block by block and never held; "
+        "one that would be larger than --max-bytes (16 GiB by default) is refused. The status is "
+        "0 even if every version refuses.",
+    ),
     "convert": (
         "Reads each source in any format and writes it in that of DEST, which its suffix or --to "
         "names. With -d, or where DEST is a folder, every source becomes a file there, named after "
@@ -149,6 +169,48 @@ out[2,1]   i = 2, s = 1
 $ gathercli explain gather-elements '[[1,2],[3,4]]' '[[0,1]]' --axis 0 -V onnx-13 --step
 out[0,0] = data[indices[0,0],0] = data[0,0] = 1
 out[0,1] = data[indices[0,1],1] = data[1,1] = 4""",
+    "check": """\
+$ gathercli check gather 1.5,2,3,4,5 3,10,-20 --allow-fill
+openvino.Gather-8   axis 0   batch_dims 0   out[i] = data[indices[i]]
+data f64[5]   indices i64[3]   out f64[3]
+shape  data[:0] + indices[0:] + data[1:]  =  [] + [3] + []  =  [3]
+
+2 of 3 indices outside -5..4
+at   index
+[1]     10  zero-filled
+[2]    -20  zero-filled
+
+version            verdict
+openvino.Gather-8  2 zero-filled, first 10 at [1]
+openvino.Gather-7  2 refused by index-range, first 10 at [1]: expected 0 to 4
+openvino.Gather-1  2 refused by index-range, first 10 at [1]: expected 0 to 4
+onnx.Gather-13     2 refused by index-range, first 10 at [1]: expected -5 to 4
+onnx.Gather-11     2 refused by index-range, first 10 at [1]: expected -5 to 4
+onnx.Gather-1      2 refused by index-range, first 10 at [1]: expected 0 to 4""",
+    "compare": """\
+$ gathercli compare arange:2x2 '[[1,5],[0,0]]' -a 0 --out-of-range clamp
+data i64[2,2]   indices i64[2,2]   axis 0   batch_dims 0   --out-of-range clamp
+
+version                    shape    group  outcome
+openvino.Gather-8          [2,2,2]  A      1 clamped, first 5 at [0,1]
+openvino.Gather-7          [2,2,2]  A      1 clamped, first 5 at [0,1]
+openvino.Gather-1          [2,2,2]  A      1 clamped, first 5 at [0,1]
+onnx.Gather-13             [2,2,2]  A      1 clamped, first 5 at [0,1]
+onnx.Gather-11             [2,2,2]  A      1 clamped, first 5 at [0,1]
+onnx.Gather-1              [2,2,2]  A      1 clamped, first 5 at [0,1]
+openvino.GatherElements-6  [2,2]    B      1 clamped, first 5 at [0,1]
+onnx.GatherElements-13     [2,2]    B      1 clamped, first 5 at [0,1]
+onnx.GatherElements-11     [2,2]    B      1 clamped, first 5 at [0,1]
+
+A and B  have the shapes [2,2,2] and [2,2]
+$ gathercli compare 5,6,7 -1,-7 --ops openvino.Gather-8,openvino.Gather-1 --out-of-range clamp
+data i64[3]   indices i64[2]   axis by default   batch_dims 0   --out-of-range clamp
+
+version            shape  group  outcome
+openvino.Gather-8  [2]    A      1 clamped, first -7 at [1]
+openvino.Gather-1  [2]    B      2 clamped, first -1 at [0]
+
+A and B  first differ at [0]: 7 and 5""",
     "convert": """\
 $ gathercli convert arange:2x3 x.npy && gathercli convert x.npy -
 [[0,1,2],[3,4,5]]
@@ -219,7 +281,10 @@ INPUT_RULES: Final = Terms(
 STATUSES: Final = Terms(
     (
         ("0", "Done."),
-        ("1", "The answer is no: --expect differs."),
+        (
+            "1",
+            "The answer is no: --expect differs, check found an index that is refused or filled.",
+        ),
         ("2", "Usage: an unknown option, command, version, type or suffix."),
         ("65", "The data or the operator's rules refuse."),
         ("66", "An input is absent, unreadable, a directory or a device."),

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 _SHAPE_HELP = "A shape ('[2,?,1..5,N]', 2x5, '[...]'), or a tensor, whose header alone is read."
 
-OpName = Annotated[
-    str, typer.Argument(metavar="OP", help="gather or gather-elements.", show_default=False)
-]
 DataShape = Annotated[str, typer.Argument(metavar="DATA", help=_SHAPE_HELP, show_default=False)]
 IndicesShape = Annotated[
     str, typer.Argument(metavar="INDICES", help="The same.", show_default=False)
@@ -42,7 +39,7 @@ def build(name: str) -> Callable[..., Callable[[], int]]:
 
 
 def command(
-    op: OpName,
+    op: opt.OpName,
     data: DataShape,
     indices: IndicesShape,
     axis: opt.Axis = None,

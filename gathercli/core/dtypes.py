@@ -226,6 +226,22 @@ class Tensor(NamedTuple):
         return described(self.dtype, ",".join(map(str, self.shape)))
 
 
+def equal(dtype: DType, one: AnyArray, other: AnyArray) -> AnyArray:
+    """Tell element by element what is equal; NaN equals NaN, -0.0 equals 0.0.
+
+    Parameters
+    ----------
+    one, other
+        Shape (D..), as `Tensor.values` gives them.
+    """
+    import numpy as np
+
+    same: AnyArray = one == other
+    if dtype.kind in (Kind.FLOAT, Kind.COMPLEX):
+        same |= np.isnan(one) & np.isnan(other)
+    return same
+
+
 def row_major(array: AnyArray, cells: int) -> Iterator[AnyArray]:
     """Yield elements in row-major order, flat, never copying more than `cells` at a time."""
     if array.flags.c_contiguous:

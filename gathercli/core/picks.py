@@ -14,7 +14,7 @@ from gathercli.core.spec import OutOfRange
 from gathercli.core.threads import share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from gathercli.core.dtypes import AnyArray
 
@@ -119,22 +119,39 @@ class Tally:
             self.first, self.value = start + at, int(given[at])
         self.number += number
 
+    def clear(self) -> None:
+        """Count from the beginning."""
+        self.number, self.first, self.value = 0, 0, 0
 
-class Examined(NamedTuple):
+    def __or__(self, other: Tally) -> Tally:
+        """Count together what was counted apart, none of it twice."""
+        found = Tally()
+        found.number = self.number + other.number
+        nearest = min((each for each in (self, other) if each.number), key=_place, default=found)
+        found.first, found.value = nearest.first, nearest.value
+        return found
+
+
+def _place(tally: Tally) -> int:
+    return tally.first
+
+
+class Tallies(NamedTuple):
     """What indices are, all of them seen.
 
     Attributes
     ----------
-    picks
-        Their positions.
     negative, wrapped, outside
         Those that were negative, of these those that count from the end, and those outside.
     """
 
-    picks: Picks
     negative: Tally
     wrapped: Tally
     outside: Tally
+
+    def unwrapped(self) -> Tallies:
+        """Return what they are where no negative index counts from the end."""
+        return Tallies(self.negative, Tally(), self.wrapped | self.outside)
 
 
 def examine(
@@ -144,7 +161,24 @@ def examine(
     counts: bool,
     threads: int = 1,
     tick: Callable[[int], None] | None = None,
-) -> Examined:
+) -> tuple[Picks, Tallies]:
+    """Look at every index once; return what gives their positions, and what they are.
+
+    The parameters are those of `tallied`.
+    """
+    tallies, sort = tallied(indices, how, counts=counts, threads=threads, tick=tick)
+    fills = bool(tallies.outside.number) and how.outside is OutOfRange.ZERO
+    return Picks(indices, how, sort, fills=fills), tallies
+
+
+def tallied(
+    indices: AnyArray,
+    how: Treatment,
+    *,
+    counts: bool,
+    threads: int = 1,
+    tick: Callable[[int], None] | None = None,
+) -> tuple[Tallies, Sort]:
     """Look at every index once, block by block.
 
     Parameters
@@ -162,7 +196,7 @@ def examine(
 
     import numpy as np
 
-    tallies = [Tally(), Tally(), Tally()]
+    tallies = Tallies(Tally(), Tally(), Tally())
     lock, sorts = Lock(), {Sort.PLAIN}
 
     def look(given: AnyArray, start: int) -> None:
@@ -179,6 +213,31 @@ def examine(
             ):
                 tally.add(marked, given, start)
 
+    survey(indices, look, tallies, threads=threads, tick=tick)
+    sort = next(sort for sort in (Sort.MIXED, Sort.SIGNED, Sort.PLAIN) if sort in sorts)
+    return tallies, sort
+
+
+def survey(
+    indices: AnyArray,
+    look: Callable[[AnyArray, int], None],
+    tallies: Iterable[Tally],
+    *,
+    threads: int = 1,
+    tick: Callable[[int], None] | None = None,
+) -> None:
+    """Show all indices to `look`, in blocks, flat, each with the position that it starts at.
+
+    Parameters
+    ----------
+    look
+        May be called by several threads at a time.
+    tallies
+        What `look` counts in. Indices in Fortran order are shown as they lie in memory, which is
+        fast; where that counts any, they are counted again, row-major, as then places matter.
+    threads, tick
+        As for `tallied`.
+    """
     fortran = indices.flags.f_contiguous and not indices.flags.c_contiguous
     if fortran or indices.flags.c_contiguous:
         flat = (indices.T if fortran else indices).reshape(-1)
@@ -191,19 +250,17 @@ def examine(
         told = None if tick is None else lambda done: tick(min(done * block, indices.nbytes))
         share(count, lambda: piece, threads if count >= SHARED else 1, told)
     if not indices.flags.c_contiguous and not (fortran and _quiet(tallies)):
-        tallies[:] = Tally(), Tally(), Tally()  # those counted in memory's order are nowhere
+        for tally in tallies:
+            tally.clear()
         start = 0
         for given in row_major(indices, CELLS):
             look(given, start)
             start += given.size
             if tick is not None:
                 tick(start * indices.itemsize)
-    sort = next(sort for sort in (Sort.MIXED, Sort.SIGNED, Sort.PLAIN) if sort in sorts)
-    fills = bool(tallies[-1].number) and how.outside is OutOfRange.ZERO
-    return Examined(Picks(indices, how, sort, fills=fills), *tallies)
 
 
-def _quiet(tallies: list[Tally]) -> bool:
+def _quiet(tallies: Iterable[Tally]) -> bool:
     return not any(tally.number for tally in tallies)
 
 

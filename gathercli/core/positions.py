@@ -82,3 +82,12 @@ def coordinate(position: int, shape: Sequence[int]) -> tuple[int, ...]:
         position, rest = divmod(position, size)
         found.append(rest)
     return tuple(reversed(found))
+
+
+def cell(coordinates: Sequence[int]) -> str:
+    """Write coordinates.
+
+    >>> cell((1, 2))
+    '[1,2]'
+    """
+    return f"[{','.join(map(str, coordinates))}]"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from gathercli.core.dims import product
 from gathercli.core.dtypes import STRING, DType, Kind, Tensor
-from gathercli.core.positions import coordinate
+from gathercli.core.positions import cell, coordinate
 from gathercli.core.text import json_string
 from gathercli.engine import Run
 from gathercli.errors import InputError, LimitError
@@ -307,7 +307,7 @@ def _check_finite(results: Sequence[Named], nonfinite: str) -> None:
             if wrong.any():
                 at = int(wrong.argmax())
                 (value,) = _words(result.dtype, block[at : at + 1], {}, _sum)
-                where = f"[{','.join(map(str, coordinate(start + at, result.shape)))}]"
+                where = cell(coordinate(start + at, result.shape))
                 raise _not_finite("the result" if len(results) == 1 else f"`{name}`", value, where)
             start += block.size
 

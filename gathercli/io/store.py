@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from gathercli.core.dtypes import BFLOAT16, BOOL, FLOAT64, STRING, DType, Kind, Tensor
 from gathercli.core.dtypes import dtype as dtype_named
-from gathercli.core.positions import coordinate
+from gathercli.core.positions import cell, coordinate
 from gathercli.errors import InputError
 from gathercli.io.fast import numbers
 
@@ -276,7 +276,7 @@ def cast(tensor: Tensor, dtype: DType) -> tuple[AnyArray, AnyArray]:
 
 def not_held(tensor: Tensor, at: int, dtype: DType) -> InputError:
     """Refuse the conversion of the element at a flat position."""
-    where = f"[{','.join(map(str, coordinate(at, tensor.shape)))}]"
+    where = cell(coordinate(at, tensor.shape))
     value = str(tensor.at(at))
     return InputError(
         f"the value at `{where}` is {value}, which {dtype} cannot hold: "

@@ -6,6 +6,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.core.dtypes import Kind
+from gathercli.core.positions import cell
 from gathercli.core.text import clean, counted, grouped, short
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from gathercli.core.dtypes import DType, Tensor
-    from gathercli.core.summary import Extreme, Histogram, Summary
+    from gathercli.core.summary import Histogram, Summary
 
 PREVIEW: Final = 10
 """Elements shown in JSON."""
@@ -243,7 +244,7 @@ def _append_summary(
     lines: list[tuple[str, str]] = []
     for name, extreme in (("min", summary.minimum), ("max", summary.maximum)):
         if extreme is not None:
-            lines.append((name, f"{write(extreme.value)} at {_coordinates(extreme)}"))
+            lines.append((name, f"{write(extreme.value)} at {cell(extreme.at)}"))
     special = bool(summary.nan or summary.infinite)
     if summary.mean is not None:
         mean = f"{summary.mean:.{precision}g}"
@@ -262,10 +263,6 @@ def _append_summary(
     for name, said in lines:
         out.append(f"{name:<9}", "dim")
         out.append(f"  {said}\n")
-
-
-def _coordinates(extreme: Extreme) -> str:
-    return f"[{','.join(map(str, extreme.at))}]"
 
 
 def _histogram(

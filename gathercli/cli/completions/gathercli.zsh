@@ -6,6 +6,8 @@ _gathercli() {
         'gather-elements:Gather single elements: OpenVINO 6; ONNX 11, 13.'
         'shape:Infer the output shape from shapes alone.'
         'explain:Draw where every output cell came from.'
+        'check:List illegal indices, and what every version makes of a call.'
+        'compare:Put the same inputs through every version: who agrees.'
         'convert:Convert tensors between the formats, whole folders of them.'
         'info:Describe files: type, shape, statistics, a preview.'
         'demo:Show the examples of the specifications as short lessons.'
@@ -42,8 +44,8 @@ _gathercli() {
             '--expect=[Compare the result with this tensor]:tensor:_files' \
             '--rtol=[Relative tolerance of --expect]:float: ' \
             '--atol=[Absolute tolerance of --expect]:float: ' \
-            '--threads=[How many threads copy large results]:n: ' \
-            '-j[How many threads copy large results]:n: ' \
+            '--threads=[How many threads work on large tensors]:n: ' \
+            '-j[How many threads work on large tensors]:n: ' \
             '--full[Show every element]' \
             '--precision=[Significant digits of shown floats, 1 to 17]:n: ' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
@@ -76,8 +78,8 @@ _gathercli() {
             '--expect=[Compare the result with this tensor]:tensor:_files' \
             '--rtol=[Relative tolerance of --expect]:float: ' \
             '--atol=[Absolute tolerance of --expect]:float: ' \
-            '--threads=[How many threads copy large results]:n: ' \
-            '-j[How many threads copy large results]:n: ' \
+            '--threads=[How many threads work on large tensors]:n: ' \
+            '-j[How many threads work on large tensors]:n: ' \
             '--full[Show every element]' \
             '--precision=[Significant digits of shown floats, 1 to 17]:n: ' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
@@ -142,6 +144,56 @@ _gathercli() {
             '2:DATA:_files' \
             '3:INDICES:_files' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
+        check) _arguments \
+            '--axis=[The dimension of DATA to gather along]:int: ' \
+            '-a[The dimension of DATA to gather along]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
+            '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
+            '--version=[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '-V[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '--negative=[A negative index]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis]:policy:(spec error zero clamp wrap)' \
+            '--data-dtype=[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--indices-dtype=[The same for INDICES]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
+            '--all[List every illegal index]' \
+            '--allow-fill[Exit 0 where indices are filled with zeros, 1 only where they are refused]' \
+            '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '--threads=[How many threads work on large tensors]:n: ' \
+            '-j[How many threads work on large tensors]:n: ' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
+            '--quiet[Print no notes]' \
+            '-q[Print no notes]' \
+            '--json-errors[Print a refusal as one line of JSON]' \
+            '--debug[Show the traceback of a failure]' \
+            '1:OP:(gather gather-elements)' \
+            '2:DATA:_files' \
+            '3:INDICES:_files' \
+            '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
+        compare) _arguments \
+            '--axis=[The dimension of DATA to gather along]:int: ' \
+            '-a[The dimension of DATA to gather along]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
+            '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
+            '--ops=[Only these, with commas between]:list:(gather gather-elements openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11)' \
+            '--negative=[A negative index]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis]:policy:(spec error zero clamp wrap)' \
+            '--data-dtype=[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--indices-dtype=[The same for INDICES]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
+            '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '--threads=[How many threads work on large tensors]:n: ' \
+            '-j[How many threads work on large tensors]:n: ' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
+            '--quiet[Print no notes]' \
+            '-q[Print no notes]' \
+            '--json-errors[Print a refusal as one line of JSON]' \
+            '--debug[Show the traceback of a failure]' \
+            '1:DATA:_files' \
+            '2:INDICES:_files' \
+            '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         convert) _arguments \
             '--to=[npy, npz, json, oip, literal, safetensors, pb (ONNX) or bin (raw bytes)]:format:(npy npz json oip literal safetensors pb bin)' \
             '--directory=[Write a file for every source into this folder, which is made if it is not there]:dir:_files' \
@@ -197,7 +249,7 @@ _gathercli() {
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '1:COMMAND:(gather gather-elements shape explain convert info demo ops man completion formats operators)' \
+            '1:COMMAND:(gather gather-elements shape explain check compare convert info demo ops man completion formats operators)' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         completion) _arguments \
             '1:SHELL:(bash zsh fish)' \

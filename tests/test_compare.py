@@ -1,0 +1,222 @@
+"""`compare`: the same inputs through every version, who agrees, and where the others differ."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from gathercli.core.picks import CELLS
+from gathercli.ops import OPERATORS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
+
+
+def found(ran: Ran) -> dict[str, Any]:
+    assert (ran.status, ran.err) == (0, "")
+    answer: dict[str, Any] = json.loads(ran.out)
+    return answer
+
+
+def test_versions_that_agree_have_a_letter_and_the_others_a_reason(run: Run) -> None:
+    assert run("compare", "arange:3x3", "[[2,0]]", "-a", "0") == (
+        0,
+        "data i64[3,3]   indices i64[1,2]   axis 0   batch_dims 0\n"
+        "\n"
+        "version                    shape    group  outcome\n"
+        "openvino.Gather-8          [1,2,3]  A      values\n"
+        "openvino.Gather-7          [1,2,3]  A      values\n"
+        "openvino.Gather-1          [1,2,3]  A      values\n"
+        "onnx.Gather-13             [1,2,3]  A      values\n"
+        "onnx.Gather-11             [1,2,3]  A      values\n"
+        "onnx.Gather-1              [1,2,3]  A      values\n"
+        "openvino.GatherElements-6           -      refused by elements-shape: dimension 1 of "
+        "`indices` is 2, but that of `data` is 3: expected 3, as only axis 0 may differ, and 1 "
+        "does not broadcast\n"
+        "onnx.GatherElements-13     [1,2]    B      values\n"
+        "onnx.GatherElements-11     [1,2]    B      values\n"
+        "\n"
+        "A and B  have the shapes [1,2,3] and [1,2]\n",
+        "",
+    )
+
+
+def test_the_first_cell_that_differs_is_shown(run: Run) -> None:
+    words = ["--ops", "openvino.Gather-8,openvino.Gather-1", "--out-of-range", "clamp"]
+    assert run("compare", "5,6,7", "-1,-7", *words) == (
+        0,
+        "data i64[3]   indices i64[2]   axis by default   batch_dims 0   --out-of-range clamp\n"
+        "\n"
+        "version            shape  group  outcome\n"
+        "openvino.Gather-8  [2]    A      1 clamped, first -7 at [1]\n"
+        "openvino.Gather-1  [2]    B      2 clamped, first -1 at [0]\n"
+        "\n"
+        "A and B  first differ at [0]: 7 and 5\n",
+        "",
+    )
+
+
+def test_everything_in_json(run: Run) -> None:
+    words = ["--ops", "openvino.Gather-8,onnx.Gather-1", "-f", "json"]
+    assert found(run("compare", "5,6,7", "1,-7", *words)) == {
+        "rows": [
+            {
+                "version": "openvino.Gather-8",
+                "shape": [2],
+                "outcome": "values",
+                "rule": None,
+                "message": "1 zero-filled, first -7 at [1]",
+                "filled": 1,
+                "group": "A",
+            },
+            {
+                "version": "onnx.Gather-1",
+                "shape": [2],
+                "outcome": "refused",
+                "rule": "index-range",
+                "message": "index -7 at `[1]` is outside axis 0 of `data`, whose size is 3: "
+                "expected 0 to 2 (1 of 2 indices)",
+                "filled": 0,
+                "group": None,
+            },
+        ],
+        "groups": {"A": ["openvino.Gather-8"]},
+        "differences": [],
+    }
+    moved = found(run("compare", "5,6,7", "-1,-7", *words, "--out-of-range", "clamp"))
+    assert moved["differences"] == [{"groups": ["A", "B"], "at": [0], "values": [7, 5]}]
+    shapes = found(run("compare", "arange:2x2", "[[0,1]]", "-a", "0", "-f", "json"))
+    assert shapes["differences"] == [{"groups": ["A", "B"], "shapes": [[1, 2, 2], [1, 2]]}]
+
+
+@pytest.mark.parametrize(
+    ("data", "values", "written"),
+    [
+        ("[NaN,2.5]", ["NaN", 2.5], "NaN and 2.5"),
+        ("2xc64=1+2j 3", [[1.0, 2.0], [3.0, 0.0]], "[1.0,2.0] and [3.0,0.0]"),
+        ("[true,false]", [True, False], "true and false"),
+        ('["a\\u001b[2J","b"]', ["a\x1b[2J", "b"], '"a\\u001b[2J" and "b"'),
+        ("2xbf16=1.5 2", [1.5, 2.0], "1.5 and 2.0"),
+        ("2xu64=18446744073709551615 0", [2**64 - 1, 0], "18446744073709551615 and 0"),
+    ],
+)
+def test_values_of_every_kind_are_shown(data: str, values: Any, written: str, run: Run) -> None:
+    """Without a sign in the range, -1 is moved to the first cell."""
+    words = ["compare", data, "-2,-1", "--out-of-range", "clamp", "--ops", "gather"]
+    differs = found(run(*words, "-f", "json"))["differences"]
+    assert differs == [{"groups": ["A", "B"], "at": [1], "values": [values[1], values[0]]}]
+    first, second = written.split(" and ")
+    assert f"\nA and B  first differ at [1]: {second} and {first}\n" in run(*words).out
+
+
+@pytest.mark.parametrize("data", ["[NaN,NaN]", "2xc64=nan nan", "[0.0,-0.0]"])
+def test_nan_equals_nan_and_zero_its_negative(data: str, run: Run) -> None:
+    """Without a sign in the range, both indices are moved to the first cell."""
+    words = ["compare", data, "-1,-2", "--out-of-range", "clamp", "--ops", "gather"]
+    assert run(*words).out.endswith("\n\nall give the same\n")
+
+
+@pytest.mark.parametrize(
+    ("names", "rows"),
+    [
+        ("gather-elements", [6, 7, 8]),
+        ("gather, onnx-13", [0, 1, 2, 3, 4, 5, 7]),
+        ("openvino.Gather-8", [0]),
+        ("8", [0]),
+        ("onnx-1,openvino-7,onnx-1", [1, 5, 6]),
+    ],
+)
+def test_some_versions_are_chosen_and_keep_their_order(
+    names: str, rows: list[int], run: Run
+) -> None:
+    answer = found(run("compare", "1,2", "0", "--ops", names, "-f", "json"))
+    assert [each["version"] for each in answer["rows"]] == [str(OPERATORS[row]) for row in rows]
+
+
+@pytest.mark.parametrize("names", ["", "gather,", "gathr", "openvino.Gather-9", "1"])
+def test_a_version_that_is_none_is_a_usage_error(names: str, run: Run) -> None:
+    ran = run("compare", "1,2", "0", "--ops", names)
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.endswith("rule: version\n")
+
+
+def test_the_status_is_0_even_if_all_refuse(run: Run) -> None:
+    ran = run("compare", "1,2", "0.5")
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.count("refused by indices-dtype") == len(OPERATORS)
+    assert run("compare", "nosuch.npy", "0").status == 66
+    assert run("compare", "[1", "0").status == 65
+    assert json.loads(run("compare", "[1", "0", "--json-errors").err)["operator"] is None
+
+
+def test_a_result_beyond_the_limit_is_refused_and_never_made(run: Run) -> None:
+    words = ["compare", "zeros:10", "zeros:5x20xi64", "--ops", "gather"]
+    assert "all give the same" in run(*words).out
+    ran = run(*words, "--max-bytes", "799", "--out-of-range", "zero")
+    assert ran.status == 65  # the literal itself is larger
+    empty = ["compare", "zeros:0x1000000000", "[0,1,2]", "--ops", "openvino.Gather-8"]
+    assert "refused by limit" in run(*empty).out
+    assert " A " in run(*empty, "--max-bytes", "0").out
+
+
+def test_a_narrow_terminal_puts_the_reason_below(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    words = ["compare", "zeros:10x10x10x10x10", "zeros:10x10x10x9x1xi64", "--color", "never"]
+    ran = run(*words, "-a", "4", terminal=(1,))
+    assert all(len(line) <= 80 for line in ran.out.splitlines())
+    assert "  A      values\n" in ran.out
+    assert "\n    refused by elements-shape: dimension 3 of" in ran.out
+
+
+def test_long_results_are_compared_block_by_block(run: Run, folder: Path) -> None:
+    indices = np.zeros(3 * CELLS + 5, np.int64)
+    indices[[-3, -1]] = -1
+    np.save(folder / "i.npy", indices)
+    words = ["compare", "1.5,2.5", "i.npy", "--ops", "gather", "--out-of-range", "clamp"]
+    for threads in ("1", "3"):
+        answer = found(run(*words, "-j", threads, "-f", "json"))
+        at = [3 * CELLS + 2]
+        assert answer["differences"] == [{"groups": ["A", "B"], "at": at, "values": [2.5, 1.5]}]
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_outcome_is_that_of_the_command_of_each_version(seed: int, run: Run) -> None:
+    rng = np.random.default_rng(seed)
+    rank = 1 + seed % 3
+    s = int(rng.integers(0 if seed % 5 == 0 else 1, 4))
+    shape = [s, *(int(n) for n in rng.integers(1, 3, rank - 1))]
+    few = [int(rng.integers(0, 4)), *shape[1:]]
+    data = rng.integers(0, 3, shape).astype("f4")
+    indices = rng.integers(-s - (seed % 2), s + (seed % 3 == 0) + 1, few)
+    options = ["--data-dtype", "float32", "--negative", str(rng.choice(["spec", "wrap", "error"]))]
+    policies = ["spec", "error", "zero", "clamp", "wrap"]
+    options += ["--out-of-range", str(rng.choice(policies))]
+    options += ["-b", "1", "-a", "1"] if seed % 4 == 3 and rank > 1 else ["-a", "0"]
+    np.save("d.npy", data)
+    np.save("i.npy", indices)
+    answer = found(run("compare", "d.npy", "i.npy", *options, "-f", "json"))
+    outputs: dict[str, list[str]] = {}
+    for op, row in zip(OPERATORS, answer["rows"], strict=True):
+        words = [op.family, "d.npy", "i.npy", "-V", op.id, *options]
+        ran = run(*words, "-f", "literal", "-q", "--json-errors")
+        assert row["version"] == op.full_name
+        assert row["outcome"] == ("values" if ran.status == 0 else "refused")
+        if ran.status:
+            error = json.loads(ran.err)
+            assert (row["rule"], row["message"]) == (error["rule"], error["error"])
+            assert row["group"] is None
+        else:
+            assert "x".join(map(str, row["shape"])) == ran.out.split("xf32=")[0]
+            outputs.setdefault(ran.out, []).append(op.full_name)
+            noted = run(*words, "-f", "literal").err
+            assert (row["filled"] > 0) == ("zero-filled" in noted)
+    assert list(answer["groups"].values()) == list(outputs.values())
+    assert len(answer["differences"]) == len(outputs) * (len(outputs) - 1) // 2
