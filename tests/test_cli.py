@@ -1041,6 +1041,11 @@ OPTIONS: Final = {
         "--axis --batch-dims --version --negative --out-of-range --data-dtype --indices-dtype "
         "--max-bytes --format --color --quiet --json-errors --debug"
     ),
+    "explain": (
+        "--job --axis --batch-dims --version --negative --out-of-range --data-dtype "
+        "--indices-dtype --max-bytes --window --cell --step --ascii --save --no-clobber --format "
+        "--precision --color --quiet --json-errors --debug"
+    ),
     "check": (
         "--axis --batch-dims --version --negative --out-of-range --data-dtype --indices-dtype "
         "--max-bytes --all --allow-fill --format --threads --color --quiet --json-errors --debug"
@@ -1057,6 +1062,7 @@ OPTIONS: Final = {
         "--header --data-dtype --max-bytes --format --precision --color --quiet --json-errors "
         "--debug"
     ),
+    "demo": "--list --all --color --json-errors --debug",
     "ops": "--diff --like --decisions --format --color --json-errors --debug",
     "man": "--color --json-errors --debug",
     "completion": "--help",
