@@ -182,11 +182,11 @@ at   index
 
 version            verdict
 openvino.Gather-8  2 zero-filled, first 10 at [1]
-openvino.Gather-7  2 refused by index-range, first 10 at [1]: expected 0 to 4
-openvino.Gather-1  2 refused by index-range, first 10 at [1]: expected 0 to 4
-onnx.Gather-13     2 refused by index-range, first 10 at [1]: expected -5 to 4
-onnx.Gather-11     2 refused by index-range, first 10 at [1]: expected -5 to 4
-onnx.Gather-1      2 refused by index-range, first 10 at [1]: expected 0 to 4""",
+openvino.Gather-7  index-range refuses 2, first 10 at [1]
+openvino.Gather-1  index-range refuses 2, first 10 at [1]
+onnx.Gather-13     index-range refuses 2, first 10 at [1]
+onnx.Gather-11     index-range refuses 2, first 10 at [1]
+onnx.Gather-1      index-range refuses 2, first 10 at [1]""",
     "compare": """\
 $ gathercli compare arange:2x2 '[[1,5],[0,0]]' -a 0 --out-of-range clamp
 data i64[2,2]   indices i64[2,2]   axis 0   batch_dims 0   --out-of-range clamp

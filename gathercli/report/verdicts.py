@@ -29,7 +29,7 @@ _STYLES: Final = (
     (r"(?m)^(version|at) .*", "bold"),
     (r"(?m)^(openvino|onnx)\.\S+", "bold"),
     (r"(?m)^warning:", "yellow"),
-    (r"\brefused\b(?= by|$)", "red"),
+    (r"\brefused$|\S+ refuses\b", "red"),
     (r"\bzero-filled\b", "yellow"),
     (r"(?m)(?<=  )fine$", "green"),
 )
@@ -40,9 +40,9 @@ def outcome(verdict: Verdict, plain: str) -> str:
     error = verdict.error
     if error is not None and verdict.refuses_index and error.count:
         first = f"first {error.value} at {error.where}"
-        return f"{grouped(error.count)} refused by {error.rule}, {first}: expected {error.expected}"
+        return f"{error.rule} refuses {grouped(error.count)}, {first}"
     if error is not None:
-        return clean(f"refused by {error.rule}: {error.message}")
+        return clean(f"{error.rule} refuses: {error.message}")
     parts = (
         f"{grouped(each.number)} {each.how}, first {each.value} at {each.where}"
         for each in verdict.treated
