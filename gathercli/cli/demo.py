@@ -114,7 +114,7 @@ def _width() -> int:
 
 def _screen(number: int) -> Styled:
     """Explain one example."""
-    from gathercli.cli.case import of_job
+    from gathercli.cli.called import of_job
     from gathercli.io.job import jobs
     from gathercli.lesson import Lesson
     from gathercli.report.demo import Screen, drawn
@@ -123,8 +123,8 @@ def _screen(number: int) -> Styled:
 
     shown = LESSONS[number]
     (job,) = jobs(fixture(shown.fixture))
-    with of_job(job, Limits(None, None), Messages(True, "never")) as case:
-        lesson = Lesson(case.call, case.data, case.indices)
+    with of_job(job, Limits(None, None), Messages(True, "never")) as called:
+        lesson = Lesson(called.call, called.data, called.indices)
         screen = Screen(
             f"{number + 1} of {len(LESSONS)}   {shown.name}: {shown.title}",
             shown.says,

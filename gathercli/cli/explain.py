@@ -10,7 +10,7 @@ import typer
 
 from gathercli.cli import cells
 from gathercli.cli import options as opt
-from gathercli.cli.case import Case, given, written
+from gathercli.cli.called import Called, given, written
 from gathercli.cli.limits import Limits
 from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
@@ -225,7 +225,7 @@ class _Keep(NamedTuple):
 
 
 def _run(
-    read: Callable[[Limits, Messages], Case],
+    read: Callable[[Limits, Messages], Called],
     limits: Limits,
     asked: _Asked,
     keep: _Keep | None,
@@ -236,9 +236,9 @@ def _run(
 
     if keep is not None:
         keep.check()
-    with messages, read(limits, messages) as case:
+    with messages, read(limits, messages) as called:
         tick = messages.progress()
-        lesson = Lesson(case.call, case.data, case.indices, tick=tick)
+        lesson = Lesson(called.call, called.data, called.indices, tick=tick)
         messages.clear()
         messages.notes += map(str, lesson.treated)
         look = asked.look(lesson, width_of(STDOUT))
@@ -249,7 +249,7 @@ def _run(
             text = _text(lesson, asked, look._replace(width=WIDTH))
             keep.write(text, f"gathercli explain: {lesson.call.op}, {lesson.equation}")
             messages.say(f"wrote {clean(keep.path)}")
-        case.inputs.recheck()
+        called.inputs.recheck()
     if lesson.refusal is not None:
         raise lesson.refusal
     messages.print()
@@ -282,11 +282,11 @@ def _text(lesson: Lesson, asked: _Asked, look: Look) -> Styled:
 
 def _lines(lesson: Lesson, asked: _Asked, look: Look) -> None:
     """Print a line a cell."""
-    from gathercli.report.trace import said, text_of
+    from gathercli.report.trace import said
 
     for some in cells.positions(lesson, asked.window, asked.cell):
         lines = (said(lesson, trace, look) for trace in lesson.traces(some))
-        print_text(text_of(lines).plain)
+        print_text("".join("".join(word for word, _ in line) + "\n" for line in lines))
 
 
 def _walk(lesson: Lesson, look: Look, color: str) -> None:

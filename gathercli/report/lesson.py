@@ -6,7 +6,6 @@ and where it lands. Only what is shown is read and formatted.
 
 from __future__ import annotations
 
-from itertools import product as combinations
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.dims import Shape, product
@@ -83,8 +82,12 @@ def _read(lesson: Lesson) -> str:
 def _fitting(lesson: Lesson, look: Look) -> tuple[_View, list[Line]]:
     """Choose how much is shown, and how it is arranged, so that it fits the width."""
     room = WIDTH if look.width is None else look.width
+    shown: Shown | None = None
     for columns in COLUMNS:
-        view = _View(Shown(lesson, look, columns))
+        before, shown = shown, Shown(lesson, look, columns)
+        if before is not None and (before.out, before.data) == (shown.out, shown.data):
+            continue
+        view = _View(shown)
         for stacked in (False, True):
             lines = view.lines(room, stacked=stacked)
             most = 2 * room if stacked and look.width is None else room
@@ -101,6 +104,9 @@ class _View:
         self._lead, self._letters = shown.lead, shown.letters
         self._write = writer(self._lesson, self._look)
         self._styles = {unit: STYLES[n % len(STYLES)] for n, unit in enumerate(self._letters)}
+        self._panels: dict[tuple[int, ...], tuple[list[Part], list[list[Line]]]] = {}
+        self._traced: list[Trace] = []
+        self._seen: set[str] = set()
 
     @property
     def paneled(self) -> bool:
@@ -120,19 +126,28 @@ class _View:
         return lines + beside(row)
 
     def _panel(self, panel: tuple[int, ...], *, stacked: bool) -> list[Line]:
-        parts = [self._data_part(panel), self._indices_part(panel), self._out_part(panel)]
-        heads = 0 if stacked else max(part.heads for part in parts)
-        blocks = [drawn(part, self._look.marks, heads) for part in parts]
+        parts, blocks = self._drawn(panel)
         if stacked:
             lines = [line for block in blocks for line in ([], *block)][1:]
-        else:
-            lines = beside(blocks)
+        else:  # with rows level
+            heads = [max(each.heads for each in parts) - part.heads for part in parts]
+            blank: Line = []
+            lines = beside(
+                [[b[0], *[blank] * count, *b[1:]] for b, count in zip(blocks, heads, strict=True)]
+            )
         if not panel:
             return lines
         name = f"batch {','.join(map(str, panel))}"
         if not self._lesson.call.batch_dims:
             name = f"[{','.join(map(str, panel))}{',:' * (len(self._lesson.shape) - len(panel))}]"
         return [[(name, "bold")], *lines]
+
+    def _drawn(self, panel: tuple[int, ...]) -> tuple[list[Part], list[list[Line]]]:
+        """Draw the tensors of a panel, once."""
+        if panel not in self._panels:
+            parts = [self._data_part(panel), self._indices_part(panel), self._out_part(panel)]
+            self._panels[panel] = parts, [drawn(part, self._look.marks) for part in parts]
+        return self._panels[panel]
 
     def _title(self, name: str, style: str, tensor: Any) -> Line:
         return [(name, style), ("" if self._lead else f" {tensor}", "")]
@@ -167,6 +182,8 @@ class _View:
                 style = "dim"
             if times > 1 and lesson.picks_cells:
                 label += f"{marks.times}{times}"
+                self._seen.add(marks.times)
+            self._seen.add(label[:1])
             if here is not None and here.data == whole:
                 style += " reverse"
             return Cell(label, self._write(held[whole]), style=style)
@@ -198,6 +215,7 @@ class _View:
             k, position = held[whole]
             fate = lesson.fate(k, position)
             label, style = self._label(whole, position, fate)
+            self._seen.add(label)
             where = str(position)
             if fate is not Fate.COPIED:
                 where = "none" if fate is Fate.FILLED else "refused"
@@ -219,6 +237,7 @@ class _View:
         lesson = self._lesson
         coords = self._shown.coordinates(panel, self._shown.out)
         traces = {each.out: each for each in self._traces(coords)}
+        self._traced += traces.values()
         here = self._look.here
 
         def cell(at: tuple[int, ...]) -> Cell:
@@ -287,22 +306,20 @@ class _View:
         """Say what the letters stand for, unless the rows of the output do, and the marks."""
         lesson, marks = self._lesson, self._look.marks
         words: list[tuple[str, str, str]] = []
-        by_row = (
-            self._out_part(self._shown.panels[0]).note is not None if self._shown.panels else True
-        )
+        by_row = any(part.note for parts, _ in self._panels.values() for part in parts)
         if not by_row and len(self._letters) <= LEGEND:
             words += [
                 (letter, unit_text(unit), self._style(unit))
                 for unit, letter in self._letters.items()
             ]
-        seen = self._labels()
+        seen = self._seen
         if marks.hidden in seen:
             words.append((marks.hidden, "read by indices that are not shown", ""))
         if marks.nowhere in seen:
             words.append((marks.nowhere, "zero-filled", "italic"))
         if marks.refused in seen:
             words.append((marks.refused, "refused", REFUSED))
-        if any(marks.times in label for label in seen):
+        if marks.times in seen:
             words.append((f"{marks.times}2", "read twice", ""))
         if 0 not in lesson.data.shape and _is_dimmed(lesson):
             words.append(("", "no letter: not read", "dim"))
@@ -316,28 +333,13 @@ class _View:
         if line:
             yield line
 
-    def _labels(self) -> set[str]:
-        found: set[str] = set()
-        for panel in self._shown.panels:
-            for part in (self._data_part(panel), self._indices_part(panel)):
-                if 0 not in part.shape:
-                    for at in combinations(*part.shown):
-                        label = part.cell(at).label
-                        found |= {label, label[:1]} if label else set()
-        return found
-
     def examples(self) -> Iterator[Line]:
         """Trace the cells that show the most: one with a plain index, one with each other sort."""
         lesson = self._lesson
-        if 0 in lesson.shape or not all(self._shown.out):
+        if not self._traced:
             return
-        coords = [
-            at
-            for panel in self._shown.panels
-            for at in self._shown.coordinates(panel, self._shown.out)
-        ]
         found: dict[str, Trace] = {}
-        for trace in self._traces(coords):
+        for trace in self._traced:
             sort = "plain" if trace.position == trace.k else trace.fate.value
             if sort not in found or (sort == "plain" and not any(found[sort].out)):
                 found[sort] = trace

@@ -7,6 +7,7 @@ slower on grids.
 from __future__ import annotations
 
 from enum import Enum
+from itertools import groupby
 from itertools import product as combinations
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -143,7 +144,10 @@ def beside(blocks: Sequence[list[Line]]) -> list[Line]:
 def append(text: Text, lines: Iterable[Line]) -> None:
     """Append lines to a text, without blanks at their ends."""
     for line in lines:
-        words = list(line)
+        words = [
+            ("".join(word for word, _ in alike), style)
+            for style, alike in groupby(line, key=_style)
+        ]
         while words and not words[-1][0].strip():
             words.pop()
         for at, (word, style) in enumerate(words):
@@ -151,21 +155,17 @@ def append(text: Text, lines: Iterable[Line]) -> None:
         text.append("\n")
 
 
-def drawn(part: Part, marks: Marks, heads: int = 0) -> list[Line]:
-    """Lay a part out.
+def _style(word: Word) -> str:
+    return word[1]
 
-    Parameters
-    ----------
-    heads
-        Lines above the first row of a part beside it: rows stay level.
-    """
-    lines: list[Line] = [part.title]
+
+def drawn(part: Part, marks: Marks) -> list[Line]:
+    """Lay a part out, below its title."""
     if 0 in part.shape:
-        return [*lines, [("empty: no elements", "dim")]]
+        return [part.title, [("empty: no elements", "dim")]]
     if not all(part.shown):
-        return [*lines, [("no element of it is shown", "dim")]]
-    lines += [[] for _ in range(heads - part.heads)]
-    return lines + _Drawing(part, marks).lines()
+        return [part.title, [("no element of it is shown", "dim")]]
+    return [part.title, *_Drawing(part, marks).lines()]
 
 
 class _Drawing:
@@ -179,26 +179,22 @@ class _Drawing:
         self._facets = list(combinations(*part.shown[:-2]))
         self._cells = {at: part.cell(at) for at in combinations(*part.shown)}
         self._texts = {at: cell.text for at, cell in self._cells.items()}
+        every: list[int | None] = [*self._columns] or [None]
+        self._of: dict[int | None, list[tuple[int, ...]]] = {column: [] for column in every}
+        for at in self._cells:
+            self._of[at[-1] if self._columns else None].append(at)
         if part.floats:
-            for column in self._every:
-                ats = self._of(column)
+            for ats in self._of.values():
                 texts = at_the_point([self._texts[at] for at in ats])
                 self._texts |= dict(zip(ats, texts, strict=True))
+        self._before = {column: self._between(column) for column in every}
         self._margin = max((len(str(n)) for n in self._rows), default=0)
         self._labels = max((len(cell.label) for cell in self._cells.values()), default=0)
-        self._widths = {column: self._widths_of(column) for column in self._every}
-
-    @property
-    def _every(self) -> list[int | None]:
-        """The columns, or the one without a number."""
-        return [*self._columns] or [None]
-
-    def _of(self, column: int | None) -> list[tuple[int, ...]]:
-        return [at for at in self._cells if column is None or at[-1] == column]
+        self._widths = {column: self._widths_of(column) for column in every}
 
     def _widths_of(self, column: int | None) -> tuple[int, int, int]:
         """Return the columns of labels, values and tails; a heading is a value."""
-        ats = self._of(column)
+        ats = self._of[column]
         label = max(len(self._cells[at].label) for at in ats)
         value = max(cell_len(self._texts[at]) for at in ats)
         tail = max(len(self._cells[at].tail) for at in ats)
@@ -240,7 +236,7 @@ class _Drawing:
         line = self._start("", "", "")
         for column in self._columns:
             cell = self._cells[(*facet, self._rows[0], column)]
-            line.append((self._between(column, heading=True), ""))
+            line.append((" " * len(self._before[column]), ""))
             line.append((cell.label.rjust(self._widths[column][1]), cell.style))
         return line
 
@@ -249,25 +245,26 @@ class _Drawing:
         for column in self._columns:
             label, value, tail = self._widths[column]
             name = str(column).rjust(label + bool(label) + value) + " " * tail
-            line.append((self._between(column, heading=True) + name, "dim"))
+            line.append((" " * len(self._before[column]) + name, "dim"))
         return line
 
-    def _between(self, column: int | None, *, heading: bool = False) -> str:
+    def _between(self, column: int | None) -> str:
         """Return what stands before a column: blanks, and a mark where columns are left out."""
-        if column is None or column == 0 or column - 1 in self._columns:
-            return "  "
-        mark = self._marks.columns
-        return f"  {' ' * len(mark) if heading else mark}  "
+        at = 0 if column is None else self._columns.index(column)
+        last = self._columns[at - 1] if at else -1
+        return "  " if column is None or column == last + 1 else f"  {self._marks.columns}  "
 
     def _body(self, facet: tuple[int, ...]) -> list[Line]:
         part, lines = self._part, list[Line]()
         if not part.shape:
             return [self._row((), "")]
         size = part.shape[-2 if self._columns else -1]
+        last = -1
         for row in self._rows:
-            if row and row - 1 not in self._rows:
+            if row != last + 1:
                 lines.append(self._start("", "", self._marks.rows))
             lines.append(self._row((*facet, row), str(row)))
+            last = row
         if self._rows[-1] < size - 1:
             lines.append(self._start("", "", self._marks.rows))
         return lines
@@ -281,7 +278,7 @@ class _Drawing:
             cell, text = self._cells[each], self._texts[each]
             label, value, tail = self._widths[column]
             if line or self._columns:
-                line.append((self._between(column), "dim"))
+                line.append((self._before[column], "dim"))
             if label:
                 line.append((cell.label.rjust(label) + " ", cell.style))
             blanks = " " * (value - cell_len(text))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gathercli.io.source import Inputs
 
 
-class Case(NamedTuple):
+class Called(NamedTuple):
     """What is called on what; as a context it closes the files of its tensors."""
 
     call: Call
@@ -34,7 +34,7 @@ class Case(NamedTuple):
 
 def given(
     operator: Operator, data: Token, indices: Token, limits: Limits, messages: Messages
-) -> Case:
+) -> Called:
     """Read the tensors that words name, and put the call together."""
     from gathercli.core.call import Operand
     from gathercli.io.source import Inputs
@@ -48,15 +48,15 @@ def given(
     except BaseException:
         inputs.close()
         raise
-    return Case(call, read, picked, inputs)
+    return Called(call, read, picked, inputs)
 
 
-def written(token: str, limits: Limits, messages: Messages) -> Case:
+def written(token: str, limits: Limits, messages: Messages) -> Called:
     """Read a job, ``FILE#ID``, and its tensors."""
     return of_job(job_named(token), limits, messages)
 
 
-def of_job(job: Job, limits: Limits, messages: Messages) -> Case:
+def of_job(job: Job, limits: Limits, messages: Messages) -> Called:
     """Read the tensors of a job, and put its call together."""
     from gathercli import engine
     from gathercli.core.call import Operand
@@ -84,7 +84,7 @@ def of_job(job: Job, limits: Limits, messages: Messages) -> Case:
         if isinstance(error, GatherError):
             error.met(found.op.full_name, None, None)
         raise
-    return Case(call, data, indices, inputs)
+    return Called(call, data, indices, inputs)
 
 
 def job_named(token: str) -> Job:
