@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, SupportsIndex, cast
 
 from gathercli import engine
-from gathercli.core.dims import product
+from gathercli.core.dims import Shape, product
 from gathercli.core.dtypes import Tensor
 from gathercli.core.positions import coordinates, flat_positions, known
 from gathercli.core.spec import Negative, OutOfRange
-from gathercli.errors import OutOfRangeError
+from gathercli.core.text import counted
+from gathercli.errors import OutOfRangeError, UsageError
 from gathercli.ops import FAMILIES
 
 if TYPE_CHECKING:
@@ -25,7 +26,13 @@ if TYPE_CHECKING:
     from gathercli.core.dtypes import AnyArray
 
 COUNTED: Final = 1 << 24
-"""Indices up to which it is counted how often each part of `data` is read."""
+DENSE: Final = 1 << 22
+SPARSE: Final = 1 << 20
+"""Indices up to which it is counted how often each part of `data` is read: so many where there are
+at most `DENSE` parts, fewer where there are more."""
+
+_COUNTED_TOGETHER: Final = 1 << 18
+"""Indices that are counted together."""
 
 BLOCK: Final = 1 << 14
 """Output cells looked at together."""
@@ -234,9 +241,16 @@ class Lesson:
             return Trace(out, at, k, position, data, fate, value)
         return Trace(out, at, k, None, None, fate, value if fate is Fate.FILLED else None)
 
-    def trace(self, *at: int) -> Trace:
-        """Return the way of the output cell at these coordinates.
+    def trace(self, *at: SupportsIndex) -> Trace:
+        """Return the way of the output cell at these coordinates; negative ones from the end.
 
+        Raises
+        ------
+        UsageError
+            The output has no such cell.
+
+        Examples
+        --------
         >>> from gathercli import explain
         >>> found = explain("gather", [10, 20, 30], [2, -3]).trace(1)
         >>> found.k, found.position, found.data, found.value
@@ -244,29 +258,54 @@ class Lesson:
         """
         import numpy as np
 
+        cell = self.cell(at)
         position = flat_positions(
-            [np.asarray(n) for n in at], self.shape, none=np.zeros((), np.bool_)
+            [np.asarray(n) for n in cell], self.shape, none=np.zeros((), np.bool_)
         )
         return next(self.traces(position.reshape(1)))
+
+    def cell(self, at: Sequence[SupportsIndex]) -> tuple[int, ...]:
+        """Count the coordinates of an output cell from the front.
+
+        Raises
+        ------
+        UsageError
+            The output has no such cell.
+        """
+        whole = f"the output is {Shape(self.shape)}"
+        if len(at) != len(self.shape):
+            rank = counted(len(self.shape), "coordinate")
+            raise _no_cell(at, f"it has {len(at)}, but {whole}", rank)
+        for d, (n, size) in enumerate(zip(at, self.shape, strict=True)):
+            if not isinstance(n, SupportsIndex) or not -size <= n.__index__() < size:
+                within = f"{-size} to {size - 1}" if size else "no cell at all"
+                raise _no_cell(at, f"coordinate {d} is {n!r}, but {whole}", within)
+        return tuple(n.__index__() % size for n, size in zip(at, self.shape, strict=True))
 
     @cached_property
     def reads(self) -> Reads | None:
         """How often each part of `data` is read; None where there are too many indices to count."""
         import numpy as np
 
-        if self.indices.array.size > COUNTED:
+        total, sizes = self.indices.array.size, [self.data.shape[d] for d in self.unit_dims]
+        blocks = map(self._keys, range(0, total, _COUNTED_TOGETHER))
+        if total <= COUNTED and product(sizes) <= DENSE:
+            dense = np.zeros(product(sizes), np.int64)
+            for found in blocks:
+                dense += np.bincount(found[found >= 0], minlength=dense.size)
+            units = np.flatnonzero(dense)
+            return Reads(units, dense[units], tuple(sizes))
+        if total > SPARSE:
             return None
-        keys = [self._keys(start) for start in range(0, self.indices.array.size, BLOCK << 4)]
-        found = np.concatenate(keys) if keys else np.zeros(0, np.int64)
+        found = np.concatenate([np.zeros(0, np.int64), *blocks])
         units, counts = np.unique(found[found >= 0], return_counts=True)
-        sizes = tuple(self.data.shape[d] for d in self.unit_dims)
-        return Reads(units, counts, sizes)
+        return Reads(units, counts, tuple(sizes))
 
     def _keys(self, start: int) -> AnyArray:
         """Return the number of what each index of a block picks; -1 where it picks nothing."""
         import numpy as np
 
-        stop = min(start + (BLOCK << 4), self.indices.array.size)
+        stop = min(start + _COUNTED_TOGETHER, self.indices.array.size)
         at = coordinates(np.arange(start, stop), self.indices.shape)
         _, positions = self.positions(at)
         positions = positions.reshape(-1)
@@ -279,6 +318,16 @@ class Lesson:
 def _tuples(coords: tuple[AnyArray, ...], count: int) -> list[tuple[int, ...]]:
     """Turn an array a dimension into a tuple a cell."""
     return list(zip(*(each.tolist() for each in coords), strict=True)) if coords else [()] * count
+
+
+def _no_cell(at: Sequence[object], why: str, expected: str) -> UsageError:
+    cell = ",".join(map(str, at))
+    return UsageError(
+        f"the output has no cell [{cell}]: {why}: expected {expected}",
+        rule="usage",
+        value=cell,
+        expected=expected,
+    )
 
 
 class Reads(NamedTuple):

@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
+import subprocess
+import sys
+import termios
 import threading
 import xml.etree.ElementTree as ET
 from contextlib import suppress
@@ -78,7 +82,7 @@ data i64[3,3]         indices i64[2,3]    out i64[2,3]
 2      7  d 8    9
 
 a data[1,0]   b data[0,1]   c data[1,2]   d data[2,1]   e data[0,2]
-@2 read twice   no letter: not read
+@n read n times   no letter: not read
 the index takes the place of coordinate 0 of data:
   out[0,1] = data[indices[0,1],1] = data[0,1] = 2
 
@@ -98,7 +102,7 @@ a@2 0  0    a 0  0     a 0  0    d   0  5    c 0   4        c 0  9
     3  3                             3  8
 b   4  4                         c@2 4  9
 
-a data[0,0]   b data[0,4]   c data[1,4]   d data[1,0]   @2 read twice
+a data[0,0]   b data[0,4]   c data[1,4]   d data[1,0]   @n read n times
 no letter: not read
 the index takes the place of coordinate 1 of data:
   out[0,1] = data[0,indices[0,1]] = data[0,0] = 0
@@ -268,7 +272,7 @@ def test_a_refused_index_is_shown_in_its_place_and_refuses(run: Run) -> None:
     ran = run("explain", "gather", "[10,20]", "1,-1,5", "-V", "openvino-1")
     assert ran.status == 65
     assert "a 0   1              a 0  20   data[1]\n" in ran.out
-    assert "a 1  20        ! 1  -1 → refused      1   !   refused\n" in ran.out
+    assert "a 1  20        ! 1  -1 → refused    ! 1       refused\n" in ran.out
     assert "  out[1] = data[indices[1]] = data[-1 → none]: refused\n" in ran.out
     assert ran.err.startswith("error: index -1 at `[1]` is outside axis 0 of `data`")
     assert "rule: index-range" in ran.err
@@ -365,7 +369,7 @@ def test_one_cell_is_traced_as_data(run: Run) -> None:
 def test_a_cell_that_is_not_there_is_a_usage_error(run: Run, cell: str) -> None:
     ran = run("explain", "gather", "arange:4x3", "3,0,1", f"--cell={cell}")
     assert (ran.status, ran.out) == (2, "")
-    assert f"`--cell` is `{cell}`" in ran.err
+    assert f"cell [{cell}]: " in ran.err or f"`--cell` is `{cell}`" in ran.err
     assert run("explain", "gather", "[1]", "0", f"--cell={cell}", "-f", "json").out == ""
 
 
@@ -422,12 +426,11 @@ def at_a_terminal(words: list[str], keys: list[str], sign: str) -> tuple[int, st
 @pytest.mark.usefixtures("folder")
 def test_on_a_terminal_keys_walk_through_the_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("LINES", "40")
+    monkeypatch.setenv("LINES", "24")
     monkeypatch.setenv("NO_COLOR", "1")
     words = ["explain", "gather", "[10,20,30]", "2,0,-1", "--step"]
-    keys = [" ", "?", "\x1b[C", "b", "g", "\x1b[F", " ", "q"]
-    # `?` means nothing, so no screen answers it; the next key is pressed without one.
-    keys[1:3] = ["?\x1b[C"[1:]]
+    # Keys that mean nothing draw nothing; of several that come together each counts.
+    keys = [" ", "?\x1b[Z\x1b[C", "b", "g", "\x1b[F", "  q"]
     status, seen = at_a_terminal(words, keys, "q: quit")
     screens = seen.split("\x1b[2J\x1b[H")[1:]
     assert status == 0
@@ -439,27 +442,89 @@ def test_on_a_terminal_keys_walk_through_the_cells(monkeypatch: pytest.MonkeyPat
         "out[0]   i = 0",
         "out[2]   i = 2",
         "out[2]   i = 2",
+        "out[2]   i = 2",
     ]
     assert "2 of 3 cells" in screens[1]
+    assert "a 0  [10]" not in screens[0]
+    assert "b   0    10    a 0  [2]          a 0  [30]   data[2]" in screens[0]
+    assert all(screen.count("\n") == 23 for screen in screens[:-1])
     assert seen.startswith("\x1b[?1049h\x1b[?25l")
     assert seen.endswith("\x1b[?25h\x1b[?1049l")
 
 
 @pytest.mark.usefixtures("folder")
-def test_walking_shows_the_cell_it_is_at(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("gather", "arange:1000x40", "rand:500xi64,high=1000"),
+        ("gather", "arange:8x12", "[[2,0,1],[5,4,3]]"),
+        ("gather", "arange:3x40x5x60", "rand:30xi64,high=40", "-a", "1"),
+        ("gather", "arange:9x50x30", "rand:9x40xi64,high=50", "-a", "1", "-b", "1"),
+        ("gather-elements", "rand:30x30", "rand:30x40xi64,high=30", "-a", "1"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("lines", ["24", "40"])
+def test_walking_shows_all_three_cells_on_any_screen(
+    words: tuple[str, ...], lines: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("LINES", "60")
+    monkeypatch.setenv("LINES", lines)
+    monkeypatch.setenv("NO_COLOR", "1")
+    status, seen = at_a_terminal(["explain", *words, "--step"], ["G", "q"], "q: quit")
+    assert status == 0
+    for screen in seen.split("\x1b[2J\x1b[H")[1:]:
+        shown = screen.replace("\x1b[?25h\x1b[?1049l", "").split("\n")
+        assert len(shown) == int(lines)
+        assert max(map(cell_len, shown)) <= 80
+        panels = "\n".join(shown).split(" cells\n")[1]
+        assert len(re.findall(r" \[-?[\d.e+-]+\]", panels)) == 3, screen
+
+
+@pytest.mark.usefixtures("folder")
+def test_colour_reverses_the_cell_it_is_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LINES", "30")
     monkeypatch.setenv("FORCE_COLOR", "1")
     words = ["explain", "gather", "arange:100x40", "rand:90xi64,high=100", "--step"]
     status, seen = at_a_terminal(words, ["G", "q"], "q: quit")
-    last = seen.split("\x1b[2J\x1b[H")[-1]
     assert status == 0
-    assert last.count("\x1b[7;") >= 3  # reversed in data, indices and out
-    assert "89" in last
+    assert len(re.findall(r"\x1b\[7;\d+m *\[", seen.split("\x1b[2J\x1b[H")[-1])) == 3
 
 
-def test_an_output_of_no_cells_is_walked_in_no_step(run: Run) -> None:
-    assert run("explain", "gather", "[1]", "[]", "--step") == (0, "", "")
+@pytest.mark.parametrize("end", ["q", "SIGINT", "SIGTERM", "SIGHUP"])
+def test_the_terminal_is_left_as_it_was(folder: Path, end: str) -> None:
+    ours, theirs = os.openpty()
+    before = termios.tcgetattr(theirs)
+    program = subprocess.Popen(
+        [sys.executable, "-m", "gathercli", "explain", "gather", "[1,2]", "1,0", "--step"],
+        stdin=theirs,
+        stdout=theirs,
+        cwd=folder,
+        start_new_session=True,
+    )
+    seen = b""
+    while b"q: quit" not in seen:
+        seen += os.read(ours, 1 << 16)
+    assert termios.tcgetattr(theirs) != before
+    if end == "q":
+        os.write(ours, b"q")
+    else:
+        program.send_signal(signal.Signals[end])
+    status = program.wait(timeout=30)
+    assert termios.tcgetattr(theirs) == before
+    os.close(theirs)
+    with suppress(OSError):  # EIO: the other side is closed
+        while part := os.read(ours, 1 << 16):
+            seen += part
+    os.close(ours)
+    assert seen.endswith(b"\x1b[?25h\x1b[?1049l")
+    assert status == {"q": 0, "SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}[end]
+
+
+def test_an_output_of_no_cells_has_no_steps(run: Run) -> None:
+    ran = run("explain", "gather", "[1]", "[]", "--step")
+    assert ran == (0, "the output [0] has no cells\n", "")
 
 
 def test_a_window_chooses_what_is_shown(run: Run) -> None:
@@ -604,6 +669,11 @@ def test_a_job_is_explained(run: Run, folder: Path) -> None:
     ran = run("explain", "--job", "sub/jobs.jsonl#b", "--step")
     assert ran.out.endswith("out[0,1] = data[indices[0,1],1] = data[1,1] = 4\n")
     assert run("explain", "--job", "sub/jobs.jsonl#a").out.startswith("onnx.Gather-13   axis 0")
+    titled = '{"id":"t","title":"A\\u001b[31m","source":"B","op":"gather","data":[1],"indices":0}'
+    (folder / "t.json").write_text(titled)
+    assert run("explain", "--job", "t.json").out.startswith("A\\x1b[31m\nB\n\nopenvino.Gather-8")
+    found = json.loads(run("explain", "--job", "t.json", "-f", "json").out)
+    assert (found["title"], found["source"]) == ("A\x1b[31m", "B")
     one = folder / "one.json"
     one.write_text(JOBS.splitlines()[0])
     assert run("explain", "--job", "one.json").status == 0
@@ -613,7 +683,7 @@ def test_a_job_is_explained(run: Run, folder: Path) -> None:
     ("words", "status", "said"),
     [
         (("--job", "j.jsonl"), 2, "has 3 jobs: expected one of a, b and s"),
-        (("--job", "j.jsonl#c"), 2, "has no jobs `c`"),
+        (("--job", "j.jsonl#c"), 2, "has no job `c`"),
         (("--job", "j.jsonl#s"), 65, "infers a shape, which has no cells"),
         (("--job", "none.jsonl#a"), 66, "No such file"),
         (("--job", "j.jsonl#a", "-a", "1"), 2, "`--job` names the whole call"),
@@ -621,6 +691,12 @@ def test_a_job_is_explained(run: Run, folder: Path) -> None:
         (("gather", "[1]"), 2, "missing argument `INDICES`"),
         ((), 2, "missing argument `OP`"),
         (("gather", "[1]", "0", "--step", "--cell", "[]"), 2, "exclude each other"),
+        (("gather", "[1]", "0", "--step", "-f", "json"), 2, "`--step` and `-f json` exclude"),
+        (("gather", "[1]", "0", "--step", "--save", "p.svg"), 2, "`--step` and `--save` exclude"),
+        (("--job", "j.jsonl#a", "--data-dtype", "f64"), 2, "`--job` names the whole call"),
+        (("gather", "[1]", "0,", "--window", "5:6"), 2, "chooses nothing of dimension 0"),
+        (("gather", "arange:200x200", "0", "--window", ":"), 0, ""),
+        (("gather", "arange:200x200", "zeros:200xi64", "--window", ":,:"), 2, "40 000 cells"),
         (("gater", "[1]", "0"), 2, "did you mean `gather`?"),
         (("gather", "-", "-"), 2, "used twice"),
     ],
@@ -631,7 +707,7 @@ def test_what_cannot_be_meant_is_refused(
 ) -> None:
     (folder / "j.jsonl").write_text(JOBS)
     ran = run("explain", *words)
-    assert (ran.status, ran.out) == (status, "")
+    assert (ran.status, bool(ran.out)) == (status, not status)
     assert said in ran.err
 
 
@@ -648,6 +724,12 @@ def test_python_draws_and_traces() -> None:
     assert found.equation == "out[i, s] = data[indices[i], s]"
     assert found.trace(2, 0).fate is Fate.FILLED
     assert [each.value for each in found.cells()] == [20, 21, 10, 11, 0, 0]
+    assert found.trace(-1, np.int8(-2)).out == (2, 0)
+    for at in ((0, 2), (3, 0), (0,), (0, 0, 0), (0, "x"), (0, 0.0)):
+        with pytest.raises(gathercli.UsageError, match="the output has no cell"):
+            found.trace(*at)
+    with pytest.raises(gathercli.UsageError, match="no cell at all"):
+        gathercli.explain("gather", [1], []).trace(0)
     assert found._repr_html_().startswith("<svg")
     refused = gathercli.explain("gather", [1, 2], [5], version=7)
     assert isinstance(refused.refusal, gathercli.OutOfRangeError)
@@ -657,6 +739,7 @@ def test_python_draws_and_traces() -> None:
 
 def test_what_is_read_is_not_counted_beyond_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gathercli.lesson.COUNTED", 2)
+    monkeypatch.setattr("gathercli.lesson.SPARSE", 2)
     found = str(gathercli.explain("gather", [1, 2], [1, 0, 1]))
     assert "read   not counted: there are 3 indices" in found
     assert "no letter" not in found

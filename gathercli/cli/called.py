@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from gathercli.cli.operator import Operator, Token
-from gathercli.core.text import clean, closest, some
+from gathercli.core.text import clean, closest, counted, some
 from gathercli.errors import GatherError, InputError, UsageError
 
 if TYPE_CHECKING:
@@ -18,12 +18,20 @@ if TYPE_CHECKING:
 
 
 class Called(NamedTuple):
-    """What is called on what; as a context it closes the files of its tensors."""
+    """What is called on what; as a context it closes the files of its tensors.
+
+    Attributes
+    ----------
+    title, source
+        What the job that says so is called, and where it is from.
+    """
 
     call: Call
     data: Tensor
     indices: Tensor
     inputs: Inputs
+    title: str | None = None
+    source: str | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -84,7 +92,7 @@ def of_job(job: Job, limits: Limits, messages: Messages) -> Called:
         if isinstance(error, GatherError):
             error.met(found.op.full_name, None, None)
         raise
-    return Called(call, data, indices, inputs)
+    return Called(call, data, indices, inputs, job.title, job.source)
 
 
 def job_named(token: str) -> Job:
@@ -109,7 +117,8 @@ def job_named(token: str) -> Job:
     if len(chosen) != 1:
         ids = [job.id for job in found]
         near = closest(key, ids) if key else None
-        what = f"{len(chosen) or 'no'} jobs" + (f" `{clean(key)}`" if key else "")
+        what = counted(len(chosen), "job") if chosen else "no job"
+        what += f" `{clean(key)}`" if key else ""
         raise UsageError(
             f"`{clean(path)}` has {what}: expected one of {some(map(clean, ids))}",
             rule="usage",

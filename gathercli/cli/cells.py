@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from gathercli.core.dims import product
-from gathercli.core.text import clean, counted
+from gathercli.core.text import clean
 from gathercli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def positions(lesson: Lesson, window: Window, cell: tuple[int, ...] | None) -> I
     import numpy as np
 
     if cell is not None:
-        window = tuple(slice(n, n + 1) for n in at(lesson, cell))
+        window = tuple(slice(n, n + 1) for n in lesson.cell(cell))
     chosen = [
         range(size)[window[j] or slice(None)] if j < len(window) else range(size)
         for j, size in enumerate(lesson.shape)
@@ -40,19 +40,28 @@ def positions(lesson: Lesson, window: Window, cell: tuple[int, ...] | None) -> I
         yield cells
 
 
-def as_json(lesson: Lesson, blocks: Iterator[AnyArray]) -> Iterator[str]:
-    """Write everything known of a lesson, and the way of every cell, as one line of JSON."""
+def as_json(
+    lesson: Lesson, about: dict[str, str | None], blocks: Iterator[AnyArray]
+) -> Iterator[str]:
+    """Write everything known of a lesson, and the way of every cell, as one line of JSON.
+
+    Parameters
+    ----------
+    about
+        What else is known of it; None for what is not.
+    """
     import json
 
     from gathercli.io.encode import json_words
     from gathercli.lesson import Fate
     from gathercli.report.lesson import summary_json
 
-    yield json.dumps(summary_json(lesson), ensure_ascii=True)[:-1] + ', "cells": ['
+    known = {name: said for name, said in about.items() if said is not None}
+    yield json.dumps(known | summary_json(lesson))[:-1] + ', "cells": ['
     between = ""
     for cells in blocks:
         block = lesson.block(cells)
-        known = zip(
+        ways = zip(
             block.ways(),
             block.k.tolist(),
             block.positions.tolist(),
@@ -60,7 +69,7 @@ def as_json(lesson: Lesson, blocks: Iterator[AnyArray]) -> Iterator[str]:
             strict=True,
         )
         words = []
-        for (out, at, data), index, position, value in known:
+        for (out, at, data), index, position, value in ways:
             fate = lesson.fate(index, position)
             copied = fate is Fate.COPIED
             words.append(
@@ -72,28 +81,6 @@ def as_json(lesson: Lesson, blocks: Iterator[AnyArray]) -> Iterator[str]:
         yield between + ", ".join(words)
         between = ", "
     yield "]}\n"
-
-
-def at(lesson: Lesson, cell: tuple[int, ...]) -> tuple[int, ...]:
-    """Check the coordinates of an output cell; negative ones count from the end.
-
-    Raises
-    ------
-    UsageError
-        They are none of the output's.
-    """
-    shape, given = lesson.shape, ",".join(map(str, cell))
-    fits = len(cell) == len(shape) and all(
-        -size <= n < size for n, size in zip(cell, shape, strict=True)
-    )
-    if not fits:
-        raise UsageError(
-            f"`--cell` is `{given}`, but the output is {list(shape)}: "
-            f"expected {counted(len(shape), 'coordinate')} in it",
-            rule="usage",
-            value=given,
-        )
-    return tuple(n % size for n, size in zip(cell, shape, strict=True))
 
 
 def coordinates(text: str | None) -> tuple[int, ...] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -20,6 +19,8 @@ from gathercli.io.write import STDOUT
 from gathercli.report.terminal import rendered, wants_color, width_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gathercli.report.terminal import Styled
 
 WIDEST: Final = 100
@@ -88,24 +89,28 @@ def _one(name: str | None, color: str) -> int:
 
 
 def _all(color: str) -> int:
-    """Show every lesson; where a person sits in front, wait for a key between them."""
-    from gathercli.cli.keys import Keys, has_keys
+    """Show every lesson; where a person sits in front, a screen at a time."""
+    from gathercli.cli.keys import Keys, has_keys, room
 
-    with Keys(screen=False) if has_keys() else nullcontext() as keys:
-        at = 0
-        while at < len(LESSONS):
-            text = rendered(_screen(at), color=wants_color(color, STDOUT))
-            if keys is None:
-                print_text(("\n" if at else "") + text)
-                at += 1
-                continue
-            print_text(f"\x1b[2J\x1b[H{text}")
-            key = keys.read()
-            if key == "quit":
-                break
-            last = len(LESSONS) - 1
-            at = {"next": at + 1, "back": max(at - 1, 0), "first": 0, "last": last}[key]
+    colored = wants_color(color, STDOUT)
+    texts = [rendered(_screen(number), color=colored) for number in range(len(LESSONS))]
+    if not has_keys():
+        print_text("\n".join(texts))
+        return 0
+    pages = ["\n".join(page) for text in texts for page in _pages(text.splitlines(), room())]
+    with Keys() as keys:
+        keys.walk(len(pages), pages.__getitem__)
     return 0
+
+
+def _pages(lines: list[str], most: int) -> Iterator[list[str]]:
+    """Divide the lines of a lesson into screens, at an empty line where there is one."""
+    while len(lines) > most:
+        empty = [at for at, line in enumerate(lines[:most]) if at > most // 2 and not line]
+        stop = empty[-1] + 1 if empty else most
+        yield lines[:stop]
+        lines = lines[stop:]
+    yield lines
 
 
 def _width() -> int:

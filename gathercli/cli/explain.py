@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -15,11 +16,12 @@ from gathercli.cli.limits import Limits
 from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import Operator
+from gathercli.core.dims import Shape, product
 from gathercli.core.spec import Negative, OutOfRange
-from gathercli.core.text import clean, counted
+from gathercli.core.text import clean, counted, grouped, listed
 from gathercli.errors import UsageError
 from gathercli.io.write import STDOUT, Output
-from gathercli.report.terminal import height_of, rendered, wants_color, width_of
+from gathercli.report.terminal import rendered, wants_color, width_of
 
 if TYPE_CHECKING:
     from gathercli.lesson import Lesson
@@ -127,41 +129,43 @@ def command(
     """Collect the request."""
     del debug  # main finds it in the words
     operator = Operator(op or "", axis, batch_dims, version, negative.value, out_of_range.value)
-    words = (op, data, indices)
-    if job is None:
-        if op is None or data is None or indices is None:
-            missing = ("OP", "DATA", "INDICES")[words.index(None)]
-            raise UsageError(
-                f"missing argument `{missing}`",
-                rule="usage",
-                hint="`gathercli explain gather '[10,20,30]' '[2,0]'`, or `--job FILE#ID`",
-            )
-        read = partial(given, operator, (data, data_dtype), (indices, indices_dtype))
-    else:
-        if any(word is not None for word in words) or operator != Operator(
-            "", None, "0", None, "spec", "spec"
-        ):
-            raise UsageError(
-                "`--job` names the whole call: expected no other operator, tensor or attribute",
-                rule="usage",
-                value=job,
-            )
-        read = partial(written, job)
-    if sum((cell is not None, step, window is not None)) > 1:
-        raise UsageError(
-            "`--cell`, `--step` and `--window` exclude each other: expected one of them",
-            rule="usage",
-        )
+    tensors = (data, data_dtype), (indices, indices_dtype)
     asked = _Asked(cells.window(window), cells.coordinates(cell), step, ascii_only, fmt, precision)
-    keep = None if save is None else _Keep(save, no_clobber)
+    asked.check(saved=save is not None)
     return partial(
         _run,
-        read,
+        _reader(operator, *tensors) if job is None else _job_reader(job, operator, *tensors),
         Limits.parse(max_bytes),
         asked,
-        keep,
+        None if save is None else _Keep(save, no_clobber),
         Messages(quiet, color, json_errors=json_errors),
     )
+
+
+def _reader(
+    operator: Operator, data: tuple[str | None, str | None], indices: tuple[str | None, str | None]
+) -> Callable[[Limits, Messages], Called]:
+    """Return what reads the call that words name."""
+    words = (operator.command or None, data[0], indices[0])
+    if data[0] is None or indices[0] is None or not operator.command:
+        raise UsageError(
+            f"missing argument `{('OP', 'DATA', 'INDICES')[words.index(None)]}`",
+            rule="usage",
+            hint="`gathercli explain gather '[10,20,30]' '[2,0]'`, or `--job FILE#ID`",
+        )
+    return partial(given, operator, (data[0], data[1]), (indices[0], indices[1]))
+
+
+def _job_reader(job: str, operator: Operator, *tensors: object) -> Callable[..., Called]:
+    """Return what reads the call of a job; words beside it are refused."""
+    nothing = Operator("", None, "0", None, "spec", "spec"), (None, None), (None, None)
+    if (operator, *tensors) != nothing:
+        raise UsageError(
+            "`--job` names the whole call: expected no other operator, tensor or attribute",
+            rule="usage",
+            value=job,
+        )
+    return partial(written, job)
 
 
 class _Asked(NamedTuple):
@@ -173,6 +177,20 @@ class _Asked(NamedTuple):
     ascii: bool
     fmt: str
     precision: int
+
+    def check(self, *, saved: bool) -> None:
+        """Refuse what cannot be asked for together."""
+        chosen = {
+            "--cell": self.cell is not None,
+            "--step": self.step,
+            "--window": self.window != (),
+        }
+        names = [name for name, asked in chosen.items() if asked]
+        if self.step:
+            names += ["-f json"] * (self.fmt == "json") + ["--save"] * saved
+        if len(names) > 1:
+            words = listed((f"`{name}`" for name in names), "and")
+            raise UsageError(f"{words} exclude each other: expected one of them", rule="usage")
 
     def look(self, lesson: Lesson, width: int | None) -> Look:
         """Fit what was asked for to a lesson; refuse what it does not have."""
@@ -186,8 +204,30 @@ class _Asked(NamedTuple):
                 rule="usage",
             )
         if self.cell is not None:
-            cells.at(lesson, self.cell)
+            lesson.cell(self.cell)
+        self._check_window(lesson.shape)
         return Look(width, self.precision, ASCII if self.ascii else Marks(), self.window)
+
+    def _check_window(self, shape: tuple[int, ...]) -> None:
+        """Refuse a window that chooses nothing, or more than a picture shows."""
+        from gathercli.report.shown import CELLS, COLUMNS
+
+        many = [min(size, COLUMNS[0][0]) for size in shape]
+        for j, (chosen, size) in enumerate(zip(self.window, shape, strict=False)):
+            many[j] = len(range(size)[chosen or slice(None)])
+            if size and not many[j]:
+                raise UsageError(
+                    f"`--window` chooses nothing of dimension {j}, whose size is {size}: "
+                    f"expected some of 0 to {size - 1}",
+                    rule="usage",
+                )
+        if self.window and self.fmt != "json" and product(many) > CELLS:
+            raise UsageError(
+                f"`--window` chooses {grouped(product(many))} cells or so, but a picture shows "
+                f"{grouped(CELLS)}: expected fewer",
+                rule="usage",
+                hint="`-f json` writes any number of them, `--step` a line for each",
+            )
 
 
 class _Keep(NamedTuple):
@@ -196,21 +236,21 @@ class _Keep(NamedTuple):
     path: str
     no_clobber: bool
 
-    def check(self) -> None:
-        """Refuse a name that says no format, and one that cannot be written."""
+    def output(self) -> Output:
+        """Make the output; refuse a name that says no format, and one that cannot be written."""
         from gathercli.report.picture import SUFFIXES
 
         if not self.path.endswith(SUFFIXES):
             raise UsageError(
                 f"the suffix of `{clean(self.path)}` names no picture: "
-                f"expected .svg, .html or .txt",
+                "expected .svg, .html or .txt",
                 rule="usage",
                 value=self.path,
             )
-        Output(self.path, no_clobber=self.no_clobber)
+        return Output(self.path, no_clobber=self.no_clobber)
 
-    def write(self, text: Styled, title: str) -> None:
-        """Keep a picture."""
+    def content(self, text: Styled, title: str) -> bytes:
+        """Write a picture in the format of the suffix."""
         from gathercli.report import picture
 
         content = text.plain
@@ -218,10 +258,7 @@ class _Keep(NamedTuple):
             content = picture.svg(text, title)
         elif self.path.endswith(".html"):
             content = picture.html(text, title)
-        with Output(self.path, no_clobber=self.no_clobber) as output:
-            output.open()
-            output.stream.write(content.encode(errors="backslashreplace"))
-            output.commit()
+        return content.encode(errors="backslashreplace")
 
 
 def _run(
@@ -234,81 +271,88 @@ def _run(
     """Show what was asked for; what is refused is shown in its place, and then refuses."""
     from gathercli.lesson import Lesson
 
-    if keep is not None:
-        keep.check()
-    with messages, read(limits, messages) as called:
-        tick = messages.progress()
-        lesson = Lesson(called.call, called.data, called.indices, tick=tick)
+    with ExitStack() as stack:
+        output = None
+        if keep is not None:
+            output = stack.enter_context(keep.output())
+            output.open()
+        stack.enter_context(messages)
+        called = stack.enter_context(read(limits, messages))
+        lesson = Lesson(called.call, called.data, called.indices, tick=messages.progress())
         messages.clear()
         messages.notes += map(str, lesson.treated)
         look = asked.look(lesson, width_of(STDOUT))
-        _show(lesson, asked, look, messages)
-        if keep is not None:
+        _show(lesson, called, asked, look, messages)
+        called.inputs.recheck()
+        if keep is not None and output is not None:
             from gathercli.report.shown import WIDTH
 
-            text = _text(lesson, asked, look._replace(width=WIDTH))
-            keep.write(text, f"gathercli explain: {lesson.call.op}, {lesson.equation}")
+            text = _text(lesson, called, asked, look._replace(width=WIDTH))
+            title = f"gathercli explain: {lesson.call.op}, {lesson.equation}"
+            output.stream.write(keep.content(text, title))
+            output.commit()
             messages.say(f"wrote {clean(keep.path)}")
-        called.inputs.recheck()
     if lesson.refusal is not None:
         raise lesson.refusal
     messages.print()
     return 0
 
 
-def _show(lesson: Lesson, asked: _Asked, look: Look, messages: Messages) -> None:
+def _show(lesson: Lesson, called: Called, asked: _Asked, look: Look, messages: Messages) -> None:
     from gathercli.cli.keys import has_keys
 
+    color = wants_color(messages.color, STDOUT)
     if asked.fmt == "json":
-        for part in cells.as_json(lesson, cells.positions(lesson, asked.window, asked.cell)):
+        about = {"title": called.title, "source": called.source}
+        chosen = cells.positions(lesson, asked.window, asked.cell)
+        for part in cells.as_json(lesson, about, chosen):
             print_text(part)
-    elif asked.step and has_keys():
-        _walk(lesson, look, messages.color)
-    elif asked.step:
-        _lines(lesson, asked, look)
+    elif not asked.step:
+        print_text(rendered(_text(lesson, called, asked, look), color=color))
+    elif not lesson.size:
+        print_text(f"the output {Shape(lesson.shape)} has no cells\n")
+    elif has_keys():
+        _walk(lesson, look, color=color)
     else:
-        text = _text(lesson, asked, look)
-        print_text(rendered(text, color=wants_color(messages.color, STDOUT)))
+        _lines(lesson, asked, look, color=color)
 
 
-def _text(lesson: Lesson, asked: _Asked, look: Look) -> Styled:
-    from gathercli.report.lesson import picture
+def _text(lesson: Lesson, called: Called, asked: _Asked, look: Look) -> Styled:
+    from gathercli.report.lesson import about, picture
     from gathercli.report.trace import text_of, told
 
-    if asked.cell is None:
-        return picture(lesson, look)
-    return text_of(told(lesson, lesson.trace(*cells.at(lesson, asked.cell)), look))
+    if asked.cell is not None:
+        return text_of(told(lesson, lesson.trace(*asked.cell), look))
+    return about(called.title, called.source).append_text(picture(lesson, look))
 
 
-def _lines(lesson: Lesson, asked: _Asked, look: Look) -> None:
+def _lines(lesson: Lesson, asked: _Asked, look: Look, *, color: bool) -> None:
     """Print a line a cell."""
-    from gathercli.report.trace import said
+    from gathercli.report.trace import said, text_of
 
     for some in cells.positions(lesson, asked.window, asked.cell):
         lines = (said(lesson, trace, look) for trace in lesson.traces(some))
-        print_text("".join("".join(word for word, _ in line) + "\n" for line in lines))
+        if color:
+            print_text(rendered(text_of(lines), color=True))
+        else:
+            print_text("".join("".join(word for word, _ in line) + "\n" for line in lines))
 
 
-def _walk(lesson: Lesson, look: Look, color: str) -> None:
+def _walk(lesson: Lesson, look: Look, *, color: bool) -> None:
     """Walk through the cells with keys."""
-    from gathercli.cli.keys import Keys
+    from gathercli.cli.keys import Keys, room
     from gathercli.core.positions import coordinate
-    from gathercli.report.lesson import picture
+    from gathercli.report.lesson import panels
     from gathercli.report.trace import text_of, told
 
-    at = 0
-    with Keys(screen=True) as keys:
-        while lesson.size:
-            here = coordinate(at, lesson.shape)
-            trace = lesson.trace(*here)
-            text = text_of(told(lesson, trace, look))
-            text.append(f"\n{at + 1} of {counted(lesson.size, 'cell')}", "bold")
-            text.append("   space: next   b: back   g, G: first, last   q: quit\n\n", "dim")
-            text.append_text(picture(lesson, look._replace(here=here)))
-            shown = rendered(text, color=wants_color(color, STDOUT)).split("\n")
-            print_text("\x1b[2J\x1b[H" + "\n".join(shown[: height_of(STDOUT) - 1]))
-            key = keys.read()
-            if key == "quit":
-                return
-            steps = {"next": at + 1, "back": at - 1, "first": 0, "last": lesson.size - 1}
-            at = max(0, min(steps[key], lesson.size - 1))
+    def screen(number: int) -> str:
+        here = coordinate(number, lesson.shape)
+        now = look._replace(width=width_of(STDOUT), here=here)
+        text = text_of(told(lesson, lesson.trace(*here), now))
+        text.append(f"{grouped(number + 1)} of {counted(lesson.size, 'cell')}\n\n", "bold")
+        left = room() - text.plain.count("\n")
+        text.append_text(panels(lesson, now._replace(height=left)))
+        return rendered(text, color=color)
+
+    with Keys() as keys:
+        keys.walk(lesson.size, screen)

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from gathercli.cli.main import print_text
-from gathercli.report.terminal import is_terminal
+from gathercli.report.terminal import height_of, is_terminal
 
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable
 
 STDIN: Final = 0
 STDOUT: Final = 1
 
+LEGEND: Final = "space: next   b: back   g, G: first, last   q: quit"
+"""The keys, for a line on the screen."""
+
 _WORDS: Final = {
     "next": (" ", "n", "j", "l", "\r", "\n", "\x1b[C", "\x1b[B", "\x1bOC", "\x1bOB", "\x1b[6~"),
-    "back": ("p", "k", "h", "b", "\x7f", "\x1b[D", "\x1b[A", "\x1bOD", "\x1bOA", "\x1b[5~"),
+    "back": ("b", "p", "k", "h", "\x7f", "\x1b[D", "\x1b[A", "\x1bOD", "\x1bOA", "\x1b[5~"),
     "first": ("g", "0", "\x1b[H", "\x1b[1~", "\x1bOH"),
     "last": ("G", "$", "\x1b[F", "\x1b[4~", "\x1bOF"),
-    "quit": ("q", "\x1b", "\x04", ""),
+    "quit": ("q", "\x1b", "\x04"),
 }
 _MEANING: Final = {key: word for word, keys in _WORDS.items() for key in keys}
+_KEY: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z~]|\x1bO[A-Za-z]|.", re.DOTALL)
 
 
 def has_keys() -> bool:
@@ -31,38 +36,67 @@ def has_keys() -> bool:
 
 
 class Keys:
-    """Keys as they are pressed; as a context it leaves the terminal as it was.
+    """Keys as they are pressed; as a context it leaves the terminal as it was."""
 
-    Parameters
-    ----------
-    screen
-        Whether a screen of its own is used, which goes away at the end.
-    """
-
-    def __init__(self, *, screen: bool) -> None:
-        self._screen = screen
+    def __init__(self) -> None:
         self._saved: Any = None
+        self._pressed = ""
 
     def __enter__(self) -> Self:
+        import signal
         import termios
         import tty
 
         self._saved = termios.tcgetattr(STDIN)
+        if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # let it unwind, as SIGTERM does
+            signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
         tty.setcbreak(STDIN)
-        if self._screen:
-            print_text("\x1b[?1049h\x1b[?25l")
+        ours = termios.tcgetattr(STDIN)
+        ours[6][termios.VSUSP] = b"\0"  # to be stopped on a screen of one's own leaves it there
+        termios.tcsetattr(STDIN, termios.TCSANOW, ours)
+        print_text("\x1b[?1049h\x1b[?25l")
         return self
 
     def __exit__(self, *_: object) -> None:
         import termios
 
         termios.tcsetattr(STDIN, termios.TCSADRAIN, self._saved)
-        if self._screen and sys.stdout is not None:
-            print_text("\x1b[?25h\x1b[?1049l")
+        print_text("\x1b[?25h\x1b[?1049l")
 
     def read(self) -> str:
         """Wait for a key; return ``next``, ``back``, ``first``, ``last`` or ``quit``."""
         while True:
-            key = os.read(STDIN, 16).decode("ascii", "replace")
+            if not self._pressed:
+                self._pressed = os.read(STDIN, 64).decode("ascii", "replace")
+                if not self._pressed:  # nobody is there any more
+                    return "quit"
+            found = _KEY.match(self._pressed)
+            key = found[0] if found else self._pressed
+            self._pressed = self._pressed[len(key) :]
             if key in _MEANING:
                 return _MEANING[key]
+
+    def walk(self, count: int, screen: Callable[[int], str]) -> None:
+        """Show `count` screens, one after the other as the keys say, until one says quit.
+
+        Parameters
+        ----------
+        screen
+            Returns a screen by its number, of at most `room()` lines.
+        """
+        at = 0
+        while at < count:
+            lines = screen(at).rstrip("\n").split("\n")[: room()]
+            below = [""] * (room() - len(lines))
+            print_text("\x1b[2J\x1b[H" + "\n".join([*lines, *below, f"{LEGEND}   "]))
+            key = self.read()
+            if key == "quit":
+                return
+            last = count - 1
+            at = {"next": at + 1, "back": at - 1, "first": 0, "last": last}[key]
+            at = max(0, min(at, last))
+
+
+def room() -> int:
+    """Return the lines of a screen above that of the keys."""
+    return max(height_of(STDOUT) - 1, 1)

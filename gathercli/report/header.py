@@ -54,13 +54,13 @@ def header(call: Call, out: Shape, width: int | None) -> Text:
     return text.append_text(steps(call, out, width))
 
 
-def title(call: Call, width: int | None, *, where: str = "") -> Text:
+def title(call: Call, width: int | None, *, where: str = "", room: int | None = None) -> Text:
     """Write the row that ran with its attributes, and what an output cell is.
 
     Parameters
     ----------
     where
-        What is added to the equation.
+        What is added to the equation, on a line of its own where `room` asks for that.
     """
     from rich.text import Text
 
@@ -78,7 +78,8 @@ def title(call: Call, width: int | None, *, where: str = "") -> Text:
         equation = call.op.equation
     for part in filter(None, (equation, where)):
         used = len(text.plain.rpartition("\n")[2])
-        fits = width is None or used + 3 + len(part) <= width
+        most = width if part is equation else room
+        fits = most is None or used + 3 + len(part) <= most
         text.append(("   " if fits else "\n") + part, "dim")
     return text.append("\n")
 

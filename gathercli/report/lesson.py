@@ -6,11 +6,12 @@ and where it lands. Only what is shown is read and formatted.
 
 from __future__ import annotations
 
+from itertools import product as combinations
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.dims import Shape, product
 from gathercli.core.dtypes import STRING, Kind, Tensor
-from gathercli.core.text import counted, grouped
+from gathercli.core.text import clean, counted, grouped, short
 from gathercli.lesson import Fate, Lesson, Trace, Unit
 from gathercli.report import header
 from gathercli.report.panels import (
@@ -23,10 +24,11 @@ from gathercli.report.panels import (
     append,
     beside,
     drawn,
+    flat,
     widest,
     width,
 )
-from gathercli.report.shown import COLUMNS, WIDTH, Look, Shown, arrays
+from gathercli.report.shown import COLUMNS, ROWS, WIDTH, Look, Shown, arrays
 from gathercli.report.trace import letters, said, unit_text, writer
 
 if TYPE_CHECKING:
@@ -40,11 +42,22 @@ LEGEND: Final = 8
 STYLES: Final = ("cyan", "magenta", "green", "yellow", "blue")
 
 
+def about(title: str | None, source: str | None) -> Text:
+    """Write what a job is called and where it is from, as far as it says."""
+    from rich.text import Text
+
+    text = Text()
+    for words, style in ((title, "bold"), (source, "dim")):
+        if words:
+            text.append(clean(short(words, 200)) + "\n", style)
+    return text.append("\n" if text else "")
+
+
 def picture(lesson: Lesson, look: Look) -> Text:
     """Draw where every output cell came from."""
     call, out = lesson.call, Shape(lesson.shape)
     view, lines = _fitting(lesson, look)
-    text = header.title(call, look.width, where=_where(lesson))
+    text = header.title(call, look.width, where=_where(lesson), room=look.width or WIDTH)
     if view.paneled:
         text.append_text(header.tensors(call, out, look.width))
     text.append("\n")
@@ -72,6 +85,8 @@ def _where(lesson: Lesson) -> str:
 
 
 def _read(lesson: Lesson) -> str:
+    if not lesson.data.array.size:
+        return "nothing: data is empty"
     noun = "cell" if lesson.picks_cells else "slice"
     total = product([lesson.data.shape[d] for d in lesson.unit_dims])
     if lesson.reads is None:
@@ -79,19 +94,29 @@ def _read(lesson: Lesson) -> str:
     return f"{grouped(len(lesson.reads.units))} of {counted(total, noun)} of data"
 
 
+def panels(lesson: Lesson, look: Look) -> Text:
+    """Draw the tensors alone, within the height of the look."""
+    from rich.text import Text
+
+    text = Text()
+    _, lines = _fitting(lesson, look)
+    append(text, lines)
+    return text
+
+
 def _fitting(lesson: Lesson, look: Look) -> tuple[_View, list[Line]]:
-    """Choose how much is shown, and how it is arranged, so that it fits the width."""
+    """Choose how much is shown, and how it is arranged, so that it fits."""
     room = WIDTH if look.width is None else look.width
     shown: Shown | None = None
-    for columns in COLUMNS:
-        before, shown = shown, Shown(lesson, look, columns)
+    for rows, columns in combinations(ROWS[: 1 if look.height is None else None], COLUMNS):
+        before, shown = shown, Shown(lesson, look, rows, columns)
         if before is not None and (before.out, before.data) == (shown.out, shown.data):
             continue
         view = _View(shown)
         for stacked in (False, True):
             lines = view.lines(room, stacked=stacked)
             most = 2 * room if stacked and look.width is None else room
-            if widest(lines) <= most:
+            if widest(lines) <= most and (look.height is None or len(lines) <= look.height):
                 return view, lines
     return view, lines
 
@@ -115,7 +140,14 @@ class _View:
 
     def lines(self, room: int, *, stacked: bool) -> list[Line]:
         """Arrange the panels, and in each the tensors, below each other if `stacked`."""
-        blocks = [self._panel(panel, stacked=stacked) for panel in self._shown.panels]
+        blocks: list[list[Line]] = []
+        last = -1
+        for panel in self._shown.panels:
+            number = flat(panel, self._lesson.shape)
+            if number != last + 1:
+                blocks.append([[(self._look.marks.columns, "dim")]])
+            blocks.append(self._panel(panel, stacked=stacked))
+            last = number
         lines: list[Line] = []
         row: list[list[Line]] = []
         for block in blocks:
@@ -130,7 +162,8 @@ class _View:
         if stacked:
             lines = [line for block in blocks for line in ([], *block)][1:]
         else:  # with rows level
-            heads = [max(each.heads for each in parts) - part.heads for part in parts]
+            most = max(part.heads for part in parts)
+            heads = [0 if 0 in part.shape else most - part.heads for part in parts]
             blank: Line = []
             lines = beside(
                 [[b[0], *[blank] * count, *b[1:]] for b, count in zip(blocks, heads, strict=True)]
@@ -159,6 +192,8 @@ class _View:
         lead = self._lead
         kept = tuple(shown[lead:])
         place = _place({d - lead for d in tells if d >= lead}, len(kept))
+        if place is Place.COLUMN and not self._letters:
+            place = Place.ROW  # there are no labels to stand above columns
         return Part(title, shape[lead:], kept, place, lambda _: Cell("", ""))
 
     def _data_part(self, panel: tuple[int, ...]) -> Part:
@@ -185,7 +220,7 @@ class _View:
                 self._seen.add(marks.times)
             self._seen.add(label[:1])
             if here is not None and here.data == whole:
-                style += " reverse"
+                return Cell(label, f"[{self._write(held[whole])}]", style=f"{style} reverse")
             return Cell(label, self._write(held[whole]), style=style)
 
         part = self._part(
@@ -221,7 +256,7 @@ class _View:
                 where = "none" if fate is Fate.FILLED else "refused"
             tail = "" if where == str(k) and fate is Fate.COPIED else marks.arrow + where
             if here is not None and here.indices == whole:
-                style += " reverse"
+                return Cell(label, f"[{k}]", tail, f"{style} reverse")
             return Cell(label, str(k), tail, style)
 
         shape = lesson.indices.shape
@@ -243,11 +278,10 @@ class _View:
         def cell(at: tuple[int, ...]) -> Cell:
             trace = traces[(*panel, *at)]
             label, style = self._label(trace.indices, _position(trace), trace.fate)
-            refused = trace.fate is Fate.REFUSED
+            text = "" if trace.fate is Fate.REFUSED else self._write(trace.value)
             if here == trace.out:
-                style += " reverse"
-            text = self._look.marks.refused if refused else self._write(trace.value)
-            return Cell("" if refused else label, text, style=style)
+                return Cell(label, f"[{text}]", style=f"{style} reverse")
+            return Cell(label, text, style=style)
 
         def note(at: tuple[int, ...]) -> Line:
             last = [part.shown[-1][0]] if len(at) < len(part.shown) else []
@@ -320,7 +354,8 @@ class _View:
         if marks.refused in seen:
             words.append((marks.refused, "refused", REFUSED))
         if marks.times in seen:
-            words.append((f"{marks.times}2", "read twice", ""))
+            elided = ", by what is not shown too" if self.hidden() else ""
+            words.append((f"{marks.times}n", f"read n times{elided}", ""))
         if 0 not in lesson.data.shape and _is_dimmed(lesson):
             words.append(("", "no letter: not read", "dim"))
         room, line = self._look.width or WIDTH, Line()

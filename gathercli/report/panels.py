@@ -112,7 +112,9 @@ class Part(NamedTuple):
         """How many lines stand above its first row, below its title."""
         if len(self.shape) < 2 or 0 in self.shape or not all(self.shown):
             return 0
-        return 1 + (self.place is Place.COLUMN) + (len(self.shape) > 2)
+        facet = len(self.shape) > 2
+        gap = any(coords[0] for coords in self.shown[:-2])
+        return 1 + (self.place is Place.COLUMN) + facet + gap
 
 
 def width(line: Line) -> int:
@@ -157,6 +159,14 @@ def append(text: Text, lines: Iterable[Line]) -> None:
 
 def _style(word: Word) -> str:
     return word[1]
+
+
+def flat(at: Sequence[int], shape: Sequence[int]) -> int:
+    """Count coordinates of the leading dimensions of a shape, row-major."""
+    number = 0
+    for n, size in zip(at, shape, strict=False):
+        number = number * size + n
+    return number
 
 
 def drawn(part: Part, marks: Marks) -> list[Line]:
@@ -205,9 +215,13 @@ class _Drawing:
         return label if self._part.place is Place.CELL else 0, value, tail
 
     def lines(self) -> list[Line]:
-        part, lines = self._part, list[Line]()
+        part, lines, last = self._part, list[Line](), -1
         for facet in self._facets:
             if facet:
+                number = flat(facet, part.shape)
+                if number != last + 1:
+                    lines.append([(self._marks.rows, "dim")])
+                last = number
                 lines.append(self._facet_heading(facet))
             if part.place is Place.COLUMN:
                 lines.append(self._column_labels(facet))
@@ -277,7 +291,7 @@ class _Drawing:
             column: int | None = each[-1] if self._columns else None
             cell, text = self._cells[each], self._texts[each]
             label, value, tail = self._widths[column]
-            if line or self._columns:
+            if self._margin:
                 line.append((self._before[column], "dim"))
             if label:
                 line.append((cell.label.rjust(label) + " ", cell.style))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from itertools import product as combinations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -19,14 +18,16 @@ if TYPE_CHECKING:
 WIDTH: Final = 100
 """Columns in which parts are arranged where there is no width."""
 
-ROWS: Final = 12
-EDGE: Final = 3
-COLUMNS: Final = ((16, 3), (6, 3), (4, 2), (2, 1), (1, 1))
-"""How many columns are shown whole, else how many at each edge: the first pair that fits."""
+ROWS: Final = ((12, 3), (7, 3), (5, 2), (3, 1), (1, 0))
+COLUMNS: Final = ((16, 3), (6, 3), (4, 2), (2, 1), (1, 0))
+"""How many rows and columns are shown whole, else how many at each edge: the first that fit."""
 
 PANELS: Final = 4
 FACETS: Final = 4
 """Batches, and facets of a tensor, that are shown at most."""
+
+CELLS: Final = 20_000
+"""Cells of the output that a window shows at most."""
 
 Window = tuple[slice | None, ...]
 """For each dimension of the output which coordinates are shown; None for as many as fit."""
@@ -47,6 +48,8 @@ class Look(NamedTuple):
         What is shown of the output.
     here
         The output cell that is looked at: it is shown, and marked.
+    height
+        Lines that there are for the panels; None for as many as they take.
     """
 
     width: int | None
@@ -54,6 +57,7 @@ class Look(NamedTuple):
     marks: Marks = Marks()
     window: Window = ()
     here: tuple[int, ...] | None = None
+    height: int | None = None
 
 
 class Shown:
@@ -61,8 +65,8 @@ class Shown:
 
     Parameters
     ----------
-    columns
-        Of `COLUMNS`: how many a row may have.
+    rows, columns
+        Of `ROWS` and `COLUMNS`: how many there may be.
 
     Attributes
     ----------
@@ -76,11 +80,13 @@ class Shown:
         What the shown indices pick, and its letter, in their order.
     """
 
-    def __init__(self, lesson: Lesson, look: Look, columns: tuple[int, int]) -> None:
-        self.lesson, self.look, self._columns = lesson, look, columns
+    def __init__(
+        self, lesson: Lesson, look: Look, rows: tuple[int, int], columns: tuple[int, int]
+    ) -> None:
+        self.lesson, self.look, self._rows, self._columns = lesson, look, rows, columns
         self.lead = _lead(lesson)
         self.out = [self._chosen(j) for j in range(len(lesson.shape))]
-        self.indices: list[list[int]] = [[] for _ in lesson.indices.shape]
+        self.indices: list[Sequence[int]] = [[] for _ in lesson.indices.shape]
         for coords, (_, i) in zip(self.out, lesson.walks, strict=True):
             if i is not None:
                 self.indices[i] = coords
@@ -88,30 +94,27 @@ class Shown:
         self.letters, picked = self._named()
         self.data = self._chosen_of_data(picked)
 
-    def _chosen(self, j: int) -> list[int]:
+    def _chosen(self, j: int) -> Sequence[int]:
         """Choose the coordinates of an output dimension."""
         size, rank = self.lesson.shape[j], len(self.lesson.shape)
         chosen = self.look.window[j] if j < len(self.look.window) else None
         if chosen is not None:
-            return list(range(size)[chosen])
+            return range(size)[chosen]
         if j < self.lead:
-            return list(range(size))
+            return range(size)
         most, edge = self._limits(j - self.lead, rank - self.lead)
-        if j - self.lead < rank - self.lead - 2:
+        here = None if self.look.here is None else self.look.here[j]
+        if j - self.lead < rank - self.lead - 2 and here is None:
             most, edge = self._facet_limits()[j], 1
-        here = self.look.here
-        if most == 1 and size > 1:
-            return [0 if here is None else here[j]]
-        if here is not None and size > most:
-            start = max(0, min(here[j] - edge, size - 2 * edge))
-            return list(range(start, min(size, start + 2 * edge + 1)))
-        return shown_positions(size, most, edge)
+        return _some(size, most, edge, here)
 
     def _limits(self, dim: int, rank: int) -> tuple[int, int]:
         """Return how many coordinates of a dimension are shown whole, else how many at an edge."""
         if dim == rank - 1 and rank > 1:
             return self._columns
-        return (ROWS, EDGE) if dim >= rank - 2 else (FACETS, 1)
+        if dim >= rank - 2:
+            return self._rows
+        return (FACETS, 1) if self.look.here is None else (1, 0)
 
     def _facet_limits(self) -> dict[int, int]:
         """Return how many coordinates of leading output dimensions are shown.
@@ -128,13 +131,13 @@ class Shown:
 
     def _chosen_panels(self) -> list[tuple[int, ...]]:
         lead = self.out[: self.lead]
-        count = product([len(coords) for coords in lead])
-        whole = count <= PANELS or any(each is not None for each in self.look.window[: self.lead])
-        if self.look.here is not None and not whole:
+        if self.look.here is not None:
             return [self.look.here[: self.lead]]
-        if whole:
+        count = product([len(coords) for coords in lead])
+        if count <= PANELS or any(each is not None for each in self.look.window[: self.lead]):
             return list(combinations(*lead))
-        return [*islice(combinations(*lead), 2), tuple(coords[-1] for coords in lead)]
+        first = (0,) * (self.lead - 1)
+        return [(*first, 0), _after((*first, 0), lead), tuple(coords[-1] for coords in lead)]
 
     def _named(self) -> tuple[dict[Unit, str], set[int]]:
         """Give a letter to everything that the shown indices pick, in their order."""
@@ -160,24 +163,48 @@ class Shown:
         _, positions = self.lesson.positions(arrays(coords, rank))
         return zip(coords, positions.reshape(-1).tolist(), strict=True)
 
-    def _chosen_of_data(self, picked: set[int]) -> list[list[int]]:
+    def _chosen_of_data(self, picked: set[int]) -> list[Sequence[int]]:
         lesson, shape = self.lesson, self.lesson.data.shape
         axis, _ = lesson.call.places
-        shown: list[list[int]] = []
+        shown: list[Sequence[int]] = []
         walked = {d: j for j, (d, _) in enumerate(lesson.walks) if d is not None}
         for d, size in enumerate(shape):
-            most, _ = self._limits(d - self.lead, len(shape) - self.lead)
+            most, edge = self._limits(d - self.lead, len(shape) - self.lead)
             if d == axis:
-                whole = d < self.lead or size <= most
-                ends = {0, size - 1} if size and (most > 2 or not picked) else set[int]()
-                some = {*sorted(picked)[:most], *ends}
-                shown.append(list(range(size)) if whole else sorted(some))
+                shown.append(self._chosen_of_axis(size, most, edge, picked))
                 continue
             j = walked[d]
             windowed = j < len(self.look.window) and self.look.window[j] is not None
             larger = size != lesson.shape[j] and not windowed
-            shown.append(list(range(size)) if larger and size <= most else self.out[j])
+            shown.append(range(size) if larger and size <= most else self.out[j])
         return shown
+
+    def _chosen_of_axis(self, size: int, most: int, edge: int, picked: set[int]) -> Sequence[int]:
+        """Choose positions on the axis: all, or what is picked and the ends."""
+        if size <= most:
+            return range(size)
+        if self.look.here is not None:
+            return _some(size, most, edge, self.lesson.trace(*self.look.here).position or 0)
+        ends = {0, size - 1} if most > 2 or not picked else set[int]()
+        return sorted({*sorted(picked)[:most], *ends})
+
+
+def _some(size: int, most: int, edge: int, here: int | None) -> Sequence[int]:
+    """Choose coordinates of a dimension: all, those at its edges, or those around `here`."""
+    if size <= most:
+        return range(size)
+    if here is not None:
+        start = max(0, min(here - edge, size - 2 * edge - 1))
+        return range(start, start + 2 * edge + 1)
+    return shown_positions(size, most, edge) or [0]
+
+
+def _after(at: tuple[int, ...], sizes: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Return the coordinates that follow, row-major."""
+    *lead, last = at
+    if last + 1 < len(sizes[-1]) or not lead:
+        return (*lead, last + 1)
+    return (*_after(tuple(lead), sizes[:-1]), 0)
 
 
 def _lead(lesson: Lesson) -> int:
