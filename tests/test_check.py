@@ -81,10 +81,12 @@ def test_a_rule_of_shapes_refuses_and_the_verdicts_of_the_others_are_told(run: R
         "openvino.GatherElements-6   data i64[2,3]   indices i64[1,2]\n"
         "\n"
         "version                    verdict\n"
-        "openvino.GatherElements-6  axis-required refuses: openvino.GatherElements-6 requires "
-        "an axis and none was given: expected -2 to 1\n"
+        "openvino.GatherElements-6  axis-required refuses\n"
         "onnx.GatherElements-13     fine\n"
         "onnx.GatherElements-11     fine\n"
+        "\n"
+        "axis-required  openvino.GatherElements-6 requires an axis and none was given: "
+        "expected -2 to 1\n"
         "\n"
         'warning: 1 index is -1 and no other is negative: -1 may be meant as "none"\n'
         "warning: dimension 1 of `indices` is 2, smaller than 3 in `data`: only onnx-13 and "
@@ -102,9 +104,9 @@ def test_everything_in_json(run: Run) -> None:
         "operator": "onnx.Gather-1",
         "axis": 1,
         "batch_dims": 0,
-        "data": "f64[1,2]",
-        "indices": "i64[1,2]",
-        "out": [1, 1, 2],
+        "data": {"shape": [1, 2], "datatype": "FP64"},
+        "indices": {"shape": [1, 2], "datatype": "INT64"},
+        "output": {"shape": [1, 1, 2], "datatype": "FP64"},
         "legal": [0, 1],
         "total": 2,
         "illegal": {"count": 1, "shown": [{"at": [0, 1], "index": 7, "does": "refused"}]},
@@ -135,7 +137,7 @@ def test_everything_in_json(run: Run) -> None:
 def test_a_refused_call_in_json_has_no_illegal_indices(run: Run) -> None:
     ran = run("check", "gather", "[1]", "[0]", "-b", "1", "-V", "onnx-13", "-f", "json")
     found = json.loads(ran.out)
-    assert (ran.status, found["illegal"], found["legal"], found["out"]) == (65, None, None, None)
+    assert (ran.status, found["illegal"], found["legal"], found["output"]) == (65, None, None, None)
     rules = {each["version"]: each["rule"] for each in found["verdicts"]}
     assert rules["onnx.Gather-13"] == "batch-dims-unsupported"
     assert rules["openvino.Gather-8"] == "batch-dims-axis"
@@ -162,7 +164,8 @@ def test_a_narrow_terminal_wraps_reasons_below_themselves(
     words = ["check", "gather-elements", "arange:2x3", "[[0,-1]]", "--color", "never", "-q"]
     ran = run(*words, terminal=(1,))
     assert all(len(line) <= 80 for line in ran.out.splitlines())
-    assert "\n                           requires an axis and none" in ran.out
+    assert "\naxis-required  openvino.GatherElements-6 requires an axis" in ran.out
+    assert "\n               expected -2 to 1\n" in ran.out
     assert "\n         and onnx-11 may take that, openvino-6 not" in ran.out
 
 

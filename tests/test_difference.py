@@ -86,7 +86,7 @@ def test_no_line_is_wider_than_the_terminal(a: Op, b: Op, width: int) -> None:
     ("a", "b"), [(a, b) for a, b in PAIRS if a.family == b.family], ids=lambda op: op.full_name
 )
 def test_the_options_that_are_named_give_the_old_answers(a: Op, b: Op, run: Run) -> None:
-    options = dict(difference.moving(a, b)).get("indices as before", "").split()
+    options = dict(difference.moving(a, b)).get("to treat indices as before", "").split()
 
     def answers(op: Op, *options: str) -> list[tuple[int, str]]:
         ran = [
@@ -113,7 +113,7 @@ openvino.Gather-7 → openvino.Gather-8
 to move a model
   an index from -s to -1      refused → counted from the end
   an index outside [-s, s-1]  refused → zero-filled
-  indices as before           --negative error --out-of-range error
+  to treat indices as before  --negative error --out-of-range error
 """
     )
 
@@ -128,7 +128,7 @@ def test_the_difference_of_two_frameworks_says_what_the_other_requires(run: Run)
         "  no axis given                    axis 0 → refused\n"
         "  indices smaller beside the axis  taken → refused\n"
         "  an inferred shape                may say more\n"
-        "  indices as before                --negative wrap\n"
+        "  to treat indices as before       --negative wrap\n"
     )
 
 

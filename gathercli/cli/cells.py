@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from gathercli.core.dims import product
+from gathercli.core.positions import cell as coordinates_text
 from gathercli.core.text import clean
 from gathercli.errors import UsageError
 
@@ -57,7 +58,8 @@ def as_json(
     from gathercli.report.lesson import summary_json
 
     known = {name: said for name, said in about.items() if said is not None}
-    yield json.dumps(known | summary_json(lesson))[:-1] + ', "cells": ['
+    head = json.dumps(known | summary_json(lesson), separators=(",", ":"))
+    yield f'{head[:-1]},"cells":['
     between = ""
     for cells in blocks:
         block = lesson.block(cells)
@@ -73,13 +75,13 @@ def as_json(
             fate = lesson.fate(index, position)
             copied = fate is Fate.COPIED
             words.append(
-                f'{{"out": {list(out)}, "indices": {list(at)}, "index": {index}, '
-                f'"position": {position if copied else "null"}, '
-                f'"data": {list(data) if copied else "null"}, "fate": "{fate.value}", '
-                f'"value": {"null" if fate is Fate.REFUSED else value}}}'
+                f'{{"out":{coordinates_text(out)},"indices":{coordinates_text(at)},"index":{index},'
+                f'"position":{position if copied else "null"},'
+                f'"data":{coordinates_text(data) if copied else "null"},"fate":"{fate.value}",'
+                f'"value":{"null" if fate is Fate.REFUSED else value}}}'
             )
-        yield between + ", ".join(words)
-        between = ", "
+        yield between + ",".join(words)
+        between = ","
     yield "]}\n"
 
 

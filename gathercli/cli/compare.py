@@ -10,8 +10,8 @@ from gathercli.cli import options as opt
 from gathercli.cli.limits import Limits
 from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import Operator, Token, read
-from gathercli.cli.ops import named
+from gathercli.cli.operator import Operator, Token, integer, read
+from gathercli.cli.ops import exactly, named
 from gathercli.core.spec import Negative, OutOfRange
 from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS
@@ -99,7 +99,7 @@ def _rows(text: str, messages: Messages) -> tuple[Op, ...]:
         if name in FAMILIES:
             chosen |= set(FAMILIES[name].ROWS)
             continue
-        found = named(name, "--ops ")
+        found = exactly(name, named(name, "--ops "))
         chosen |= {each.op for each in found}
         messages.notes += [each.note for each in found if each.note]
     return tuple(op for op in OPERATORS if op in chosen)
@@ -109,11 +109,20 @@ def _print(
     found: Comparison, operator: Operator, data: Tensor, indices: Tensor, fmt: str, color: str
 ) -> None:
     from gathercli.io.write import STDOUT
+    from gathercli.report.header import tensor_json
     from gathercli.report.terminal import rendered, wants_color, width_of
     from gathercli.report.verdicts import compared_json, compared_text
 
     if fmt == "json":
-        print_text(compared_json(found, _values(found, "quoted")))
+        fields = {
+            "data": tensor_json(data.dtype, data.shape),
+            "indices": tensor_json(indices.dtype, indices.shape),
+            "axis": integer(operator.axis),
+            "batch_dims": integer(operator.batch_dims),
+            "negative": operator.negative,
+            "out_of_range": operator.out_of_range,
+        }
+        print_text(compared_json(found, fields, _values(found, "quoted")))
         return
     asked = f"data {data}   indices {indices}   axis {operator.axis or 'by default'}"
     asked += f"   batch_dims {operator.batch_dims}"

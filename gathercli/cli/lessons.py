@@ -46,7 +46,7 @@ LESSONS: Final = (
         "slice: the index takes the place of that coordinate, and all other coordinates stay. So "
         "in the shape of data the axis gives way to the whole shape of the indices: [3,2] with "
         "indices [2,2] becomes [2,2,2]. The same letter marks a row, the indices that pick it and "
-        "where it lands.",
+        "where it lands. In the equation i are coordinates of the indices, s those after the axis.",
         (
             (
                 "gathercli explain gather '[[1.0,1.2],[2.3,3.4],[4.5,5.7]]' 1",
@@ -64,8 +64,9 @@ LESSONS: Final = (
         "take columns: another axis",
         "onnx/gather-13/example-axis-1.json",
         "On axis 1 the index takes the place of the second coordinate, so it picks columns. The "
-        "row number stays: out[p,...] comes from data[p,...]. The shape again: [3,3] loses its "
-        "second dimension, and [1,2], the shape of the indices, stands there instead.",
+        "row number stays, p in the equation, as do all coordinates before the axis. The shape "
+        "again: [3,3] loses its second dimension, and [1,2], the shape of the indices, stands "
+        "there instead.",
         (
             (
                 "gathercli explain gather '[[1.0,1.2,1.9],[2.3,3.4,3.9]]' 0,2 -a 1 -V onnx-13",

@@ -58,8 +58,8 @@ class Operator(NamedTuple):
             op,
             data,
             indices,
-            axis=_integer(self.axis),
-            batch_dims=_integer(self.batch_dims),
+            axis=integer(self.axis),
+            batch_dims=integer(self.batch_dims),
             negative=self.negative,
             out_of_range=self.out_of_range,
             shapes_only=shapes_only,
@@ -91,7 +91,7 @@ def read(
         raise
 
 
-def _integer(text: str | None) -> int | str | None:
+def integer(text: str | None) -> int | str | None:
     """Read an integer; what is none stays as it was typed, for the rule that refuses it."""
     if text is not None and re.fullmatch(r"[+-]?\d{1,4300}", text.strip(), re.ASCII):
         return int(text)

@@ -167,14 +167,16 @@ def _decisions() -> Written:
 def _of_one_family(*sides: tuple[str, list[Found]]) -> tuple[Found, Found]:
     """Choose among what two words name: rows of one operator, the first if several are.
 
-    A row of that very name comes before one that the opset runs: openvino-6 is GatherElements-6.
+    A row of that very version comes before one that the opset runs: openvino-6 is GatherElements-6.
     """
-    first, second = (
-        [each for each in found if word in (each.op.id, str(each.op.version))] or found
-        for word, found in sides
-    )
+    first, second = (exactly(word, found) for word, found in sides)
     pairs = [(a, b) for a in first for b in second]
     return next(((a, b) for a, b in pairs if a.op.family == b.op.family), pairs[0])
+
+
+def exactly(word: str, found: list[Found]) -> list[Found]:
+    """Keep the rows of that very version, where there are some, of those that the opset runs."""
+    return [each for each in found if word in (each.op.id, str(each.op.version))] or found
 
 
 def _notes(found: Iterable[Found]) -> tuple[str, ...]:

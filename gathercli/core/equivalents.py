@@ -70,7 +70,7 @@ EQUIVALENTS: Final = (
         FROM_THE_END,
         REFUSED,
         (
-            "without an axis data is flattened first; the row's axis is 0",
+            "without an axis data is flattened first; the version's axis is 0",
             'with mode="wrap" any index is taken modulo s, with mode="clip" a negative one is 0',
             "0-D data are taken as 1-D",
         ),
@@ -90,7 +90,7 @@ EQUIVALENTS: Final = (
         _SIGNED,
         FROM_THE_END,
         REFUSED,
-        ("several indices side by side broadcast together, which no row does",),
+        ("several indices side by side broadcast together, which no version does",),
         aliases=("x[:, i]", "numpy.ndarray[i]", "torch.Tensor[i]", "torch.Tensor.__getitem__"),
     ),
     Equivalent(
@@ -123,7 +123,7 @@ EQUIVALENTS: Final = (
         REFUSED,
         REFUSED,
         (
-            "indices are 1-D; 0-D ones keep a dimension of 1, which the row drops",
+            "indices are 1-D; 0-D ones keep a dimension of 1, which the version drops",
             "0-D data are taken as 1-D",
         ),
         (
@@ -158,7 +158,7 @@ EQUIVALENTS: Final = (
         FROM_THE_END,
         _FILLED,
         (
-            "without an axis data is flattened first; the row's axis is 0",
+            "without an axis data is flattened first; the version's axis is 0",
             'with mode="wrap" any index is taken modulo s, with mode="clip" a negative one is 0',
             "there are no batch dimensions",
         ),
@@ -203,8 +203,8 @@ EQUIVALENTS: Final = (
         REFUSED,
         REFUSED,
         (
-            "without an axis it is batch_dims; the row's is 0",
-            "with axis 0 batch_dims is dropped without a word; the row refuses it",
+            "without an axis it is batch_dims; the version's is 0",
+            "with axis 0 batch_dims is dropped without a word; the version refuses it",
             "on a GPU an index outside gives zeros, under XLA it is clamped",
         ),
         (

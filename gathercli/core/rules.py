@@ -52,7 +52,7 @@ def indices_dtype(call: Call) -> None:
     if found is None or found in call.op.indices_types:
         return
     where = call.indices.decided
-    first = f", first at `{where}`" if where and not found.integral else ""
+    first = f", first at `{where}`" if where not in (None, "$") and not found.integral else ""
     hint = None
     if found.integral and found.bits < 64:
         hint = "`--indices-dtype int64` converts them without loss"

@@ -116,7 +116,8 @@ def _meant(text: str, family: Family) -> str | None:
         for op in family.ROWS:
             if op.version == int(number[0]) and not re.match(r"[a-z]+-", text):
                 return op.id
-    return closest(text.lower(), [*(op.id for op in family.ROWS), *NEWEST_OPSET])
+    near = closest(text.lower(), [*(op.id for op in family.ROWS), *NEWEST_OPSET])
+    return next((op.id for op in family.ROWS if op.framework == near), near)  # of one, the newest
 
 
 def _refused(text: str, family: Family, why: str | None = None) -> VersionError:

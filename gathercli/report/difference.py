@@ -49,13 +49,13 @@ def moving(a: Op, b: Op) -> Iterator[tuple[str, str]]:
     if a.outside is not b.outside:
         yield "an index outside [-s, s-1]", f"{a.outside.done} → {b.outside.done}"
     if a.batch_dims != b.batch_dims:
-        yield "batch_dims but 0", _taken(now=b.batch_dims)
+        yield "batch_dims other than 0", _taken(now=b.batch_dims)
     yield from _types("types of data", a.data_types, b.data_types)
     yield from _types("types of indices", a.indices_types, b.indices_types)
     yield from _axis(a, b)
     yield from _shapes(a, b)
     if options := _as_before(a, b):
-        yield "indices as before", options
+        yield "to treat indices as before", options
 
 
 def _types(what: str, a: Sequence[DType], b: Sequence[DType]) -> Iterator[tuple[str, str]]:

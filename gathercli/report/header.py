@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gathercli.core.call import Operand
 from gathercli.core.dims import Shape
 from gathercli.ops import FAMILIES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.text import Text
 
     from gathercli.core.call import Call
+    from gathercli.core.dims import AnyDim
+    from gathercli.core.dtypes import DType
 
 _TERM = re.compile(r"(data|indices)\[(\d*):(\d*)\]")
 
@@ -111,6 +115,12 @@ def steps(call: Call, out: Shape, width: int | None) -> Text:
     fits = width is None or len("shape  " + "  =  ".join(terms)) <= width
     text.append("shape  ", "dim")
     return text.append(("  =  " if fits else "\n    =  ").join(terms) + "\n")
+
+
+def tensor_json(dtype: DType | None, shape: Sequence[AnyDim]) -> dict[str, Any]:
+    """Describe a tensor for JSON, in the words of the typed form."""
+    found: dict[str, Any] = {"shape": Shape(shape).to_json()}
+    return found if dtype is None else found | {"datatype": dtype.oip}
 
 
 def _axis(call: Call) -> str:

@@ -425,8 +425,8 @@ def summary_json(lesson: Lesson) -> dict[str, Any]:
         if value.value != "spec":
             found[name] = value.value
     for name, tensor in (("data", lesson.data), ("indices", lesson.indices)):
-        found[name] = {"shape": list(tensor.shape), "datatype": tensor.dtype.oip}
-    found["output"] = {"shape": list(lesson.shape), "datatype": lesson.data.dtype.oip}
+        found[name] = header.tensor_json(tensor.dtype, tensor.shape)
+    found["output"] = header.tensor_json(lesson.data.dtype, lesson.shape)
     found["equation"] = lesson.equation
     found["formula"] = header.formula(call, Shape(lesson.shape))
     total = product([lesson.data.shape[d] for d in lesson.unit_dims])

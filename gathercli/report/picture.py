@@ -24,7 +24,7 @@ _CHARACTER: Final = 8.4
 _LINE: Final = 19
 _MARGIN: Final = 12
 
-_FONTS: Final = "ui-monospace,SFMono-Regular,Menlo,Consolas,monospace"
+_FONTS: Final = "Menlo,Consolas,DejaVu Sans Mono,monospace"
 _LIGHT: Final = {
     "": "#1f2328",
     "cyan": "#0b7285",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.core.positions import cell
 from gathercli.core.text import clean, counted, grouped, listed
-from gathercli.report.header import header
+from gathercli.report.header import header, tensor_json
 from gathercli.report.rows import hanging
 from gathercli.verdicts import legal, number_illegal
 
@@ -42,12 +42,22 @@ def outcome(verdict: Verdict, plain: str) -> str:
         first = f"first {error.value} at {error.where}"
         return f"{error.rule} refuses {grouped(error.count)}, {first}"
     if error is not None:
-        return clean(f"{error.rule} refuses: {error.message}")
+        return f"{error.rule} refuses"
     parts = (
         f"{grouped(each.number)} {each.how}, first {each.value} at {each.where}"
         for each in verdict.treated
     )
     return "; ".join(parts) or plain
+
+
+def _reasons(verdicts: Iterable[Verdict], width: int | None) -> str:
+    """Write once, below a table, why rules of shapes, types and attributes refuse."""
+    said = {
+        (each.error.rule, each.error.message): None
+        for each in verdicts
+        if each.error is not None and not each.refuses_index
+    }
+    return "".join(hanging(f"{rule}  ", clean(message), width) for rule, message in said)
 
 
 def _columns(lines: Sequence[Sequence[str]], width: int | None) -> str:
@@ -126,6 +136,8 @@ def closing(found: Checked, said: Sequence[Warning_], width: int | None) -> Text
     lines = [("version", "verdict")]
     lines += [(each.op.full_name, outcome(each, "fine")) for each in found.family]
     text = "\n" + _columns(lines, width)
+    if reasons := _reasons(found.family, width):
+        text += "\n" + reasons
     for at, (_, message) in enumerate(said):
         text += ("" if at else "\n") + hanging("warning: ", clean(message), width)
     return _styled(text)
@@ -139,9 +151,9 @@ def check_json(found: Checked, said: Sequence[Warning_], shown: Iterable[Illegal
         "operator": chosen.op.full_name,
         "axis": None if call is None else call.axis,
         "batch_dims": None if call is None else call.batch_dims,
-        "data": str(case.data),
-        "indices": str(case.indices),
-        "out": None if chosen.shape is None else chosen.shape.to_json(),
+        "data": tensor_json(case.data.dtype, case.data.shape),
+        "indices": tensor_json(case.indices.dtype, case.indices.shape),
+        "output": None if chosen.shape is None else tensor_json(case.data.dtype, chosen.shape),
         "legal": None if call is None else legal(call),
         "total": case.indices.array.size,
     }
@@ -210,14 +222,25 @@ def compared_text(
         shape = "" if each.shape is None else str(each.shape)
         lines.append((each.op.full_name, shape, letter or "-", outcome(each, "values")))
     text = hanging("", clean(asked), width) + "\n" + _columns(lines, width)
+    if reasons := _reasons(found.verdicts, width):
+        text += "\n" + reasons
     parts = [_parts(*each) for each in zip(found.differences, values, strict=True)]
-    accepting = [letter for letter in found.letters if letter]
-    if len(accepting) > 1 and len(found.groups) == 1:
-        whole = len(accepting) == len(found.letters)
-        parts = [("", "all give the same" if whole else "all that accept give the same")]
-    if parts:
-        text += "\n" + "".join(hanging(*part, width) for part in parts)
+    text += "\n" + "".join(hanging(*part, width) for part in parts or [("", _agreement(found))])
     return _styled(text)
+
+
+def _agreement(found: Comparison) -> str:
+    """Say who agrees, where no two results differ."""
+    accepting = [
+        op for op, letter in zip(found.verdicts, found.letters, strict=True) if letter is not None
+    ]
+    if not accepting:
+        return "every version refuses"
+    if len(accepting) == len(found.letters):
+        return "all give the same"
+    if len(accepting) == 1:
+        return f"only {accepting[0].op} gives values"
+    return "all that accept give the same"
 
 
 def _parts(each: Difference, values: tuple[str, str]) -> tuple[str, str]:
@@ -227,7 +250,9 @@ def _parts(each: Difference, values: tuple[str, str]) -> tuple[str, str]:
     return start, f"first differ at {cell(each.at)}: {clean(values[0])} and {clean(values[1])}"
 
 
-def compared_json(found: Comparison, values: Sequence[tuple[str, str]]) -> str:
+def compared_json(
+    found: Comparison, asked: dict[str, Any], values: Sequence[tuple[str, str]]
+) -> str:
     """Write rows, groups and differences as one object; `values` are JSON themselves."""
     rows = [
         {
@@ -243,7 +268,7 @@ def compared_json(found: Comparison, values: Sequence[tuple[str, str]]) -> str:
     ]
     groups = {letter: _names(ops) for letter, ops in found.groups.items()}
     differences = (_difference_json(*pair) for pair in zip(found.differences, values, strict=True))
-    head = _dumped({"rows": rows, "groups": groups})[:-1]
+    head = _dumped(asked | {"rows": rows, "groups": groups})[:-1]
     return f'{head},"differences":[{",".join(differences)}]}}\n'
 
 

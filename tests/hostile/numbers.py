@@ -164,7 +164,7 @@ REFUSALS: Final[list[tuple[str, str, str, str]]] = [
     ("-2^63-1 as an index", f"gather [5] [{LOW - 1}]", "dtype", f"`$[0]` is {LOW - 1}"),
     ("2^63 beside -1 as indices", f"gather [5] [{2**63},-1]", "dtype", "`$[0]`"),
     ("booleans as indices", "gather [5,6] [true,false]", "indices-dtype", "bool, first at `$[0]`"),
-    ("one boolean as an index", "gather [5,6] true", "indices-dtype", "bool, first at `$`"),
+    ("one boolean as an index", "gather [5,6] true", "indices-dtype", "is bool, which"),
     ("typed booleans as indices", "gather [5,6] 2xbool=true", "indices-dtype", "is bool"),
     ("a fraction as an index", "gather [5,6] [[0,1],[0,1.5]]", "indices-dtype",
      "float64, first at `$[1][1]`"),
