@@ -14,12 +14,14 @@ from gathercli.io.job import jobs
 from tests.test_explain import at_a_terminal
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
     from pathlib import Path
 
     from tests.conftest import Ran
 
     Run = Callable[..., Ran]
+    Program = Callable[..., subprocess.CompletedProcess[bytes]]
 
 every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 
@@ -29,9 +31,9 @@ def test_a_lesson_types_the_command_that_draws_its_picture(run: Run, lesson: Les
     (job,) = jobs(fixture(lesson.fixture))
     ran = run("demo", lesson.name)
     assert ran.status == 0
-    (typed,) = re.findall(r"(?m)^\$ gathercli (.*)$", ran.out)
-    assert f"gathercli {typed}" == command_line(job)
-    picture = run(*shlex.split(typed))
+    (typed,) = re.findall(r"(?ms)^\$ (gathercli .*?)\n(?=openvino|onnx)", ran.out)
+    assert typed.replace(" \\\n    ", " ").replace("\n    ", "") == command_line(job)
+    picture = run(*shlex.split(command_line(job))[1:])
     assert picture.out in ran.out
     errors = [line for line in picture.err.splitlines() if not line.startswith("note:")]
     assert "\n".join(errors) in ran.out
@@ -51,6 +53,17 @@ def test_what_a_lesson_says_to_try_works(run: Run, folder: Path, lesson: Lesson)
         assert ran.status == NOT_DONE.get(line, 0), ran.err
         assert ran.out
     assert not list(folder.iterdir())
+
+
+def test_a_folded_command_can_be_pasted(program: Program) -> None:
+    lesson = next(lesson for lesson in LESSONS if lesson.name == "batch-and-axis")
+    (job,) = jobs(fixture(lesson.fixture))
+    folded = re.findall(
+        r"(?ms)^\$ (gathercli .*?)\n(?=openvino)", program("demo", lesson.name).stdout.decode()
+    )[0]
+    assert folded.count("\n") > 1
+    pasted = program(folded.replace("gathercli ", "$G ", 1))
+    assert pasted.stdout == program(*shlex.split(command_line(job))[1:]).stdout != b""
 
 
 def test_a_line_that_is_not_done_is_one_of_a_lesson() -> None:

@@ -37,7 +37,7 @@ openvino.Gather-7 → openvino.Gather-8
 to move a model
   an index from -s to -1      refused → counted from the end
   an index outside [-s, s-1]  refused → zero-filled
-  indices as before           --negative error --out-of-range error"""
+  to treat indices as before  --negative error --out-of-range error"""
 
 _WIDTH: Final = 72
 """Of the lines kept as they are, which a page indents."""

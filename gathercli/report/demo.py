@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -60,7 +61,7 @@ def drawn(screen: Screen, width: int) -> Text:
     text = Text()
     text.append(f"{screen.title}\n", "bold")
     text.append("\n".join(wrap(screen.says, width, break_on_hyphens=False)) + "\n\n")
-    text.append(f"$ {screen.command}\n", "green")
+    text.append("$ " + _folded(screen.command, width, "    ") + "\n", "green")
     text.append_text(screen.picture)
     if screen.refusal is not None:
         text.append("\n" + error_text(screen.refusal, color=False))
@@ -70,6 +71,27 @@ def drawn(screen: Screen, width: int) -> Text:
     text.append("\nTry\n", "bold")
     for line, shows in screen.tries:
         fits = len(line) + len(shows) + 7 <= width
-        text.append(f"  {line}", "green")
+        text.append("  " + _folded(line, width, "      "), "green")
         text.append(f"{'   ' if fits else chr(10) + '      '}{shows}\n", "dim")
     return text
+
+
+def _folded(command: str, width: int, indent: str) -> str:
+    """Break a command line so that it fits and can still be pasted.
+
+    An option stays with its value; a literal that is too long for a line is broken after a comma.
+    """
+    room, lines = width - len(indent) - 2, [""]
+    for word in re.findall(r"--?[A-Za-z][\w-]* [^-'\s]\S*|\S+", command):
+        if len(lines[-1]) + 1 + len(word) <= room:
+            lines[-1] += f"{' ' * bool(lines[-1])}{word}"
+            continue
+        lines[-1] += " \\" if len(word) <= room else " "
+        if len(word) <= room:
+            lines.append(word)
+            continue
+        for part in re.findall(r"[^,]+,?", word):
+            if len(lines[-1]) + len(part) > room:
+                lines.append("")
+            lines[-1] += part
+    return f"\n{indent}".join(lines)

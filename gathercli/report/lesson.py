@@ -108,7 +108,8 @@ def _fitting(lesson: Lesson, look: Look) -> tuple[_View, list[Line]]:
     """Choose how much is shown, and how it is arranged, so that it fits."""
     room = WIDTH if look.width is None else look.width
     shown: Shown | None = None
-    for rows, columns in combinations(ROWS[: 1 if look.height is None else None], COLUMNS):
+    sizes = list(combinations(enumerate(ROWS[: None if look.height else 1]), enumerate(COLUMNS)))
+    for (_, rows), (_, columns) in sorted(sizes, key=lambda pair: pair[0][0] + pair[1][0]):
         before, shown = shown, Shown(lesson, look, rows, columns)
         if before is not None and (before.out, before.data) == (shown.out, shown.data):
             continue
