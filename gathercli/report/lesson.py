@@ -305,7 +305,8 @@ class _View:
 
     def _by_row(self, part: Part) -> bool:
         """Tell whether each row of the output says what it was picked from."""
-        return not self._lead and part.place is Place.ROW and bool(part.shape)
+        alone = not self._lead and self._look.here is None
+        return alone and part.place is Place.ROW and bool(part.shape)
 
     def _traces(self, coords: list[tuple[int, ...]]) -> Iterator[Trace]:
         import numpy as np
