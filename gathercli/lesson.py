@@ -115,6 +115,11 @@ class Lesson:
         The first index that is refused, and why; None when all are accepted.
     treated
         What became of indices outside the axis.
+
+    Raises
+    ------
+    LimitError
+        The output would have more dimensions, or elements, than there can be.
     """
 
     def __init__(
@@ -130,6 +135,7 @@ class Lesson:
         self._family = FAMILIES[call.op.family]
         self.shape = known(engine.infer(call))
         self.walks = tuple(self._family.walks(call))
+        engine.check_size(self.shape, data, None)
         self.refusal: OutOfRangeError | None = None
         self.treated: tuple[engine.Treated, ...] = ()
         try:

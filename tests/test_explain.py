@@ -294,6 +294,13 @@ def test_shapes_that_are_refused_are_not_drawn(run: Run) -> None:
     assert "rule: axis-range" in ran.err
 
 
+def test_an_output_of_too_many_dimensions_is_refused(run: Run) -> None:
+    ones = "x".join(["1"] * 40)
+    ran = run("explain", "gather", f"zeros:{ones}", f"zeros:{ones}xi64")
+    assert (ran.status, ran.out) == (65, "")
+    assert "has rank 79: expected at most 64" in ran.err
+
+
 def test_a_note_counts_what_was_moved(run: Run) -> None:
     ran = run("explain", "gather", "[10,20]", "1,7", "--out-of-range", "clamp")
     assert "a 1  7 → 1" in ran.out
