@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 LEGEND: Final = 8
 """Letters that are explained at most."""
 
-STYLES: Final = ("cyan", "magenta", "green", "yellow", "blue")
+STYLES: Final = ("cyan", "magenta", "green", "yellow", "bright_blue")
 
 
 def about(title: str | None, source: str | None) -> Text:

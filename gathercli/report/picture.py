@@ -31,7 +31,7 @@ _LIGHT: Final = {
     "magenta": "#a3219b",
     "green": "#1a7f37",
     "yellow": "#8a6100",
-    "blue": "#0550ae",
+    "bright_blue": "#0550ae",
     "red": "#c8102e",
 }
 _DARK: Final = {
@@ -40,7 +40,7 @@ _DARK: Final = {
     "magenta": "#f08af0",
     "green": "#6fdd8b",
     "yellow": "#e3c04b",
-    "blue": "#79b8ff",
+    "bright_blue": "#79b8ff",
     "red": "#ff7b72",
 }
 _PAGES: Final = {"light": "#ffffff", "dark": "#0d1117"}
