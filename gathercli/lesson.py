@@ -6,6 +6,7 @@ that explanation and answer cannot disagree.
 
 from __future__ import annotations
 
+import operator
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, SupportsIndex, cast
@@ -282,11 +283,17 @@ class Lesson:
         if len(at) != len(self.shape):
             rank = counted(len(self.shape), "coordinate")
             raise _no_cell(at, f"it has {len(at)}, but {whole}", rank)
-        for d, (n, size) in enumerate(zip(at, self.shape, strict=True)):
-            if not isinstance(n, SupportsIndex) or not -size <= n.__index__() < size:
+        found: list[int] = []
+        for d, (given, size) in enumerate(zip(at, self.shape, strict=True)):
+            try:
+                n = operator.index(given)
+            except TypeError:
+                raise _no_cell(at, f"coordinate {d} is {given!r}", "an integer") from None
+            if not -size <= n < size:
                 within = f"{-size} to {size - 1}" if size else "no cell at all"
-                raise _no_cell(at, f"coordinate {d} is {n!r}, but {whole}", within)
-        return tuple(n.__index__() % size for n, size in zip(at, self.shape, strict=True))
+                raise _no_cell(at, f"coordinate {d} is {n}, but {whole}", within)
+            found.append(n % size)
+        return tuple(found)
 
     @cached_property
     def reads(self) -> Reads | None:

@@ -393,6 +393,7 @@ class Person:
 
     def __init__(self, keys: list[str], sign: str) -> None:
         self.seen = b""
+        self.waits_for = b""
         self._keys, self._sign = list(keys), sign.encode()
         self._ours, theirs = os.openpty()
         self._saved = os.dup(0), os.dup(1)
@@ -407,7 +408,8 @@ class Person:
         with suppress(OSError):  # EIO: the other side is closed
             while part := os.read(self._ours, 1 << 16):
                 self.seen += part
-                while self._keys and self.seen.count(self._sign) > answered:
+                ready = answered == 0 or self.waits_for in self.seen
+                while ready and self._keys and self.seen.count(self._sign) > answered:
                     answered += 1
                     os.write(self._ours, self._keys.pop(0).encode())
         os.close(self._ours)
@@ -437,7 +439,7 @@ def test_on_a_terminal_keys_walk_through_the_cells(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("NO_COLOR", "1")
     words = ["explain", "gather", "[10,20,30]", "2,0,-1", "--step"]
     # Keys that mean nothing draw nothing; of several that come together each counts.
-    keys = [" ", "?\x1b[Z\x1b[C", "b", "g", "\x1b[F", "  q"]
+    keys = [" ", "?\x1b[Z\x1b[1;5C\x1bx\x1b[C", "b", "g", "\x1b[F", "  q"]
     status, seen = at_a_terminal(words, keys, "q: quit")
     screens = seen.split("\x1b[2J\x1b[H")[1:]
     assert status == 0
@@ -497,6 +499,42 @@ def test_colour_reverses_the_cell_it_is_at(monkeypatch: pytest.MonkeyPatch) -> N
     status, seen = at_a_terminal(words, ["G", "q"], "q: quit")
     assert status == 0
     assert len(re.findall(r"\x1b\[7;\d+m *\[", seen.split("\x1b[2J\x1b[H")[-1])) == 3
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("keys", [["\x1b[C" * 30, "q"], ["\x1b[C" * 30, "\x1b"]])
+def test_many_keys_at_once_are_all_keys(keys: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The 64 bytes that are read together end within a key; Escape alone is one."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LINES", "24")
+    person = Person(keys, "q: quit")
+    person.waits_for = b"31 of 400"
+    try:
+        status = main(["explain", "gather", "arange:400", "arange:400", "--step"])
+    finally:
+        seen = person.leave()
+    assert status == 0
+    assert len(seen.split("\x1b[2J\x1b[H")) == 1 + 31
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("size", [(40, 10), (30, 24), (80, 24)], ids=str)
+def test_no_line_of_a_screen_is_wider_than_it(
+    size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(size[0]))
+    monkeypatch.setenv("LINES", str(size[1]))
+    monkeypatch.setenv("NO_COLOR", "1")
+    data = "2x3x2x2x2x2xf64=1234567.890123"
+    words = ["explain", "gather", data, "[[[0,1],[1,-1]],[[1,1],[0,-3]]]", "-a", "1", "--step"]
+    for command in ([*words, "--precision", "17"], ["demo", "--all"]):
+        sign = "q: quit" if size[0] > 60 else "keys: space"
+        status, seen = at_a_terminal(command, ["G", "q"], sign)
+        assert status == 0
+        for screen in seen.split("\x1b[2J\x1b[H")[1:]:
+            lines = screen.replace("\x1b[?25h\x1b[?1049l", "").split("\n")
+            assert len(lines) == size[1]
+            assert max(map(cell_len, lines)) <= size[0]
 
 
 @pytest.mark.parametrize("end", ["q", "SIGINT", "SIGTERM", "SIGHUP"])
@@ -580,6 +618,27 @@ def test_many_batches_are_left_out_and_counted(run: Run) -> None:
     assert "3 of 9 cells of out shown" in ran.out
     ran = run("explain", *words, "--window", "3:5")
     assert re.findall(r"batch \d", ran.out) == ["batch 3", "batch 4"]
+
+
+def test_what_is_left_out_after_the_shown_is_marked_too(run: Run) -> None:
+    ran = run("explain", "gather", "arange:6x2x3", "0,1", "-a", "1", "--window", "2")
+    table = ran.out.split("\n\n")[1].splitlines()
+    assert [line.split("  ")[0].strip() for line in table if "⋮" in line or ",:,:]" in line] == [
+        "⋮",
+        "[2,:,:]",
+        "⋮",
+    ]
+    words = ("gather", "arange:3x40x5", "zeros:3x2xi64", "-a", "1", "-b", "1")
+    ran = run("explain", *words, "--window", "1,:,2")
+    (names,) = [line for line in ran.out.splitlines() if "batch 1" in line]
+    assert names.split() == ["…", "batch", "1", "…"]
+
+
+def test_a_letter_x_is_no_count_in_ascii(run: Run) -> None:
+    rows = ",".join(f"[{','.join([str(row)] * 5)}]" for row in range(6))
+    words = ("gather-elements", "arange:6x5", f"[{rows}]", "-a", "0", "--ascii")
+    assert "read n times" not in run("explain", *words).out
+    assert "*n read n times" in run("explain", "gather", "[5]", "0,0", "--ascii").out
 
 
 def test_leading_dimensions_are_facets_or_panels(run: Run) -> None:
@@ -676,6 +735,9 @@ def test_a_job_is_explained(run: Run, folder: Path) -> None:
     ran = run("explain", "--job", "sub/jobs.jsonl#b", "--step")
     assert ran.out.endswith("out[0,1] = data[indices[0,1],1] = data[1,1] = 4\n")
     assert run("explain", "--job", "sub/jobs.jsonl#a").out.startswith("onnx.Gather-13   axis 0")
+    (folder / "a#b").mkdir()
+    (folder / "a#b" / "j.jsonl").write_text(JOBS.replace('"id":"a"', '"id":"x#1"'))
+    assert run("explain", "--job", "a#b/j.jsonl#x#1").out.startswith("onnx.Gather-13   axis 0")
     titled = '{"id":"t","title":"A\\u001b[31m","source":"B","op":"gather","data":[1],"indices":0}'
     (folder / "t.json").write_text(titled)
     assert run("explain", "--job", "t.json").out.startswith("A\\x1b[31m\nB\n\nopenvino.Gather-8")
@@ -704,6 +766,11 @@ def test_a_job_is_explained(run: Run, folder: Path) -> None:
         (("gather", "[1]", "0,", "--window", "5:6"), 2, "chooses nothing of dimension 0"),
         (("gather", "arange:200x200", "0", "--window", ":"), 0, ""),
         (("gather", "arange:200x200", "zeros:200xi64", "--window", ":,:"), 2, "40 000 cells"),
+        (
+            ("gather", "zeros:500x2", "zeros:500x1xi8", "-a", "1", "-b", "1", "--window", ":"),
+            2,
+            "500 batches",
+        ),
         (("gater", "[1]", "0"), 2, "did you mean `gather`?"),
         (("gather", "-", "-"), 2, "used twice"),
     ],
@@ -732,7 +799,8 @@ def test_python_draws_and_traces() -> None:
     assert found.trace(2, 0).fate is Fate.FILLED
     assert [each.value for each in found.cells()] == [20, 21, 10, 11, 0, 0]
     assert found.trace(-1, np.int8(-2)).out == (2, 0)
-    for at in ((0, 2), (3, 0), (0,), (0, 0, 0), (0, "x"), (0, 0.0)):
+    odd: Any = np.array([0])
+    for at in ((0, 2), (3, 0), (0,), (0, 0, 0), (0, "x"), (0, 0.0), (odd, 0)):
         with pytest.raises(gathercli.UsageError, match="the output has no cell"):
             found.trace(*at)
     with pytest.raises(gathercli.UsageError, match="no cell at all"):

@@ -109,9 +109,10 @@ def job_named(token: str) -> Job:
 
     from gathercli.io import job as jobs
 
-    path, mark, key = token.rpartition("#")
-    if not mark or os.path.lexists(token):
-        path, key = token, ""
+    path, key = token, ""
+    while not os.path.lexists(path) and "#" in path:  # an ID may hold one too
+        path, _, more = path.rpartition("#")
+        key = f"{more}#{key}" if key else more
     found = jobs.jobs(path)
     chosen = [job for job in found if not key or job.id == key]
     if len(chosen) != 1:

@@ -91,9 +91,11 @@ def _one(name: str | None, color: str) -> int:
 def _all(color: str) -> int:
     """Show every lesson; where a person sits in front, a screen at a time."""
     from gathercli.cli.keys import Keys, has_keys, room
+    from gathercli.report.panels import folded
 
     colored = wants_color(color, STDOUT)
-    texts = [rendered(_screen(number), color=colored) for number in range(len(LESSONS))]
+    screens = [folded(_screen(number), _width()) for number in range(len(LESSONS))]
+    texts = [rendered(screen, color=colored) for screen in screens]
     if not has_keys():
         print_text("\n".join(texts))
         return 0

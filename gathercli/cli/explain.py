@@ -205,13 +205,14 @@ class _Asked(NamedTuple):
             )
         if self.cell is not None:
             lesson.cell(self.cell)
-        self._check_window(lesson.shape)
+        self._check_window(lesson)
         return Look(width, self.precision, ASCII if self.ascii else Marks(), self.window)
 
-    def _check_window(self, shape: tuple[int, ...]) -> None:
+    def _check_window(self, lesson: Lesson) -> None:
         """Refuse a window that chooses nothing, or more than a picture shows."""
-        from gathercli.report.shown import CELLS, COLUMNS
+        from gathercli.report.shown import BATCHES, CELLS, COLUMNS, lead_of
 
+        shape = lesson.shape
         many = [min(size, COLUMNS[0][0]) for size in shape]
         for j, (chosen, size) in enumerate(zip(self.window, shape, strict=False)):
             many[j] = len(range(size)[chosen or slice(None)])
@@ -226,7 +227,15 @@ class _Asked(NamedTuple):
                 f"`--window` chooses {grouped(product(many))} cells or so, but a picture shows "
                 f"{grouped(CELLS)}: expected fewer",
                 rule="usage",
-                hint="`-f json` writes any number of them, `--step` a line for each",
+                hint="`-f json` writes any number of them",
+            )
+        panels = product(many[: lead_of(lesson)])
+        if self.window and self.fmt != "json" and panels > BATCHES:
+            raise UsageError(
+                f"`--window` chooses {grouped(panels)} batches or so, but a picture shows "
+                f"{BATCHES}: expected fewer",
+                rule="usage",
+                hint="`-f json` writes any number of them",
             )
 
 
@@ -314,7 +323,7 @@ def _show(lesson: Lesson, called: Called, asked: _Asked, look: Look, messages: M
     elif has_keys():
         _walk(lesson, look, color=color)
     else:
-        _lines(lesson, asked, look, color=color)
+        _lines(lesson, look, color=color)
 
 
 def _text(lesson: Lesson, called: Called, asked: _Asked, look: Look) -> Styled:
@@ -326,11 +335,11 @@ def _text(lesson: Lesson, called: Called, asked: _Asked, look: Look) -> Styled:
     return about(called.title, called.source).append_text(picture(lesson, look))
 
 
-def _lines(lesson: Lesson, asked: _Asked, look: Look, *, color: bool) -> None:
+def _lines(lesson: Lesson, look: Look, *, color: bool) -> None:
     """Print a line a cell."""
     from gathercli.report.trace import said, text_of
 
-    for some in cells.positions(lesson, asked.window, asked.cell):
+    for some in cells.positions(lesson, (), None):
         lines = (said(lesson, trace, look) for trace in lesson.traces(some))
         if color:
             print_text(rendered(text_of(lines), color=True))
@@ -343,6 +352,8 @@ def _walk(lesson: Lesson, look: Look, *, color: bool) -> None:
     from gathercli.cli.keys import Keys, room
     from gathercli.core.positions import coordinate
     from gathercli.report.lesson import panels
+    from gathercli.report.panels import folded
+    from gathercli.report.shown import WIDTH
     from gathercli.report.trace import text_of, told
 
     def screen(number: int) -> str:
@@ -350,6 +361,7 @@ def _walk(lesson: Lesson, look: Look, *, color: bool) -> None:
         now = look._replace(width=width_of(STDOUT), here=here)
         text = text_of(told(lesson, lesson.trace(*here), now))
         text.append(f"{grouped(number + 1)} of {counted(lesson.size, 'cell')}\n\n", "bold")
+        text = folded(text, now.width or WIDTH)
         left = room() - text.plain.count("\n")
         text.append_text(panels(lesson, now._replace(height=left)))
         return rendered(text, color=color)

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from gathercli.cli.main import print_text
-from gathercli.report.terminal import height_of, is_terminal
+from gathercli.report.terminal import height_of, is_terminal, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,8 @@ STDIN: Final = 0
 STDOUT: Final = 1
 
 LEGEND: Final = "space: next   b: back   g, G: first, last   q: quit"
-"""The keys, for a line on the screen."""
+SHORT: Final = "keys: space b g G q"
+"""The keys, for a line on a wide screen and on a narrow one."""
 
 _WORDS: Final = {
     "next": (" ", "n", "j", "l", "\r", "\n", "\x1b[C", "\x1b[B", "\x1bOC", "\x1bOB", "\x1b[6~"),
@@ -27,7 +28,10 @@ _WORDS: Final = {
     "quit": ("q", "\x1b", "\x04"),
 }
 _MEANING: Final = {key: word for word, keys in _WORDS.items() for key in keys}
-_KEY: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z~]|\x1bO[A-Za-z]|.", re.DOTALL)
+_KEY: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1bO[ -~]|\x1b[^[O]|[^\x1b]", re.DOTALL)
+
+_WAIT: Final = 0.05
+"""Seconds after which an Escape was the key of that name, not the start of another."""
 
 
 def has_keys() -> bool:
@@ -52,7 +56,10 @@ class Keys:
             signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
         tty.setcbreak(STDIN)
         ours = termios.tcgetattr(STDIN)
-        ours[6][termios.VSUSP] = b"\0"  # to be stopped on a screen of one's own leaves it there
+        none = os.fpathconf(STDIN, "PC_VDISABLE")
+        ours[6][termios.VSUSP] = bytes(
+            [none]
+        )  # to be stopped on a screen of one's own leaves it there
         termios.tcsetattr(STDIN, termios.TCSANOW, ours)
         print_text("\x1b[?1049h\x1b[?25l")
         return self
@@ -65,12 +72,16 @@ class Keys:
 
     def read(self) -> str:
         """Wait for a key; return ``next``, ``back``, ``first``, ``last`` or ``quit``."""
+        from select import select
+
         while True:
-            if not self._pressed:
-                self._pressed = os.read(STDIN, 64).decode("ascii", "replace")
-                if not self._pressed:  # nobody is there any more
-                    return "quit"
             found = _KEY.match(self._pressed)
+            if found is None and (not self._pressed or select([STDIN], [], [], _WAIT)[0]):
+                more = os.read(STDIN, 64).decode("ascii", "replace")
+                if not more:  # nobody is there any more
+                    return "quit"
+                self._pressed += more
+                continue
             key = found[0] if found else self._pressed
             self._pressed = self._pressed[len(key) :]
             if key in _MEANING:
@@ -82,13 +93,14 @@ class Keys:
         Parameters
         ----------
         screen
-            Returns a screen by its number, of at most `room()` lines.
+            Returns a screen by its number: `room()` lines that fit the width, more are left out.
         """
         at = 0
         while at < count:
             lines = screen(at).rstrip("\n").split("\n")[: room()]
             below = [""] * (room() - len(lines))
-            print_text("\x1b[2J\x1b[H" + "\n".join([*lines, *below, f"{LEGEND}   "]))
+            legend = LEGEND if (width_of(STDOUT) or 0) > len(LEGEND) else SHORT
+            print_text("\x1b[2J\x1b[H" + "\n".join([*lines, *below, f"{legend} "]))
             key = self.read()
             if key == "quit":
                 return

@@ -79,7 +79,7 @@ def title(call: Call, width: int | None, *, where: str = "", room: int | None = 
     text.append(attributes)
     equation = FAMILIES[call.op.family].equation(call)
     if width is not None and len(equation) > width:
-        equation = call.op.equation
+        equation, where = call.op.equation, ""  # whose letters are others
     for part in filter(None, (equation, where)):
         used = len(text.plain.rpartition("\n")[2])
         most = width if part is equation else room

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 LEGEND: Final = 8
 """Letters that are explained at most."""
 
+_TIMES, _HIDDEN = "read n times", "read by what is hidden"
+"""What the legend has to explain, beside the fates of indices, once it was drawn."""
+
 STYLES: Final = ("cyan", "magenta", "green", "yellow", "bright_blue")
 
 
@@ -95,11 +98,14 @@ def _read(lesson: Lesson) -> str:
 
 
 def panels(lesson: Lesson, look: Look) -> Text:
-    """Draw the tensors alone, within the height of the look."""
+    """Draw the tensors alone, within the width and the height of the look."""
     from rich.text import Text
 
-    text = Text()
     _, lines = _fitting(lesson, look)
+    fits = look.height is None or len(lines) <= look.height
+    if not fits or widest(lines) > (look.width or WIDTH):
+        return Text("no room for the picture\n", "dim italic")
+    text = Text()
     append(text, lines)
     return text
 
@@ -132,7 +138,7 @@ class _View:
         self._styles = {unit: STYLES[n % len(STYLES)] for n, unit in enumerate(self._letters)}
         self._panels: dict[tuple[int, ...], tuple[list[Part], list[list[Line]]]] = {}
         self._traced: list[Trace] = []
-        self._seen: set[str] = set()
+        self._seen: set[Fate | str] = set()
 
     @property
     def paneled(self) -> bool:
@@ -149,6 +155,8 @@ class _View:
                 blocks.append([[(self._look.marks.columns, "dim")]])
             blocks.append(self._panel(panel, stacked=stacked))
             last = number
+        if blocks and self._lead and last + 1 < product(self._lesson.shape[: self._lead]):
+            blocks.append([[(self._look.marks.columns, "dim")]])
         lines: list[Line] = []
         row: list[list[Line]] = []
         for block in blocks:
@@ -218,8 +226,9 @@ class _View:
                 style = "dim"
             if times > 1 and lesson.picks_cells:
                 label += f"{marks.times}{times}"
-                self._seen.add(marks.times)
-            self._seen.add(label[:1])
+                self._seen.add(_TIMES)
+            if times and unit not in self._letters:
+                self._seen.add(_HIDDEN)
             if here is not None and here.data == whole:
                 return Cell(label, f"[{self._write(held[whole])}]", style=f"{style} reverse")
             return Cell(label, self._write(held[whole]), style=style)
@@ -251,7 +260,7 @@ class _View:
             k, position = held[whole]
             fate = lesson.fate(k, position)
             label, style = self._label(whole, position, fate)
-            self._seen.add(label)
+            self._seen.add(fate)
             where = str(position)
             if fate is not Fate.COPIED:
                 where = "none" if fate is Fate.FILLED else "refused"
@@ -349,13 +358,13 @@ class _View:
                 for unit, letter in self._letters.items()
             ]
         seen = self._seen
-        if marks.hidden in seen:
+        if _HIDDEN in seen:
             words.append((marks.hidden, "read by indices that are not shown", ""))
-        if marks.nowhere in seen:
+        if Fate.FILLED in seen:
             words.append((marks.nowhere, "zero-filled", "italic"))
-        if marks.refused in seen:
+        if Fate.REFUSED in seen:
             words.append((marks.refused, "refused", REFUSED))
-        if marks.times in seen:
+        if _TIMES in seen:
             elided = ", by what is not shown too" if self.hidden() else ""
             words.append((f"{marks.times}n", f"read n times{elided}", ""))
         if 0 not in lesson.data.shape and _is_dimmed(lesson):
@@ -392,7 +401,7 @@ class _View:
         if shown >= self._lesson.size:
             return ""
         text = f"{grouped(shown)} of {counted(self._lesson.size, 'cell')} of out shown"
-        return text if self._look.window or self._look.here else f"{text}; --window chooses others"
+        return text if self._look.window else f"{text}; --window chooses others"
 
 
 def _is_dimmed(lesson: Lesson) -> bool:

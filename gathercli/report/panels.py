@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from rich.cells import cell_len
 
+from gathercli.core.dims import product
 from gathercli.report.grid import at_the_point
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Marks(NamedTuple):
     ascii: bool = False
 
 
-ASCII: Final = Marks(" -> ", "x", ":", "..", ".", ascii=True)
+ASCII: Final = Marks(" -> ", "*", ":", "..", ".", ascii=True)
 
 
 class Place(Enum):
@@ -157,6 +158,15 @@ def append(text: Text, lines: Iterable[Line]) -> None:
         text.append("\n")
 
 
+def folded(text: Text, most: int) -> Text:
+    """Break lines that are too long for a screen."""
+    return text.blank_copy("\n").join(
+        part
+        for line in text.split("\n", allow_blank=True)
+        for part in line.divide(range(most, len(line), most))
+    )
+
+
 def _style(word: Word) -> str:
     return word[1]
 
@@ -228,6 +238,8 @@ class _Drawing:
             if self._columns:
                 lines.append(self._heading())
             lines += self._body(facet)
+        if last + 1 < product(part.shape[:-2]) and self._facets != [()]:
+            lines.append([(self._marks.rows, "dim")])
         return lines
 
     def _facet_heading(self, facet: tuple[int, ...]) -> Line:

@@ -27,7 +27,8 @@ FACETS: Final = 4
 """Batches, and facets of a tensor, that are shown at most."""
 
 CELLS: Final = 20_000
-"""Cells of the output that a window shows at most."""
+BATCHES: Final = 400
+"""Cells of the output, and panels, that a window shows at most."""
 
 Window = tuple[slice | None, ...]
 """For each dimension of the output which coordinates are shown; None for as many as fit."""
@@ -84,7 +85,7 @@ class Shown:
         self, lesson: Lesson, look: Look, rows: tuple[int, int], columns: tuple[int, int]
     ) -> None:
         self.lesson, self.look, self._rows, self._columns = lesson, look, rows, columns
-        self.lead = _lead(lesson)
+        self.lead = lead_of(lesson)
         self.out = [self._chosen(j) for j in range(len(lesson.shape))]
         self.indices: list[Sequence[int]] = [[] for _ in lesson.indices.shape]
         for coords, (_, i) in zip(self.out, lesson.walks, strict=True):
@@ -207,7 +208,7 @@ def _after(at: tuple[int, ...], sizes: Sequence[Sequence[int]]) -> tuple[int, ..
     return (*_after(tuple(lead), sizes[:-1]), 0)
 
 
-def _lead(lesson: Lesson) -> int:
+def lead_of(lesson: Lesson) -> int:
     """Count the leading dimensions whose coordinates are those of all three tensors: a panel each.
 
     Batches, and of elements the dimensions before the axis; but a matrix stays one.

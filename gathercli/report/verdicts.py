@@ -26,10 +26,10 @@ ROOM: Final = 24
 """Columns below which the last word of a line goes to a line of its own."""
 
 _STYLES: Final = (
-    (r"(?m)^(version|at) .*", "bold"),
+    (r"(?m)^version .*", "bold"),
     (r"(?m)^(openvino|onnx)\.\S+", "bold"),
     (r"(?m)^warning:", "yellow"),
-    (r"\brefused$|\S+ refuses\b", "red"),
+    (r"\S+ refuses\b", "red"),
     (r"\bzero-filled\b", "yellow"),
     (r"(?m)(?<=  )fine$", "green"),
 )
@@ -53,7 +53,7 @@ def outcome(verdict: Verdict, plain: str) -> str:
 def _reasons(verdicts: Iterable[Verdict], width: int | None) -> str:
     """Write once, below a table, why rules of shapes, types and attributes refuse."""
     said = {
-        (each.error.rule, each.error.message): None
+        (each.error.rule, each.error.message.replace(each.op.full_name, "the version")): None
         for each in verdicts
         if each.error is not None and not each.refuses_index
     }

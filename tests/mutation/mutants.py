@@ -19,6 +19,8 @@ TARGETS: Final = {
     "core/text.py": r"UNSAFE|clean|_escape|json_string",
     "engine.py": r"examined|positions|_first|_treated|check_size|judged|answer|Run\..*",
     "kernel.py": r".*",
+    "lesson.py": r"Lesson\..*|Reads\..*",
+    "verdicts/__init__.py": r".*",
     "core/picks.py": r".*",
     "core/threads.py": r".*",
     "core/rules.py": r"(axis|batch|data_rank|indices_rank|index|elements_shape)\w*|_legal|_interval"
@@ -30,7 +32,7 @@ TARGETS: Final = {
     "io/files.py": r"SMALL|SPOOLED|File\..*",
     "errors.py": r"LimitError\.over",
     "cli/limits.py": r".*",
-    "io/literal.py": r"_sizes|check_size|judged|_options|_random",
+    "io/literal.py": r"_sizes|_check_size|_options|_random",
     "io/values.py": r"MAX_\w+|flatten|_check_strings|_infer",
     "io/content.py": r"check_shape|Layout\.(nbytes|view)",
     "io/raw.py": r"_FORM|parse|Raw\.(layout|tensor|_advice)",
