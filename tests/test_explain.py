@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 import termios
@@ -42,7 +44,7 @@ from tests.test_laws import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from gathercli.core.spec import Op
@@ -389,9 +391,9 @@ def test_elsewhere_than_on_a_terminal_the_cells_are_walked_a_line_each(run: Run)
 
 
 class Person:
-    """Sits at a terminal of 80 columns and presses a key whenever a screen is there."""
+    """Sits at a terminal and presses a key, or does something, whenever a screen is there."""
 
-    def __init__(self, keys: list[str], sign: str) -> None:
+    def __init__(self, keys: Sequence[str | Callable[[], None]], sign: str) -> None:
         self.seen = b""
         self.waits_for = b""
         self._keys, self._sign = list(keys), sign.encode()
@@ -411,7 +413,11 @@ class Person:
                 ready = answered == 0 or self.waits_for in self.seen
                 while ready and self._keys and self.seen.count(self._sign) > answered:
                     answered += 1
-                    os.write(self._ours, self._keys.pop(0).encode())
+                    key = self._keys.pop(0)
+                    if callable(key):
+                        key()
+                    else:
+                        os.write(self._ours, key.encode())
         os.close(self._ours)
 
     def leave(self) -> str:
@@ -535,6 +541,23 @@ def test_no_line_of_a_screen_is_wider_than_it(
             lines = screen.replace("\x1b[?25h\x1b[?1049l", "").split("\n")
             assert len(lines) == size[1]
             assert max(map(cell_len, lines)) <= size[0]
+
+
+@pytest.mark.usefixtures("folder")
+def test_another_size_of_the_screen_draws_it_again() -> None:
+    def resize() -> None:
+        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 12, 70, 0, 0))
+        os.kill(os.getpid(), signal.SIGWINCH)
+
+    person = Person([resize, "q"], "q: quit")
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    try:
+        status = main(["explain", "gather", "[1,2,3]", "1,0", "--step"])
+    finally:
+        seen = person.leave()
+    screens = seen.replace("\x1b[?25h\x1b[?1049l", "").split("\x1b[2J\x1b[H")[1:]
+    assert status == 0
+    assert [screen.count("\n") + 1 for screen in screens] == [24, 12]
 
 
 @pytest.mark.parametrize("end", ["q", "SIGINT", "SIGTERM", "SIGHUP"])

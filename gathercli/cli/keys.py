@@ -45,6 +45,8 @@ class Keys:
     def __init__(self) -> None:
         self._saved: Any = None
         self._pressed = ""
+        self._signals, self._woken = os.pipe()
+        self._before = -1
 
     def __enter__(self) -> Self:
         import signal
@@ -54,6 +56,10 @@ class Keys:
         self._saved = termios.tcgetattr(STDIN)
         if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # let it unwind, as SIGTERM does
             signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
+        signal.signal(signal.SIGWINCH, lambda *_: None)
+        # A signal between two instructions would not end the wait for a key; a byte here does.
+        os.set_blocking(self._woken, False)
+        self._before = signal.set_wakeup_fd(self._woken)
         tty.setcbreak(STDIN)
         ours = termios.tcgetattr(STDIN)
         none = os.fpathconf(STDIN, "PC_VDISABLE")
@@ -65,23 +71,37 @@ class Keys:
         return self
 
     def __exit__(self, *_: object) -> None:
+        import signal
         import termios
 
+        signal.set_wakeup_fd(self._before)
+        signal.signal(signal.SIGWINCH, signal.SIG_DFL)
         termios.tcsetattr(STDIN, termios.TCSADRAIN, self._saved)
+        for fd in (self._signals, self._woken):
+            os.close(fd)
         print_text("\x1b[?25h\x1b[?1049l")
 
     def read(self) -> str:
-        """Wait for a key; return ``next``, ``back``, ``first``, ``last`` or ``quit``."""
+        """Wait for a key; return ``next``, ``back``, ``first``, ``last`` or ``quit``.
+
+        Or ``same``: the screen has another size.
+        """
         from select import select
 
         while True:
             found = _KEY.match(self._pressed)
-            if found is None and (not self._pressed or select([STDIN], [], [], _WAIT)[0]):
-                more = os.read(STDIN, 64).decode("ascii", "replace")
-                if not more:  # nobody is there any more
-                    return "quit"
-                self._pressed += more
-                continue
+            if found is None:
+                wait = _WAIT if self._pressed else None
+                ready, _, _ = select([STDIN, self._signals], [], [], wait)
+                if self._signals in ready:
+                    os.read(self._signals, 64)
+                    return "same"
+                if ready:
+                    more = os.read(STDIN, 64).decode("ascii", "replace")
+                    if not more:  # nobody is there any more
+                        return "quit"
+                    self._pressed += more
+                    continue
             key = found[0] if found else self._pressed
             self._pressed = self._pressed[len(key) :]
             if key in _MEANING:
@@ -105,7 +125,7 @@ class Keys:
             if key == "quit":
                 return
             last = count - 1
-            at = {"next": at + 1, "back": at - 1, "first": 0, "last": last}[key]
+            at = {"next": at + 1, "back": at - 1, "first": 0, "last": last, "same": at}[key]
             at = max(0, min(at, last))
 
 
