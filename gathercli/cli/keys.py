@@ -62,10 +62,8 @@ class Keys:
         self._before = signal.set_wakeup_fd(self._woken)
         tty.setcbreak(STDIN)
         ours = termios.tcgetattr(STDIN)
-        none = os.fpathconf(STDIN, "PC_VDISABLE")
-        ours[6][termios.VSUSP] = bytes(
-            [none]
-        )  # to be stopped on a screen of one's own leaves it there
+        # To be stopped on a screen of one's own would leave it there: no key does that.
+        ours[6][termios.VSUSP] = bytes([os.fpathconf(STDIN, "PC_VDISABLE")])
         termios.tcsetattr(STDIN, termios.TCSANOW, ours)
         print_text("\x1b[?1049h\x1b[?25l")
         return self
