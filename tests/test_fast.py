@@ -142,12 +142,19 @@ def test_the_fast_way_is_taken(always_fast: pytest.MonkeyPatch, tmp_path: Path) 
         pytest.fail(f"the strict way was taken: {raw!r}")
 
     always_fast.setattr("gathercli.io.json.parse", refuse)
-    for text in ("[1,2]", "[[1.5],[2e3]]", '{"a":[1,2]}', '["a","b"]', "[true]", "[1,2.5]"):
+    for text, held in (
+        ("[1,2]", "i64[2]"),
+        ("[[1.5],[2e3]]", "f64[2,1]"),
+        ('{"a":[1,2]}', "i64[2]"),
+        ('["a","b"]', "str[2]"),
+        ("[true]", "bool[1]"),
+        ("[1,2.5]", "f64[2]"),
+    ):
         path = tmp_path / "y.json"
         path.unlink(missing_ok=True)
         path.write_text(text)
         with Inputs(None) as inputs:
-            inputs.tensor(f"@{path}", "data")
+            assert str(inputs.tensor(f"@{path}", "data")) == held
 
 
 def test_keys_are_counted_in_objects_in_lists_too() -> None:

@@ -10,7 +10,7 @@ from itertools import product as combinations
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.dims import Shape, product
-from gathercli.core.dtypes import STRING, Kind, Tensor
+from gathercli.core.dtypes import STRING, Kind, Tensor, described
 from gathercli.core.text import clean, counted, grouped, short
 from gathercli.lesson import Fate, Lesson, Trace, Unit
 from gathercli.report import header
@@ -191,8 +191,8 @@ class _View:
             self._panels[panel] = parts, [drawn(part, self._look.marks) for part in parts]
         return self._panels[panel]
 
-    def _title(self, name: str, style: str, tensor: Any) -> Line:
-        return [(name, style), ("" if self._lead else f" {tensor}", "")]
+    def _title(self, name: str, tensor: object) -> Line:
+        return [(name, "bold"), ("" if self._lead else f" {tensor}", "")]
 
     def _part(
         self, title: Line, shape: tuple[int, ...], shown: Sequence[Sequence[int]], tells: set[int]
@@ -234,7 +234,7 @@ class _View:
             return Cell(label, self._write(held[whole]), style=style)
 
         part = self._part(
-            self._title("data", "bold", lesson.call.data), tensor.shape, self._shown.data, units
+            self._title("data", lesson.call.data), tensor.shape, self._shown.data, units
         )
         return part._replace(
             cell=cell,
@@ -271,7 +271,7 @@ class _View:
 
         shape = lesson.indices.shape
         part = self._part(
-            self._title("indices", "bold", lesson.call.indices),
+            self._title("indices", lesson.call.indices),
             shape,
             self._shown.indices,
             set(range(len(shape))),
@@ -300,16 +300,14 @@ class _View:
             return [(self._picked(trace), style)]
 
         tells = {j for j, (_, i) in enumerate(lesson.walks) if i is not None}
-        tensor = Tensor(lesson.data.dtype, lesson.data.array[:0])
-        described = f"{tensor.dtype.short}[{Shape(lesson.shape).inner()}]"
-        part = self._part(
-            self._title("out", "bold", described), lesson.shape, self._shown.out, tells
-        )
+        dtype = lesson.data.dtype
+        title = self._title("out", described(dtype, Shape(lesson.shape).inner()))
+        part = self._part(title, lesson.shape, self._shown.out, tells)
         return part._replace(
             cell=cell,
             note=note if self._by_row(part) else None,
-            floats=tensor.dtype.kind is Kind.FLOAT,
-            left=tensor.dtype is STRING,
+            floats=dtype.kind is Kind.FLOAT,
+            left=dtype is STRING,
         )
 
     def _by_row(self, part: Part) -> bool:
