@@ -10,17 +10,14 @@ from itertools import product as combinations
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.dims import Shape, product
-from gathercli.core.dtypes import STRING, Kind, Tensor, described
 from gathercli.core.text import clean, counted, grouped, short
-from gathercli.lesson import Fate, Lesson, Trace, Unit
+from gathercli.lesson import Fate, Lesson, Trace
 from gathercli.report import header
 from gathercli.report.panels import (
     GAP,
     REFUSED,
-    Cell,
     Line,
     Part,
-    Place,
     append,
     beside,
     drawn,
@@ -28,21 +25,17 @@ from gathercli.report.panels import (
     widest,
     width,
 )
-from gathercli.report.shown import COLUMNS, ROWS, WIDTH, Look, Shown, arrays
-from gathercli.report.trace import letters, said, unit_text, writer
+from gathercli.report.parts import HIDDEN, TIMES, Parts
+from gathercli.report.shown import COLUMNS, ROWS, WIDTH, Look, Shown
+from gathercli.report.trace import letters, said, unit_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from rich.text import Text
 
 LEGEND: Final = 8
 """Letters that are explained at most."""
-
-_TIMES, _HIDDEN = "read n times", "read by what is hidden"
-"""What the legend has to explain, beside the fates of indices, once it was drawn."""
-
-STYLES: Final = ("cyan", "magenta", "green", "yellow", "bright_blue")
 
 
 def about(title: str | None, source: str | None) -> Text:
@@ -134,11 +127,8 @@ class _View:
     def __init__(self, shown: Shown) -> None:
         self._shown, self._lesson, self._look = shown, shown.lesson, shown.look
         self._lead, self._letters = shown.lead, shown.letters
-        self._write = writer(self._lesson, self._look)
-        self._styles = {unit: STYLES[n % len(STYLES)] for n, unit in enumerate(self._letters)}
+        self._parts = Parts(shown)
         self._panels: dict[tuple[int, ...], tuple[list[Part], list[list[Line]]]] = {}
-        self._traced: list[Trace] = []
-        self._seen: set[Fate | str] = set()
 
     @property
     def paneled(self) -> bool:
@@ -187,163 +177,9 @@ class _View:
     def _drawn(self, panel: tuple[int, ...]) -> tuple[list[Part], list[list[Line]]]:
         """Draw the tensors of a panel, once."""
         if panel not in self._panels:
-            parts = [self._data_part(panel), self._indices_part(panel), self._out_part(panel)]
+            parts = self._parts.of(panel)
             self._panels[panel] = parts, [drawn(part, self._look.marks) for part in parts]
         return self._panels[panel]
-
-    def _title(self, name: str, tensor: object) -> Line:
-        return [(name, "bold"), ("" if self._lead else f" {tensor}", "")]
-
-    def _part(
-        self, title: Line, shape: tuple[int, ...], shown: Sequence[Sequence[int]], tells: set[int]
-    ) -> Part:
-        """Make a part without cells; `tells` are the dimensions on which labels depend."""
-        lead = self._lead
-        kept = tuple(shown[lead:])
-        place = _place({d - lead for d in tells if d >= lead}, len(kept))
-        if place is Place.COLUMN and not self._letters:
-            place = Place.ROW  # there are no labels to stand above columns
-        return Part(title, shape[lead:], kept, place, lambda _: Cell("", ""))
-
-    def _data_part(self, panel: tuple[int, ...]) -> Part:
-        lesson, tensor = self._lesson, self._lesson.data
-        coords = self._shown.coordinates(panel, self._shown.data)
-        values = (
-            Tensor(tensor.dtype, tensor.array[arrays(coords, len(tensor.shape))]).values().tolist()
-        )
-        held = dict(zip(coords, values, strict=True))
-        units = set(lesson.unit_dims)
-        reads, marks = lesson.reads, self._look.marks
-        here = self._here()
-
-        def cell(at: tuple[int, ...]) -> Cell:
-            whole = (*panel, *at)
-            unit = tuple(n if d in units else None for d, n in enumerate(whole))
-            times = reads.of(unit) if reads else 0
-            label = self._letters.get(unit, marks.hidden if times else "")
-            style = self._style(unit) if unit in self._letters else ""
-            if reads and not times:
-                style = "dim"
-            if times > 1 and lesson.picks_cells:
-                label += f"{marks.times}{times}"
-                self._seen.add(_TIMES)
-            if times and unit not in self._letters:
-                self._seen.add(_HIDDEN)
-            if here is not None and here.data == whole:
-                return Cell(label, f"[{self._write(held[whole])}]", style=f"{style} reverse")
-            return Cell(label, self._write(held[whole]), style=style)
-
-        part = self._part(
-            self._title("data", lesson.call.data), tensor.shape, self._shown.data, units
-        )
-        return part._replace(
-            cell=cell,
-            floats=tensor.dtype.kind is Kind.FLOAT,
-            left=tensor.dtype is STRING,
-        )
-
-    def _indices_part(self, panel: tuple[int, ...]) -> Part:
-        lesson, marks = self._lesson, self._look.marks
-        coords = self._shown.coordinates(panel, self._shown.indices)
-        index, positions = lesson.positions(arrays(coords, len(lesson.indices.shape)))
-        held = dict(
-            zip(
-                coords,
-                zip(index.reshape(-1).tolist(), positions.reshape(-1).tolist(), strict=True),
-                strict=True,
-            )
-        )
-        here = self._here()
-
-        def cell(at: tuple[int, ...]) -> Cell:
-            whole = (*panel, *at)
-            k, position = held[whole]
-            fate = lesson.fate(k, position)
-            label, style = self._label(whole, position, fate)
-            self._seen.add(fate)
-            where = str(position)
-            if fate is not Fate.COPIED:
-                where = "none" if fate is Fate.FILLED else "refused"
-            tail = "" if where == str(k) and fate is Fate.COPIED else marks.arrow + where
-            if here is not None and here.indices == whole:
-                return Cell(label, f"[{k}]", tail, f"{style} reverse")
-            return Cell(label, str(k), tail, style)
-
-        shape = lesson.indices.shape
-        part = self._part(
-            self._title("indices", lesson.call.indices),
-            shape,
-            self._shown.indices,
-            set(range(len(shape))),
-        )
-        return part._replace(cell=cell)
-
-    def _out_part(self, panel: tuple[int, ...]) -> Part:
-        lesson = self._lesson
-        coords = self._shown.coordinates(panel, self._shown.out)
-        traces = {each.out: each for each in self._traces(coords)}
-        self._traced += traces.values()
-        here = self._look.here
-
-        def cell(at: tuple[int, ...]) -> Cell:
-            trace = traces[(*panel, *at)]
-            label, style = self._label(trace.indices, _position(trace), trace.fate)
-            text = "" if trace.fate is Fate.REFUSED else self._write(trace.value)
-            if here == trace.out:
-                return Cell(label, f"[{text}]", style=f"{style} reverse")
-            return Cell(label, text, style=style)
-
-        def note(at: tuple[int, ...]) -> Line:
-            last = [part.shown[-1][0]] if len(at) < len(part.shown) else []
-            trace = traces[(*panel, *at, *last)]
-            _, style = self._label(trace.indices, _position(trace), trace.fate)
-            return [(self._picked(trace), style)]
-
-        tells = {j for j, (_, i) in enumerate(lesson.walks) if i is not None}
-        dtype = lesson.data.dtype
-        title = self._title("out", described(dtype, Shape(lesson.shape).inner()))
-        part = self._part(title, lesson.shape, self._shown.out, tells)
-        return part._replace(
-            cell=cell,
-            note=note if self._by_row(part) else None,
-            floats=dtype.kind is Kind.FLOAT,
-            left=dtype is STRING,
-        )
-
-    def _by_row(self, part: Part) -> bool:
-        """Tell whether each row of the output says what it was picked from."""
-        alone = not self._lead and self._look.here is None
-        return alone and part.place is Place.ROW and bool(part.shape)
-
-    def _traces(self, coords: list[tuple[int, ...]]) -> Iterator[Trace]:
-        import numpy as np
-
-        shape = self._lesson.shape
-        cells = np.zeros(len(coords), np.int64)
-        for at, size in zip(arrays(coords, len(shape)), shape, strict=True):
-            cells = cells * size + at
-        return self._lesson.traces(cells)
-
-    def _here(self) -> Trace | None:
-        return None if self._look.here is None else self._lesson.trace(*self._look.here)
-
-    def _label(self, at: tuple[int, ...], position: int, fate: Fate) -> tuple[str, str]:
-        """Return the letter and the style of what an index picks."""
-        unit = self._lesson.unit(at, position)
-        if unit is not None:
-            return self._letters.get(unit, ""), self._style(unit)
-        marks = self._look.marks
-        return (marks.nowhere, "italic") if fate is Fate.FILLED else (marks.refused, REFUSED)
-
-    def _style(self, unit: Unit) -> str:
-        return self._styles.get(unit, "")
-
-    def _picked(self, trace: Trace) -> str:
-        """Say what an index picked: ``data[3,:]``."""
-        unit = self._lesson.unit(trace.indices, _position(trace))
-        if unit is None:
-            return "zeros" if trace.fate is Fate.FILLED else "refused"
-        return unit_text(unit)
 
     def legend(self) -> Iterator[Line]:
         """Say what the letters stand for, unless the rows of the output do, and the marks."""
@@ -352,17 +188,17 @@ class _View:
         by_row = any(part.note for parts, _ in self._panels.values() for part in parts)
         if not by_row and len(self._letters) <= LEGEND:
             words += [
-                (letter, unit_text(unit), self._style(unit))
+                (letter, unit_text(unit), self._parts.styles[unit])
                 for unit, letter in self._letters.items()
             ]
-        seen = self._seen
-        if _HIDDEN in seen:
+        seen = self._parts.seen
+        if HIDDEN in seen:
             words.append((marks.hidden, "read by indices that are not shown", ""))
         if Fate.FILLED in seen:
             words.append((marks.nowhere, "zero-filled", "italic"))
         if Fate.REFUSED in seen:
             words.append((marks.refused, "refused", REFUSED))
-        if _TIMES in seen:
+        if TIMES in seen:
             elided = ", by what is not shown too" if self.hidden() else ""
             words.append((f"{marks.times}n", f"read n times{elided}", ""))
         if 0 not in lesson.data.shape and _is_dimmed(lesson):
@@ -380,10 +216,10 @@ class _View:
     def examples(self) -> Iterator[Line]:
         """Trace the cells that show the most: one with a plain index, one with each other sort."""
         lesson = self._lesson
-        if not self._traced:
+        if not self._parts.traced:
             return
         found: dict[str, Trace] = {}
-        for trace in self._traced:
+        for trace in self._parts.traced:
             sort = "plain" if trace.position == trace.k else trace.fate.value
             if sort not in found or (sort == "plain" and not any(found[sort].out)):
                 found[sort] = trace
@@ -406,22 +242,6 @@ def _is_dimmed(lesson: Lesson) -> bool:
     """Tell whether there is a part of `data` that is not read."""
     total = product([lesson.data.shape[d] for d in lesson.unit_dims])
     return lesson.reads is not None and len(lesson.reads.units) < total
-
-
-def _position(trace: Trace) -> int:
-    return -1 if trace.position is None else trace.position
-
-
-def _place(tells: set[int], rank: int) -> Place:
-    """Find where labels stand: with the smallest thing that has only one of them."""
-    if rank < 2:
-        return Place.ROW
-    inner = {d for d in tells if d >= rank - 2}
-    if not inner:
-        return Place.FACET if tells else Place.ROW
-    if inner == {rank - 2}:
-        return Place.ROW
-    return Place.COLUMN if inner == {rank - 1} else Place.CELL
 
 
 def summary_json(lesson: Lesson) -> dict[str, Any]:
