@@ -187,3 +187,22 @@ class TransferError(GatherError, OSError):
     """Reading or writing failed on the way."""
 
     status = 74
+
+
+def refusal_of(error: Exception) -> GatherError:
+    """Turn whatever was raised into a refusal, with its rule and status."""
+    if isinstance(error, GatherError):
+        return error
+    if isinstance(error, MemoryError | RecursionError):
+        what = "memory" if isinstance(error, MemoryError) else "nesting"
+        return LimitError(f"there is not enough {what} for this", rule="limit")
+    if isinstance(error, OSError):
+        reason = error.strerror or error
+        return TransferError(f"reading or writing failed ({reason})", rule="output")
+    bug = GatherError(
+        f"a bug in gathercli: {type(error).__name__}: {error}",
+        rule="bug",
+        hint="`--debug` shows where; please report it with the command line",
+    )
+    bug.__cause__ = error
+    return bug

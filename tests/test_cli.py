@@ -1062,6 +1062,11 @@ OPTIONS: Final = {
         "--header --data-dtype --max-bytes --format --precision --color --quiet --json-errors "
         "--debug"
     ),
+    "batch": "--op --data --indices --output --expect --matrix --axis --batch-dims --version "
+    "--negative --out-of-range --data-dtype --indices-dtype --rtol --atol --dry-run "
+    "--allow-outside --workers --fail-fast --max-failures --retries --timeout --max-bytes "
+    "--report --resume --resume-failed --hash --junit --format --color --quiet --json-errors "
+    "--debug",
     "demo": "--list --all --color --json-errors --debug",
     "ops": "--diff --like --decisions --format --color --json-errors --debug",
     "man": "--color --json-errors --debug",
@@ -1109,7 +1114,7 @@ def test_the_version_of_the_program_is_one_line(run: Run) -> None:
         ([], "error: missing command\nhint: `gathercli --help` lists the commands\n"),
         (
             ["gathr", "[1]", "0"],
-            "error: no such command 'gathr'. Did you mean 'gather'?\n"
+            "error: no such command 'gathr'. Did you mean 'gather', 'batch'?\n"
             "hint: `gathercli --help` lists the commands\n",
         ),
         (

@@ -19,10 +19,15 @@ LEFT_OF = {
     "lesson": {"errors", "core", "ops", "engine"},
     "verdicts": {"errors", "core", "ops", "engine"},
     "io": {"errors", "core", "ops", "engine"},
-    "report": {"errors", "core", "ops", "engine", "lesson", "verdicts"},
+    "expect": {"errors", "core", "engine"},
+    "batch": {"errors", "core", "ops", "engine", "io", "expect"},
+    "report": {"errors", "core", "ops", "engine", "lesson", "verdicts", "batch"},
     "api": {"errors", "core", "ops", "engine", "io"},
     "explanation": {"errors", "core", "ops", "engine", "lesson", "report", "api"},
-    "cli": {"errors", "core", "ops", "engine", "io", "lesson", "report", "verdicts"},
+    "cli": {
+        *("errors", "core", "ops", "engine", "io", "lesson", "report", "verdicts"),
+        *("expect", "batch"),
+    },
     "__init__": {"api", "core", "errors", "explanation", "ops"},
     "__main__": {"cli"},
 }

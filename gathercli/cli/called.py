@@ -66,33 +66,18 @@ def written(token: str, limits: Limits, messages: Messages) -> Called:
 
 def of_job(job: Job, limits: Limits, messages: Messages) -> Called:
     """Read the tensors of a job, and put its call together."""
-    from gathercli import engine
-    from gathercli.core.call import Operand
+    from gathercli.batch.calls import bound, row_of
     from gathercli.io.source import Inputs
-    from gathercli.ops import family_of, find
 
-    family = family_of(job.op)
-    found = find(family.ROWS[0].id if job.version is None else job.version, family.COMMAND)
-    if found.note:
-        messages.notes.append(found.note)
+    op = row_of(job, messages.notes)
     inputs = Inputs(limits.held, notes=messages.notes, folder=job.folder)
     try:
-        data, indices = job.tensor("data", inputs), job.tensor("indices", inputs)
-        call = engine.bind(
-            found.op,
-            Operand.of(data),
-            Operand.of(indices),
-            axis=job.axis,
-            batch_dims=job.batch_dims,
-            negative=job.negative,
-            out_of_range=job.out_of_range,
-        )
+        return Called(*bound(job, op, inputs), inputs, job.title, job.source)
     except BaseException as error:
         inputs.close()
         if isinstance(error, GatherError):
-            error.met(found.op.full_name, None, None)
+            error.met(op.full_name, None, None)
         raise
-    return Called(call, data, indices, inputs, job.title, job.source)
 
 
 def job_named(token: str) -> Job:

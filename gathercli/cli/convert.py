@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
@@ -15,10 +14,10 @@ from gathercli.cli.messages import Messages
 from gathercli.cli.sink import Keeping, binary_refused, losses
 from gathercli.cli.targets import Target, check_path, named_files, named_members, outputs, places
 from gathercli.core.text import clean, counted
-from gathercli.errors import GatherError, LimitError, OutputError, UsageError
+from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.io import save
 from gathercli.io.recast import Recast
-from gathercli.io.write import STDOUT, Stream
+from gathercli.io.write import STDOUT, Stream, make_folder
 from gathercli.report.terminal import is_terminal
 
 if TYPE_CHECKING:
@@ -172,7 +171,7 @@ def _run(paths: list[str], asked: _Asked, messages: Messages) -> int:
             one = len(members) == 1
             results = [_named(member, asked, messages, binding=one) for member in members]
             if target.folder is not None:
-                _make_folder(target.folder)
+                make_folder(target.folder)
             _write(target.fmt, path, results, asked, inputs, messages)
             written[path] = token
             return 0
@@ -199,18 +198,6 @@ def _merge(
     _check_memory(list(named.values()), asked)
     results = [(name, _named(member, asked, messages)[1]) for name, member in named.items()]
     _write(target.fmt, target.path, results, asked, inputs, messages)
-
-
-def _make_folder(folder: str) -> None:
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"the folder `{clean(folder)}` cannot be made ({(error.strerror or '').lower()}): "
-            "expected one that can be written",
-            rule="output",
-            value=folder,
-        ) from None
 
 
 def _check_memory(members: list[Source], asked: _Asked) -> None:

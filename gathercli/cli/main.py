@@ -10,13 +10,15 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gathercli.errors import GatherError, TransferError, UsageError
+from gathercli.errors import TransferError, UsageError, refusal_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import ModuleType
 
     from typer.core import TyperCommand
+
+    from gathercli.errors import GatherError
 
     Request = Callable[[], int]
 
@@ -37,6 +39,7 @@ COMMANDS: Final = {
     "explain": Command("explain", "Draw where every output cell came from."),
     "check": Command("check", "List illegal indices, and what every version makes of a call."),
     "compare": Command("compare", "Put the same inputs through every version: who agrees."),
+    "batch": Command("batch", "Do thousands of jobs from a file, and report on each."),
     "convert": Command("convert", "Convert tensors between the formats, whole folders of them."),
     "info": Command("info", "Describe files: type, shape, statistics, a preview."),
     "demo": Command("demo", "Show the examples of the specifications as short lessons."),
@@ -70,26 +73,16 @@ def _parse_and_run(words: list[str]) -> int:
     return _parse(words)()
 
 
-def _guarded(words: Sequence[str], request: Request) -> int:  # noqa: PLR0911  (one an outcome)
+def _guarded(words: Sequence[str], request: Request) -> int:
     """Run a request and turn whatever it raises into a message and a status."""
     try:
         try:
             _install_sigterm()
             return request()
-        except GatherError as error:
-            return _failed(words, error)
-        except (MemoryError, RecursionError) as error:
-            from gathercli.errors import LimitError
-
-            what = "memory" if isinstance(error, MemoryError) else "nesting"
-            return _failed(words, LimitError(f"there is not enough {what} for this", rule="limit"))
-        except (BrokenPipeError, KeyboardInterrupt, SystemExit):
+        except BrokenPipeError:
             raise
-        except OSError as error:
-            what = f"reading or writing failed ({error.strerror or error})"
-            return _failed(words, TransferError(what, rule="output"))
         except Exception as error:  # noqa: BLE001  (whatever it is, nobody gets a traceback)
-            return _failed(words, _bug(error))
+            return _failed(words, refusal_of(error))
     except BrokenPipeError:
         return 141
     except KeyboardInterrupt:
@@ -120,16 +113,6 @@ def _color_of(words: Sequence[str]) -> str:
         if word in ("--color=always", "--color=never"):
             return word.partition("=")[2]
     return "auto"
-
-
-def _bug(error: Exception) -> GatherError:
-    bug = GatherError(
-        f"a bug in gathercli: {type(error).__name__}: {error}",
-        rule="bug",
-        hint="`--debug` shows where; please report it with the command line",
-    )
-    bug.__cause__ = error
-    return bug
 
 
 def _install_sigterm() -> None:

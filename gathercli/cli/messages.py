@@ -60,7 +60,7 @@ class Messages:
         if self.watched and not self.json_errors and self._progress is None:
             from gathercli.report.progress import Progress
 
-            self._progress = Progress(self._write, width_of(STDERR) or 80)
+            self._progress = Progress(self.write, width_of(STDERR) or 80)
         return self._progress
 
     def clear(self) -> None:
@@ -125,9 +125,10 @@ class Messages:
 
     def _say(self, text: str) -> None:
         self.clear()
-        self._write(text)
+        self.write(text)
 
     @staticmethod
-    def _write(text: str) -> None:
+    def write(text: str) -> None:
+        """Write to stderr, if anybody reads it."""
         with suppress(TransferError, BrokenPipeError):  # nobody listens
             write_all(STDERR, text.encode(errors="backslashreplace"))

@@ -70,6 +70,11 @@ DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
         "one that would be larger than --max-bytes (16 GiB by default) is refused. The status is "
         "0 even if every version refuses.",
     ),
+    "batch": (
+        "Does the jobs of files, in a few processes, and writes a line of report for each. A job "
+        "is a JSON object: a line of a .jsonl file, or one or a list of them in a .json file. "
+        "gathercli-jobs(5) has its keys, and those of the report.",
+    ),
     "convert": (
         "Reads each source in any format and writes it in that of DEST, which its suffix or --to "
         "names. With -d, or where DEST is a folder, every source becomes a file there, named after "
@@ -211,6 +216,9 @@ openvino.Gather-8  [2]    A      1 clamped, first -7 at [1]
 openvino.Gather-1  [2]    B      2 clamped, first -1 at [0]
 
 A and B  first differ at [0]: 7 and 5""",
+    "batch": """\
+$ gathercli batch --op gather --data arange:3x2 --indices 2, -a 0 -q | cut -c -40
+{"id":"arange:3x2","status":"ok","rule":""",
     "convert": """\
 $ gathercli convert arange:2x3 x.npy && gathercli convert x.npy -
 [[0,1,2],[3,4,5]]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from math import isfinite
+from typing import TYPE_CHECKING, NamedTuple
 
 from gathercli.cli import options as opt
 from gathercli.cli.limits import Limits
@@ -12,9 +13,13 @@ from gathercli.cli.messages import Messages
 from gathercli.cli.operator import Operator
 from gathercli.cli.sink import Keeping, Sink, View
 from gathercli.core.spec import Negative, OutOfRange
+from gathercli.errors import UsageError
 
 if TYPE_CHECKING:
-    from gathercli.cli.expect import Expectation
+    from gathercli.core.dtypes import DType, Tensor
+    from gathercli.errors import MismatchError
+    from gathercli.expect import Tolerance
+    from gathercli.io.source import Inputs
 
 
 def build(name: str) -> Callable[..., Callable[[], int]]:
@@ -48,7 +53,6 @@ def build(name: str) -> Callable[..., Callable[[], int]]:
         debug: opt.Debug = False,
     ) -> Callable[[], int]:
         del debug  # main finds it in the words, which may not even parse
-        from gathercli.cli.expect import Expectation
 
         limits, view = Limits.parse(max_bytes), View(full, precision, color)
         return partial(
@@ -58,11 +62,48 @@ def build(name: str) -> Callable[..., Callable[[], int]]:
             (indices, indices_dtype),
             Sink(output, fmt, Keeping(no_clobber, fsync), nonfinite, limits, view),
             threads,
-            Expectation(expect, rtol, atol),
+            _Expected(expect, rtol, atol),
             Messages(quiet, color, json_errors=json_errors),
         )
 
     return command
+
+
+class _Expected(NamedTuple):
+    """What `--expect` says, and how near the result must be to it."""
+
+    given: str | None
+    rtol: float
+    atol: float
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """How near.
+
+        Raises
+        ------
+        UsageError
+            It is not finite.
+        """
+        from gathercli.expect import Tolerance
+
+        for option, tolerance in (("rtol", self.rtol), ("atol", self.atol)):
+            if not isfinite(tolerance):
+                raise UsageError(
+                    f"`--{option}` is {tolerance}: expected a number from 0 on",
+                    rule="usage",
+                    value=str(tolerance),
+                )
+        return Tolerance(self.rtol, self.atol)
+
+    def read(self, inputs: Inputs, dtype: DType) -> Tensor | MismatchError | None:
+        """Read the tensor, if one is expected of a result of this type."""
+        if self.given is None:
+            return None
+        from gathercli.expect import hoped
+
+        token = self.given
+        return hoped(lambda: inputs.tensor(token, "expect", assumed=dtype, empty=dtype), dtype)
 
 
 def _run(
@@ -71,7 +112,7 @@ def _run(
     indices: tuple[str, str | None],
     sink: Sink,
     threads: int | None,
-    expectation: Expectation,
+    expectation: _Expected,
     messages: Messages,
 ) -> int:
     """Do what was asked: everything that can be refused is, before the first byte of output."""
@@ -96,9 +137,9 @@ def _run(
             tick=tick,
         )
         messages.notes += map(str, run.treated)
-        expected = expectation.read(inputs, run.dtype)
+        near, expected = expectation.tolerance, expectation.read(inputs, run.dtype)
         sink.write(call, run, inputs, messages)
-        mismatch = None if expected is None else expectation.difference(run, expected)
+        mismatch = None if expected is None else near.difference(run, expected)
     if mismatch is None or not messages.json_errors:
         messages.print()
     if mismatch is not None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -15,14 +14,8 @@ from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import Operator, Token
 from gathercli.core.spec import Negative, OutOfRange
-from gathercli.errors import InputError
 from gathercli.io.write import STDOUT
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
-
-if TYPE_CHECKING:
-    from gathercli.core.call import Operand
-    from gathercli.core.dtypes import DType
-    from gathercli.io.source import Inputs
 
 _SHAPE_HELP = "A shape ('[2,?,1..5,N]', 2x5, '[...]'), or a tensor, whose header alone is read."
 
@@ -78,7 +71,7 @@ def _run(
     op = operator.row(messages)
     Inputs.share_stdin(data[0], indices[0])
     with Inputs(limits.held, notes=messages.notes) as inputs:
-        given, picked = operator.read(op, partial(_operand, inputs), data, indices)
+        given, picked = operator.read(op, inputs.shaped, data, indices)
     call = operator.bind(op, given, picked, shapes_only=True)
     shape = engine.infer(call)
     if fmt == "json":
@@ -94,25 +87,3 @@ def _run(
         print_text(f"{shape}\n")
     messages.print()
     return 0
-
-
-def _operand(
-    inputs: Inputs, token: str, name: str, *, declared: DType | None, empty: DType | None = None
-) -> Operand:
-    """Read a shape, or describe a tensor; what parses as a shape is one."""
-    from gathercli.core.call import Operand
-    from gathercli.core.dims import parse
-    from gathercli.core.dtypes import FLOAT64
-
-    try:
-        shape = parse(token)
-    except InputError as refused:
-        # A word in brackets can only be a shape or a nested list, whose shape is then meant.
-        flat = token.lstrip().startswith("[") and not token.lstrip().startswith("[[")
-        if flat or re.fullmatch(r"[\d,x?_. ]+", token):
-            raise InputError(
-                f"`{name}`: {refused.message}", rule=refused.rule, value=token, hint=refused.hint
-            ) from None
-        return inputs.operand(token, name, declared=declared, empty=empty or FLOAT64)
-    inputs.note_file(token, "a shape")
-    return Operand(shape, declared)

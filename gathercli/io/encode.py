@@ -273,11 +273,26 @@ def oip(results: Sequence[Named], *, nonfinite: str, parameters: dict[str, Any])
             fields["parameters"] = parameters
         head = json.dumps(fields, separators=(",", ":"))
         yield ("," if at else "") + head[:-1] + ',"data":['
-        write = _json_writer(result, number)
-        for number_of, block in enumerate(result.blocks()):
-            yield ("," if number_of else "") + write(block)
+        yield from _flat(result, number)
         yield "]}"
     yield "]}\n"
+
+
+def typed(result: Result) -> Iterator[str]:
+    """Write ``{"shape","datatype","data"}``, the data flat, block by block."""
+    import json
+
+    fields = {"shape": list(result.shape), "datatype": result.dtype.oip}
+    yield json.dumps(fields, separators=(",", ":"))[:-1] + ',"data":['
+    yield from _flat(result, NONFINITE["quoted"])
+    yield "]}"
+
+
+def _flat(result: Result, number: dict[str, str]) -> Iterator[str]:
+    """Write all elements with commas between, block by block."""
+    write = _json_writer(result, number)
+    for at, block in enumerate(result.blocks()):
+        yield ("," if at else "") + write(block)
 
 
 def literal(result: Result, *, max_bytes: int | None) -> Iterator[str]:

@@ -8,7 +8,7 @@ import shlex
 import stat
 from contextlib import suppress
 from io import RawIOBase
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 from gathercli.core.text import clean, closest
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError, TransferError
@@ -32,6 +32,18 @@ NOT_HELD: Final = "a .npy file is mapped and not held"
 _TO_HOLD: Final = "the input has {} to be held in memory"
 _CHUNK: Final = 1 << 20
 _LARGE_CHUNK: Final = 64 << 20
+
+
+class Stamp(NamedTuple):
+    """The bytes of a file, and the nanoseconds at which they were last written."""
+
+    size: int
+    mtime_ns: int
+
+
+def stamp_of(status: os.stat_result) -> Stamp:
+    """Take from the state of a file what changes with its content."""
+    return Stamp(status.st_size, status.st_mtime_ns)
 
 
 def free_memory() -> int:
@@ -77,6 +89,11 @@ class File:
         self._read = 0
         self._spooled: Any = None
         self.failure: OSError | None = None
+
+    @property
+    def stamp(self) -> Stamp:
+        """What tells whether it has changed since it was opened."""
+        return stamp_of(self._status)
 
     @property
     def size(self) -> int:
@@ -193,8 +210,7 @@ class File:
         """Refuse a regular file that changed since it was opened."""
         if not stat.S_ISREG(self._status.st_mode):
             return
-        now = os.fstat(self.fd)
-        if (now.st_size, now.st_mtime_ns) != (self._status.st_size, self._status.st_mtime_ns):
+        if stamp_of(os.fstat(self.fd)) != self.stamp:
             raise TransferError(
                 f"`{self.name}` changed while it was read: expected it to stay as it was",
                 rule="unreadable",

@@ -1,21 +1,20 @@
-"""Job files: calls written down, with the answer or the refusal they should give.
-
-A job is a JSON object. A .jsonl file holds one a line, any other file one or a list of them.
-"""
+"""Jobs: calls written down, with the answer or the refusal they should give."""
 
 from __future__ import annotations
 
-import os
+import re
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from gathercli.core.call import UNKNOWN_AXIS
+from gathercli.core.call import Operand
 from gathercli.core.dims import as_shape
 from gathercli.core.dtypes import FLOAT64, INT64, named
 from gathercli.core.spec import Negative, OutOfRange
-from gathercli.core.text import clean, closest, json_string, listed
-from gathercli.errors import InputError, NoInputError
+from gathercli.core.text import clean, closest, listed, short
+from gathercli.errors import InputError
 from gathercli.io import json
+from gathercli.io.jobfile import Written, written
 from gathercli.io.store import convert, shown
 from gathercli.io.values import tensor_of
 from gathercli.ops import FAMILIES
@@ -62,7 +61,7 @@ class Job:
     data: Any
     indices: Any
     axis: Any = None
-    batch_dims: int = 0
+    batch_dims: Any = 0
     negative: str = Negative.SPEC.value
     out_of_range: str = OutOfRange.SPEC.value
     data_dtype: DType | None = None
@@ -83,6 +82,16 @@ class Job:
         """Read a shape of a shape job."""
         return as_shape(getattr(self, key))
 
+    def operand(self, key: Key, inputs: Inputs) -> Operand:
+        """Describe a tensor of the job by its shape and type, reading headers where it can."""
+        value, declared = getattr(self, key), self._declared(key)
+        if isinstance(value, str):
+            described = inputs.shaped if self.op == SHAPE else inputs.operand
+            return described(value, key, declared=declared, empty=_empty(key))
+        if self.op == SHAPE:
+            return Operand(self.shape(key), declared)
+        return Operand.of(self.tensor(key, inputs))
+
     def tensor(self, key: Key, inputs: Inputs, *, assumed: DType | None = None) -> Tensor:
         """Read a tensor of the job.
 
@@ -90,8 +99,7 @@ class Job:
         start at the job's folder; `assumed` is the type that an untyped `expect` has.
         """
         value, root, limit = getattr(self, key), f"$.{key}", inputs.max_bytes
-        declared = {"data": self.data_dtype, "indices": self.indices_dtype}.get(key)
-        empty = INT64 if key == "indices" else FLOAT64
+        declared, empty = self._declared(key), _empty(key)
         if isinstance(value, str):
             return inputs.tensor(value, key, declared=declared, assumed=assumed, empty=empty)
         if isinstance(value, dict):
@@ -99,6 +107,13 @@ class Job:
             return tensor if declared is None else convert(tensor, declared)
         dtype = declared or assumed
         return tensor_of(value, declared=dtype, empty=empty, root=root, max_bytes=limit)
+
+    def _declared(self, key: Key) -> DType | None:
+        return {"data": self.data_dtype, "indices": self.indices_dtype}.get(key)
+
+
+def _empty(key: Key) -> DType:
+    return INT64 if key == "indices" else FLOAT64
 
 
 def _is_text(v: Any) -> bool:
@@ -116,7 +131,8 @@ def _one_of(*words: str) -> Check:
 
 
 _TEXT: Final[Check] = _is_text, "text"
-_INTEGER: Final[Check] = lambda v: type(v) is int, "an integer"
+# Whether it is an integer in its range is for the rules of the operator to say.
+_ATTRIBUTE: Final[Check] = lambda v: isinstance(v, int | float | str | list), "an integer"
 _INPUT: Final[Check] = _is_input, "a list, a number, a typed tensor, or a token other than `-`"
 _DTYPE: Final[Check] = lambda v: isinstance(v, str) and named(v) is not None, "a type such as int64"
 _DIMENSIONS: Final[Check] = lambda v: isinstance(v, str | list), "a shape, as text or as a list"
@@ -131,17 +147,17 @@ _EVERY_JOB: Final[dict[str, Check]] = {
     "source": _TEXT,
     "op": _one_of(*FAMILIES, SHAPE),
     "version": (lambda v: _is_text(v) or type(v) is int, "a version such as openvino-8"),
-    "batch_dims": _INTEGER,
+    "batch_dims": _ATTRIBUTE,
     "data_dtype": _DTYPE,
     "indices_dtype": _DTYPE,
+    "negative": _one_of(*(each.value for each in Negative)),
+    "out_of_range": _one_of(*(each.value for each in OutOfRange)),
     "expect_error": (lambda v: v is True or _is_text(v), "the name of a rule, or true"),
 }
 _RUN_JOB: Final[dict[str, Check]] = _EVERY_JOB | {
     "data": _INPUT,
     "indices": _INPUT,
-    "axis": (lambda v: type(v) in (int, list), "an integer, or a list of one"),
-    "negative": _one_of(*(each.value for each in Negative)),
-    "out_of_range": _one_of(*(each.value for each in OutOfRange)),
+    "axis": _ATTRIBUTE,
     "expect": _INPUT,
     "rtol": _TOLERANCE,
     "atol": _TOLERANCE,
@@ -151,10 +167,7 @@ _SHAPE_JOB: Final[dict[str, Check]] = _EVERY_JOB | {
     "of": _one_of(*FAMILIES),
     "data": _DIMENSIONS,
     "indices": _DIMENSIONS,
-    "axis": (
-        lambda v: type(v) in (int, list) or v in UNKNOWN_AXIS,
-        "an integer, a list of one, or unknown",
-    ),
+    "axis": _ATTRIBUTE,
     "expect": _DIMENSIONS,
 }
 
@@ -174,26 +187,40 @@ def parse(source: str | bytes | dict[str, Any], *, where: str, folder: str = "")
     InputError
         ``job``: malformed, or a key is unknown, repeated, missing, or holds what it cannot.
     """
-    document = source if isinstance(source, dict) else _document(source, where)
-    return _job(document, where, folder)
+    if isinstance(source, dict):
+        return _job(source, where, folder)
+    text = source.encode() if isinstance(source, str) else source
+    return read(Written(where, folder, text))
+
+
+def read(found: Written) -> Job:
+    """Read a job as it stands in its file; it is refused as by `parse`."""
+    try:
+        document = json.parse(found.text)
+    except InputError as error:
+        said = re.sub(r"at line (\d+), column (\d+)", partial(_shifted, found), error.message)
+        raise InputError(f"{found.where}: {said}", rule="job", where=found.where) from None
+    return _job(document, found.where, found.folder)
+
+
+def _shifted(found: Written, place: re.Match[str]) -> str:
+    """Name a place in the text of a job by where it is in the file."""
+    line, column = int(place[1]), int(place[2])
+    column += found.column - 1 if line == 1 else 0
+    if found.where.endswith(f", line {found.line}"):
+        return f"at column {column}"
+    return f"at line {line + found.line - 1}, column {column}"
 
 
 def jobs(path: str) -> list[Job]:
-    """Read the jobs of a file, in their order.
+    """Read the jobs of a file, or of a folder, in their order.
 
     Raises
     ------
     InputError, NoInputError
         ``job``; ``missing``, ``unreadable``.
     """
-    name, folder, raw = clean(path), os.path.dirname(path), _bytes(path)
-    if path.endswith(".jsonl"):
-        lines = ((f"{name}, line {n}", line) for n, line in enumerate(raw.split(b"\n"), 1))
-        return [parse(line, where=where, folder=folder) for where, line in lines if line.strip()]
-    document = _document(raw, name)
-    if isinstance(document, list):
-        return [_job(job, f"{name}, $[{at}]", folder) for at, job in enumerate(document)]
-    return [_job(document, name, folder)]
+    return [read(found) for found in written(path)]
 
 
 def _job(job: Any, where: str, folder: str) -> Job:
@@ -203,40 +230,20 @@ def _job(job: Any, where: str, folder: str) -> Job:
     for key in job:
         if key not in checks:
             kind, near = "shape" if checks is _SHAPE_JOB else "gather", closest(key, checks)
-            what = f"the key {json_string(key)} is unknown in a {kind} job"
+            what = f"`$.{short(clean(key))}` is unknown in a {kind} job"
             hint = f'did you mean "{near}"?' if near else None
             raise _refused(where, what, listed(checks), hint)
     for key in ("id", "op", "of", "data", "indices"):
         if key in checks and key not in job:
-            raise _refused(where, f'the key "{key}" is missing', checks[key][1])
+            raise _refused(where, f"`$.{key}` is missing", checks[key][1])
     for key, value in job.items():
         fits, expected = checks[key]
         if not fits(value):
-            raise _refused(where, f'the key "{key}" is {shown(value)}', expected)
+            raise _refused(where, f"`$.{key}` is {shown(value)}", expected)
     if "expect" in job and "expect_error" in job:
-        raise _refused(where, 'the keys "expect" and "expect_error" are both there', "one of them")
+        raise _refused(where, "`$.expect` and `$.expect_error` are both there", "one of them")
     types = {key: named(job[key]) for key in ("data_dtype", "indices_dtype") if key in job}
     return Job(**{**job, **types}, folder=folder)
-
-
-def _bytes(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise NoInputError(
-            f"`{clean(path)}` cannot be read ({getattr(error, 'strerror', error)}): "
-            "expected a file of jobs",
-            rule="missing" if isinstance(error, FileNotFoundError) else "unreadable",
-            value=path,
-        ) from None
-
-
-def _document(raw: str | bytes, where: str) -> Any:
-    try:
-        return json.parse(raw)
-    except InputError as error:
-        raise InputError(f"{where}: {error.message}", rule="job", where=where) from None
 
 
 def _refused(where: str, what: str, expected: str, hint: str | None = None) -> InputError:

@@ -7,10 +7,11 @@ opened once; regular .npy files are mapped, everything else is held in memory wi
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from gathercli.core.call import Operand
-from gathercli.core.dims import Shape
+from gathercli.core.dims import Shape, parse
 from gathercli.core.dtypes import FLOAT64, DType, Tensor
 from gathercli.core.text import clean
 from gathercli.errors import GatherError, InputError, LimitError, TransferError, UsageError
@@ -54,6 +55,8 @@ class Inputs:
         self.notes = [] if notes is None else notes
         self._folder = folder
         self._files: list[File] = []
+        self.named: dict[str, File | None] = {}
+        """The files that were asked for, in that order; None for those that could not be opened."""
         self._stdin: tuple[File, Content] | None = None
 
     @staticmethod
@@ -122,6 +125,32 @@ class Inputs:
         except GatherError as error:
             _prefix(error, name)
             raise
+
+    def shaped(
+        self, token: str, name: str, *, declared: DType | None = None, empty: DType | None = None
+    ) -> Operand:
+        """Read a shape, or describe the tensor that a token names; what parses as a shape is one.
+
+        Raises
+        ------
+        InputError
+            ``shape-text``, and what `operand` raises.
+        """
+        try:
+            shape = parse(token)
+        except InputError as refused:
+            # A word in brackets can only be a shape or a nested list, whose shape is then meant.
+            flat = token.lstrip().startswith("[") and not token.lstrip().startswith("[[")
+            if flat or re.fullmatch(r"[\d,x?_. ]+", token):
+                raise InputError(
+                    f"`{name}`: {refused.message}",
+                    rule=refused.rule,
+                    value=token,
+                    hint=refused.hint,
+                ) from None
+            return self.operand(token, name, declared=declared, empty=empty or FLOAT64)
+        self.note_file(token, "a shape")
+        return Operand(shape, declared)
 
     def __enter__(self) -> Self:
         return self
@@ -215,8 +244,7 @@ class Inputs:
     def _named(self, token: str) -> Source:
         """Open the file `token`, or the file before its last ``#`` and the key behind it."""
         path, key = self._split(token)
-        file = open_file(path, self._folder, self.max_bytes, self._tick)
-        self._files.append(file)
+        file = self._opened(path)
         with _Naming(file.name):
             return Source(file, content(file), key)
 
@@ -226,12 +254,14 @@ class Inputs:
 
         told = raw.parse(token)
         self.note_file(token, "raw elements")
-        if told.path == "-":
-            file = self._stdin_file()
-        else:
-            file = open_file(told.path, self._folder, self.max_bytes, self._tick)
-            self._files.append(file)
+        file = self._stdin_file() if told.path == "-" else self._opened(told.path)
         return Source(file, raw.Raw(file, told), None)
+
+    def _opened(self, path: str) -> File:
+        self.named[path] = None
+        file = self.named[path] = open_file(path, self._folder, self.max_bytes, self._tick)
+        self._files.append(file)
+        return file
 
     def _opened_stdin(self) -> tuple[File, Content]:
         if self._stdin is None:

@@ -307,6 +307,25 @@ class Output:
                 os.unlink(self._temporary)
 
 
+def make_folder(path: str) -> None:
+    """Make a folder, and those it is in, if it is not there.
+
+    Raises
+    ------
+    OutputError
+        ``output``.
+    """
+    try:
+        os.makedirs(path or ".", exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"the folder `{clean(path)}` cannot be made ({_reason(error)}): "
+            "expected one that can be written",
+            rule="output",
+            value=path,
+        ) from None
+
+
 def is_stream(path: str) -> bool:
     """Tell whether a path is written as it comes: an own descriptor, a pipe, a device."""
     status = _status(path)

@@ -58,7 +58,7 @@ class Progress:
             rate = done / max(now - self._stage, 1e-3)
             text += f"  {_size(int(rate))}/s"
             if total:
-                text += f"  {_time((total - done) / rate)} left"
+                text += f"  {duration((total - done) / rate)} left"
         self._show(text[: self._width - 1])
 
     def clear(self) -> None:
@@ -87,12 +87,19 @@ def _size(count: int) -> str:
     return f"{number:.3g} {unit}"
 
 
-def _time(seconds: float) -> str:
+def duration(seconds: float, *, exact: bool = False) -> str:
     """Write a time as people say it.
 
-    >>> _time(7.2), _time(83), _time(7500)
-    ('8 s', '1 min 23 s', '2 h 5 min')
+    Parameters
+    ----------
+    exact
+        Whether tenths of a second matter.
+
+    >>> duration(7.2), duration(83), duration(7500), duration(7.24, exact=True)
+    ('8 s', '1 min 23 s', '2 h 5 min', '7.2 s')
     """
+    if exact and seconds < 60:
+        return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds:.2g} s"
     whole = int(seconds) + 1 if seconds % 1 else int(seconds)
     if whole < 60:
         return f"{whole} s"

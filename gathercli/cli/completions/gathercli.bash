@@ -6,7 +6,7 @@ _gathercli() {
     if [[ "$word" == "=" ]]; then word=""; fi
     if [[ "$before" == "=" ]]; then before="${COMP_WORDS[COMP_CWORD-2]}"; fi
     if (( COMP_CWORD == 1 )); then
-        words="gather gather-elements shape explain check compare convert info demo ops man completion --help --version"
+        words="gather gather-elements shape explain check compare batch convert info demo ops man completion --help --version"
     else
         if [[ "$command ${COMP_WORDS[COMP_CWORD-2]}" == "ops --diff" ]]; then before=--diff; fi
         case "$command $before" in
@@ -57,6 +57,14 @@ _gathercli() {
             "compare --indices-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string" ;;
             "compare --format"|"compare -f") words="auto pretty json" ;;
             "compare --color") words="auto always never" ;;
+            "batch --op") words="gather gather-elements" ;;
+            "batch --version"|"batch -V") words="openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6" ;;
+            "batch --negative") words="spec wrap error" ;;
+            "batch --out-of-range") words="spec error zero clamp wrap" ;;
+            "batch --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string" ;;
+            "batch --indices-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string" ;;
+            "batch --format"|"batch -f") words="auto pretty json" ;;
+            "batch --color") words="auto always never" ;;
             "convert --to") words="npy npz json oip literal safetensors pb bin" ;;
             "convert --dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string" ;;
             "convert --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string" ;;
@@ -72,7 +80,7 @@ _gathercli() {
             "ops --color") words="auto always never" ;;
             "ops ops") words="openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11" ;;
             "man --color") words="auto always never" ;;
-            "man man") words="gather gather-elements shape explain check compare convert info demo ops man completion formats operators" ;;
+            "man man") words="gather gather-elements shape explain check compare batch convert info demo ops man completion formats operators" ;;
             "completion completion") words="bash zsh fish" ;;
         esac
         if [[ "$word" == -* ]]; then
@@ -83,6 +91,7 @@ _gathercli() {
                 explain) words="--job --axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --max-bytes --window --cell --step --ascii --save --no-clobber --format -f --precision --color --quiet -q --json-errors --debug -h --help" ;;
                 check) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --max-bytes --all --allow-fill --format -f --threads -j --color --quiet -q --json-errors --debug -h --help" ;;
                 compare) words="--axis -a --batch-dims -b --ops --negative --out-of-range --data-dtype --indices-dtype --max-bytes --format -f --threads -j --color --quiet -q --json-errors --debug -h --help" ;;
+                batch) words="--op --data --indices --output -o --matrix --axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --expect --rtol --atol --dry-run --allow-outside --workers -j --fail-fast --max-failures --retries --timeout --max-bytes --report --resume --resume-failed --hash --junit --format -f --color --quiet -q --json-errors --debug -h --help" ;;
                 convert) words="--to --directory -d --dtype --lossy --data-dtype --max-bytes --no-clobber --fsync --nonfinite --color --quiet -q --json-errors --debug -h --help" ;;
                 info) words="--header --data-dtype --max-bytes --format -f --precision --color --quiet -q --json-errors --debug -h --help" ;;
                 demo) words="--list --all --color --json-errors --debug -h --help" ;;

@@ -8,6 +8,7 @@ _gathercli() {
         'explain:Draw where every output cell came from.'
         'check:List illegal indices, and what every version makes of a call.'
         'compare:Put the same inputs through every version: who agrees.'
+        'batch:Do thousands of jobs from a file, and report on each.'
         'convert:Convert tensors between the formats, whole folders of them.'
         'info:Describe files: type, shape, statistics, a preview.'
         'demo:Show the examples of the specifications as short lessons.'
@@ -194,6 +195,49 @@ _gathercli() {
             '1:DATA:_files' \
             '2:INDICES:_files' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
+        batch) _arguments \
+            '--op=[gather or gather-elements]:op:(gather gather-elements)' \
+            '--data=[The files that are the data, as '\''in/*.npy'\'' or '\''in/**/*.npy'\'']:pattern: ' \
+            '--indices=[Their indices]:pattern: ' \
+            '--output=[The files to write, as '\''out/{stem}.npy'\'']:pattern: ' \
+            '-o[The files to write, as '\''out/{stem}.npy'\'']:pattern: ' \
+            '--matrix=[Try every combination, as --matrix axis=0,1 version=openvino-8,onnx-13]:key=a,b...: ' \
+            '--axis=[The dimension of DATA to gather along]:int: ' \
+            '-a[The dimension of DATA to gather along]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
+            '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
+            '--version=[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '-V[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '--negative=[A negative index]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis]:policy:(spec error zero clamp wrap)' \
+            '--data-dtype=[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--indices-dtype=[The same for INDICES]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--expect=[What the results should equal, as '\''want/{stem}.npy'\'']:pattern: ' \
+            '--rtol=[Relative tolerance of --expect]:float: ' \
+            '--atol=[Absolute tolerance of --expect]:float: ' \
+            '--dry-run[Validate all jobs and infer their shapes from headers]' \
+            '--allow-outside[Let jobs of a file write outside its folder]' \
+            '--workers=[How many processes do jobs]:n: ' \
+            '-j[How many processes do jobs]:n: ' \
+            '--fail-fast[Begin no job after one has failed]' \
+            '--max-failures=[Begin no job after more than N, or P percent of all, have failed]:n|p%: ' \
+            '--retries=[Do a job up to N times again after a fault of reading or writing]:n: ' \
+            '--timeout=[Seconds a job may take]:s: ' \
+            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
+            '--report=[Write the lines of report here as jobs end, not to stdout]:file: ' \
+            '--resume[Do what the report does not have yet, or what has changed since]' \
+            '--resume-failed[Also do what has failed]' \
+            '--hash[Note the content of files in the report and compare it, not their times]' \
+            '--junit=[Also write the report as JUnit XML]:file: ' \
+            '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
+            '--quiet[Print no notes]' \
+            '-q[Print no notes]' \
+            '--json-errors[Print a refusal as one line of JSON]' \
+            '--debug[Show the traceback of a failure]' \
+            '*:JOBS...:_files' \
+            '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         convert) _arguments \
             '--to=[npy, npz, json, oip, literal, safetensors, pb (ONNX) or bin (raw bytes)]:format:(npy npz json oip literal safetensors pb bin)' \
             '--directory=[Write a file for every source into this folder, which is made if it is not there]:dir:_files' \
@@ -249,7 +293,7 @@ _gathercli() {
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '1:COMMAND:(gather gather-elements shape explain check compare convert info demo ops man completion formats operators)' \
+            '1:COMMAND:(gather gather-elements shape explain check compare batch convert info demo ops man completion formats operators)' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         completion) _arguments \
             '1:SHELL:(bash zsh fish)' \

@@ -1,59 +1,35 @@
-"""`--expect`: the result beside a tensor that it should equal."""
+"""A result beside the tensor that it should equal."""
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 from gathercli.core.dtypes import DType, Kind, Tensor, equal
 from gathercli.core.positions import cell, coordinate
 from gathercli.core.text import counted, grouped, json_string
-from gathercli.errors import InputError, MismatchError, UsageError
+from gathercli.errors import InputError, MismatchError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gathercli.core.dtypes import AnyArray
     from gathercli.engine import Run
-    from gathercli.io.source import Inputs
 
 
-class Expectation(NamedTuple):
-    """The tensor expected and how near the result must be to it."""
+class Tolerance(NamedTuple):
+    """How near a result must be to what is expected: within atol + rtol * |expected|."""
 
-    given: str | None
-    rtol: float
-    atol: float
-
-    def read(self, inputs: Inputs, dtype: DType) -> Tensor | MismatchError | None:
-        """Read the expected tensor; a plain list takes the type of the result.
-
-        Returns
-        -------
-            A mismatch when the list holds what the type cannot; None when nothing is expected.
-        """
-        for option, tolerance in (("rtol", self.rtol), ("atol", self.atol)):
-            if not isfinite(tolerance):
-                raise UsageError(
-                    f"`--{option}` is {tolerance}: expected a number from 0 on",
-                    rule="usage",
-                    value=str(tolerance),
-                )
-        if self.given is None:
-            return None
-        try:
-            return inputs.tensor(self.given, "expect", assumed=dtype, empty=dtype)
-        except InputError as error:
-            if error.rule != "dtype":
-                raise
-            return MismatchError(
-                f"the result is {dtype}, but {error.message}",
-                rule="expect",
-                where=error.where,
-                value=dtype.name,
-                expected=str(error.value),
-            )
+    rtol: float = 0.0
+    atol: float = 0.0
 
     def difference(self, result: Run, expected: Tensor | MismatchError) -> MismatchError | None:
-        """Compare shape, type and values; name the first difference and how many there are."""
+        """Compare shape, type and values; name the first difference and how many there are.
+
+        Parameters
+        ----------
+        expected
+            What `hoped` returned.
+        """
         if isinstance(expected, MismatchError):
             error = expected
         elif result.shape != expected.shape or result.dtype is not expected.dtype:
@@ -70,7 +46,7 @@ class Expectation(NamedTuple):
     def _first_difference(self, result: Run, expected: Tensor) -> MismatchError | None:
         """Go through both block by block; name the first difference, and how many there are."""
         start = count = at = 0
-        found = hoped = ""
+        found = wished = ""
         part = result.parts()
         for block in expected.blocks():
             stop = start + block.size
@@ -80,13 +56,13 @@ class Expectation(NamedTuple):
             number = int(differs.sum())
             if number and not count:
                 first = int(differs.argmax())
-                at, found, hoped = start + first, _shown(got[first]), _shown(wanted[first])
+                at, found, wished = start + first, _shown(got[first]), _shown(wanted[first])
             start, count = stop, count + number
             result.told("compared", stop * int(result.storage.itemsize))
         if not count:
             return None
         where = cell(coordinate(at, result.shape))
-        error = _mismatch(f"has {found} at `{where}`", found, hoped, count, start)
+        error = _mismatch(f"has {found} at `{where}`", found, wished, count, start)
         error.where = where
         return error
 
@@ -106,6 +82,32 @@ class Expectation(NamedTuple):
                 near = gap <= self.atol + self.rtol * np.abs(wanted.astype(wide))
             same |= near & np.isfinite(got.astype(wide)) & np.isfinite(wanted.astype(wide))
         return same
+
+
+def hoped(read: Callable[[], Tensor], dtype: DType) -> Tensor | MismatchError:
+    """Read the expected tensor, whose type is that of the result where it has none of its own.
+
+    Returns
+    -------
+        A mismatch when it holds what the type cannot.
+
+    Raises
+    ------
+    GatherError
+        As `read` raises it.
+    """
+    try:
+        return read()
+    except InputError as error:
+        if error.rule != "dtype":
+            raise
+        return MismatchError(
+            f"the result is {dtype}, but {error.message}",
+            rule="expect",
+            where=error.where,
+            value=dtype.name,
+            expected=str(error.value),
+        )
 
 
 def _gap(got: AnyArray, wanted: AnyArray) -> AnyArray:

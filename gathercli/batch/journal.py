@@ -1,0 +1,231 @@
+"""The report as a file: a line when a job has ended, in one piece; what it says is done.
+
+The file is locked while a run writes it. A line that was cut, by whatever ended a run, is no line.
+Where a job was done again its last line counts, and a run that comes to its end puts the lines in
+the order of the jobs.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from array import array
+from bisect import bisect_left
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from gathercli.batch.stamps import digest, is_done
+from gathercli.batch.work import OK
+from gathercli.core.text import clean
+from gathercli.errors import InputError, OutputError
+from gathercli.io.write import Output, write_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gathercli.batch.plan import Plan
+
+_NONE: Final = -1
+_HINT: Final = (
+    "`--resume` does what it does not have yet, `--resume-failed` also what failed; or remove it"
+)
+
+
+class Journal:
+    """A report that is being written; as a context it closes the file.
+
+    Parameters
+    ----------
+    path
+        Where it is, or will be.
+    resumes
+        Whether it may be there already.
+
+    Raises
+    ------
+    OutputError
+        ``output``: it is there, another run writes it, or it cannot be written.
+    """
+
+    def __init__(self, path: str, plan: Plan, *, resumes: bool) -> None:
+        check(path, resumes=resumes)
+        self.path, self._plan = path, plan
+        self._fd = _locked(path, resumes=resumes)
+        self._lines = array("q", [_NONE]) * len(plan)
+        """Where the line of each job starts."""
+        self._end = self._count = 0
+        self._ordered = True
+
+    def resume(
+        self, *, failed: bool, hashed: bool, tell: Callable[[dict[str, Any]], object]
+    ) -> None:
+        """Read what is there, and find what need not be done again.
+
+        Parameters
+        ----------
+        failed
+            Whether what failed is to be done again.
+        hashed
+            Whether files are compared by their contents.
+        tell
+            Is given the line of every job that need not be done, once.
+
+        Raises
+        ------
+        InputError
+            ``job``: it is no report, or one of other jobs.
+        """
+        places = _Places(self._plan.ids)
+        strange = 0
+        for at, line in self._read():
+            number = places.find(str(line["id"]))
+            if number is None:
+                strange += 1
+                self._ordered = False
+                continue
+            self._ordered &= number == self._count
+            self._count += 1
+            self._lines[number] = at
+        if strange and not self._count:
+            raise InputError(
+                f"`{clean(self.path)}` is a report of other jobs: expected one of these",
+                rule="job",
+                value=self.path,
+            )
+        os.ftruncate(self._fd, self._end)
+        for number, at in enumerate(self._lines):
+            if at == _NONE:
+                continue
+            line = self._at(at)
+            if (failed and line["status"] != OK) or not self._holds(number, line, hashed=hashed):
+                self._lines[number] = _NONE
+                self._ordered = False
+            else:
+                tell(line)
+
+    def _holds(self, number: int, line: dict[str, Any], *, hashed: bool) -> bool:
+        found = self._plan.text(number)
+        stamp, text = line.get("stamp"), self._plan.texts[number].to_bytes(8)
+        return is_done(stamp, text, found.folder, line.get("output"), hashed=hashed)
+
+    def _read(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Read every whole line, and where it starts."""
+        with open(os.dup(self._fd), "rb") as file:
+            file.seek(0)
+            for number, text in enumerate(file, 1):
+                if not text.endswith(b"\n"):
+                    break
+                line = None
+                with suppress(ValueError):
+                    line = json.loads(text)
+                if not isinstance(line, dict) or not {"id", "status"} <= line.keys():
+                    raise InputError(
+                        f"`{clean(self.path)}`, line {number}, is no line of a report: "
+                        "expected a report of these jobs",
+                        rule="job",
+                        value=self.path,
+                    )
+                yield self._end, line
+                self._end += len(text)
+
+    def todo(self) -> Iterator[int]:
+        """Return the numbers of the jobs that are to be done."""
+        return (number for number, at in enumerate(self._lines) if at == _NONE)
+
+    def write(self, number: int, line: bytes) -> None:
+        """Add the line of a job."""
+        write_all(self._fd, line)
+        self._ordered &= number == self._count
+        self._lines[number] = self._end
+        self._count += 1
+        self._end += len(line)
+
+    def arrange(self) -> None:
+        """Put the lines in the order of the jobs, one for each."""
+        if self._ordered:
+            return
+        with Output(self.path) as output:
+            output.open(self._end)
+            for line in self.lines():
+                output.stream.write(line)
+            output.commit()
+
+    def lines(self) -> Iterator[bytes]:
+        """Return the line of every job that has one, in their order."""
+        with open(os.dup(self._fd), "rb") as file:
+            for at in self._lines:
+                if at != _NONE:
+                    file.seek(at)
+                    yield file.readline()
+
+    def _at(self, place: int) -> dict[str, Any]:
+        with open(os.dup(self._fd), "rb") as file:
+            file.seek(place)
+            found: dict[str, Any] = json.loads(file.readline())
+        return found
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._fd)
+
+
+class _Places:
+    """Finds jobs by their ids."""
+
+    def __init__(self, ids: array[int]) -> None:
+        import numpy as np
+
+        found = np.frombuffer(ids, np.uint64)
+        self._order = np.argsort(found, kind="stable")
+        self._sorted = array("Q", found[self._order].tobytes())
+
+    def find(self, name: str) -> int | None:
+        """Return the number of the job, if there is one."""
+        wanted = int.from_bytes(digest(name.encode(errors="surrogatepass")))
+        at = bisect_left(self._sorted, wanted)
+        if at < len(self._sorted) and self._sorted[at] == wanted:
+            return int(self._order[at])
+        return None
+
+
+def check(path: str, *, resumes: bool) -> None:
+    """Refuse a report that is there and is not to be gone on with."""
+    if not resumes and os.path.lexists(path):
+        raise _refused(path, "it exists", "a new name", _HINT)
+
+
+def _locked(path: str, *, resumes: bool) -> int:
+    """Open a report that no other run writes."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    while True:
+        fd = -1
+        try:
+            fd = os.open(path, flags | (0 if resumes else os.O_EXCL), 0o666)
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(fd), os.stat(path)):
+                return fd
+        except FileExistsError:
+            raise _refused(path, "it exists", "a new name", _HINT) from None
+        except FileNotFoundError:
+            if fd < 0:
+                raise _refused(path, "there is no such folder", "one that is there") from None
+        except BlockingIOError:
+            os.close(fd)
+            raise _refused(path, "another run is writing it", "to be alone") from None
+        except OSError as error:
+            if fd >= 0:
+                os.close(fd)
+            raise _refused(path, (error.strerror or "").lower(), "a file to write") from None
+        os.close(fd)  # it was replaced while we opened it
+
+
+def _refused(path: str, why: str, expected: str, hint: str | None = None) -> OutputError:
+    return OutputError(
+        f"the report `{clean(path)}` cannot be written ({why}): expected {expected}",
+        rule="output",
+        value=path,
+        hint=hint,
+    )

@@ -1,0 +1,206 @@
+"""All jobs of a batch, looked at before the first is run.
+
+What is validated is what runs: the text of every job is copied to an unnamed file, and of each
+only its place there and a few digests are held.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from array import array
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+from gathercli.batch.places import Places
+from gathercli.batch.stamps import digest
+from gathercli.core.text import clean, counted, json_string, some
+from gathercli.errors import GatherError, InputError, TransferError
+from gathercli.io import job as jobs
+from gathercli.io import save
+from gathercli.io.jobfile import Written
+from gathercli.io.write import is_stream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from gathercli.io.job import Job
+
+MOST_NAMED: Final = 5
+"""Wrong jobs that are named."""
+
+_JOINED: Final = 1 << 16
+_DIGITS: Final = "Q"
+
+
+class Text(NamedTuple):
+    """A job in the spool: where it was written, where its paths start, and its JSON."""
+
+    where: str
+    folder: str
+    text: bytes
+
+    @classmethod
+    def parse(cls, record: bytes) -> Text:
+        """Take apart what `record` put together."""
+        where, folder, text = record.split(b"\0", 2)
+        return cls(os.fsdecode(where), os.fsdecode(folder), text)
+
+    def record(self) -> bytes:
+        """Put it together; no path, and no place in a file, holds a NUL."""
+        return b"\0".join((os.fsencode(self.where), os.fsencode(self.folder), self.text))
+
+    def job(self) -> Job:
+        """Read the job, which was read before."""
+        return jobs.read(Written(self.where, self.folder, self.text))
+
+
+class Plan:
+    """The jobs of a batch, valid together.
+
+    Parameters
+    ----------
+    written
+        As they are written down.
+    anywhere
+        Whether outputs may lie outside the folder of their job.
+    taken
+        Files that no job may write, with what they are: ``the report``.
+
+    Attributes
+    ----------
+    fd
+        The file that holds their text.
+    ids, texts
+        Digests of the ids, and of the texts.
+
+    Raises
+    ------
+    InputError
+        ``job``: something is wrong with one job, or with two together.
+    """
+
+    def __init__(
+        self,
+        written: Iterable[Written],
+        *,
+        anywhere: bool = False,
+        taken: dict[str, str] | None = None,
+    ) -> None:
+        self._spool = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the plan)
+        self.fd = self._spool.fileno()
+        self._starts = array(_DIGITS, [0])
+        self.ids, self.texts = array(_DIGITS), array(_DIGITS)
+        self._places = Places(anywhere=anywhere, taken=taken or {})
+        self._wrong: list[GatherError] = []
+        self._number_wrong = 0
+        try:
+            for found in written:
+                self._add(found)
+            self._spool.flush()
+        except OSError as error:
+            if isinstance(error, GatherError):
+                raise
+            raise TransferError(
+                f"the jobs could not be kept in a temporary file ({error.strerror})",
+                rule="unreadable",
+            ) from None
+        self._check()
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def span(self, number: int) -> tuple[int, int]:
+        """Tell from where to where in the file a job stands."""
+        return self._starts[number], self._starts[number + 1]
+
+    def text(self, number: int) -> Text:
+        """Return a job as it was written."""
+        start, stop = self.span(number)
+        return Text.parse(os.pread(self.fd, stop - start, start))
+
+    def read(self, numbers: Iterable[int]) -> Iterator[tuple[int, Text, Job]]:
+        """Read some jobs again."""
+        for number in numbers:
+            found = self.text(number)
+            yield number, found, found.job()
+
+    def _add(self, found: Written) -> None:
+        try:
+            job = jobs.read(found)
+            _check_output(job, found.where)
+            self._places.add(job, found.where)
+        except InputError as error:
+            self._number_wrong += 1
+            if len(self._wrong) < MOST_NAMED:
+                self._wrong.append(error)
+            return
+        record = Text(found.where, found.folder, found.text).record()
+        self._spool.write(record)
+        self._starts.append(self._starts[-1] + len(record))
+        self.ids.append(int.from_bytes(digest(job.id.encode(errors="surrogatepass"))))
+        self.texts.append(int.from_bytes(digest(found.text)))
+
+    def _check(self) -> None:
+        """Refuse what is wrong with jobs, alone and together."""
+        if self._wrong:
+            first, *others = self._wrong
+            if others:
+                more = self._number_wrong - 1
+                named = some(list(dict.fromkeys(str(each.where) for each in others)))
+                left = more - len(others)
+                and_more = f" and {counted(left, 'more')}" if left > 0 else ""
+                first.count = self._number_wrong
+                first.hint = (
+                    f"{first.hint}; " if first.hint else ""
+                ) + f"{counted(more, 'more job')} is wrong too: {named}{and_more}".replace(
+                    "jobs is", "jobs are"
+                )
+            raise first
+        if not len(self):
+            raise InputError("there is no job: expected at least one", rule="job")
+        for number, other in self._equal(self.ids):
+            one, two = self.text(number), self.text(other)
+            if one.job().id == two.job().id:
+                raise InputError(
+                    f"{two.where}: `$.id` is {json_string(two.job().id)}, as at {one.where}: "
+                    "expected a new one",
+                    rule="job",
+                    where=two.where,
+                    value=two.job().id,
+                )
+        self._places.check(self)
+
+    @staticmethod
+    def _equal(digests: array[int]) -> Iterator[tuple[int, int]]:
+        """Find pairs of jobs with one digest."""
+        import numpy as np
+
+        found = np.frombuffer(digests, np.uint64)
+        order = np.argsort(found, kind="stable")
+        same = np.flatnonzero(found[order[1:]] == found[order[:-1]])
+        pairs = sorted((int(order[at + 1]), int(order[at])) for at in same[:1000])
+        yield from ((one, other) for other, one in pairs)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._spool.close()
+
+
+def _check_output(job: Job, where: str) -> None:
+    if job.output is None:
+        return
+    try:
+        save.format_of(job.output)
+    except GatherError as error:
+        raise _refused(where, error.message.split(", or a format")[0], job.output) from None
+    if "\0" in job.output:
+        raise _refused(where, "it holds a NUL: expected the name of a file", job.output)
+    if is_stream(os.path.join(job.folder, job.output)):
+        what = f"`{clean(job.output)}` is a device or a pipe: expected the name of a file"
+        raise _refused(where, what, job.output)
+
+
+def _refused(where: str, what: str, output: str) -> InputError:
+    return InputError(f"{where}: `$.output`: {what}", rule="job", where=where, value=output)

@@ -1,0 +1,294 @@
+"""Processes that do jobs, each given a few ahead; their deaths, and the time jobs may take."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, Final, NamedTuple, Self, cast
+
+from gathercli.batch.stamps import Stamps, digest
+from gathercli.batch.work import ERROR, Line
+from gathercli.batch.worker import READY
+from gathercli.errors import GatherError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from gathercli.batch.plan import Plan
+    from gathercli.batch.work import Settings
+
+AHEAD: Final = 0.02
+"""Seconds of work that a process is given beforehand, so that it need not wait for more."""
+
+MOST_AHEAD: Final = 16
+"""Jobs that it is given beforehand at most."""
+
+WAITING: Final = 10_000
+"""Jobs that may have ended before an earlier one has; the rest wait for that one."""
+
+HELD: Final = 64 << 20
+"""Bytes of their lines."""
+
+GRACE: Final = 2.0
+"""Seconds for a process to remove what it has begun, when it is told to end."""
+
+_PART: Final = 1 << 20
+_START: Final = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
+    "from gathercli.batch.worker import run; run()"
+)
+"""Imports what the process that starts it would import, and nothing from the working folder."""
+
+
+class Done(NamedTuple):
+    """A job that has ended: its number, status, line of report, and notes by their kind."""
+
+    number: int
+    status: str
+    line: bytes
+    notes: dict[str, str]
+
+
+class _Worker:
+    """A process, and the jobs it was given and has not done."""
+
+    def __init__(self, plan: Plan, settings: Settings, *, debug: bool) -> None:
+        path = json.dumps([folder for folder in sys.path if folder])
+        self.process = subprocess.Popen(  # noqa: S603  (this program itself)
+            [sys.executable, "-I", "-c", _START, path, str(plan.fd), json.dumps(settings)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=None if debug else subprocess.DEVNULL,
+            bufsize=0,
+            pass_fds=(plan.fd,),
+            process_group=0,  # an interrupt from the keyboard is for who started it
+        )
+        self._in = cast("IO[bytes]", self.process.stdin)
+        self._out = cast("IO[bytes]", self.process.stdout)
+        self.tasks: deque[int] = deque()
+        self.since = 0.0
+        """When the first of them began, at the earliest."""
+        self.late: int | None = None
+        """The job for which it was killed."""
+        self.ready = False
+        self._held = bytearray()
+
+    @property
+    def out(self) -> int:
+        """The descriptor from which its answers come."""
+        return self._out.fileno()
+
+    def give(self, number: int, span: tuple[int, int]) -> None:
+        """Give it a job; a process that has died is noticed elsewhere."""
+        if not self.tasks:
+            self.since = time.monotonic()
+        self.tasks.append(number)
+        with suppress(BrokenPipeError):
+            self._in.write(b"%d %d %d\n" % (number, *span))
+
+    def take(self, part: bytes) -> Iterator[Done]:
+        """Read what it answers."""
+        self._held += part
+        if not self.ready and self._held.startswith(READY):
+            self.ready = True
+            del self._held[: len(READY)]
+        while (end := self._held.find(b"\n") + 1) and self.ready:
+            number, status, length, notes = self._held[:end].split(b" ", 3)
+            stop = end + int(length)
+            if len(self._held) < stop:
+                return
+            line = bytes(self._held[end:stop])
+            del self._held[:stop]
+            self.tasks.popleft()
+            yield Done(int(number), status.decode(), line, json.loads(notes))
+
+    def restart(self) -> float:
+        """Note that the next job begins now; return the seconds since that was last noted."""
+        before, self.since = self.since, time.monotonic()
+        return self.since - before
+
+    def end(self) -> int:
+        """End it, whatever it does, and return its status."""
+        self.process.kill()
+        self._in.close()
+        self._out.close()
+        return self.process.wait()
+
+
+class Pool:
+    """Processes that do the jobs of a plan; as a context it ends them.
+
+    Parameters
+    ----------
+    count
+        How many there are.
+    timeout
+        Seconds that a job may take; None for any time.
+    debug
+        Whether what they write on stderr is seen.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        settings: Settings,
+        count: int,
+        *,
+        timeout: float | None = None,
+        debug: bool = False,
+    ) -> None:
+        self._plan, self._settings, self._count = plan, settings, count
+        self._timeout, self._debug = timeout, debug
+        self._workers: list[_Worker] = []
+        self._selector = selectors.DefaultSelector()
+        self._again: deque[int] = deque()
+        self._held: dict[int, Done] = {}
+        self._held_bytes = 0
+        self._given: deque[int] = deque()
+        self._mean = AHEAD
+        """Seconds that a job takes, about."""
+
+    def run(
+        self, numbers: Iterable[int], ended: Callable[[Done], bool], *, every: float = 1.0
+    ) -> Iterator[Done | None]:
+        """Do jobs; yield them in their order, and None when nothing has ended for a while.
+
+        Parameters
+        ----------
+        ended
+            Is told of every job when it ends, in whatever order; whether others may begin.
+        every
+            Seconds after which None is yielded.
+        """
+        rest = iter(numbers)
+        while self._feed(rest):
+            found = list(self._wait(every))
+            for done in found:
+                self._held[done.number] = done
+                self._held_bytes += len(done.line)
+                if not ended(done):
+                    rest = iter(())
+            if not found:
+                yield None
+            while self._given and self._given[0] in self._held:
+                done = self._held.pop(self._given.popleft())
+                self._held_bytes -= len(done.line)
+                yield done
+
+    def _feed(self, rest: Iterator[int]) -> bool:
+        """Give jobs to processes that have few; tell whether any job is under way."""
+        depth = max(1, min(MOST_AHEAD, int(AHEAD / self._mean)))
+        for wanted in range(depth):
+            for at in range(self._count):
+                if at < len(self._workers) and len(self._workers[at].tasks) > wanted:
+                    continue
+                number = self._next(rest)
+                if number is None:
+                    return bool(self._given)
+                if at >= len(self._workers):
+                    self._start()
+                self._workers[at].give(number, self._plan.span(number))
+        return bool(self._given)
+
+    def _next(self, rest: Iterator[int]) -> int | None:
+        """Choose the next job; None if there is none, or too many wait for an earlier one."""
+        if self._again:
+            return self._again.popleft()
+        if len(self._given) >= WAITING or self._held_bytes >= HELD:
+            return None
+        number = next(rest, None)
+        if number is not None:
+            self._given.append(number)
+        return number
+
+    def _start(self) -> None:
+        worker = _Worker(self._plan, self._settings, debug=self._debug)
+        self._workers.append(worker)
+        self._selector.register(worker.out, selectors.EVENT_READ, worker)
+
+    def _wait(self, every: float) -> Iterator[Done]:
+        """Wait until a job ends; return all that have."""
+        now = time.monotonic()
+        wait = every
+        if self._timeout is not None:
+            busy = [worker.since for worker in self._workers if worker.tasks]
+            wait = min([every, *(max(since + self._timeout - now, 0) for since in busy)])
+        for key, _ in self._selector.select(wait):
+            worker: _Worker = key.data
+            part = os.read(worker.out, _PART)
+            found = list(worker.take(part))
+            if found:
+                self._mean += (worker.restart() / len(found) - self._mean) / 8
+            yield from found
+            if not part:
+                yield from self._buried(worker)
+        self._kill_late()
+
+    def _kill_late(self) -> None:
+        """End processes whose job has taken too long."""
+        if self._timeout is None:
+            return
+        now = time.monotonic()
+        for worker in self._workers:
+            if worker.tasks and worker.late is None and now - worker.since >= self._timeout:
+                worker.late = worker.tasks[0]
+                worker.process.kill()
+
+    def _buried(self, worker: _Worker) -> Iterator[Done]:
+        """Take a dead process away; the job it was at has failed, the others begin again."""
+        self._selector.unregister(worker.out)
+        self._workers.remove(worker)
+        with suppress(subprocess.TimeoutExpired):  # it has closed its output, and is ending
+            worker.process.wait(GRACE)
+        status = worker.end()
+        if not worker.ready:
+            raise GatherError(
+                f"a process for the jobs ended with {_ending(status)} before it began", rule="bug"
+            )
+        if worker.tasks and worker.late in (None, worker.tasks[0]):
+            yield self._died(worker, worker.tasks.popleft(), status)
+        self._again.extendleft(reversed(worker.tasks))
+
+    def _died(self, worker: _Worker, number: int, status: int) -> Done:
+        """Write the line of a job whose process is gone."""
+        found = self._plan.text(number)
+        job = found.job()
+        line = Line(job.id, job.output, ERROR, seconds=time.monotonic() - worker.since)
+        line.rule, line.message = "died", f"its process ended with {_ending(status)}"
+        if worker.late is not None:
+            line.rule = "timeout"
+            line.message = f"it took longer than the {self._timeout:g} s of `--timeout`"
+        if self._settings.stamped:
+            line.stamps = Stamps(digest(found.text).hex(), {}, None)
+        return Done(number, ERROR, bytes(line), {})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        busy = [worker for worker in self._workers if worker.tasks]
+        for worker in busy:
+            worker.process.terminate()
+        deadline = time.monotonic() + GRACE
+        for worker in busy:
+            with suppress(subprocess.TimeoutExpired):
+                worker.process.wait(max(deadline - time.monotonic(), 0))
+        for worker in self._workers:
+            worker.end()
+        self._selector.close()
+
+
+def _ending(status: int) -> str:
+    """Say how a process ended.
+
+    >>> _ending(-9), _ending(1)
+    ('SIGKILL', 'status 1')
+    """
+    return signal.Signals(-status).name if status < 0 else f"status {status}"

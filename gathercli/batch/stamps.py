@@ -1,0 +1,122 @@
+"""What the files of a job were like when it was done: whether it must be done again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gathercli.io.files import stamp_of
+
+if TYPE_CHECKING:
+    from gathercli.io.job import Job
+    from gathercli.io.source import Inputs
+
+_PART: Final = 1 << 20
+_FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe would wait for a writer
+
+
+class Stamps(NamedTuple):
+    """What a line of the report says of the files of its job.
+
+    Attributes
+    ----------
+    job
+        The digest of its text, as hexadecimal digits.
+    inputs
+        By name: size, nanoseconds of the last writing, and perhaps the digest of the content;
+        None for a file that was not there.
+    output
+        Size, and perhaps the digest; None when nothing was written.
+    """
+
+    job: str
+    inputs: dict[str, list[Any] | None]
+    output: list[Any] | None
+
+    @classmethod
+    def of(cls, inputs: Inputs, job: Job, *, hashed: bool) -> Stamps:
+        """Look at the files that were read, which are still open, and at the output."""
+        found: dict[str, list[Any] | None] = {}
+        for name, file in inputs.named.items():
+            found[name] = None
+            if file is not None:
+                found[name] = [*file.stamp, *([_digest_of(file.fd)] if hashed else ())]
+        path = job.output and os.path.join(job.folder, job.output)
+        return cls("", found, _output(path, hashed=hashed) if path else None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the line holds."""
+        return self._asdict()
+
+
+def digest(text: bytes) -> bytes:
+    """Return eight bytes by which a text is known."""
+    return hashlib.blake2b(text, digest_size=8).digest()
+
+
+def is_done(stamp: Any, job: bytes, folder: str, output: str | None, *, hashed: bool) -> bool:
+    """Tell whether a job need not be done again: neither it nor its files have changed.
+
+    Parameters
+    ----------
+    stamp
+        What `Stamps.to_json` returned, or anything else that a line may hold.
+    job
+        The digest of the text of the job.
+    output
+        The file it writes, if it does.
+    hashed
+        Whether contents are compared, not the times of writing.
+    """
+    if not isinstance(stamp, dict) or stamp.get("job") != job.hex():
+        return False
+    inputs = stamp.get("inputs")
+    if not isinstance(inputs, dict):
+        return False
+    known = stamp.get("output")
+    if output is not None and known is not None:
+        now = _output(os.path.join(folder, output), hashed=hashed)
+        if now is None or not isinstance(known, list) or known[: len(now)] != now:
+            return False
+    return all(
+        _is_same(os.path.join(folder, name), known, hashed=hashed) for name, known in inputs.items()
+    )
+
+
+def _is_same(path: str, known: Any, *, hashed: bool) -> bool:
+    try:
+        fd = os.open(path, _FLAGS) if hashed else -1
+        now = stamp_of(os.fstat(fd) if hashed else os.stat(path))
+    except (OSError, ValueError):
+        return known is None
+    if not hashed:
+        return isinstance(known, list) and known[:2] == list(now)
+    try:
+        same = isinstance(known, list) and len(known) == 3 and known[0] == now.size
+        return same and known[2] == _digest_of(fd)
+    finally:
+        os.close(fd)
+
+
+def _output(path: str, *, hashed: bool) -> list[Any] | None:
+    """Describe an output; None when it is not there."""
+    try:
+        if not hashed:
+            return [os.stat(path).st_size]
+        fd = os.open(path, _FLAGS)
+    except (OSError, ValueError):
+        return None
+    try:
+        return [os.fstat(fd).st_size, _digest_of(fd)]
+    finally:
+        os.close(fd)
+
+
+def _digest_of(fd: int) -> str:
+    """Return the digest of a file's content, wherever its descriptor stands."""
+    found, place = hashlib.blake2b(digest_size=16), 0
+    while part := os.pread(fd, _PART, place):
+        found.update(part)
+        place += len(part)
+    return found.hexdigest()

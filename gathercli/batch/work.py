@@ -1,0 +1,275 @@
+"""One job: run it, and write down how it ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gathercli import engine
+from gathercli.batch.calls import bound, described, row_of
+from gathercli.batch.stamps import Stamps, digest
+from gathercli.core.dims import Shape, product
+from gathercli.core.positions import known
+from gathercli.errors import (
+    GatherError,
+    InputError,
+    LimitError,
+    MismatchError,
+    NoInputError,
+    OperatorError,
+    OutputError,
+    TransferError,
+    UsageError,
+    refusal_of,
+)
+from gathercli.expect import Tolerance, hoped
+from gathercli.io import encode, save
+from gathercli.io.job import SHAPE
+from gathercli.io.source import Inputs
+from gathercli.io.write import Output, make_folder
+
+if TYPE_CHECKING:
+    from gathercli.core.call import Call
+    from gathercli.engine import Run, Treated
+    from gathercli.io.job import Job
+
+OK: Final = "ok"
+MISMATCH: Final = "mismatch"
+ERROR: Final = "error"
+
+INLINE: Final = 64 << 20
+"""Bytes of a result that a line of the report may hold, if nothing else is said."""
+
+LONGEST: Final = 2000
+"""Characters of a message in the report."""
+
+PAUSE: Final = 0.1
+"""Seconds before a job is tried again after a fault; twice as many before the next time."""
+
+
+class Settings(NamedTuple):
+    """What holds for every job of a batch.
+
+    Attributes
+    ----------
+    held, file, inline
+        How many bytes may be held in memory, written to a file, put into the report; None for any.
+    threads
+        How many may work on one job.
+    retries
+        How often a job is tried again after a fault of reading or writing.
+    dry
+        Whether shapes are inferred and nothing is run.
+    stamped, hashed
+        Whether lines say what the files were like, and whether by their content.
+    """
+
+    held: int | None = None
+    file: int | None = None
+    inline: int | None = INLINE
+    threads: int = 1
+    retries: int = 0
+    dry: bool = False
+    stamped: bool = False
+    hashed: bool = False
+
+
+@dataclass(slots=True)
+class Line:
+    """A line of the report.
+
+    Attributes
+    ----------
+    rule, message
+        What refused, and how; None when nothing did.
+    output
+        The file, as the job names it; None when it has none.
+    result
+        JSON of the typed tensor.
+    notes, treated
+        What the user should know beside it, of the reading and of the indices; no part of the line.
+    """
+
+    id: str
+    output: str | None = None
+    status: str = OK
+    rule: str | None = None
+    message: str | None = None
+    operator: str | None = None
+    shape: list[int | str] | None = None
+    dtype: str | None = None
+    result: str = "null"
+    seconds: float = 0.0
+    stamps: Stamps | None = None
+    notes: list[str] = field(default_factory=list)
+    treated: tuple[Treated, ...] = ()
+
+    def kinds(self) -> dict[str, str]:
+        """Name the notes by what they have in common with those of other jobs."""
+        return dict(zip(self.notes, self.notes, strict=True)) | {
+            each.how: str(each) for each in self.treated
+        }
+
+    def failed(self, error: GatherError) -> None:
+        """Say how the job failed."""
+        self.status = MISMATCH if isinstance(error, MismatchError) else ERROR
+        self.refused(error)
+
+    def refused(self, error: GatherError) -> None:
+        """Say what was refused."""
+        message = error.message
+        self.rule = error.rule
+        self.message = message if len(message) <= LONGEST else f"{message[:LONGEST]}…"
+        self.operator = self.operator or error.operator
+
+    def __bytes__(self) -> bytes:
+        """Write it as JSON, with its end."""
+        head: dict[str, Any] = {
+            "id": self.id,
+            "status": self.status,
+            "rule": self.rule,
+            "message": self.message,
+            "operator": self.operator,
+            "shape": self.shape,
+            "dtype": self.dtype,
+        }
+        tail: dict[str, Any] = {"seconds": round(self.seconds, 6)}
+        if self.output is not None:
+            head["output"] = self.output
+        else:
+            head["result"] = 0
+        if self.stamps is not None:
+            tail["stamp"] = self.stamps.to_json()
+        text = json.dumps(head, separators=(",", ":"))
+        if self.output is None:
+            text = f"{text[:-2]}{self.result}}}"
+        return f"{text[:-1]},{json.dumps(tail, separators=(',', ':'))[1:]}\n".encode()
+
+
+def line_of(job: Job, text: bytes, settings: Settings) -> Line:
+    """Do a job; whatever goes wrong is in the line.
+
+    Parameters
+    ----------
+    text
+        The JSON that the job was read from.
+    """
+    started = time.perf_counter()
+    for attempt in range(settings.retries + 1):
+        line = Line(job.id, job.output)
+        fault = _attempt(job, settings, line)
+        if not fault or attempt == settings.retries:
+            break
+        time.sleep(PAUSE * 2**attempt)
+    line.seconds = time.perf_counter() - started
+    if line.stamps is not None:
+        line.stamps = line.stamps._replace(job=digest(text).hex())
+    return line
+
+
+def _attempt(job: Job, settings: Settings, line: Line) -> bool:
+    """Do a job once; tell whether reading or writing failed, so that it may go better next time."""
+    inputs = Inputs(settings.held, notes=line.notes, folder=job.folder)
+    error: GatherError | None = None
+    try:
+        with inputs:
+            try:
+                _run(job, settings, inputs, line)
+            finally:
+                if settings.stamped:
+                    line.stamps = Stamps.of(inputs, job, hashed=settings.hashed)
+    except Exception as raised:  # noqa: BLE001  (one job's fault is one failed job)
+        error = refusal_of(raised)
+    _judge(job, settings, line, error)
+    fault = isinstance(error, TransferError | OutputError) or (
+        isinstance(error, NoInputError) and error.rule == "unreadable"
+    )
+    return fault and line.status == ERROR
+
+
+def _judge(job: Job, settings: Settings, line: Line, error: GatherError | None) -> None:
+    """Compare how a job ended with how it should."""
+    wanted = job.expect_error
+    if wanted is None:
+        if error is not None:
+            line.failed(error)
+        return
+    rule = "a refusal" if wanted is True else f"a refusal by the rule `{wanted}`"
+    if error is None:
+        if not settings.dry:  # where nothing is run, no index is refused
+            line.failed(MismatchError(f"the call is legal: expected {rule}", rule="expect"))
+    elif not isinstance(error, _REFUSALS):
+        line.failed(error)
+    else:
+        line.refused(error)
+        if wanted not in (True, error.rule):
+            line.status = MISMATCH
+            line.message = f"{line.message} (expected {rule})"
+
+
+_REFUSALS: Final = (OperatorError, InputError, LimitError, NoInputError, UsageError)
+"""What a job may expect: that the call, or a tensor, is refused."""
+
+
+def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
+    op = row_of(job, line.notes)
+    line.operator = op.full_name
+    if settings.dry or job.op == SHAPE:
+        call = described(job, op, inputs)
+        shape = engine.infer(call)
+        line.shape, line.dtype = shape.to_json(), call.data.dtype and call.data.dtype.name
+        if job.op == SHAPE:
+            _compare_shapes(job, shape)
+        else:
+            _foresee(job, settings, inputs, call)
+        return
+    found = bound(job, op, inputs)
+    most = settings.inline if job.output is None else settings.file
+    run = engine.run(*found, max_bytes=most, threads=settings.threads)
+    line.shape, line.dtype = list(run.shape), run.dtype.name
+    line.treated = run.treated
+    expected = None
+    if job.expect is not None:
+        expected = hoped(lambda: job.tensor("expect", inputs, assumed=run.dtype), run.dtype)
+    if job.output is None:
+        line.result = "".join(encode.typed(run))
+        inputs.recheck()
+    else:
+        _write(os.path.join(job.folder, job.output), run, inputs, settings)
+    difference = expected and Tolerance(job.rtol, job.atol).difference(run, expected)
+    if difference is not None:
+        raise difference
+
+
+def _compare_shapes(job: Job, shape: Shape) -> None:
+    if job.expect is None:
+        return
+    expected = job.shape("expect")
+    if str(shape) != str(expected):
+        raise MismatchError(f"the shape is {shape}: expected {expected}", rule="expect")
+
+
+def _foresee(job: Job, settings: Settings, inputs: Inputs, call: Call) -> None:
+    """Try what can be tried before a run: the size, the shape that is expected, the output."""
+    shape, dtype = known(engine.infer(call)), call.data.dtype
+    most = settings.inline if job.output is None else settings.file
+    size = product(shape) * (dtype.itemsize if dtype else 1)
+    if most is not None and size > most:
+        raise LimitError.over(f"the result takes {size} bytes", size, most)
+    if job.expect is not None and (expected := job.operand("expect", inputs).shape) != shape:
+        raise MismatchError(f"the shape is {Shape(shape)}: expected {expected}", rule="expect")
+    if job.output is not None:
+        Output(os.path.join(job.folder, job.output))
+
+
+def _write(path: str, run: Run, inputs: Inputs, settings: Settings) -> None:
+    """Write the output; it gets its name only when all of it is there."""
+    with Output(path) as output:
+        make_folder(os.path.dirname(path))
+        output.open(run.nbytes)
+        save.write(save.format_of(path), [("output", run)], output.stream, max_bytes=settings.held)
+        inputs.recheck()
+        output.commit()

@@ -1,0 +1,75 @@
+"""The process that does jobs: tasks come on its standard input, lines of report leave on stdout.
+
+::
+
+    task    number start stop           where the job stands in the plan's file
+    answer  number status length notes  and then the line, of so many bytes
+
+Both are text; a process starts with ``ready``, and ends where its input does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, Final
+
+from gathercli.batch.plan import Text
+from gathercli.batch.work import Settings, line_of
+from gathercli.io.files import STDIN
+from gathercli.io.write import STDOUT, write_all
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+READY: Final = b"ready\n"
+_PART: Final = 1 << 16
+
+
+def main(fd: int, settings: Settings) -> None:
+    """Do what is asked for until nothing more is.
+
+    Parameters
+    ----------
+    fd
+        The plan's file.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that temporary files go away
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process decides
+    write_all(STDOUT, READY)
+    for number, start, stop in tasks(STDIN):
+        write_all(STDOUT, answer(number, os.pread(fd, stop - start, start), settings))
+
+
+def tasks(fd: int) -> Iterator[tuple[int, int, int]]:
+    """Read tasks as they come."""
+    held = b""
+    while part := os.read(fd, _PART):
+        *lines, held = (held + part).split(b"\n")
+        for line in lines:
+            number, start, stop = map(int, line.split())
+            yield number, start, stop
+
+
+def answer(number: int, record: bytes, settings: Settings) -> bytes:
+    """Do a job, and write down how it ended."""
+    found = Text.parse(record)
+    done = line_of(found.job(), found.text, settings)
+    line = bytes(done)
+    notes = json.dumps(done.kinds()) if done.notes or done.treated else "{}"
+    return b"%d %s %d %s\n%s" % (number, done.status.encode(), len(line), notes.encode(), line)
+
+
+def run() -> None:
+    """Start with what the command line says: the file, the settings."""
+    fd, settings = sys.argv[1:]
+    try:
+        main(int(fd), Settings(*json.loads(settings)))
+    except BrokenPipeError:  # nobody wants to know any more
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,436 @@
+"""`batch`: thousands of jobs, and a line of report for each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+
+import typer
+
+from gathercli.cli import options as opt
+from gathercli.cli.jobs import Batch, Reporting, Running
+from gathercli.cli.limits import Limits
+from gathercli.cli.messages import Messages
+from gathercli.cli.operator import integer
+from gathercli.core.spec import Negative, OutOfRange
+from gathercli.core.text import clean, closest, listed
+from gathercli.errors import UsageError
+from gathercli.io.write import is_stream
+from gathercli.ops import FAMILIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gathercli.batch.tally import Limit
+    from gathercli.cli.patterns import Patterns
+    from gathercli.io.jobfile import Written
+
+_RUNNING: Final = "Running"
+_REPORT: Final = "Report"
+_NO_FILE: Final = "Without a job file"
+
+Jobs = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="JOBS...",
+        help="Files of jobs (.jsonl with one a line, .json with a list or a single one), folders "
+        "of such files, or - for standard input.",
+        show_default=False,
+    ),
+]
+Op = Annotated[
+    str | None,
+    typer.Option(
+        "--op",
+        metavar="OP",
+        help="gather or gather-elements: the jobs are made of --data and the options below.",
+        show_default=False,
+        rich_help_panel=_NO_FILE,
+    ),
+]
+DataPattern = Annotated[
+    str | None,
+    typer.Option(
+        "--data",
+        metavar="PATTERN",
+        help="The files that are the data, as 'in/*.npy' or 'in/**/*.npy'; or one tensor.",
+        show_default=False,
+        rich_help_panel=_NO_FILE,
+    ),
+]
+IndicesPattern = Annotated[
+    str | None,
+    typer.Option(
+        "--indices",
+        metavar="PATTERN",
+        help="Their indices: a tensor, or 'idx/{stem}.npy'; {name} has the suffix too, {dir} is "
+        "the folder below the first *.",
+        show_default=False,
+        rich_help_panel=_NO_FILE,
+    ),
+]
+OutputPattern = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="PATTERN",
+        help="The files to write, as 'out/{stem}.npy'; their folders are made.",
+        show_default=False,
+        rich_help_panel=_NO_FILE,
+    ),
+]
+ExpectPattern = Annotated[
+    str | None,
+    typer.Option(
+        "--expect",
+        metavar="PATTERN",
+        help="What the results should equal, as 'want/{stem}.npy'.",
+        show_default=False,
+        rich_help_panel=_NO_FILE,
+    ),
+]
+Matrix = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--matrix",
+        metavar="KEY=A,B...",
+        help="Try every combination, as --matrix axis=0,1 version=openvino-8,onnx-13; {axis} and "
+        "{version} then stand for the values.",
+        show_default=False,
+        rich_help_panel=_NO_FILE,
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Validate all jobs and infer their shapes from headers; run and write nothing.",
+        rich_help_panel=_RUNNING,
+    ),
+]
+AllowOutside = Annotated[
+    bool,
+    typer.Option(
+        "--allow-outside",
+        help="Let jobs of a file write outside its folder.",
+        rich_help_panel=_RUNNING,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        "-j",
+        metavar="N",
+        min=1,
+        help="How many processes do jobs; default as many as there are cores.",
+        show_default=False,
+        rich_help_panel=_RUNNING,
+    ),
+]
+FailFast = Annotated[
+    bool,
+    typer.Option(
+        "--fail-fast", help="Begin no job after one has failed.", rich_help_panel=_RUNNING
+    ),
+]
+MaxFailures = Annotated[
+    str | None,
+    typer.Option(
+        "--max-failures",
+        metavar="N|P%",
+        help="Begin no job after more than N, or P percent of all, have failed.",
+        show_default=False,
+        rich_help_panel=_RUNNING,
+    ),
+]
+Retries = Annotated[
+    int,
+    typer.Option(
+        "--retries",
+        metavar="N",
+        min=0,
+        max=100,
+        help="Do a job up to N times again after a fault of reading or writing; default 0.",
+        show_default=False,
+        rich_help_panel=_RUNNING,
+    ),
+]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        metavar="S",
+        help="Seconds a job may take; after that it has failed.",
+        show_default=False,
+        rich_help_panel=_RUNNING,
+    ),
+]
+Report = Annotated[
+    str | None,
+    typer.Option(
+        "--report",
+        metavar="FILE",
+        help="Write the lines of report here as jobs end, not to stdout; usable after a kill.",
+        show_default=False,
+        rich_help_panel=_REPORT,
+    ),
+]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Do what the report does not have yet, or what has changed since.",
+        rich_help_panel=_REPORT,
+    ),
+]
+ResumeFailed = Annotated[
+    bool,
+    typer.Option("--resume-failed", help="Also do what has failed.", rich_help_panel=_REPORT),
+]
+Hash = Annotated[
+    bool,
+    typer.Option(
+        "--hash",
+        help="Note the content of files in the report and compare it, not their times.",
+        rich_help_panel=_REPORT,
+    ),
+]
+Junit = Annotated[
+    str | None,
+    typer.Option(
+        "--junit",
+        metavar="FILE",
+        help="Also write the report as JUnit XML.",
+        show_default=False,
+        rich_help_panel=_REPORT,
+    ),
+]
+
+
+class _Given(NamedTuple):
+    """Options that make jobs without a file, as typed; None or False where they were not."""
+
+    op: str | None
+    data: str | None
+    indices: str | None
+    output: str | None
+    expect: str | None
+    matrix: list[str]
+    axis: str | None
+    batch_dims: str | None
+    version: str | None
+    negative: str | None
+    out_of_range: str | None
+    data_dtype: str | None
+    indices_dtype: str | None
+    rtol: float
+    atol: float
+
+    def used(self) -> list[str]:
+        """Name the options that were typed."""
+        return [f"--{key.replace('_', '-')}" for key, v in self._asdict().items() if v]
+
+
+def build(name: str) -> Callable[..., Callable[[], int]]:
+    """Make the command."""
+    del name
+    return command
+
+
+def command(
+    jobs: Jobs = None,
+    op: Op = None,
+    data: DataPattern = None,
+    indices: IndicesPattern = None,
+    output: OutputPattern = None,
+    matrix: Matrix = None,
+    axis: opt.Axis = None,
+    batch_dims: opt.BatchDims = "0",
+    version: opt.Version = None,
+    negative: opt.NegativeChoice = Negative.SPEC,
+    out_of_range: opt.OutOfRangeChoice = OutOfRange.SPEC,
+    data_dtype: opt.DataDtype = None,
+    indices_dtype: opt.IndicesDtype = None,
+    expect: ExpectPattern = None,
+    rtol: opt.Rtol = 0.0,
+    atol: opt.Atol = 0.0,
+    dry_run: DryRun = False,
+    allow_outside: AllowOutside = False,
+    workers: Workers = None,
+    fail_fast: FailFast = False,
+    max_failures: MaxFailures = None,
+    retries: Retries = 0,
+    timeout: Timeout = None,
+    max_bytes: opt.MaxBytes = None,
+    report: Report = None,
+    resume: Resume = False,
+    resume_failed: ResumeFailed = False,
+    hashed: Hash = False,
+    junit: Junit = None,
+    fmt: opt.TextFormat = "auto",
+    color: opt.Color = "auto",
+    quiet: opt.Quiet = False,
+    json_errors: opt.JsonErrors = False,
+    debug: opt.Debug = False,
+) -> Callable[[], int]:
+    """Collect the request."""
+    given = _Given(
+        *(op, data, indices, output, expect, matrix or [], axis),
+        None if batch_dims == "0" else batch_dims,
+        version,
+        None if negative is Negative.SPEC else negative.value,
+        None if out_of_range is OutOfRange.SPEC else out_of_range.value,
+        *(data_dtype, indices_dtype, rtol, atol),
+    )
+    limits, limit = Limits.parse(max_bytes), _limit(max_failures, fail_fast=fail_fast)
+    return partial(
+        _run,
+        jobs or [],
+        given,
+        Running(
+            limits,
+            max_bytes is not None,
+            dry_run,
+            allow_outside,
+            workers,
+            limit,
+            retries,
+            timeout,
+            debug,
+        ),
+        Reporting(None if report == "-" else report, fmt, junit, resume, resume_failed, hashed),
+        Messages(quiet, color, json_errors=json_errors, debug=debug),
+    )
+
+
+def _limit(text: str | None, *, fail_fast: bool) -> Limit | None:
+    """Read how many jobs may fail."""
+    from gathercli.batch.tally import Limit
+
+    if text is None:
+        return Limit(0) if fail_fast else None
+    found = re.fullmatch(r"(\d{1,12})|(\d{1,3}(?:\.\d{1,6})?)%", text, re.ASCII)
+    if found is None or float(found[2] or 0) > 100 or fail_fast:
+        raise UsageError(
+            f"`--max-failures` is `{clean(text)}`"
+            + (", beside `--fail-fast`: expected one of them" if fail_fast and found else "")
+            + ("" if fail_fast and found else ": expected a number of jobs, or a percentage"),
+            rule="usage",
+            value=text,
+            hint="`--max-failures 10` or `--max-failures 5%`",
+        )
+    return Limit(int(found[1])) if found[1] else Limit(float(found[2]), percent=True)
+
+
+def _run(
+    words: list[str], given: _Given, running: Running, reporting: Reporting, messages: Messages
+) -> int:
+    from gathercli.batch.journal import check
+    from gathercli.batch.plan import Plan
+
+    _check(running, reporting)
+    written, files = _sources(words, given)
+    if reporting.path is not None:
+        check(reporting.path, resumes=reporting.resumes)
+    taken = dict.fromkeys(files, "a file of jobs")
+    for path, what in ((reporting.path, "the report"), (reporting.junit, "the JUnit file")):
+        if path is not None:
+            taken[path] = what
+    anywhere = running.anywhere or given.op is not None
+    with Plan(written, anywhere=anywhere, taken=taken) as plan:
+        return Batch(plan, running, reporting, messages).run()
+
+
+def _check(running: Running, reporting: Reporting) -> None:
+    """Refuse options that contradict each other."""
+    about = (
+        ("--report", reporting.path),
+        ("--junit", reporting.junit),
+        ("--resume", reporting.resume),
+        ("--resume-failed", reporting.failed),
+    )
+    wrong = next((name for name, given in about if given), None) if running.dry else None
+    if wrong:
+        raise UsageError(
+            f"`{wrong}` is given with `--dry-run`, which does no job: expected one of them",
+            rule="usage",
+        )
+    for name, given in (("--resume", reporting.resumes), ("--hash", reporting.hashed)):
+        if given and (reporting.path is None or is_stream(reporting.path)):
+            raise UsageError(
+                f"`{name}` is given without a report in a file: expected `--report FILE`",
+                rule="usage",
+                hint="`--report report.jsonl` keeps what was done",
+            )
+    if running.timeout is not None and not 0 < running.timeout < float("inf"):
+        raise UsageError(
+            f"`--timeout` is {running.timeout:g}: expected seconds, more than 0", rule="usage"
+        )
+
+
+def _sources(words: list[str], given: _Given) -> tuple[Iterable[Written], list[str]]:
+    """Find the jobs, and the files that hold them."""
+    from gathercli.cli.patterns import is_matrix
+    from gathercli.io.jobfile import files, written
+
+    if given.op is not None:
+        for word in words:
+            if not given.matrix or not is_matrix(word):
+                raise UsageError(
+                    f"`{clean(word)}` is given beside `--op`: expected files of jobs, or `--op`",
+                    rule="usage",
+                    value=word,
+                )
+        return _patterns(given, words).written(), []
+    if used := given.used():
+        raise UsageError(
+            f"`{used[0]}` is given without `--op`: expected it in the jobs themselves, or `--op`",
+            rule="usage",
+            hint="`--op gather --data 'in/*.npy' --indices …` makes jobs without a file",
+        )
+    if not words or words.count("-") > 1:
+        what = "`-` is given twice: expected it once" if words else "there are no jobs: expected "
+        raise UsageError(
+            what + ("" if words else "files of jobs, or `--op` and `--data`"),
+            rule="usage",
+            hint="`gathercli batch jobs.jsonl`",
+        )
+    found = [path for word in words for path in files(word)]
+    return chain.from_iterable(map(written, found)), [path for path in found if path != "-"]
+
+
+def _patterns(given: _Given, words: list[str]) -> Patterns:
+    """Take the options for what they say of every job."""
+    from gathercli.cli.patterns import INTEGERS, SETTINGS, Patterns, matrix_of
+
+    op, data, indices = given.op, given.data, given.indices
+    if op is None or data is None or indices is None:
+        missing = "--data" if data is None else "--indices"
+        raise UsageError(
+            f"`--op` is given without `{missing}`: expected `--data` and `--indices`",
+            rule="usage",
+        )
+    if op not in FAMILIES:
+        near = closest(op, FAMILIES)
+        raise UsageError(
+            f"`--op` is `{clean(op)}`: expected {listed(FAMILIES)}",
+            rule="usage",
+            value=op,
+            hint=f"did you mean `{near}`?" if near else None,
+        )
+    chosen = {key: v for key in SETTINGS if (v := getattr(given, key)) is not None}
+    matrix = matrix_of([*given.matrix, *words])
+    if twice := chosen.keys() & matrix.keys():
+        name = f"--{min(twice).replace('_', '-')}"
+        raise UsageError(
+            f"`{name}` is given, and in `--matrix` too: expected it once", rule="usage"
+        )
+    fixed = {key: integer(v) if key in INTEGERS else v for key, v in chosen.items()}
+    fixed |= {key: v for key in ("rtol", "atol") if (v := getattr(given, key))}
+    filled = {key: v for key in ("indices", "output", "expect") if (v := getattr(given, key))}
+    return Patterns(op, data, filled, fixed, matrix)

@@ -1,0 +1,248 @@
+"""The jobs of a plan done, reported and summed up."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import ExitStack
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+from gathercli.batch.journal import Journal
+from gathercli.batch.pool import Pool
+from gathercli.batch.tally import Tally
+from gathercli.batch.work import INLINE, OK, Settings
+from gathercli.cli.main import print_text
+from gathercli.io.files import cores
+from gathercli.io.write import STDERR, STDOUT, Output, is_stream, write_all
+from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from gathercli.batch.plan import Plan
+    from gathercli.batch.pool import Done
+    from gathercli.batch.tally import Limit
+    from gathercli.cli.limits import Limits
+    from gathercli.cli.messages import Messages
+    from gathercli.report.batch import Bar
+
+SHOWN: Final = 40
+"""Jobs of which a person is shown a line each."""
+
+
+class Reporting(NamedTuple):
+    """Where the report goes, and what is done of an earlier one."""
+
+    path: str | None
+    fmt: str
+    junit: str | None
+    resume: bool
+    failed: bool
+    hashed: bool
+
+    @property
+    def resumes(self) -> bool:
+        """Whether an earlier report is gone on with."""
+        return self.resume or self.failed
+
+
+class Running(NamedTuple):
+    """How jobs are done."""
+
+    limits: Limits
+    typed_limit: bool
+    dry: bool
+    anywhere: bool
+    workers: int | None
+    limit: Limit | None
+    retries: int
+    timeout: float | None
+    debug: bool
+
+
+class Batch:
+    """A run of the jobs of a plan."""
+
+    def __init__(
+        self, plan: Plan, running: Running, reporting: Reporting, messages: Messages
+    ) -> None:
+        self._plan, self._running, self._reporting = plan, running, reporting
+        self._messages = messages
+        self._tally = Tally(len(plan))
+        self._begun = time.monotonic()
+        self._stopped = False
+        self._bar: Bar | None = None
+
+    def run(self) -> int:
+        """Do the jobs, and return the status."""
+        with ExitStack() as stack:
+            journal = self._journal(stack)
+            cases = stack.enter_context(Cases()) if self._reporting.junit else None
+            self._bar = self._made_bar()
+            try:
+                self._do(journal, cases)
+            except (KeyboardInterrupt, SystemExit):
+                self._sum_up("interrupted")
+                raise
+            finally:
+                if self._bar:
+                    self._bar.clear()
+            if journal is not None:
+                journal.arrange()
+            if cases is not None and self._reporting.junit is not None:
+                lines = () if journal is None else journal.lines()
+                cases.write(self._reporting.junit, lines, self._tally, self._seconds)
+        self._sum_up("too many have failed" if self._stopped else None)
+        return int(self._tally.failed > 0)
+
+    @property
+    def _seconds(self) -> float:
+        return time.monotonic() - self._begun
+
+    @property
+    def _pretty(self) -> bool:
+        """Whether stdout is for a person."""
+        fmt = self._reporting.fmt
+        return self._reporting.path is None and (
+            fmt == "pretty" or (fmt == "auto" and is_terminal(STDOUT))
+        )
+
+    def _journal(self, stack: ExitStack) -> Journal | None:
+        """Open the report, if it is a file, and see what it has."""
+        reporting = self._reporting
+        if reporting.path is None or is_stream(reporting.path):
+            return None
+        journal = stack.enter_context(
+            Journal(reporting.path, self._plan, resumes=reporting.resumes)
+        )
+        if reporting.resumes:
+            journal.resume(failed=reporting.failed, hashed=reporting.hashed, tell=self._tally.keep)
+        return journal
+
+    def _do(self, journal: Journal | None, cases: Cases | None) -> None:
+        """Do the jobs that are to be done, and hand on their lines in order."""
+        with ExitStack() as stack:
+            hand_on = journal.write if journal is not None else self._shown(stack)
+            pool = stack.enter_context(self._pool(stamped=journal is not None))
+            numbers = range(len(self._plan)) if journal is None else journal.todo()
+            for done in pool.run(numbers, self._ended):
+                if self._bar:
+                    self._bar()
+                if done is None:
+                    continue
+                if done.status != OK or done.notes:
+                    line = json.loads(done.line)
+                    self._tally.explain(line)
+                    self._tally.note(line["id"], done.notes)
+                hand_on(done.number, done.line)
+                if cases is not None and journal is None:
+                    cases.add(done.line)
+
+    def _pool(self, *, stamped: bool) -> Pool:
+        running, limits = self._running, self._running.limits
+        count = min(running.workers or cores(), len(self._plan))
+        held = limits.held
+        if held is not None and not running.typed_limit:
+            held //= count
+        settings = Settings(
+            held=held,
+            file=limits.file,
+            inline=limits.held if running.typed_limit else INLINE,
+            threads=max(1, cores() // count),
+            retries=running.retries,
+            dry=running.dry,
+            stamped=stamped,
+            hashed=self._reporting.hashed,
+        )
+        return Pool(self._plan, settings, count, timeout=running.timeout, debug=running.debug)
+
+    def _ended(self, done: Done) -> bool:
+        """Count a job that has ended; tell whether others may begin."""
+        self._tally.count(done.status)
+        limit = self._running.limit
+        if limit is not None and not limit.allows(self._tally.failed, self._tally.total):
+            self._stopped = True
+        return not self._stopped
+
+    def _shown(self, stack: ExitStack) -> Callable[[int, bytes], object]:
+        """Return what shows a line where there is no report file."""
+        if self._reporting.path is not None:
+            output = stack.enter_context(Output(self._reporting.path))
+            output.open()
+            return lambda _, line: output.stream.write(line)
+        if not self._pretty:
+            return lambda _, line: write_all(STDOUT, line)
+        if len(self._plan) > SHOWN and not self._running.dry:
+            return lambda *_: None
+        width, color = width_of(STDOUT), wants_color(self._messages.color, STDOUT)
+
+        def show(_: int, line: bytes) -> None:
+            from gathercli.report.batch import row
+
+            if self._bar:
+                self._bar.clear()
+            print_text(rendered(row(json.loads(line), width), color=color))
+
+        return show
+
+    def _made_bar(self) -> Bar | None:
+        """Make what tells how far it is: not over lines that run through the terminal."""
+        messages = self._messages
+        lines = self._reporting.path is None and not self._pretty and is_terminal(STDOUT)
+        if messages.quiet or messages.json_errors or (lines and is_terminal(STDERR)):
+            return None
+        from gathercli.report.batch import Bar
+
+        return Bar(self._tally, messages.write, width_of(STDERR))
+
+    def _sum_up(self, stopped: str | None = None) -> None:
+        """Say what became of the jobs: on stdout to a person who reads it, else on stderr."""
+        messages = self._messages
+        if not self._pretty and (messages.quiet or messages.json_errors):
+            return
+        from gathercli.report.batch import summary
+
+        if stopped and self._reporting.path is not None:
+            stopped += "; `--resume` does the rest"
+        text = summary(self._tally, self._seconds, stopped)
+        fd = STDOUT if self._pretty else STDERR
+        shown = rendered(text, color=wants_color(messages.color, fd))
+        if self._pretty:
+            print_text(shown)
+        else:
+            messages.write(shown)
+
+
+class Cases:
+    """The test cases of JUnit XML, kept in an unnamed file until their number is known."""
+
+    def __init__(self) -> None:
+        self._spool = TemporaryFile()  # noqa: SIM115  (closed with this)
+
+    def add(self, line: bytes) -> None:
+        """Add a job by its line of report."""
+        from gathercli.report.junit import case
+
+        self._spool.write(case(json.loads(line)).encode(errors="backslashreplace"))
+
+    def write(self, path: str, lines: Iterable[bytes], tally: Tally, seconds: float) -> None:
+        """Write the file, adding what has not been."""
+        from gathercli.report.junit import FOOT, head
+
+        for line in lines:
+            self.add(line)
+        self._spool.seek(0)
+        with Output(path) as output:
+            output.open()
+            output.stream.write(head(tally, seconds).encode())
+            while part := self._spool.read(1 << 20):
+                output.stream.write(part)
+            output.stream.write(FOOT.encode())
+            output.commit()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._spool.close()

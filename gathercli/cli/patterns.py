@@ -1,0 +1,178 @@
+"""`batch` without a job file: a job for every file that a pattern finds, and every setting."""
+
+from __future__ import annotations
+
+import glob
+import itertools
+import json
+import os
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gathercli.cli.operator import integer
+from gathercli.core.text import clean, closest, listed
+from gathercli.errors import NoInputError, UsageError
+from gathercli.io.jobfile import Written
+from gathercli.io.source import Inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+SETTINGS: Final = (
+    *("axis", "batch_dims", "version", "negative", "out_of_range"),
+    *("data_dtype", "indices_dtype"),
+)
+"""What `--matrix` may set; also keys of a job."""
+
+NAMES: Final = ("stem", "name", "dir")
+"""What a pattern may say of the file of the data: its name without suffix, with it, its folder."""
+
+INTEGERS: Final = ("axis", "batch_dims")
+_PLACE: Final = re.compile(r"\{([a-z_-]+)\}")
+_WILD: Final = re.compile(r"[*?[]")
+
+
+class Patterns(NamedTuple):
+    """Jobs in one piece: what differs between them is in braces.
+
+    Attributes
+    ----------
+    op
+        The command.
+    data
+        A token, or a pattern of files such as ``in/*.npy``.
+    filled
+        Keys of a job whose tokens may hold ``{stem}`` and the like: indices, output, expect.
+    fixed
+        Keys of a job that are the same in all.
+    matrix
+        Keys of a job and the values each may take, all of which are combined.
+    """
+
+    op: str
+    data: str
+    filled: Mapping[str, str]
+    fixed: Mapping[str, Any]
+    matrix: Mapping[str, Sequence[str]]
+
+    def written(self) -> Iterator[Written]:
+        """Write the jobs down, in the order of the files' names.
+
+        Raises
+        ------
+        NoInputError
+            ``missing``: no file is found.
+        UsageError
+            Braces hold what is not known.
+        """
+        for found in _matches(self.data):
+            for values in itertools.product(*self.matrix.values()):
+                yield self._job(found, dict(zip(self.matrix, values, strict=True)))
+
+    def _job(self, found: _Match, chosen: dict[str, str]) -> Written:
+        known = found.names | {name: value for key, value in chosen.items() for name in _both(key)}
+        job: dict[str, Any] = {
+            "id": " ".join([found.name, *(f"{key}={value}" for key, value in chosen.items())]),
+            "op": self.op,
+            "data": found.token,
+            **{key: _fill(text, known, key) for key, text in self.filled.items()},
+            **self.fixed,
+            **{key: integer(v) if key in INTEGERS else v for key, v in chosen.items()},
+        }
+        return Written(f"the job of `{clean(str(job['id']))}`", "", json.dumps(job).encode())
+
+
+class _Match(NamedTuple):
+    """A token for the data: what it is called, and what braces stand for."""
+
+    name: str
+    token: str
+    names: dict[str, str]
+
+
+def _matches(pattern: str) -> Iterator[_Match]:
+    """Find the files of a pattern; a token that is none stands for itself."""
+    path, key = Inputs(None).file_of(pattern)
+    if path is None:
+        yield _Match(pattern, pattern, {})
+        return
+    if os.path.lexists(path) or not _WILD.search(path):
+        yield _Match(pattern, pattern, _names(path, ""))
+        return
+    root = os.path.dirname(path[: _WILD.search(path).start()])  # type: ignore[union-attr]
+    paths = sorted(each for each in glob.glob(path, recursive=True) if not os.path.isdir(each))
+    if not paths:
+        raise NoInputError(
+            f"`--data` is `{clean(pattern)}`, and no file has such a name: expected some",
+            rule="missing",
+            value=pattern,
+        )
+    for each in paths:
+        token = each if key is None else f"{each}#{key}"
+        yield _Match(token, f"@{token}", _names(each, root))
+
+
+def _names(path: str, root: str) -> dict[str, str]:
+    folder, name = os.path.split(path)
+    inner = os.path.relpath(folder or ".", root or ".")
+    return dict(zip(NAMES, (os.path.splitext(name)[0], name, inner), strict=True))
+
+
+def _fill(text: str, known: Mapping[str, str], key: str) -> str:
+    """Put values in the place of braces."""
+
+    def value(found: re.Match[str]) -> str:
+        if found[1] in known:
+            return known[found[1]]
+        expected = listed("{" + name + "}" for name in known) if known else "none"
+        raise UsageError(
+            f"`--{key}` has `{found[0]}`: expected {expected}",
+            rule="usage",
+            value=found[0],
+            expected=expected,
+            hint="`--matrix` makes names for the settings it tries"
+            if found[1].replace("-", "_") in SETTINGS
+            else None,
+        )
+
+    return _PLACE.sub(value, text)
+
+
+def _both(key: str) -> tuple[str, str]:
+    """Return a key as jobs spell it, and as options do."""
+    return key, key.replace("_", "-")
+
+
+def is_matrix(word: str) -> bool:
+    """Tell whether a word sets something for `--matrix`: ``axis=0,1``."""
+    return bool(re.match(r"[a-z_-]+=", word))
+
+
+def matrix_of(words: Iterable[str]) -> dict[str, list[str]]:
+    """Read the words of `--matrix`.
+
+    Raises
+    ------
+    UsageError
+        One sets nothing, or what cannot be set, or the same again.
+
+    >>> matrix_of(["axis=0,1", "version=openvino-8"])
+    {'axis': ['0', '1'], 'version': ['openvino-8']}
+    """
+    found: dict[str, list[str]] = {}
+    for word in words:
+        name, mark, values = word.partition("=")
+        key = name.replace("-", "_")
+        chosen = values.split(",")
+        if not mark or key not in SETTINGS or key in found or not all(chosen):
+            again = " again" if key in found else ""
+            near = closest(key, SETTINGS)
+            raise UsageError(
+                f"`--matrix` has `{clean(word)}`{again}: "
+                f"expected {listed(SETTINGS)}, once, with values, as in `axis=0,1`",
+                rule="usage",
+                value=word,
+                hint=f"did you mean `{near}`?" if near and near != key else None,
+            )
+        found[key] = chosen
+    return found

@@ -1,0 +1,294 @@
+"""Files of jobs: the text of each job, found without holding more than one at a time.
+
+A .jsonl file holds a job a line, a .json file a list of them or a single one; anything else is told
+by how it starts. A folder holds such files.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+
+from gathercli.core.text import clean, listed
+from gathercli.errors import GatherError, InputError, LimitError, NoInputError
+from gathercli.io import json
+from gathercli.io.files import STDIN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LINES: Final = (".jsonl", ".ndjson")
+"""Suffixes of files with a job a line."""
+
+SUFFIXES: Final = (*LINES, ".json")
+"""Suffixes of the files of jobs in a folder."""
+
+LONGEST: Final = 256 << 20
+"""Bytes that a job may have; a longer one should name files."""
+
+_PART: Final = 1 << 16
+_MARK: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}"]', re.DOTALL)
+"""A whole string, a bracket, or the quote of a string whose end was not read yet."""
+
+_BETWEEN: Final = re.compile(rb"[ \t\r\n]*,[ \t\r\n]*")
+_BLANK: Final = b" \t\r\n"
+
+
+class Written(NamedTuple):
+    """A job as it stands in its file.
+
+    Attributes
+    ----------
+    where
+        The file and the place in it, for messages: ``jobs.jsonl, line 3``.
+    folder
+        Where relative paths start.
+    text
+        JSON.
+    line, column
+        Where in the file the text starts, from 1.
+    """
+
+    where: str
+    folder: str
+    text: bytes
+    line: int = 1
+    column: int = 1
+
+
+def files(path: str) -> list[str]:
+    """List the files of jobs in a folder and the folders in it, by name; a file is itself.
+
+    Raises
+    ------
+    InputError
+        ``job``: there is none.
+    """
+    if path == "-" or not os.path.isdir(path):
+        return [path]
+    found = [
+        os.path.join(parent, name)
+        for parent, _, names in os.walk(path)
+        for name in names
+        if name.endswith(SUFFIXES) and not name.startswith(".")
+    ]
+    if not found:
+        raise InputError(
+            f"the folder `{clean(path)}` has no file of jobs: expected {listed(SUFFIXES)}",
+            rule="job",
+            value=path,
+        )
+    return sorted(found)
+
+
+def written(path: str) -> Iterator[Written]:
+    """Find the jobs of a file, or (``-``) of standard input.
+
+    Raises
+    ------
+    InputError
+        ``job``: a list of jobs that is none, with the place.
+    NoInputError
+        ``missing``, ``unreadable``.
+    """
+    name, folder = ("standard input", "") if path == "-" else (clean(path), os.path.dirname(path))
+    try:
+        with _opened(path) as file:
+            yield from _Reader(file, name, folder).jobs(lines=path.endswith(LINES))
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        if isinstance(error, GatherError):
+            raise
+        raise NoInputError(
+            f"`{name}` cannot be read ({getattr(error, 'strerror', error)}): "
+            "expected a file of jobs",
+            rule="missing" if isinstance(error, FileNotFoundError) else "unreadable",
+            value=path,
+        ) from None
+
+
+def _opened(path: str) -> IO[bytes]:
+    """Open a file; what cannot be read twice is copied to an unnamed one first."""
+    file = open(STDIN if path == "-" else path, "rb", closefd=path != "-")  # noqa: SIM115
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return file
+    import shutil
+    import tempfile
+
+    with file:
+        copy = tempfile.TemporaryFile()  # noqa: SIM115  (the caller closes it)
+        shutil.copyfileobj(file, copy)
+    copy.seek(0)
+    return copy
+
+
+class _Reader:
+    """Finds the jobs of an open file."""
+
+    def __init__(self, file: IO[bytes], name: str, folder: str) -> None:
+        self._file, self._name, self._folder = file, name, folder
+
+    def jobs(self, *, lines: bool) -> Iterator[Written]:
+        """Find them; `lines` says that there is one a line."""
+        if lines or self._has_lines():
+            return self._lines()
+        if self._start() == b"[":
+            return self._items()
+        return iter([Written(self._name, self._folder, self._whole())])
+
+    def _start(self) -> bytes:
+        """Return the first byte that is no blank, and go back."""
+        place = self._file.tell()
+        byte = b" "
+        while byte and byte in _BLANK:
+            byte = self._file.read(1)
+        self._file.seek(place)
+        return byte
+
+    def _has_lines(self) -> bool:
+        """Tell whether the first line is an object, and another follows."""
+        place = self._file.tell()
+        try:
+            line = b"\n"
+            while line and not line.strip():
+                line = self._file.readline(LONGEST)
+            if not line.startswith(b"{") or not line.rstrip().endswith(b"}"):
+                return False
+            if self._start() != b"{":
+                return False
+            return isinstance(json.parse(line), dict)
+        except InputError:
+            return False
+        finally:
+            self._file.seek(place)
+
+    def _lines(self) -> Iterator[Written]:
+        number = 0
+        while line := self._file.readline(LONGEST + 1):
+            number += 1
+            where = f"{self._name}, line {number}"
+            if len(line) > LONGEST:
+                raise _too_long(where)
+            text = line.strip(_BLANK)
+            if text:
+                yield Written(where, self._folder, text, number)
+
+    def _whole(self) -> bytes:
+        self._file.seek(0)
+        text = self._file.read(LONGEST + 1)
+        if len(text) > LONGEST:
+            raise _too_long(self._name)
+        return text
+
+    def _items(self) -> Iterator[Written]:
+        """Cut a list of jobs where the brackets of one are closed and a comma follows.
+
+        Nothing is parsed here; where it does not look like that, all of it is, for the message.
+        """
+        held = _Held(self._file)
+        held.find(b"[")
+        number = 0
+        while True:
+            gap, mark = held.next_mark()
+            if mark == b"]" and not gap.strip(_BLANK) and held.ends():
+                return
+            between = _BETWEEN.fullmatch(gap) if number else not gap.strip(_BLANK)
+            line, column = held.line, held.column
+            text = held.item() if mark == b"{" and between else None
+            if text is None:
+                break
+            yield Written(f"{self._name}, $[{number}]", self._folder, text, line, column)
+            number += 1
+        raise self._no_list()
+
+    def _no_list(self) -> InputError:
+        """Say what is wrong with a list that could not be cut."""
+        try:
+            found: Any = json.parse(self._whole())
+        except InputError as error:
+            return InputError(f"{self._name}: {error.message}", rule="job", where=self._name)
+        at = next((at for at, job in enumerate(found) if not isinstance(job, dict)), 0)
+        where = f"{self._name}, $[{at}]"
+        from gathercli.io.store import shown
+
+        return InputError(
+            f"{where}: the job is {shown(found[at])}: expected an object",
+            rule="job",
+            where=where,
+            expected="an object",
+        )
+
+
+class _Held:
+    """The part of a text that is looked at; `line` and `column` are those of where it stands."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._text, self._at = file, b"", 0
+        self.line = self.column = 1
+
+    def find(self, mark: bytes) -> None:
+        """Go behind the first `mark`."""
+        while mark not in self._text and self._more():
+            pass
+        self._go(self._text.index(mark) + 1)
+
+    def next_mark(self) -> tuple[bytes, bytes]:
+        """Go to the next bracket or string; return what was before it, and its first byte."""
+        while (found := _MARK.search(self._text, self._at)) is None and self._more():
+            pass
+        stop = found.start() if found else len(self._text)
+        gap = self._text[self._at : stop]
+        self._go(stop)
+        return gap, self._text[stop : stop + 1]
+
+    def item(self) -> bytes | None:
+        """Go behind the object that starts here, and return it; None if it has no end."""
+        depth = seen = 0
+        while True:
+            found = _MARK.search(self._text, self._at + seen)
+            if found is None or found[0] == b'"':
+                seen = (found.start() if found else len(self._text)) - self._at
+                if not self._more():
+                    return None
+                continue
+            seen = found.end() - self._at
+            depth += (found[0] in b"{[") - (found[0] in b"}]")
+            if not depth:
+                text = self._text[self._at : found.end()]
+                self._go(found.end())
+                return text
+
+    def ends(self) -> bool:
+        """Tell whether only blanks follow the bracket that is next."""
+        while not self._text[self._at + 1 :].strip(_BLANK):
+            if not self._more():
+                return True
+        return False
+
+    def _more(self) -> bool:
+        """Read on, twice as much as is held; say whether there was anything."""
+        rest = self._text[self._at :]
+        part = self._file.read(max(_PART, len(rest)))
+        if len(rest) > LONGEST:
+            raise _too_long(f"line {self.line}")
+        self._text, self._at = rest + part, 0
+        return bool(part)
+
+    def _go(self, place: int) -> None:
+        """Go forward, counting lines and columns."""
+        passed = self._text[self._at : place]
+        lines = passed.count(b"\n")
+        self.line += lines
+        self.column = len(passed) - passed.rfind(b"\n") if lines else self.column + len(passed)
+        self._at = place
+
+
+def _too_long(where: str) -> LimitError:
+    return LimitError(
+        f"{where}: the job has more than {LONGEST} bytes: expected at most so many",
+        rule="limit",
+        where=where,
+        expected=f"at most {LONGEST} bytes",
+        hint="a job may name files in place of long lists",
+    )

@@ -1,0 +1,42 @@
+"""The report of a batch as JUnit XML, which continuous integration shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import quoteattr
+
+from gathercli.core.text import clean
+
+if TYPE_CHECKING:
+    from gathercli.batch.tally import Tally
+
+
+def case(line: dict[str, Any]) -> str:
+    """Write a job as a test case."""
+    kind = line.get("operator") or "gathercli"
+    seconds = float(line.get("seconds") or 0)
+    head = f'<testcase classname={_quoted(kind)} name={_quoted(line["id"])} time="{seconds:.6f}"'
+    if line["status"] == "ok":
+        return f"  {head}/>\n"
+    tag = "failure" if line["status"] == "mismatch" else "error"
+    said = f"<{tag} type={_quoted(line.get('rule'))} message={_quoted(line.get('message'))}/>"
+    return f"  {head}>{said}</testcase>\n"
+
+
+def head(tally: Tally, seconds: float) -> str:
+    """Write what stands before the cases."""
+    counts = tally.counts
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        f'<testsuites>\n<testsuite name="gathercli" tests="{tally.done}" '
+        f'failures="{counts["mismatch"]}" errors="{counts["error"]}" time="{seconds:.3f}">\n'
+    )
+
+
+FOOT = "</testsuite>\n</testsuites>\n"
+"""What stands behind the cases."""
+
+
+def _quoted(value: object) -> str:
+    """Quote an attribute; what XML has no characters for is shown as an escape."""
+    return quoteattr(clean(str(value)).replace("\ufffe", r"\ufffe").replace("\uffff", r"\uffff"))
