@@ -50,6 +50,9 @@ PAUSE: Final = 0.1
 """Seconds before a job is tried again after a fault; twice as many before the next time."""
 
 
+_JSON: Final = json.JSONEncoder(separators=(",", ":")).encode
+
+
 class Settings(NamedTuple):
     """What holds for every job of a batch.
 
@@ -143,10 +146,10 @@ class Line:
             head["result"] = 0
         if self.stamps is not None:
             tail["stamp"] = self.stamps.to_json()
-        text = json.dumps(head, separators=(",", ":"))
+        text = _JSON(head)
         if self.output is None:
             text = f"{text[:-2]}{self.result}}}"
-        return f"{text[:-1]},{json.dumps(tail, separators=(',', ':'))[1:]}\n".encode()
+        return f"{text[:-1]},{_JSON(tail)[1:]}\n".encode()
 
 
 def line_of(job: Job, text: bytes, settings: Settings) -> Line:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.core.dims import Shape
@@ -40,7 +42,8 @@ class Operand(NamedTuple):
         return described(self.dtype, self.shape.inner())
 
 
-class Call(NamedTuple):
+@dataclass(frozen=True)
+class Call:
     """An operator version with the shapes, types and attributes of one use.
 
     Attributes
@@ -67,7 +70,7 @@ class Call(NamedTuple):
     out_of_range: OutOfRange = OutOfRange.SPEC
     shapes_only: bool = False
 
-    @property
+    @cached_property
     def rank(self) -> int | None:
         """Rank of `data`, where elements are gathered also known from `indices`."""
         if self.data.shape.rank is None and self.op.off_axis is not None:
@@ -79,24 +82,24 @@ class Call(NamedTuple):
         """Whether the axis was said to be unknown."""
         return isinstance(self.axis_given, str) and self.axis_given in UNKNOWN_AXIS
 
-    @property
+    @cached_property
     def axis_number(self) -> int | None:
         """The axis as given; None when it is unknown or no integer."""
         return as_integer(self.axis_given)
 
-    @property
+    @cached_property
     def axis(self) -> int | None:
         """axis': counted from the front; None when that cannot be known."""
         return _from_front(self.axis_number, self.rank)
 
-    @property
+    @cached_property
     def batch_dims_number(self) -> int | None:
         """batch_dims as given."""
         given = self.batch_dims_given
         is_list = isinstance(given, list | tuple) or bool(getattr(given, "ndim", 0))
         return None if is_list else as_integer(given)
 
-    @property
+    @cached_property
     def batch_dims(self) -> int | None:
         """batch_dims': negative values count from the rank of `indices`."""
         return _from_front(self.batch_dims_number, self.indices.shape.rank)

@@ -105,6 +105,14 @@ DTYPES: tuple[DType, ...] = (
     STRING,
 )
 _BY_NAME = {name: dtype for dtype in DTYPES for name in (dtype.name, dtype.short)}
+_LETTERS = {Kind.BOOL: "b", Kind.INT: "i", Kind.UINT: "u", Kind.FLOAT: "f", Kind.COMPLEX: "c"}
+_BY_LAYOUT = {
+    (_LETTERS[dtype.kind], dtype.itemsize): dtype
+    for dtype in DTYPES
+    if dtype.kind in _LETTERS and dtype is not BFLOAT16
+}
+"""By the kind and the bytes of a numpy dtype."""
+
 _BY_OIP = {dtype.oip: dtype for dtype in DTYPES} | {"STRING": STRING}
 
 
@@ -157,7 +165,9 @@ def dtype_of(held: np.dtype[Any]) -> DType | None:
         return STRING
     if held.kind not in "biufcV":
         return None
-    return _BY_NAME.get(held.name)  # ml_dtypes' bfloat16 is of kind V and names itself
+    if held.kind == "V":
+        return _BY_NAME.get(held.name)  # ml_dtypes' bfloat16 names itself
+    return _BY_LAYOUT.get((held.kind, held.itemsize))  # a name takes numpy long to make
 
 
 class Tensor(NamedTuple):

@@ -197,6 +197,10 @@ def tallied(
     import numpy as np
 
     tallies = Tallies(Tally(), Tally(), Tally())
+    if indices.size <= CELLS:  # most calls are small, and legal: one look will do
+        sort = sort_of(indices, how)
+        if sort is Sort.PLAIN or (sort is Sort.SIGNED and not counts):
+            return tallies, sort
     lock, sorts = Lock(), {Sort.PLAIN}
 
     def look(given: AnyArray, start: int) -> None:
@@ -292,6 +296,8 @@ class Memory(NamedTuple):
         if any(step < 0 or step % itemsize for step in array.strides):
             array = np.ascontiguousarray(array)
         steps = tuple(step // itemsize for step in array.strides)
+        if array.flags.c_contiguous:
+            return cls(array.reshape(-1), steps)
         span = sum((n - 1) * step for n, step in zip(array.shape, steps, strict=True)) + 1
         return cls(as_strided(array, (span if array.size else 0,), (itemsize,)), steps)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.core.dims import product
@@ -132,11 +133,6 @@ def header(start: bytes) -> Header:
     LimitError
         ``limit``: more elements than can be addressed.
     """
-    import io
-    import warnings
-
-    import numpy.lib.format as numpy_format
-
     fixed = len(MAGIC) + 2
     version = tuple(start[len(MAGIC) : fixed])
     width = _LENGTH_BYTES.get((version[0], version[1])) if len(version) == 2 else None
@@ -156,6 +152,18 @@ def header(start: bytes) -> Header:
     if not text[width:].isascii():
         at = next(at for at, byte in enumerate(text[width:], fixed + width) if byte > 0x7F)
         raise _refused(f"byte {at} is 0x{start[at]:02x}", "a header of ASCII")
+    shape, fortran_order, held = _parsed(text, version)
+    return Header(shape, fortran_order, held, offset)
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: bytes, version: tuple[int, ...]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read the text of a header, with its length before it; those of many files are equal."""
+    import io
+    import warnings
+
+    import numpy.lib.format as numpy_format
+
     read = (
         numpy_format.read_array_header_1_0
         if version == (1, 0)
@@ -173,7 +181,7 @@ def header(start: bytes) -> Header:
             f"numpy cannot read the header ({reason})", "a dictionary of descr, order and shape"
         ) from None
     _check_declared(shape, held)
-    return Header(shape, fortran_order, held, offset)
+    return shape, fortran_order, held
 
 
 def _check_declared(shape: tuple[int, ...], held: np.dtype[Any]) -> None:
@@ -226,6 +234,7 @@ def _check_strings(array: AnyArray) -> None:
         )
 
 
+@lru_cache(maxsize=64)
 def encode_header(dtype: DType, storage: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
     """Write the header for C-ordered elements; bfloat16 becomes ``<V2``."""
     import io

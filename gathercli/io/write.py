@@ -270,9 +270,9 @@ class Output:
 
     def _link_unnamed(self) -> None:
         """Name the unnamed file: as the target if that is new, else beside it to replace it."""
-        own = os.open(_OWN_FDS, os.O_RDONLY | os.O_CLOEXEC)
-        # With src_dir_fd Python calls linkat with AT_SYMLINK_FOLLOW, which this needs.
-        link = partial(os.link, str(self._fd), src_dir_fd=own)
+        # With src_dir_fd, which a path from the root needs not, Python calls linkat with
+        # AT_SYMLINK_FOLLOW, which this needs.
+        link = partial(os.link, f"{_OWN_FDS}/{self._fd}", src_dir_fd=self._fd)
         try:
             link(self._target)
         except FileExistsError:
@@ -280,8 +280,6 @@ class Output:
                 raise
             self._temporary = self._new_name()  # known before it is there: a signal may come
             link(self._temporary)
-        finally:
-            os.close(own)
 
     def __enter__(self) -> Self:
         return self

@@ -7,6 +7,7 @@ operator, add a file like `gather.py` and name it in `_FAMILIES` below.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.core.text import closest, listed
@@ -54,6 +55,7 @@ def family_of(command: str) -> Family:
     return family
 
 
+@lru_cache(maxsize=64)
 def find(version: str | int, command: str = gather.COMMAND) -> Found:
     """Find the row that a framework runs under a version.
 
