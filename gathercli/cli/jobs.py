@@ -85,9 +85,6 @@ class Batch:
             except (KeyboardInterrupt, SystemExit):
                 self._sum_up("interrupted")
                 raise
-            finally:
-                if self._bar:
-                    self._bar.clear()
             if journal is not None:
                 journal.arrange()
             if cases is not None and self._reporting.junit is not None:
@@ -199,12 +196,16 @@ class Batch:
     def _sum_up(self, stopped: str | None = None) -> None:
         """Say what became of the jobs: on stdout to a person who reads it, else on stderr."""
         messages = self._messages
+        if self._bar:
+            self._bar.clear()
         if not self._pretty and (messages.quiet or messages.json_errors):
             return
         from gathercli.report.batch import summary
 
         if stopped and self._reporting.path is not None:
             stopped += "; `--resume` does the rest"
+        if self._running.dry and not stopped:
+            stopped = "a dry run: shapes were inferred, nothing was run"
         text = summary(self._tally, self._seconds, stopped)
         fd = STDOUT if self._pretty else STDERR
         shown = rendered(text, color=wants_color(messages.color, fd))
