@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -9,9 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from gathercli.cli import formats, generate, operators
+from gathercli.batch.work import Settings, line_of
+from gathercli.cli import formats, generate, jobpage, operators
 from gathercli.cli.main import COMMANDS, load, main
 from gathercli.cli.pages import EXAMPLES, page, pages
+from gathercli.io import job
 from gathercli.report.manual import Block, Console, Page, Terms, roff, text
 
 if TYPE_CHECKING:
@@ -209,7 +212,8 @@ def test_every_term_has_a_meaning_that_is_a_sentence(name: str) -> None:
 
 def test_there_is_a_page_for_the_program_and_for_every_command() -> None:
     commands = (f"gathercli-{command}" for command in COMMANDS)
-    assert list(PAGES) == ["gathercli", *commands, "gathercli-formats", "gathercli-operators"]
+    topics = (f"gathercli-{topic}" for topic in ("formats", "jobs", "operators"))
+    assert list(PAGES) == ["gathercli", *commands, *topics]
     assert page("gather") == PAGES["gathercli-gather"]
     assert page(None) == PAGES["gathercli"]
 
@@ -224,6 +228,28 @@ def test_the_main_page_has_what_the_others_send_the_reader_to_it_for() -> None:
     for heading in ("TENSORS", "SHAPES", "RULES", "EXIT STATUS"):
         assert heading in headings
     assert "TENSOR ARGUMENTS" in [heading for heading, _ in PAGES["gathercli-formats"].sections]
+
+
+def topic_terms(heading: str) -> dict[str, str]:
+    """Return the terms of a section of gathercli-jobs(5), and what they mean."""
+    blocks = dict(PAGES["gathercli-jobs"].sections)[heading]
+    return {term: text for each in blocks if isinstance(each, Terms) for term, text in each.pairs}
+
+
+def test_the_page_about_jobs_has_every_key_that_a_job_may_have() -> None:
+    said = topic_terms("KEYS OF A JOB")
+    assert said.keys() == job._RUN_JOB.keys() | job._SHAPE_JOB.keys()
+    here, there = job._RUN_JOB.keys() - job._SHAPE_JOB, job._SHAPE_JOB.keys() - job._RUN_JOB
+    assert {key for key, text in said.items() if "not in a shape job" in text.lower()} == here
+    assert {key for key, text in said.items() if text.endswith("only there.")} == there
+
+
+def test_the_page_about_jobs_has_every_key_of_a_line_of_report() -> None:
+    text = b'{"id":"a","op":"gather","data":[1],"indices":[0]}'
+    settings = Settings(stamped=True)
+    line = json.loads(bytes(line_of(job.parse(text, where="here"), text, settings)))
+    said = [key for term in topic_terms("REPORT") for key in term.split(", ")]
+    assert [key for key in said if key != "output"] == list(line)
 
 
 def test_man_prints_the_page_as_plain_text_in_a_pipe(capfd: pytest.CaptureFixture[str]) -> None:
@@ -249,7 +275,7 @@ def test_man_in_colour_says_the_same(capfd: pytest.CaptureFixture[str]) -> None:
 def test_man_of_an_unknown_command_names_the_nearest(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["man", "gahter"]) == 2
     assert capfd.readouterr().err == (
-        f"error: no page `gahter`: expected {', '.join(COMMANDS)}, formats or operators\n"
+        f"error: no page `gahter`: expected {', '.join(COMMANDS)}, formats, jobs or operators\n"
         "hint: did you mean `gathercli man gather`?\n"
     )
 
@@ -283,7 +309,7 @@ def examples(console: str) -> Iterator[tuple[str, str]]:
 
 SHOWN: Final = [
     pair
-    for console in (*EXAMPLES.values(), formats.EXAMPLES, operators.EXAMPLES)
+    for console in (*EXAMPLES.values(), formats.EXAMPLES, jobpage.EXAMPLES, operators.EXAMPLES)
     for pair in examples(console)
 ]
 

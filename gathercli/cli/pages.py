@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.cli import formats, operators
+from gathercli.cli import formats, jobpage, operators
 from gathercli.cli.main import COMMANDS, load
 from gathercli.core import rules
 from gathercli.core.dtypes import DTYPES
@@ -74,6 +74,31 @@ DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
         "Does the jobs of files, in a few processes, and writes a line of report for each. A job "
         "is a JSON object: a line of a .jsonl file, or one or a list of them in a .json file. "
         "gathercli-jobs(5) has its keys, and those of the report.",
+        "All jobs are looked at before the first is done: their keys and values, ids that repeat, "
+        "outputs that repeat, are inputs or lie outside the folder. If something is wrong nothing "
+        "is done and nothing is written. --dry-run goes on to infer every shape, from headers "
+        "where files have them, and to find the rules that refuse; index values are not looked at.",
+        "Then they are done, and one that fails does not keep the others; --fail-fast and "
+        "--max-failures end the run. If a process dies, or is ended by --timeout, the job that it "
+        "was at has failed and another process goes on. Outputs appear whole or not at all. On a "
+        "terminal stderr shows how far it is, elsewhere a line every ten seconds; at the end "
+        "stand the notes, how many jobs ended how, and what failed by cause. -q silences that.",
+        "The report goes to stdout in the order of the jobs; on a terminal it is a line for a "
+        "person each, up to 40 jobs, and a summary. With --report it goes to a file, a line as "
+        "soon as a job and those before it have ended, so that what is there after a kill is "
+        "true. A report that is there already is not replaced: --resume does what it does not "
+        "have, or what has changed since, --resume-failed also what failed; either begins a report "
+        "that is not there. Two runs on one report exclude each other.",
+        "Without a job file --op makes a job for each file that --data finds, its path the id. In "
+        "--indices, --output and --expect {stem} stands for the name of the file without its "
+        "suffix, {name} for that with it, {dir} for its folder below the first *. --matrix makes "
+        "a job for every combination of values of axis, batch_dims, version, negative, "
+        "out_of_range, data_dtype and indices_dtype, which {axis} and the like stand for.",
+        "A result in the report takes at most 64 MiB, an output 16 GiB; what jobs hold in memory "
+        "is divided between the processes. --max-bytes sets all three for each job.",
+        "The status is 0 if every job is ok, else 1; 2 for usage, 65 if the jobs are wrong as a "
+        "whole, 66 if a file of jobs cannot be read, 73 if the report is there or cannot be "
+        "written. 130 and 143 leave a report that --resume goes on with.",
     ),
     "convert": (
         "Reads each source in any format and writes it in that of DEST, which its suffix or --to "
@@ -217,8 +242,23 @@ openvino.Gather-1  [2]    B      2 clamped, first -1 at [0]
 
 A and B  first differ at [0]: 7 and 5""",
     "batch": """\
-$ gathercli batch --op gather --data arange:3x2 --indices 2, -a 0 -q | cut -c -40
-{"id":"arange:3x2","status":"ok","rule":""",
+$ gathercli convert arange:2x3 x.npy && gathercli batch --op gather --data '*.npy' --indices 2, \
+-a 1 -o 'out/{stem}.npy' -q --report r.jsonl && gathercli convert out/x.npy -
+[[2],[5]]
+$ gathercli batch --op gather --data 3x2xf32=1 --indices 2, --matrix axis=0,1 version=8,onnx-13 \
+-q | cut -d, -f 1-3
+{"id":"3x2xf32=1 axis=0 version=8","status":"ok","rule":null
+{"id":"3x2xf32=1 axis=0 version=onnx-13","status":"ok","rule":null
+{"id":"3x2xf32=1 axis=1 version=8","status":"ok","rule":null
+{"id":"3x2xf32=1 axis=1 version=onnx-13","status":"error","rule":"index-range"
+$ gathercli batch --op gather --data arange:3x2 --indices 0,1,1 --matrix axis=0,1 --dry-run \
+-f pretty | grep ^ok
+ok       arange:3x2 axis=0   openvino.Gather-8   int64[3,2]
+ok       arange:3x2 axis=1   openvino.Gather-8   int64[3,3]
+$ echo '{"id":"a","op":"gather","data":[1,2],"indices":[0]}' > j.jsonl; \
+gathercli batch j.jsonl --report r.jsonl -q; gathercli batch j.jsonl --report r.jsonl --resume \
+2>&1 | grep -o '1 done before'
+1 done before""",
     "convert": """\
 $ gathercli convert arange:2x3 x.npy && gathercli convert x.npy -
 [[0,1,2],[3,4,5]]
@@ -283,6 +323,8 @@ INPUT_RULES: Final = Terms(
         ("dtype", "A type cannot hold a value, or there is no such type."),
         ("output", "The result cannot be written."),
         ("expect", "The result is not what `--expect` says."),
+        ("job", "A job is wrong, or two jobs are in each other's way."),
+        ("died, timeout", "What did a job of a batch died, or took too long."),
     )
 )
 
@@ -291,7 +333,8 @@ STATUSES: Final = Terms(
         ("0", "Done."),
         (
             "1",
-            "The answer is no: --expect differs, check found an index that is refused or filled.",
+            "The answer is no: --expect differs, check found an index that is refused or filled, a "
+            "job of a batch failed.",
         ),
         ("2", "Usage: an unknown option, command, version, type or suffix."),
         ("65", "The data or the operator's rules refuse."),
@@ -312,7 +355,11 @@ ENVIRONMENT: Final = Terms(
     )
 )
 
-TOPICS: Final = {formats.NAME: formats.page, operators.NAME: operators.page}
+TOPICS: Final = {
+    formats.NAME: formats.page,
+    jobpage.NAME: jobpage.page,
+    operators.NAME: operators.page,
+}
 """The pages that are about no command."""
 
 
@@ -361,7 +408,8 @@ def _root() -> Page:
     named = tuple((name, said.replace("`", "")) for name, said in rules.SAID.items())
     version = ("version", "The operator has the version.")
     others = [f"gathercli-{name}(1)" for name in COMMANDS]
-    others += [f"gathercli-{formats.NAME}(5)", f"gathercli-{operators.NAME}(7)"]
+    others += [f"gathercli-{formats.NAME}(5)", f"gathercli-{jobpage.NAME}(5)"]
+    others += [f"gathercli-{operators.NAME}(7)"]
     types = ", ".join(f"{d.name} ({d.short})" if d.short != d.name else d.name for d in DTYPES)
     return Page(
         "gathercli",
