@@ -153,6 +153,8 @@ def test_bash_completes_dtypes(option: str, tmp_path: Path) -> None:
         (["gather", "--nonfinite", "q"], ["quoted"]),
         (["man", "--color", ""], ["auto", "always", "never"]),
         (["shape", ""], ["gather", "gather-elements"]),
+        (["batch", "--op", ""], ["gather", "gather-elements"]),
+        (["batch", "jobs.jsonl", "-f", ""], ["auto", "pretty", "json"]),
         (["man", "sh"], ["shape"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
         (
@@ -182,6 +184,10 @@ def test_bash_completes_the_values_there_are(
         ["gather", "--output", ""],
         ["gather", "a.npy", "0", "--expect", ""],
         ["shape", "gather", ""],
+        ["batch", ""],
+        ["batch", "a.npy", ""],
+        ["batch", "--report", ""],
+        ["batch", "--op", "gather", "--data", ""],
     ],
     ids=" ".join,
 )
@@ -276,6 +282,14 @@ def test_fish_has_every_option_of_a_command(command: str) -> None:
         found += ["--" + name for name in re.findall(r" -l (\S+)", names)]
         found += ["-" + name for name in re.findall(r" -s (\S+)", names)]
     assert sorted(found + HELP) == sorted(options(command))
+
+
+def test_zsh_and_fish_complete_the_files_of_a_batch() -> None:
+    zsh, fish = zsh_part("batch"), fish_part("batch")
+    assert "            '*:JOBS...:_files' \\" in zsh
+    for option in ("report", "junit", "data", "indices", "output", "expect"):
+        assert any(f"'--{option}=[" in line and ":_files'" in line for line in zsh)
+        assert any(f" -l {option} " in line and " -r -d " in line for line in fish)
 
 
 def test_every_line_of_the_fish_script_is_a_comment_a_function_or_a_completion() -> None:

@@ -203,7 +203,7 @@ def _zsh_action(command: str, param: Any) -> str:
 
 
 def _takes_file(param: Any) -> bool:
-    return param.metavar in ("PATH", "TENSOR", "DIR")
+    return param.metavar in ("PATH", "TENSOR", "DIR", "FILE", "PATTERN")
 
 
 def _brief(text: str) -> str:

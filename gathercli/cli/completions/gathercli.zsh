@@ -197,10 +197,10 @@ _gathercli() {
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         batch) _arguments \
             '--op=[gather or gather-elements]:op:(gather gather-elements)' \
-            '--data=[The files that are the data, as '\''in/*.npy'\'' or '\''in/**/*.npy'\'']:pattern: ' \
-            '--indices=[Their indices]:pattern: ' \
-            '--output=[The files to write, as '\''out/{stem}.npy'\'']:pattern: ' \
-            '-o[The files to write, as '\''out/{stem}.npy'\'']:pattern: ' \
+            '--data=[The files that are the data, as '\''in/*.npy'\'' or '\''in/**/*.npy'\'']:pattern:_files' \
+            '--indices=[Their indices]:pattern:_files' \
+            '--output=[The files to write, as '\''out/{stem}.npy'\'']:pattern:_files' \
+            '-o[The files to write, as '\''out/{stem}.npy'\'']:pattern:_files' \
             '--matrix=[Try every combination, as --matrix axis=0,1 version=openvino-8,onnx-13]:key=a,b...: ' \
             '--axis=[The dimension of DATA to gather along]:int: ' \
             '-a[The dimension of DATA to gather along]:int: ' \
@@ -212,7 +212,7 @@ _gathercli() {
             '--out-of-range=[An index outside the axis]:policy:(spec error zero clamp wrap)' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
             '--indices-dtype=[The same for INDICES]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--expect=[What the results should equal, as '\''want/{stem}.npy'\'']:pattern: ' \
+            '--expect=[What the results should equal, as '\''want/{stem}.npy'\'']:pattern:_files' \
             '--rtol=[Relative tolerance of --expect]:float: ' \
             '--atol=[Absolute tolerance of --expect]:float: ' \
             '--dry-run[Validate all jobs and infer their shapes from headers]' \
@@ -224,11 +224,11 @@ _gathercli() {
             '--retries=[Do a job up to N times again after a fault of reading or writing]:n: ' \
             '--timeout=[Seconds a job may take]:s: ' \
             '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
-            '--report=[Write the lines of report here as jobs end, not to stdout]:file: ' \
+            '--report=[Write the lines of report here as jobs end, not to stdout]:file:_files' \
             '--resume[Do what the report does not have yet, or what has changed since]' \
             '--resume-failed[Also do what has failed]' \
             '--hash[Note the content of files in the report and compare it, not their times]' \
-            '--junit=[Also write the report as JUnit XML]:file: ' \
+            '--junit=[Also write the report as JUnit XML]:file:_files' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
