@@ -6,8 +6,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from tests.benchmarks import batch
 from tests.benchmarks.measure import Row, table
+
+if TYPE_CHECKING:
+    import pytest
 
 ROOT = Path(__file__).parents[1]
 
@@ -24,13 +29,35 @@ def test_a_suite_prints_its_figures_as_data() -> None:
     assert all(seconds > 0 for seconds in row["seconds"].values())
 
 
+def test_the_batch_suite_measures_the_memory_of_jobs() -> None:
+    command = [sys.executable, "-m", "tests.benchmarks", "batch", "--only", "10^3", "--json"]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
+    (row,) = json.loads(printed)["batch"]
+    assert row["name"] == "10^3 inline jobs"
+    assert 5 < row["also"]["MB resident"] < 500
+    assert row["also"]["jobs/s"] > 0
+
+
+def test_the_batch_suite_times_the_same_outputs_of_every_way(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(batch, "JOBS", 20)
+    monkeypatch.setattr(batch, "SHELL_LOOP", batch.SHELL_LOOP.replace("seq 0 59", "seq 0 1"))
+    first, second = batch.speed(1, tmp_path, {"all": [], "one": ["-j", "1"]})
+    assert first.goals == second.goals == {"numpy loop": 2.0, "shell loop": 0.01}
+    assert list(first.seconds) == ["gathercli", "numpy loop", "shell loop"]
+    assert first.seconds["shell loop"] == second.seconds["shell loop"]
+
+
 def test_a_table_gives_our_time_and_its_ratio_to_that_of_others() -> None:
     rows = [
         Row("rows", {"gathercli": 0.5, "numpy": 1.0, "cp": 0.25}, {"cp": 0.9}),
         Row("one", {"gathercli": 0.001, "numpy": 0.004}, {}, {"MB": 12.0}),
+        Row("far", {"gathercli": 0.001, "numpy": 0.16}),
     ]
     assert table("a suite", rows) == (
         "a suite     ms  / numpy        / cp  MB\n"
         "rows     500.0     0.50  2.00 (0.9)\n"
-        "one        1.0     0.25              12"
+        "one        1.0     0.25              12\n"
+        "far        1.0   0.0063"
     )

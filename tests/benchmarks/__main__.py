@@ -15,7 +15,7 @@ from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from tests.benchmarks import curve, files, kernels, startup, text
+from tests.benchmarks import batch, curve, files, kernels, startup, text
 from tests.benchmarks.measure import Row, table
 
 SUITES = {
@@ -24,7 +24,9 @@ SUITES = {
     "kernels": "in memory, two threads",
     "text": "JSON of 10^6 numbers",
     "curve": "cost by size",
+    "batch": "batch",
 }
+MODULES = {"startup": startup, "files": files, "text": text, "curve": curve, "batch": batch}
 PACKAGES = ("gathercli", "numpy", "orjson", "torch", "onnxruntime", "openvino")
 
 
@@ -59,8 +61,7 @@ def main() -> None:
             if suite == "kernels":
                 rows = kernels.measure(asked.rounds, asked.threads, asked.only)
             else:
-                module = {"startup": startup, "files": files, "text": text, "curve": curve}[suite]
-                rows = module.measure(asked.rounds, folder, asked.only)
+                rows = MODULES[suite].measure(asked.rounds, folder, asked.only)
         found[suite] = rows
         if not asked.json:
             print(table(SUITES[suite], rows), end="\n\n", flush=True)

@@ -62,7 +62,7 @@ def table(title: str, rows: list[Row]) -> str:
         cells = [row.name, f"{row.ours * 1000:.1f}"]
         for way in ways:
             goal = f" ({row.goals[way]:g})" if way in row.goals else ""
-            cells.append(f"{ratios[way]:.2f}{goal}" if way in ratios else "")
+            cells.append(f"{_ratio(ratios[way])}{goal}" if way in ratios else "")
         cells += [f"{row.also[name]:.4g}" if name in row.also else "" for name in also]
         lines.append(cells)
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -73,3 +73,7 @@ def table(title: str, rows: list[Row]) -> str:
         ).rstrip()
         for line in lines
     )
+
+
+def _ratio(ratio: float) -> str:
+    return f"{ratio:.2f}" if ratio >= 0.02 else f"{ratio:.2g}"
