@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Final
 
+from gathercli.batch.work import INLINE
 from gathercli.core.spec import Negative, OutOfRange
 from gathercli.core.text import listed
 from gathercli.io.job import SHAPE, Job
+from gathercli.io.jobfile import LINES, LONGEST, SUFFIXES
 from gathercli.ops import FAMILIES
 from gathercli.report.manual import Console, Page, Terms
 
@@ -49,9 +51,14 @@ MEANINGS: Final[dict[str, str]] = {
 
 _FILES: Final = Terms(
     (
-        (".jsonl, .ndjson", "One job a line; empty lines are passed over."),
+        (", ".join(LINES), "One job a line; empty lines are passed over."),
         (".json", "A list of jobs, or a single one."),
-        ("a folder", "Files with these suffixes in it and the folders below, by name."),
+        (
+            "a folder",
+            f"Its files with the suffix {listed(SUFFIXES)}, and those of the folders below, by "
+            "name, but for names that start with a dot. All of them are jobs: tensors in JSON, and "
+            "the report, lie elsewhere.",
+        ),
         ("anything else, and -", "Told by its content."),
     )
 )
@@ -68,7 +75,7 @@ _WRONG: Final = Terms(
             "a job alone",
             "It is no JSON object; a key is unknown, repeated or missing, or holds what it cannot; "
             "both expect and expect_error are there; the suffix of output names no format that is "
-            "written, or output is a device or a pipe.",
+            f"written, or output is a device or a pipe; it has more than {LONGEST >> 20} MiB.",
         ),
         (
             "two jobs",
@@ -98,7 +105,7 @@ LINE: Final = Terms(
         (
             "result",
             'In place of output: {"shape","datatype","data"}, null where nothing ran. At most '
-            "64 MiB, or --max-bytes.",
+            f"{INLINE >> 20} MiB, or --max-bytes.",
         ),
         ("seconds", "How long it took."),
         (
