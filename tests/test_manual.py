@@ -223,7 +223,7 @@ def test_the_main_page_has_what_the_others_send_the_reader_to_it_for() -> None:
     lines = " ".join(line.strip() for _, line in text(PAGES["gathercli-shape"]))
     assert (
         "gathercli(1) has shapes, rules and exit statuses, gathercli-formats(5) tensors, "
-        "gathercli-operators(7) the versions." in lines
+        "gathercli-jobs(5) jobs, gathercli-operators(7) the versions." in lines
     )
     for heading in ("TENSORS", "SHAPES", "RULES", "EXIT STATUS"):
         assert heading in headings

@@ -242,23 +242,15 @@ openvino.Gather-1  [2]    B      2 clamped, first -1 at [0]
 
 A and B  first differ at [0]: 7 and 5""",
     "batch": """\
-$ gathercli convert arange:2x3 x.npy && gathercli batch --op gather --data '*.npy' --indices 2, \
--a 1 -o 'out/{stem}.npy' -q --report r.jsonl && gathercli convert out/x.npy -
-[[2],[5]]
-$ gathercli batch --op gather --data 3x2xf32=1 --indices 2, --matrix axis=0,1 version=8,onnx-13 \
--q | cut -d, -f 1-3
-{"id":"3x2xf32=1 axis=0 version=8","status":"ok","rule":null
-{"id":"3x2xf32=1 axis=0 version=onnx-13","status":"ok","rule":null
-{"id":"3x2xf32=1 axis=1 version=8","status":"ok","rule":null
-{"id":"3x2xf32=1 axis=1 version=onnx-13","status":"error","rule":"index-range"
-$ gathercli batch --op gather --data arange:3x2 --indices 0,1,1 --matrix axis=0,1 --dry-run \
--f pretty | grep ^ok
-ok       arange:3x2 axis=0   openvino.Gather-8   int64[3,2]
-ok       arange:3x2 axis=1   openvino.Gather-8   int64[3,3]
-$ echo '{"id":"a","op":"gather","data":[1,2],"indices":[0]}' > j.jsonl; \
-gathercli batch j.jsonl --report r.jsonl -q; gathercli batch j.jsonl --report r.jsonl --resume \
-2>&1 | grep -o '1 done before'
-1 done before""",
+$ gathercli batch --op gather --data 2x2xf32=1 --indices 1 --matrix axis=0,1 -q | cut -d, -f 1-2
+{"id":"2x2xf32=1 axis=0","status":"ok"
+{"id":"2x2xf32=1 axis=1","status":"ok"
+$ gathercli batch --op gather --data arange:3x2 --indices 2,1 --dry-run -f pretty | grep ^ok
+ok       arange:3x2   openvino.Gather-8   int64[2,2]
+$ gathercli batch --op gather --data 5,6 --indices 1 -o x.npy -q > r; gathercli convert x.npy -
+6
+$ b='gathercli batch --op gather --data 5, --indices 0 --report r -q'; $b; $b --resume; wc -l <r
+1""",
     "convert": """\
 $ gathercli convert arange:2x3 x.npy && gathercli convert x.npy -
 [[0,1,2],[3,4,5]]
@@ -396,7 +388,7 @@ def _command(command: str) -> Page:
             "SEE ALSO",
             (
                 "gathercli(1) has shapes, rules and exit statuses, gathercli-formats(5) tensors, "
-                "gathercli-operators(7) the versions.",
+                "gathercli-jobs(5) jobs, gathercli-operators(7) the versions.",
             ),
         )
     )
