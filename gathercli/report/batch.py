@@ -103,7 +103,7 @@ def row(line: dict[str, Any], width: int | None) -> Styled:
             what = f"{line['operator'] or ''}   {line['rule']}, as expected"
         if line.get("output"):
             what += f"   {line['output']}"
-    text = Text(f"{word:10}", style=style)
+    text = Text().append(f"{word:10}", style)
     text.append(f"{clean(short(line['id'], _LONGEST))}   ", "bold")
     text.append(clean(what), style="")
     if width is not None:
