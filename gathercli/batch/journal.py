@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from gathercli.batch.stamps import digest, is_done
-from gathercli.batch.work import OK
+from gathercli.batch.work import ERROR, MISMATCH, OK
 from gathercli.core.text import clean
 from gathercli.errors import InputError, OutputError
 from gathercli.io.write import Output, write_all
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from gathercli.batch.plan import Plan
 
 _NONE: Final = -1
+_START: Final = b'{"id":'
+"""With what every line starts; only such a line can have been cut."""
+
 _HINT: Final = (
     "`--resume` does what it does not have yet, `--resume-failed` also what failed; or remove it"
 )
@@ -114,12 +117,11 @@ class Journal:
         with open(os.dup(self._fd), "rb") as file:
             file.seek(0)
             for number, text in enumerate(file, 1):
-                if not text.endswith(b"\n"):
+                whole = text.endswith(b"\n")
+                if not whole and _START.startswith(text[: len(_START)]):
                     break
-                line = None
-                with suppress(ValueError):
-                    line = json.loads(text)
-                if not isinstance(line, dict) or not {"id", "status"} <= line.keys():
+                line = _line(text) if whole else None
+                if line is None:
                     raise InputError(
                         f"`{clean(self.path)}`, line {number}, is no line of a report: "
                         "expected a report of these jobs",
@@ -189,6 +191,21 @@ class _Places:
         if at < len(self._sorted) and self._sorted[at] == wanted:
             return int(self._order[at])
         return None
+
+
+def _line(text: bytes) -> dict[str, Any] | None:
+    """Read a line of a report, as far as it is relied on; None if it is none."""
+    found = None
+    with suppress(ValueError, RecursionError):
+        found = json.loads(text)
+    fits = (
+        isinstance(found, dict)
+        and isinstance(found.get("id"), str)
+        and found.get("status") in (OK, MISMATCH, ERROR)
+        and isinstance(found.get("output"), str | None)
+        and isinstance(found.get("seconds", 0), int | float)
+    )
+    return found if fits else None
 
 
 def check(path: str, *, resumes: bool) -> None:

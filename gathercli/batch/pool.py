@@ -15,8 +15,8 @@ from typing import IO, TYPE_CHECKING, Final, NamedTuple, Self, cast
 
 from gathercli.batch.stamps import Stamps, digest
 from gathercli.batch.work import ERROR, Line
-from gathercli.batch.worker import READY
-from gathercli.errors import GatherError
+from gathercli.batch.worker import GRACE, READY
+from gathercli.errors import GatherError, TransferError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -35,9 +35,6 @@ WAITING: Final = 10_000
 
 HELD: Final = 64 << 20
 """Bytes of their lines."""
-
-GRACE: Final = 2.0
-"""Seconds for a process to remove what it has begun, when it is told to end."""
 
 _PART: Final = 1 << 20
 _START: Final = (
@@ -98,6 +95,7 @@ class _Worker:
         self._held += part
         if not self.ready and self._held.startswith(READY):
             self.ready = True
+            self.since = time.monotonic()
             del self._held[: len(READY)]
         while (end := self._held.find(b"\n") + 1) and self.ready:
             number, status, length, notes = self._held[:end].split(b" ", 3)
@@ -108,6 +106,11 @@ class _Worker:
             del self._held[:stop]
             self.tasks.popleft()
             yield Done(int(number), status.decode(), line, json.loads(notes))
+
+    @property
+    def at_work(self) -> bool:
+        """Whether it is doing a job: it has begun, and no answer is on the way."""
+        return self.ready and bool(self.tasks) and not self._held
 
     def restart(self) -> float:
         """Note that the next job begins now; return the seconds since that was last noted."""
@@ -192,8 +195,9 @@ class Pool:
                 number = self._next(rest)
                 if number is None:
                     return bool(self._given)
-                if at >= len(self._workers):
-                    self._start()
+                if at >= len(self._workers) and not self._start():
+                    self._again.appendleft(number)
+                    return True
                 self._workers[at].give(number, self._plan.span(number))
         return bool(self._given)
 
@@ -208,17 +212,28 @@ class Pool:
             self._given.append(number)
         return number
 
-    def _start(self) -> None:
-        worker = _Worker(self._plan, self._settings, debug=self._debug)
+    def _start(self) -> bool:
+        """Start a process, if the system has room for one more beside those there are."""
+        try:
+            worker = _Worker(self._plan, self._settings, debug=self._debug)
+        except OSError as error:
+            if not self._workers:
+                reason = (error.strerror or str(error)).lower()
+                raise TransferError(
+                    f"no process could be started for the jobs ({reason})", rule="output"
+                ) from None
+            self._count = len(self._workers)
+            return False
         self._workers.append(worker)
         self._selector.register(worker.out, selectors.EVENT_READ, worker)
+        return True
 
     def _wait(self, every: float) -> Iterator[Done]:
         """Wait until a job ends; return all that have."""
         now = time.monotonic()
         wait = every
         if self._timeout is not None:
-            busy = [worker.since for worker in self._workers if worker.tasks]
+            busy = [worker.since for worker in self._workers if worker.at_work]
             wait = min([every, *(max(since + self._timeout - now, 0) for since in busy)])
         for key, _ in self._selector.select(wait):
             worker: _Worker = key.data
@@ -237,7 +252,7 @@ class Pool:
             return
         now = time.monotonic()
         for worker in self._workers:
-            if worker.tasks and worker.late is None and now - worker.since >= self._timeout:
+            if worker.at_work and worker.late is None and now - worker.since >= self._timeout:
                 worker.late = worker.tasks[0]
                 worker.process.kill()
 

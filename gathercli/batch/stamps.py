@@ -41,7 +41,8 @@ class Stamps(NamedTuple):
         for name, file in inputs.named.items():
             found[name] = None
             if file is not None:
-                found[name] = [*file.stamp, *([_digest_of(file.fd)] if hashed else ())]
+                noted = hashed and file.regular
+                found[name] = [*file.stamp, *([_digest_of(file.fd)] if noted else ())]
         path = job.output and os.path.join(job.folder, job.output)
         return cls("", found, _output(path, hashed=hashed) if path else None)
 
@@ -95,6 +96,8 @@ def _is_same(path: str, known: Any, *, hashed: bool) -> bool:
     try:
         same = isinstance(known, list) and len(known) == 3 and known[0] == now.size
         return same and known[2] == _digest_of(fd)
+    except OSError:  # a pipe, or a disk that fails
+        return False
     finally:
         os.close(fd)
 
@@ -109,6 +112,8 @@ def _output(path: str, *, hashed: bool) -> list[Any] | None:
         return None
     try:
         return [os.fstat(fd).st_size, _digest_of(fd)]
+    except OSError:
+        return None
     finally:
         os.close(fd)
 

@@ -50,12 +50,13 @@ class Tally:
     ----------
     total
         How many there are.
-    kept
-        Those that an earlier run did.
+    kept, failed_before
+        Those that an earlier run did, and how many of them failed.
     """
 
     total: int
     kept: int = 0
+    failed_before: int = 0
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys((OK, MISMATCH, ERROR), 0))
     causes: dict[str, Cause] = field(default_factory=dict)
     notes: dict[str, Note] = field(default_factory=dict)
@@ -86,6 +87,7 @@ class Tally:
     def keep(self, line: dict[str, Any]) -> None:
         """Count a job that an earlier run did."""
         self.kept += 1
+        self.failed_before += line["status"] != OK
         self.count(line["status"])
         self.explain(line)
 

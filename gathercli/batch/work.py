@@ -49,6 +49,9 @@ LONGEST: Final = 2000
 PAUSE: Final = 0.1
 """Seconds before a job is tried again after a fault; twice as many before the next time."""
 
+LONGEST_PAUSE: Final = 5.0
+"""Seconds after which they do not grow any more."""
+
 
 _JSON: Final = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -166,7 +169,7 @@ def line_of(job: Job, text: bytes, settings: Settings) -> Line:
         fault = _attempt(job, settings, line)
         if not fault or attempt == settings.retries:
             break
-        time.sleep(PAUSE * 2**attempt)
+        time.sleep(min(PAUSE * 2**attempt, LONGEST_PAUSE))
     line.seconds = time.perf_counter() - started
     if line.stamps is not None:
         line.stamps = line.stamps._replace(job=digest(text).hex())

@@ -5,26 +5,37 @@
     task    number start stop           where the job stands in the plan's file
     answer  number status length notes  and then the line, of so many bytes
 
-Both are text; a process starts with ``ready``, and ends where its input does.
+Both are text; a process starts with ``ready``, and ends where its input does, or at once when
+who started it is gone.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import sys
+import threading
+import time
 from typing import TYPE_CHECKING, Final
 
 from gathercli.batch.plan import Text
 from gathercli.batch.work import Settings, line_of
 from gathercli.io.files import STDIN
+from gathercli.io.job import Job
 from gathercli.io.write import STDOUT, write_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 READY: Final = b"ready\n"
+GRACE: Final = 2.0
+"""Seconds for a process to remove what it has begun, when it is told to end."""
+
+_FIRST: Final = Job(id="first", op="gather", data=[0], indices=[0])
+"""Done before the others, so that none of them waits until modules are loaded."""
+
 _PART: Final = 1 << 16
 
 
@@ -38,9 +49,33 @@ def main(fd: int, settings: Settings) -> None:
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that temporary files go away
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process decides
-    write_all(STDOUT, READY)
-    for number, start, stop in tasks(STDIN):
-        write_all(STDOUT, answer(number, os.pread(fd, stop - start, start), settings))
+    given, answers = _own(STDIN), _own(STDOUT)
+    threading.Thread(target=_end_with, args=(given,), daemon=True).start()
+    line_of(_FIRST, b"", settings)
+    write_all(answers, READY)
+    for number, start, stop in tasks(given):
+        write_all(answers, answer(number, os.pread(fd, stop - start, start), settings))
+
+
+def _own(fd: int) -> int:
+    """Take a standard stream away from the jobs, which may name ``/dev/stdin``."""
+    taken = os.dup(fd)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, fd)
+    os.close(nothing)
+    return taken
+
+
+def _end_with(fd: int) -> None:
+    """End this process when nobody can give it tasks any more, even if its job waits for ever."""
+    end = select.poll()
+    end.register(fd, 0)
+    end.poll()
+    main_thread = threading.main_thread().ident
+    if main_thread is not None:
+        signal.pthread_kill(main_thread, signal.SIGTERM)
+    time.sleep(GRACE)
+    os._exit(143)
 
 
 def tasks(fd: int) -> Iterator[tuple[int, int, int]]:

@@ -77,8 +77,9 @@ class Batch:
     def run(self) -> int:
         """Do the jobs, and return the status."""
         with ExitStack() as stack:
+            junit = self._reporting.junit
+            cases = stack.enter_context(Cases(junit)) if junit is not None else None
             journal = self._journal(stack)
-            cases = stack.enter_context(Cases()) if self._reporting.junit else None
             self._bar = self._made_bar()
             try:
                 self._do(journal, cases)
@@ -87,9 +88,9 @@ class Batch:
                 raise
             if journal is not None:
                 journal.arrange()
-            if cases is not None and self._reporting.junit is not None:
+            if cases is not None:
                 lines = () if journal is None else journal.lines()
-                cases.write(self._reporting.junit, lines, self._tally, self._seconds)
+                cases.write(lines, self._tally, self._seconds)
         self._sum_up("too many have failed" if self._stopped else None)
         return int(self._tally.failed > 0)
 
@@ -156,9 +157,9 @@ class Batch:
 
     def _ended(self, done: Done) -> bool:
         """Count a job that has ended; tell whether others may begin."""
-        self._tally.count(done.status)
-        limit = self._running.limit
-        if limit is not None and not limit.allows(self._tally.failed, self._tally.total):
+        tally, limit = self._tally, self._running.limit
+        tally.count(done.status)
+        if limit is not None and not limit.allows(tally.failed - tally.failed_before, tally.total):
             self._stopped = True
         return not self._stopped
 
@@ -216,9 +217,13 @@ class Batch:
 
 
 class Cases:
-    """The test cases of JUnit XML, kept in an unnamed file until their number is known."""
+    """The test cases of JUnit XML, kept in an unnamed file until their number is known.
 
-    def __init__(self) -> None:
+    As a context it opens the file they will be in, so that it is refused before any work.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._output = Output(path)
         self._spool = TemporaryFile()  # noqa: SIM115  (closed with this)
 
     def add(self, line: bytes) -> None:
@@ -227,23 +232,26 @@ class Cases:
 
         self._spool.write(case(json.loads(line)).encode(errors="backslashreplace"))
 
-    def write(self, path: str, lines: Iterable[bytes], tally: Tally, seconds: float) -> None:
+    def write(self, lines: Iterable[bytes], tally: Tally, seconds: float) -> None:
         """Write the file, adding what has not been."""
         from gathercli.report.junit import FOOT, head
 
         for line in lines:
             self.add(line)
         self._spool.seek(0)
-        with Output(path) as output:
-            output.open()
-            output.stream.write(head(tally, seconds).encode())
-            while part := self._spool.read(1 << 20):
-                output.stream.write(part)
-            output.stream.write(FOOT.encode())
-            output.commit()
+        stream = self._output.stream
+        stream.write(head(tally, seconds).encode())
+        while part := self._spool.read(1 << 20):
+            stream.write(part)
+        stream.write(FOOT.encode())
+        self._output.commit()
 
     def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            stack.enter_context(self._output).open()
+            self._closes = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._spool.close()
+        self._closes.close()
