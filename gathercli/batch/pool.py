@@ -134,6 +134,8 @@ class Pool:
         How many there are.
     timeout
         Seconds that a job may take; None for any time.
+    ahead
+        How many jobs each may be given at most that it has not done.
     debug
         Whether what they write on stderr is seen.
     """
@@ -145,9 +147,11 @@ class Pool:
         count: int,
         *,
         timeout: float | None = None,
+        ahead: int = MOST_AHEAD,
         debug: bool = False,
     ) -> None:
         self._plan, self._settings, self._count = plan, settings, count
+        self._ahead = ahead
         self._timeout, self._debug = timeout, debug
         self._workers: list[_Worker] = []
         self._selector = selectors.DefaultSelector()
@@ -187,7 +191,7 @@ class Pool:
 
     def _feed(self, rest: Iterator[int]) -> bool:
         """Give jobs to processes that have few; tell whether any job is under way."""
-        depth = max(1, min(MOST_AHEAD, int(AHEAD / self._mean)))
+        depth = max(1, min(self._ahead, int(AHEAD / self._mean)))
         for wanted in range(depth):
             for at in range(self._count):
                 if at < len(self._workers) and len(self._workers[at].tasks) > wanted:

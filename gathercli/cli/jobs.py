@@ -9,7 +9,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from gathercli.batch.journal import Journal
-from gathercli.batch.pool import Pool
+from gathercli.batch.pool import MOST_AHEAD, Pool
 from gathercli.batch.tally import Tally
 from gathercli.batch.work import INLINE, OK, Settings
 from gathercli.cli.main import print_text
@@ -153,7 +153,15 @@ class Batch:
             stamped=stamped,
             hashed=self._reporting.hashed,
         )
-        return Pool(self._plan, settings, count, timeout=running.timeout, debug=running.debug)
+        return Pool(
+            self._plan,
+            settings,
+            count,
+            timeout=running.timeout,
+            # What a process has been given begins, even after too many have failed.
+            ahead=MOST_AHEAD if running.limit is None else 1,
+            debug=running.debug,
+        )
 
     def _ended(self, done: Done) -> bool:
         """Count a job that has ended; tell whether others may begin."""
@@ -224,7 +232,7 @@ class Cases:
 
     def __init__(self, path: str) -> None:
         self._output = Output(path)
-        self._spool = TemporaryFile()  # noqa: SIM115  (closed with this)
+        self._open = ExitStack()
 
     def add(self, line: bytes) -> None:
         """Add a job by its line of report."""
@@ -249,9 +257,9 @@ class Cases:
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             stack.enter_context(self._output).open()
-            self._closes = stack.pop_all()
+            self._spool = stack.enter_context(TemporaryFile())
+            self._open = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._spool.close()
-        self._closes.close()
+        self._open.close()

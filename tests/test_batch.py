@@ -1,0 +1,600 @@
+"""The running of a batch: what its jobs report, and that none takes the others with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from gathercli.batch.tally import Limit
+from gathercli.batch.work import Settings, line_of
+from gathercli.io import job as jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
+    Program = Callable[..., subprocess.CompletedProcess[bytes]]
+
+PROGRAM: Final = (sys.executable, "-m", "gathercli")
+KEYS: Final = ["id", "status", "rule", "message", "operator", "shape", "dtype"]
+FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
+PATIENCE: Final = 30
+LINUX: Final = pytest.mark.skipif(
+    not os.path.isdir("/proc/self/task"), reason="the system does not list the processes"
+)
+
+
+def job(name: str, **more: Any) -> dict[str, Any]:
+    return {"id": name, "op": "gather", "data": [5, 6, 7], "indices": [2, 0], **more}
+
+
+def write_jobs(*written: dict[str, Any]) -> str:
+    Path("jobs.jsonl").write_text("".join(json.dumps(each) + "\n" for each in written), "ascii")
+    return "jobs.jsonl"
+
+
+def lines(text: str | bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def statuses(text: str | bytes) -> list[tuple[str, str, str | None]]:
+    return [(line["id"], line["status"], line["rule"]) for line in lines(text)]
+
+
+@contextmanager
+def start(*words: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Start the program; end it, and the processes of its jobs, whatever happens."""
+    pipe = subprocess.PIPE
+    process = subprocess.Popen([*PROGRAM, *words], stdout=pipe, stderr=pipe, process_group=0)
+    try:
+        with process:
+            yield process
+            process.wait(timeout=PATIENCE)
+    finally:
+        if process.poll() is None:
+            process.kill()
+
+
+def children(process: subprocess.Popen[bytes]) -> list[int]:
+    """List the processes that do the jobs of a batch."""
+    path = f"/proc/{process.pid}/task/{process.pid}/children"
+    return list(map(int, Path(path).read_text("ascii").split()))
+
+
+def wait_until(fits: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not fits():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def opened(pipe: str) -> int:
+    """Open a pipe for writing, once a process has opened it for reading."""
+    found: list[int] = []
+
+    def is_read() -> bool:
+        with suppress(OSError):
+            found.append(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+        return bool(found)
+
+    wait_until(is_read)
+    return found[0]
+
+
+# The report
+
+
+def test_every_fixture_is_as_it_expects(run: Run) -> None:
+    folders = [str(FIXTURES / name) for name in ("openvino", "onnx")]
+    ran = run("batch", *folders, "-q")
+    assert ran.status == 0
+    assert {line["status"] for line in lines(ran.out)} == {"ok"}
+    assert len(lines(ran.out)) == sum(len(list(Path(f).rglob("*.json"))) for f in folders)
+
+
+def test_a_line_on_stdout_has_the_keys_in_order_and_a_typed_result(run: Run) -> None:
+    ran = run("batch", write_jobs(job("a")), "-q")
+    (line,) = lines(ran.out)
+    assert list(line) == [*KEYS, "result", "seconds"]
+    assert ran.out.startswith(
+        '{"id":"a","status":"ok","rule":null,"message":null,"operator":"openvino.Gather-8",'
+        '"shape":[2],"dtype":"int64","result":{"shape":[2],"datatype":"INT64","data":[7,5]},'
+        '"seconds":'
+    )
+    assert 0 < line["seconds"] < PATIENCE
+
+
+def test_a_line_of_a_job_with_an_output_names_it_and_holds_no_result(run: Run) -> None:
+    ran = run("batch", write_jobs(job("a", output="new/folder/a.npy")), "-q")
+    (line,) = lines(ran.out)
+    assert list(line) == [*KEYS, "output", "seconds"]
+    assert line["output"] == "new/folder/a.npy"
+    assert np.load("new/folder/a.npy").tolist() == [7, 5]
+
+
+def test_a_line_in_a_file_also_says_what_the_files_were_like(run: Run) -> None:
+    np.save("x.npy", np.arange(3))
+    listed = job("a", data="x.npy"), job("b", output="b.json")
+    assert run("batch", write_jobs(*listed), "-q", "--report", "r.jsonl") == (0, "", "")
+    first, second = lines(Path("r.jsonl").read_bytes())
+    assert list(first) == [*KEYS, "result", "seconds", "stamp"]
+    assert list(second) == [*KEYS, "output", "seconds", "stamp"]
+    status = os.stat("x.npy")
+    assert first["stamp"]["inputs"] == {"x.npy": [status.st_size, status.st_mtime_ns]}
+    assert second["stamp"]["output"] == [os.path.getsize("b.json")]
+
+
+@pytest.mark.parametrize("name", ["b.npy", "b.npz", "b.json", "b.safetensors"])
+def test_an_output_has_the_format_of_its_suffix(name: str, run: Run) -> None:
+    ran = run("batch", write_jobs(job("a", output=name)), "-q")
+    assert statuses(ran.out) == [("a", "ok", None)]
+    assert run("gather", name, "0,1", "-f", "json").out == "[7,5]\n"
+
+
+def test_ids_that_no_terminal_should_see_come_back_escaped(run: Run) -> None:
+    ids = ["\ud800", "\x1b[31m\x9b\x7f", "\u202e[/]", "é\n", "\U0001f600", "<&\"'\ufffe"]
+    ran = run("batch", write_jobs(*map(job, ids)), "-q", "--report", "-", "--junit", "j.xml")
+    assert [line["id"] for line in lines(ran.out)] == ids
+    assert ran.out.isascii()
+    assert "\x1b" not in ran.out
+    assert len(ET.parse("j.xml").findall(".//testcase")) == len(ids)  # noqa: S314
+
+
+def test_lines_are_in_the_order_of_the_jobs_even_if_the_first_takes_long(folder: Path) -> None:
+    os.mkfifo("pipe")
+    names = [f"j{number}" for number in range(30)]
+    listed = [job("slow", indices="pipe"), *map(job, names)]
+    with start("batch", write_jobs(*listed), "-q", "-j", "2", "--report", "r.jsonl") as process:
+        fd = opened("pipe")
+        time.sleep(0.3)
+        assert Path("r.jsonl").read_bytes() == b""
+        os.write(fd, b"[1]")
+        os.close(fd)
+        assert process.wait(timeout=PATIENCE) == 0
+    assert [line["id"] for line in lines(Path("r.jsonl").read_bytes())] == ["slow", *names]
+    assert sorted(os.listdir(folder)) == ["jobs.jsonl", "pipe", "r.jsonl"]
+
+
+# What jobs expect
+
+
+EXPECTING: Final[list[tuple[dict[str, Any], str, str | None]]] = [
+    ({"expect": [7, 5]}, "ok", None),
+    ({"expect": [7, 6]}, "mismatch", "expect"),
+    ({"expect": [7, 6], "atol": 1}, "ok", None),
+    ({"expect": [7, 7], "rtol": 0.25}, "mismatch", "expect"),
+    ({"expect": [7, 7], "rtol": 0.3}, "ok", None),
+    ({"expect": [[7, 5]]}, "mismatch", "expect"),
+    ({"expect": [7.5, 5]}, "mismatch", "expect"),
+    ({"expect": "2xi64=7 5"}, "ok", None),
+    ({"expect": "2xi32=7 5"}, "mismatch", "expect"),
+    ({"expect": {"dtype": "int32", "shape": [2], "data": [7, 5]}}, "mismatch", "expect"),
+    ({"expect": "none.npy"}, "error", "missing"),
+    ({"expect_error": True}, "mismatch", "expect"),
+    ({"expect_error": "index-range"}, "mismatch", "expect"),
+    ({"axis": 1, "expect_error": "axis-range"}, "ok", "axis-range"),
+    ({"axis": 1, "expect_error": True}, "ok", "axis-range"),
+    ({"axis": 1, "expect_error": "index-range"}, "mismatch", "axis-range"),
+    ({"axis": 1, "expect": [7, 5]}, "error", "axis-range"),
+    ({"axis": 1}, "error", "axis-range"),
+    ({"axis": True, "expect_error": "axis-type"}, "ok", "axis-type"),
+    ({"version": "openvino-1", "indices": [3], "expect_error": True}, "ok", "index-range"),
+    ({"version": "torch-1", "expect_error": True}, "ok", "version"),
+    ({"data": "none.npy", "expect_error": "missing"}, "ok", "missing"),
+    ({"data": [[1], [1, 2]], "expect_error": "ragged"}, "ok", "ragged"),
+]
+
+
+def test_a_job_is_as_it_expects_or_says_why_not(run: Run) -> None:
+    listed = [job(str(at), **more) for at, (more, _, _) in enumerate(EXPECTING)]
+    ran = run("batch", write_jobs(*listed), "-q", "-j", "1")
+    found = {json.dumps(EXPECTING[int(name)][0]): how for name, *how in statuses(ran.out)}
+    assert found == {json.dumps(more): [status, rule] for more, status, rule in EXPECTING}
+
+
+def test_another_refusal_than_the_expected_one_says_both(run: Run) -> None:
+    ran = run("batch", write_jobs(job("a", axis=1, expect_error="index-range")), "-q")
+    assert lines(ran.out)[0]["message"] == (
+        "`axis` is 1, but `data` has rank 1: expected -1 to 0 "
+        "(expected a refusal by the rule `index-range`)"
+    )
+
+
+def test_a_job_that_should_be_refused_and_is_not_writes_why_and_its_output(run: Run) -> None:
+    ran = run("batch", write_jobs(job("a", expect_error=True, output="a.npy")), "-q")
+    assert lines(ran.out)[0]["message"] == "the call is legal: expected a refusal"
+    assert np.load("a.npy").tolist() == [7, 5]
+
+
+@pytest.mark.parametrize(
+    ("expect", "status"), [("[?,2,3]", "ok"), (["?", 2, 3], "ok"), ("[1,2,3]", "mismatch")]
+)
+def test_a_shape_job_reports_its_shape_and_compares_it(expect: Any, status: str, run: Run) -> None:
+    shape = {"id": "s", "op": "shape", "of": "gather", "data": "[?,1..5,3]", "indices": "[?,2]"}
+    ran = run("batch", write_jobs({**shape, "axis": 1, "batch_dims": 1, "expect": expect}), "-q")
+    (line,) = lines(ran.out)
+    assert (line["status"], line["shape"], line["dtype"], line["result"]) == (
+        *(status, ["?", 2, 3], None, None),
+    )
+
+
+def test_notes_are_summed_up_over_the_jobs(run: Run) -> None:
+    listed = [job(name, indices=[9]) for name in "abc"]
+    ran = run("batch", write_jobs(*listed), "-j", "1")
+    assert ran.status == 0
+    assert ran.err.startswith(
+        "note: a: 1 of 1 index outside 0..2, zero-filled; first 9 at [0], and so in 2 more jobs\n"
+        "3 jobs: 3 ok   "
+    )
+
+
+def test_the_summary_names_failures_last_by_their_cause(run: Run) -> None:
+    listed = [job("a"), job("b", axis=1), job("c", axis=2), job("d", data="none.npy")]
+    ran = run("batch", write_jobs(*listed))
+    first, *rest = ran.err.splitlines()
+    assert first.startswith("4 jobs: 1 ok, 3 errors   ")
+    assert [line.split("   ")[0] for line in rest] == [
+        *("", "missing", "  d", "", "axis-range", "  b", "  c")
+    ]
+
+
+def test_the_summary_goes_to_stdout_where_a_person_reads_it(run: Run) -> None:
+    ran = run("batch", write_jobs(job("a"), job("b", axis=1)), "-f", "pretty")
+    assert ran.err == ""
+    assert ran.out.startswith("ok       a   openvino.Gather-8   int64[2]\nerror    b   `axis` is 1")
+    assert "2 jobs: 1 ok, 1 error   " in ran.out
+
+
+@pytest.mark.parametrize("option", ["-q", "--json-errors"])
+def test_nothing_is_summed_up_for_a_program(option: str, run: Run) -> None:
+    ran = run("batch", write_jobs(job("a", indices=[9])), option)
+    assert (ran.status, ran.err) == (0, "")
+
+
+def test_a_result_that_is_too_large_for_its_line_is_refused_and_fits_a_file(run: Run) -> None:
+    listed = job("a", indices=[0] * 100), job("b", indices=[0] * 100, output="b.npy")
+    ran = run("batch", write_jobs(*listed), "-q", "--max-bytes", "800")
+    assert [line["status"] for line in lines(ran.out)] == ["ok", "ok"]
+    ran = run("batch", write_jobs(job("a", data="zeros:50", indices="zeros:900")), "-q")
+    assert [line["status"] for line in lines(ran.out)] == ["ok"]
+    ran = run("batch", write_jobs(*listed), "-q", "--max-bytes", "799")
+    assert {line["rule"] for line in lines(ran.out)} == {"limit"}
+
+
+# JUnit
+
+
+def test_junit_counts_and_quotes_what_became_of_the_jobs(run: Run) -> None:
+    listed = [job('<"&\x00\x1b', axis=1), job("b", expect=[0, 0]), job("c")]
+    assert run("batch", write_jobs(*listed), "-q", "--junit", "j.xml").status == 1
+    suite = ET.parse("j.xml").find("testsuite")  # noqa: S314  (written here)
+    assert suite is not None
+    assert [suite.get(key) for key in ("tests", "failures", "errors")] == ["3", "1", "1"]
+    error, failure, good = suite.findall("testcase")
+    assert (error.get("name"), good.get("classname")) == (r'<"&\x00\x1b', "openvino.Gather-8")
+    assert [each.tag for case in (error, failure, good) for each in case] == ["error", "failure"]
+
+
+def test_junit_has_every_job_after_a_run_that_was_resumed(run: Run) -> None:
+    write_jobs(job("a"), job("b", axis=1))
+    report = ("-q", "--report", "r.jsonl")
+    run("batch", "jobs.jsonl", *report)
+    write_jobs(job("a"), job("b", axis=1), job("c"))
+    run("batch", "jobs.jsonl", *report, "--resume", "--junit", "j.xml")
+    suite = ET.parse("j.xml").find("testsuite")  # noqa: S314  (written here)
+    assert suite is not None
+    assert [suite.get(key) for key in ("tests", "failures", "errors")] == ["3", "0", "1"]
+    assert [case.get("name") for case in suite] == ["a", "b", "c"]
+
+
+def test_a_junit_file_that_cannot_be_written_is_refused_before_the_work(run: Run) -> None:
+    listed = write_jobs(job("a", output="a.npy"))
+    ran = run("batch", listed, "--junit", "none/j.xml", "--report", "r.jsonl")
+    assert (ran.status, ran.out, os.listdir()) == (73, "", ["jobs.jsonl"])
+
+
+# Jobs that do not end, or end their process
+
+
+@pytest.mark.parametrize("more", [[], ["--retries", "3"]])
+def test_a_job_that_takes_too_long_is_ended_and_the_others_are_done(
+    more: list[str], program: Program
+) -> None:
+    os.mkfifo("pipe")
+    listed = [job("a"), job("b", data="pipe"), *map(job, "cdefgh")]
+    ran = program("batch", write_jobs(*listed), "-q", "--timeout", "0.5", "-j", "1", *more)
+    found = statuses(ran.stdout)
+    assert found[1] == ("b", "error", "timeout")
+    assert [status for _, status, _ in found] == ["ok", "error", *["ok"] * 6]
+    assert lines(ran.stdout)[1]["message"] == "it took longer than the 0.5 s of `--timeout`"
+
+
+def test_the_time_of_a_job_does_not_count_the_start_of_its_process(program: Program) -> None:
+    ran = program("batch", write_jobs(*map(job, "abc")), "-q", "--timeout", "0.1")
+    assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+@LINUX
+def test_an_input_cut_while_it_is_mapped_is_one_failed_job(folder: Path) -> None:
+    os.mkfifo("pipe")
+    np.save("x.npy", np.zeros(1 << 20))
+    listed = [job("a"), job("b", data="x.npy", indices="pipe", output="b.npy"), *map(job, "cdef")]
+    with start("batch", write_jobs(*listed), "-q", "-j", "1") as process:
+        fd = opened("pipe")  # which is read when the data have been mapped
+        os.truncate("x.npy", 4096)
+        os.write(fd, b"[1000000]")
+        os.close(fd)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (1, b"")
+    assert [status for _, status, _ in statuses(out)] == ["ok", "error", *["ok"] * 4]
+    failed = lines(out)[1]
+    assert (failed["rule"], failed["message"]) == ("died", "its process ended with SIGBUS")
+    assert "b.npy" not in os.listdir(folder)
+
+
+@LINUX
+def test_a_process_that_is_killed_is_one_failed_job(folder: Path) -> None:
+    os.mkfifo("pipe")
+    listed = [job("a"), job("b", data="pipe"), *map(job, "cdef")]
+    with start("batch", write_jobs(*listed), "-q", "-j", "1") as process:
+        fd = opened("pipe")
+        for pid in children(process):
+            os.kill(pid, signal.SIGKILL)
+        os.close(fd)
+        out, _ = process.communicate(timeout=PATIENCE)
+    assert [status for _, status, _ in statuses(out)] == ["ok", "error", *["ok"] * 4]
+    assert lines(out)[1]["message"] == "its process ended with SIGKILL"
+    assert sorted(os.listdir(folder)) == ["jobs.jsonl", "pipe"]
+
+
+def test_a_job_cannot_read_what_its_process_is_told(program: Program) -> None:
+    listed = [job("a", data="/dev/stdin"), job("b", data="@/dev/fd/0"), job("c")]
+    ran = program("batch", write_jobs(*listed), "-q", "-j", "1")
+    assert [status for _, status, _ in statuses(ran.stdout)] == ["error", "error", "ok"]
+
+
+def test_more_processes_than_the_system_allows_are_not_started(program: Program) -> None:
+    write_jobs(*(job(str(number), data="zeros:100") for number in range(40)))
+    ran = program("ulimit -n 16; $G batch jobs.jsonl -q -j 40")
+    assert (ran.returncode, ran.stderr, len(lines(ran.stdout))) == (0, b"", 40)
+
+
+# Faults, and when to stop
+
+
+class Failing:
+    """Fails as a disk does, so often."""
+
+    def __init__(self, times: int) -> None:
+        self.times = times
+        self.pauses: list[float] = []
+
+    def __call__(self, path: str, flags: int, mode: int = 0o777) -> int:
+        if path == "x.npy" and self.times:
+            self.times -= 1
+            raise OSError(5, "Input/output error")
+        return _OPEN(path, flags, mode)
+
+
+_OPEN: Final = os.open
+
+
+@pytest.mark.parametrize(
+    ("times", "retries", "status", "pauses"),
+    [
+        (0, 2, "ok", []),
+        (1, 0, "error", []),
+        (1, 2, "ok", [0.1]),
+        (2, 2, "ok", [0.1, 0.2]),
+        (3, 2, "error", [0.1, 0.2]),
+        (9, 9, "ok", [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0, 5.0]),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_a_job_is_tried_again_after_a_fault(
+    times: int,
+    retries: int,
+    status: str,
+    pauses: list[float],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    np.save("x.npy", np.arange(5, 8))
+    failing = Failing(times)
+    monkeypatch.setattr(os, "open", failing)
+    monkeypatch.setattr(time, "sleep", failing.pauses.append)
+    text = json.dumps(job("a", data="x.npy")).encode()
+    line = line_of(jobs.parse(text, where="here"), text, Settings(retries=retries))
+    assert line.status == status
+    assert failing.pauses == pytest.approx(pauses)
+    assert line.rule == (None if status == "ok" else "unreadable")
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_is_no_fault_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    for more in ({"data": "none.npy"}, {"axis": 3}, {"expect": [0, 0]}):
+        text = json.dumps(job("a", **more)).encode()
+        line = line_of(jobs.parse(text, where="here"), text, Settings(retries=5))
+        assert (line.status != "ok", pauses) == (True, [])
+
+
+@pytest.mark.parametrize(
+    ("words", "done"),
+    [
+        ([], 20),
+        (["--fail-fast"], 3),
+        (["--max-failures", "1"], 5),
+        (["--max-failures", "10%"], 7),
+        (["--max-failures", "100%"], 20),
+    ],
+)
+def test_no_job_begins_after_too_many_have_failed(words: list[str], done: int, run: Run) -> None:
+    listed = [job(str(n), axis=n % 2 * (n > 1), output=f"out/{n}.npy") for n in range(1, 21)]
+    ran = run("batch", write_jobs(*listed), "-j", "1", *words)
+    assert (ran.status, len(lines(ran.out))) == (1, done)
+    written = [line for line in lines(ran.out) if line["status"] == "ok"]
+    assert len(os.listdir("out")) == len(written)
+    assert ("too many have failed" in ran.err) == (done < 20)
+
+
+@pytest.mark.parametrize(
+    ("limit", "failed", "allowed"),
+    [
+        (Limit(0), 0, True),
+        (Limit(0), 1, False),
+        (Limit(12.5, percent=True), 1, True),
+        (Limit(12.5, percent=True), 2, False),
+    ],
+)
+def test_a_limit_is_a_number_or_a_share(limit: Limit, failed: int, allowed: bool) -> None:
+    assert limit.allows(failed, 8) == allowed
+
+
+def test_failures_of_an_earlier_run_count_for_no_limit(run: Run) -> None:
+    report = ("-q", "--report", "r.jsonl", "-j", "1")
+    run("batch", write_jobs(job("a", axis=1)), *report)
+    listed = write_jobs(job("a", axis=1), *map(job, "bcd"))
+    assert run("batch", listed, *report, "--resume", "--fail-fast").status == 1
+    assert [line["id"] for line in lines(Path("r.jsonl").read_bytes())] == list("abcd")
+
+
+# A dry run
+
+
+def test_a_dry_run_infers_shapes_from_headers_and_writes_nothing(run: Run) -> None:
+    with open("huge.npy", "wb") as file:
+        np.lib.format.write_array_header_1_0(
+            file, {"descr": "<f4", "fortran_order": False, "shape": (1 << 20, 1 << 16)}
+        )
+        file.truncate(file.tell() + (1 << 38))
+    listed = [
+        job("a", data="huge.npy", output="out/a.npy"),
+        job("b", axis=1),
+        job("c", data="none.npy"),
+        job("d", version="openvino-1", indices=[9], expect_error="index-range"),
+        job("e", axis=1, expect_error="axis-range"),
+        job("f", axis=1, expect_error="axis-type"),
+        job("g", expect=[[1, 2]]),
+        job("h", indices="{0:1}"),
+    ]
+    ran = run("batch", write_jobs(*listed), "-q", "--dry-run")
+    assert statuses(ran.out) == [
+        ("a", "ok", None),
+        ("b", "error", "axis-range"),
+        ("c", "error", "missing"),
+        ("d", "ok", None),
+        ("e", "ok", "axis-range"),
+        ("f", "mismatch", "axis-range"),
+        ("g", "mismatch", "expect"),
+        ("h", "error", lines(ran.out)[-1]["rule"]),
+    ]
+    first = lines(ran.out)[0]
+    assert (first["shape"], first["dtype"], ran.status) == ([2, 65536], "float32", 1)
+    assert sorted(os.listdir()) == ["huge.npy", "jobs.jsonl"]
+
+
+# Readers that go away, and signals
+
+
+def many(number: int) -> str:
+    return write_jobs(*(job(f"j{n}", output=f"out/{n}.npy") for n in range(number)))
+
+
+def test_a_reader_that_goes_away_ends_the_batch_silently(program: Program) -> None:
+    many(300)
+    line = f"{shlex.join(PROGRAM)} batch jobs.jsonl | head -1 | wc -l; echo ${{PIPESTATUS[0]}}"
+    ran = program(line)
+    assert (ran.stdout, ran.stderr) == (b"1\n141\n", b"")
+
+
+def test_a_full_device_is_74(program: Program) -> None:
+    many(20)
+    ran = program("$G batch jobs.jsonl -q >/dev/full")
+    assert ran.returncode == 74
+    assert ran.stderr.startswith(b"error: writing stopped (no space left on device)")
+
+
+@LINUX
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, -1), (signal.SIGKILL, -9)],
+)
+def test_a_signal_leaves_a_usable_report_and_no_process(
+    number: signal.Signals, status: int, folder: Path
+) -> None:
+    os.mkfifo("pipe")
+    listed = [*map(job, "abc"), job("d", data="pipe", output="d.npy"), *map(job, "efg")]
+    with start("batch", write_jobs(*listed), "-q", "-j", "2", "--report", "r.jsonl") as process:
+        fd = opened("pipe")
+        wait_until(lambda: Path("r.jsonl").read_bytes().count(b"\n") == 3)
+        workers = children(process)
+        process.send_signal(number)
+        assert process.wait(timeout=PATIENCE) == status
+        wait_until(lambda: all(map(is_gone, workers)))
+        assert process.communicate() == (b"", b"")
+        os.close(fd)
+    assert statuses(Path("r.jsonl").read_bytes()) == [(name, "ok", None) for name in "abc"]
+    assert sorted(os.listdir(folder)) == ["jobs.jsonl", "pipe", "r.jsonl"]
+
+
+def test_an_interrupt_says_how_far_it_came_and_how_to_go_on(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    with start("batch", write_jobs(job("a", data="pipe")), "--report", "r.jsonl") as process:
+        fd = opened("pipe")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE)
+        os.close(fd)
+    assert process.returncode == 130
+    assert err.startswith(b"1 job: 0 ok, 1 not done   ")
+    assert err.endswith(b"\ninterrupted; `--resume` does the rest\n")
+
+
+# Memory
+
+
+def peak(number: int) -> int:
+    """Return the bytes of memory that a batch took at most, without those of its processes."""
+    many_inline = (json.dumps({**job(f"{n:08}")}) + "\n" for n in range(number))
+    Path("jobs.jsonl").write_text("".join(many_inline), "ascii")
+    code = (
+        "import resource, sys; from gathercli.cli import main; status = main(sys.argv[1:]); "
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr); "
+        "sys.exit(status)"
+    )
+    words = ("batch", "jobs.jsonl", "-q", "--dry-run")
+    ran = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        check=True,
+        timeout=2 * PATIENCE,
+    )
+    return int(ran.stderr) * (1 if sys.platform == "darwin" else 1024)
+
+
+@pytest.mark.usefixtures("folder")
+def test_memory_grows_by_at_most_200_bytes_a_job() -> None:
+    small, large = 1_000, 20_000
+    assert peak(large) - peak(small) < 200 * (large - small) + (2 << 20)

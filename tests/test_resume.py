@@ -1,0 +1,363 @@
+"""A report that is gone on with: what it says is done is not done again, whatever ended the run."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pytest
+
+from gathercli.cli import main
+from tests.test_batch import (
+    LINUX,
+    PATIENCE,
+    PROGRAM,
+    children,
+    is_gone,
+    job,
+    lines,
+    opened,
+    start,
+    statuses,
+    wait_until,
+    write_jobs,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
+    Program = Callable[..., subprocess.CompletedProcess[bytes]]
+
+REPORT: Final = Path("r.jsonl")
+WORDS: Final = ("batch", "jobs.jsonl", "-q", "-j", "1", "--report", "r.jsonl")
+
+
+def reported() -> dict[str, bytes]:
+    """Return the whole lines of the report, by their jobs; each may be there once."""
+    *whole, _ = REPORT.read_bytes().split(b"\n")
+    found = {json.loads(line)["id"]: line for line in whole}
+    assert len(found) == len(whole)
+    return found
+
+
+def again(*words: str) -> set[str]:
+    """Resume a run, and tell which jobs it did again; the others keep their line."""
+    before = reported()
+    main([*WORDS, "--resume", *words])
+    after = reported()
+    assert list(after) == [each["id"] for each in lines(Path("jobs.jsonl").read_bytes())]
+    return {name for name, line in after.items() if before.get(name) != line}
+
+
+def prepare() -> None:
+    """Do a job of each sort: inline, of a file, with an output, failed, of a file that is not."""
+    np.save("x.npy", np.arange(3))
+    write_jobs(
+        job("inline"),
+        job("file", data="x.npy"),
+        job("output", output="o.npy"),
+        job("failed", axis=1),
+        job("missing", data="none.npy"),
+        job("mismatch", expect=[0, 0]),
+    )
+    assert main(WORDS) == 1
+    assert [how for _, how, _ in statuses(REPORT.read_bytes())] == [
+        *("ok", "ok", "ok", "error", "error", "mismatch")
+    ]
+
+
+@pytest.fixture
+def done(folder: Path) -> Path:
+    prepare()
+    return folder
+
+
+# Whether a job is done again
+
+
+@pytest.mark.usefixtures("done")
+def test_nothing_is_done_again_where_nothing_has_changed(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    whole, status = REPORT.read_bytes(), os.stat("o.npy")
+    assert main([*WORDS, "--resume"]) == 1
+    assert REPORT.read_bytes() == whole
+    assert os.stat("o.npy") == status
+    main(["batch", "jobs.jsonl", "--report", "r.jsonl", "--resume"])
+    said = capfd.readouterr().err
+    assert said.startswith("6 jobs: 3 ok, 1 mismatch, 2 errors   ")
+    assert "6 done before\n" in said
+
+
+@pytest.mark.usefixtures("done")
+def test_what_failed_is_done_again_where_that_is_asked_for() -> None:
+    assert again("--resume-failed") == {"failed", "missing", "mismatch"}
+
+
+@pytest.mark.usefixtures("done")
+def test_a_job_is_done_again_when_its_output_is_gone_or_has_another_size() -> None:
+    os.unlink("o.npy")
+    assert again() == {"output"}
+    assert np.load("o.npy").tolist() == [7, 5]
+    os.truncate("o.npy", 100)
+    assert again() == {"output"}
+    assert np.load("o.npy").tolist() == [7, 5]
+
+
+@pytest.mark.usefixtures("done")
+def test_a_job_is_done_again_when_an_input_has_another_time_or_size_or_has_come() -> None:
+    os.utime("x.npy", ns=(1, 1))
+    assert again() == {"file"}
+    np.save("x.npy", np.arange(9))
+    os.utime("x.npy", ns=(1, 1))
+    assert again() == {"file"}
+    os.rename("x.npy", "none.npy")
+    assert again() == {"file", "missing"}
+    assert {name: how for name, how, _ in statuses(REPORT.read_bytes())}["missing"] == "ok"
+
+
+@pytest.mark.usefixtures("done")
+def test_a_job_that_was_written_anew_is_done_again_and_one_that_is_gone_leaves_the_report() -> None:
+    text = Path("jobs.jsonl").read_text("ascii")
+    written = [*lines(text)[1:], job("new")]
+    written[0]["title"] = "Other words."
+    write_jobs(*reversed(written))
+    assert again() == {"file", "new"}
+
+
+def test_contents_are_compared_where_that_is_asked_for(folder: Path) -> None:
+    np.save("x.npy", np.arange(3))
+    write_jobs(job("file", data="x.npy"), job("output", output="o.npy"))
+    assert main([*WORDS, "--hash"]) == 0
+    os.utime("x.npy", ns=(1, 1))
+    assert again("--hash") == set()
+    np.save("x.npy", np.arange(3, 6))
+    os.utime("x.npy", ns=(1, 1))
+    assert again("--hash") == {"file"}
+    np.save("o.npy", np.array([1, 2]))
+    assert again("--hash") == {"output"}
+    assert np.load("o.npy").tolist() == [7, 5]
+    assert sorted(os.listdir(folder)) == ["jobs.jsonl", "o.npy", "r.jsonl", "x.npy"]
+
+
+@pytest.mark.usefixtures("done")
+def test_contents_that_were_not_noted_are_not_known_to_be_the_same() -> None:
+    assert again("--hash") == {"file", "output"}
+    assert again("--hash") == set()
+
+
+def test_a_pipe_as_an_input_is_never_the_same_again(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    write_jobs(job("a", data="pipe"), job("b"))
+    for more in ((), ("--resume",)):
+        with start(*WORDS, "--hash", *more) as process:
+            fd = opened("pipe")
+            os.write(fd, b"[1,2,3]")
+            os.close(fd)
+            assert process.wait(timeout=PATIENCE) == 0
+
+
+# Reports that cannot be gone on with, or need not
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_report_that_is_not_there_yet_is_begun(run: Run) -> None:
+    write_jobs(job("a"))
+    assert run(*WORDS, "--resume") == (0, "", "")
+    assert list(reported()) == ["a"]
+
+
+def test_a_report_that_is_there_is_refused_and_stays(run: Run) -> None:
+    write_jobs(job("a", output="a.npy"))
+    REPORT.write_bytes(b"old")
+    ran = run(*WORDS)
+    assert (ran.status, ran.out) == (73, "")
+    assert ran.err == (
+        "error: the report `r.jsonl` cannot be written (it exists): expected a new name\n"
+        "hint: `--resume` does what it does not have yet, `--resume-failed` also what failed; "
+        "or remove it\n"
+        "rule: output\n"
+    )
+    assert (REPORT.read_bytes(), sorted(os.listdir())) == (b"old", ["jobs.jsonl", "r.jsonl"])
+
+
+GOOD: Final = b'{"id":"a","status":"ok"}\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (b"\x93NUMPY", 1),  # without an end of line it is not a line that was cut either
+        (b"\x00" * 100, 1),
+        (b"[1]\n", 1),
+        (GOOD + b"\n", 2),
+        (GOOD + b"{}\n", 2),
+        (GOOD + b"junk", 2),
+        (GOOD + b'{"id":1,"status":"ok"}\n', 2),
+        (GOOD + b'{"id":"a","status":"fine"}\n', 2),
+        (GOOD + b'{"id":"a","status":["ok"]}\n', 2),
+        (GOOD + b'{"id":"a","status":"ok","output":1}\n', 2),
+        (GOOD + b'{"id":"a","status":"ok","seconds":"x"}\n', 2),
+        (GOOD + b"[" * 100_000 + b"\n", 2),
+    ],
+)
+def test_what_is_no_report_is_refused_with_its_line_and_stays(
+    content: bytes, line: int, run: Run
+) -> None:
+    write_jobs(job("a"))
+    REPORT.write_bytes(content)
+    ran = run(*WORDS, "--resume")
+    assert (ran.status, ran.out) == (65, "")
+    assert ran.err == (
+        f"error: `r.jsonl`, line {line}, is no line of a report: expected a report of these jobs\n"
+        "rule: job\n"
+    )
+    assert REPORT.read_bytes() == content
+
+
+def test_a_report_of_other_jobs_is_refused_and_stays(run: Run) -> None:
+    write_jobs(job("a"))
+    run(*WORDS)
+    write_jobs(job("b"))
+    content = REPORT.read_bytes()
+    ran = run(*WORDS, "--resume")
+    assert (ran.status, "is a report of other jobs" in ran.err) == (65, True)
+    assert REPORT.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        *(None, 1, {}, {"job": 1}, {"job": "JOB"}, {"job": "JOB", "inputs": 1}),
+        {"job": "JOB", "inputs": {"\0": None, "\ud800": None, "x": 1}, "output": None},
+        {"job": "JOB", "inputs": {}, "output": 1},
+    ],
+)
+def test_a_line_whose_stamp_was_meddled_with_counts_for_nothing(stamp: Any, run: Run) -> None:
+    write_jobs(job("a", output="a.npy"))
+    run(*WORDS)
+    (line,) = lines(REPORT.read_bytes())
+    known = line["stamp"]["job"]
+    line["stamp"] = json.loads(json.dumps(stamp).replace("JOB", known))
+    REPORT.write_text(json.dumps(line) + "\n", "ascii")
+    assert run(*WORDS, "--resume") == (0, "", "")
+    (line,) = lines(REPORT.read_bytes())
+    assert (line["stamp"]["job"], line["stamp"]["output"]) == (known, [144])
+
+
+@pytest.mark.parametrize("cut", [1, 3, 6, 7, 30, 200])
+def test_a_line_that_was_cut_is_done_again(cut: int, run: Run) -> None:
+    write_jobs(*map(job, "abc"))
+    run(*WORDS)
+    whole = REPORT.read_bytes().splitlines(keepends=True)
+    REPORT.write_bytes(whole[0] + whole[1][:cut])
+    assert run(*WORDS, "--resume") == (0, "", "")
+    assert list(reported()) == list("abc")
+    assert REPORT.read_bytes().startswith(whole[0])
+
+
+def test_a_report_in_a_folder_that_is_not_there_is_refused(run: Run) -> None:
+    write_jobs(job("a", output="a.npy"))
+    for more in ((), ("--resume",)):
+        ran = run("batch", "jobs.jsonl", "--report", "none/r.jsonl", *more)
+        assert (ran.status, "(there is no such folder)" in ran.err) == (73, True)
+    assert os.listdir() == ["jobs.jsonl"]
+
+
+@pytest.mark.parametrize("words", [["--resume"], ["--resume-failed"], ["--hash"]])
+@pytest.mark.parametrize("report", [[], ["--report", "-"], ["--report", "/dev/stdout"]])
+def test_there_is_nothing_to_resume_without_a_report_in_a_file(
+    words: list[str], report: list[str], run: Run
+) -> None:
+    ran = run("batch", write_jobs(job("a")), *words, *report)
+    assert (ran.status, ran.out) == (2, "")
+
+
+def test_a_report_through_a_link_is_gone_on_with_behind_it(run: Run) -> None:
+    write_jobs(*map(job, "ab"))
+    os.mkdir("other")
+    Path("other/r").write_bytes(b"")
+    os.symlink("other/r", "r.jsonl")
+    assert run(*WORDS, "--resume", "--fail-fast").status == 0
+    assert os.readlink("r.jsonl") == "other/r"
+    assert list(reported()) == ["a", "b"]
+
+
+# One run at a time
+
+
+@LINUX
+def test_two_runs_on_one_report_exclude_each_other_until_the_first_is_killed(run: Run) -> None:
+    os.mkfifo("pipe")
+    write_jobs(job("a"), job("b", data="pipe"))
+    with start(*WORDS) as process:
+        fd = opened("pipe")
+        workers = children(process)
+        wait_until(lambda: REPORT.read_bytes().endswith(b"\n"))
+        ran = run(*WORDS, "--resume")
+        assert (ran.status, "(another run is writing it)" in ran.err) == (73, True)
+        process.kill()
+        process.wait(timeout=PATIENCE)
+        write_jobs(job("a"))
+        first = reported()["a"]
+        assert run(*WORDS, "--resume") == (0, "", "")  # at once
+        assert reported() == {"a": first}
+        os.close(fd)
+        wait_until(lambda: all(map(is_gone, workers)))
+
+
+# Killed, again and again
+
+
+def test_killed_ten_times_a_batch_is_done_once_and_right(folder: Path) -> None:
+    draw, number = random.Random(0), 400  # noqa: S311
+    listed = [
+        job(f"j{at}", data=list(range(at, at + 9)), indices=[8, at % 9], output=f"out/{at}.npy")
+        for at in range(number)
+    ]
+    write_jobs(*listed)
+    command = [*PROGRAM, *WORDS[:3], "-j", "2", "--report", "r.jsonl", "--resume"]
+    known: dict[str, tuple[bytes, int]] = {}
+    kills = 0
+    while kills < 10 and len(known) < number:
+        with subprocess.Popen(command, process_group=0) as process:
+            wanted = len(known) + draw.randrange(1, 2 * number // 25)
+            deadline = time.monotonic() + PATIENCE
+            while process.poll() is None and lines_in(REPORT) < wanted:
+                assert time.monotonic() < deadline
+            time.sleep(draw.random() / 100)
+            process.kill()
+        assert process.returncode in (0, -signal.SIGKILL)
+        kills += process.returncode != 0
+        found = reported()
+        assert {name: found[name] for name in known} == {n: line for n, (line, _) in known.items()}
+        assert all(when(name) == then for name, (_, then) in known.items())
+        known |= {name: (line, when(name)) for name, line in found.items() if name not in known}
+    assert kills == 10
+    assert subprocess.run(command, check=False, timeout=PATIENCE).returncode == 0
+    found = reported()
+    assert list(found) == [each["id"] for each in listed]
+    assert {name: found[name] for name in known} == {n: line for n, (line, _) in known.items()}
+    assert all(when(name) == then for name, (_, then) in known.items())
+    for at in range(number):
+        assert np.load(f"out/{at}.npy").tolist() == [at + 8, at + at % 9]
+    assert len(os.listdir(folder / "out")) == number
+
+
+def lines_in(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def when(name: str) -> int:
+    """Tell when the output of a job was written."""
+    return os.stat(f"out/{name[1:]}.npy").st_mtime_ns
