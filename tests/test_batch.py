@@ -350,6 +350,8 @@ def test_an_input_cut_while_it_is_mapped_is_one_failed_job(folder: Path) -> None
     assert [status for _, status, _ in statuses(out)] == ["ok", "error", *["ok"] * 4]
     failed = lines(out)[1]
     assert (failed["rule"], failed["message"]) == ("died", "its process ended with SIGBUS")
+    assert list(failed) == [*KEYS, "output", "seconds"]
+    assert failed["operator"] == "openvino.Gather-8"
     assert "b.npy" not in os.listdir(folder)
 
 
@@ -366,6 +368,13 @@ def test_a_process_that_is_killed_is_one_failed_job(folder: Path) -> None:
     assert [status for _, status, _ in statuses(out)] == ["ok", "error", *["ok"] * 4]
     assert lines(out)[1]["message"] == "its process ended with SIGKILL"
     assert sorted(os.listdir(folder)) == ["jobs.jsonl", "pipe"]
+
+
+def test_a_job_does_not_take_longer_because_the_report_is_read_slowly(program: Program) -> None:
+    small, large = ({"data": "zeros:9", "indices": f"zeros:{size}"} for size in (40_000, 999_999))
+    write_jobs(*(job(str(number), **(large if number % 2 else small)) for number in range(8)))
+    ran = program("$G batch jobs.jsonl -q -j 2 --timeout 1 | (sleep 2.5; grep -c '\"ok\"')")
+    assert (ran.stdout, ran.stderr) == (b"8\n", b"")
 
 
 def test_a_job_cannot_read_what_its_process_is_told(program: Program) -> None:
@@ -569,6 +578,13 @@ def test_an_interrupt_says_how_far_it_came_and_how_to_go_on(folder: Path) -> Non
     assert process.returncode == 130
     assert err.startswith(b"1 job: 0 ok, 1 not done   ")
     assert err.endswith(b"\ninterrupted; `--resume` does the rest\n")
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1"])
+def test_a_report_may_go_where_it_is_not_kept(name: str, program: Program) -> None:
+    many(2)
+    ran = program("batch", "jobs.jsonl", "-q", "--report", name)
+    assert (ran.returncode, len(lines(ran.stdout)), ran.stderr) == (0, 2, b"")
 
 
 # Memory

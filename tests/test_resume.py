@@ -29,6 +29,7 @@ from tests.test_batch import (
     wait_until,
     write_jobs,
 )
+from tests.test_killed import in_small_disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -291,6 +292,16 @@ def test_a_report_through_a_link_is_gone_on_with_behind_it(run: Run) -> None:
     assert run(*WORDS, "--resume", "--fail-fast").status == 0
     assert os.readlink("r.jsonl") == "other/r"
     assert list(reported()) == ["a", "b"]
+
+
+def test_a_report_on_a_disk_that_fills_up_is_74_and_gone_on_with_where_there_is_room(
+    folder: Path,
+) -> None:
+    write_jobs(*(job(str(number), data="zeros:9", indices="zeros:30000") for number in range(20)))
+    line = "$G batch ../jobs.jsonl -q --report r; echo $?; mount -o remount,size=9m .; "
+    ran = in_small_disk(folder, "true", line + "$G batch ../jobs.jsonl -q --report r --resume")
+    assert ran.stdout == b"74\n0\nold\nr\nx\n"
+    assert ran.stderr.startswith(b"error: writing stopped (no space left on device)")
 
 
 # One run at a time

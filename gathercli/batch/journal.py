@@ -19,7 +19,7 @@ from gathercli.batch.stamps import digest, is_done
 from gathercli.batch.work import ERROR, MISMATCH, OK
 from gathercli.core.text import clean
 from gathercli.errors import InputError, OutputError
-from gathercli.io.write import Output, write_all
+from gathercli.io.write import Output, is_stream, write_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -210,7 +210,7 @@ def _line(text: bytes) -> dict[str, Any] | None:
 
 def check(path: str, *, resumes: bool) -> None:
     """Refuse a report that is there and is not to be gone on with."""
-    if not resumes and os.path.lexists(path):
+    if not resumes and os.path.lexists(path) and not is_stream(path):
         raise _refused(path, "it exists", "a new name", _HINT)
 
 

@@ -13,6 +13,7 @@ from collections import deque
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Final, NamedTuple, Self, cast
 
+from gathercli.batch.calls import row_of
 from gathercli.batch.stamps import Stamps, digest
 from gathercli.batch.work import ERROR, Line
 from gathercli.batch.worker import GRACE, READY
@@ -280,6 +281,8 @@ class Pool:
         found = self._plan.text(number)
         job = found.job()
         line = Line(job.id, job.output, ERROR, seconds=time.monotonic() - worker.since)
+        with suppress(GatherError):
+            line.operator = row_of(job, []).full_name
         line.rule, line.message = "died", f"its process ended with {_ending(status)}"
         if worker.late is not None:
             line.rule = "timeout"
