@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import select
 import shlex
 import signal
 import subprocess
@@ -59,13 +61,12 @@ def statuses(text: str | bytes) -> list[tuple[str, str, str | None]]:
 def start(*words: str) -> Iterator[subprocess.Popen[bytes]]:
     """Start the program; end it, and the processes of its jobs, whatever happens."""
     pipe = subprocess.PIPE
-    process = subprocess.Popen([*PROGRAM, *words], stdout=pipe, stderr=pipe, process_group=0)
-    try:
-        with process:
+    command = [*PROGRAM, *words]
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, process_group=0) as process:
+        try:
             yield process
             process.wait(timeout=PATIENCE)
-    finally:
-        if process.poll() is None:
+        finally:
             process.kill()
 
 
@@ -585,6 +586,27 @@ def test_a_report_may_go_where_it_is_not_kept(name: str, program: Program) -> No
     many(2)
     ran = program("batch", "jobs.jsonl", "-q", "--report", name)
     assert (ran.returncode, len(lines(ran.stdout)), ran.stderr) == (0, 2, b"")
+
+
+def test_an_interrupt_takes_the_bar_away_before_it_says_more(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    words = ["batch", write_jobs(job("a", data="pipe")), "--report", "r.jsonl"]
+    ours, theirs = os.openpty()
+    with subprocess.Popen([*PROGRAM, *words], stderr=theirs, process_group=0) as process:
+        os.close(theirs)
+        fd = opened("pipe")
+        said = b""
+        while b"0 failed" not in said and select.select([ours], [], [], PATIENCE)[0]:
+            said += os.read(ours, 1 << 16)
+        process.send_signal(signal.SIGINT)
+        with suppress(OSError):  # EIO: the other side is closed
+            while part := os.read(ours, 1 << 16):
+                said += part
+    os.close(ours)
+    os.close(fd)
+    assert process.returncode == 130
+    after = said.decode().rpartition("0 failed")[2]
+    assert re.match(r"\r +\r\x1b\[1m1 job: ", after)
 
 
 # Memory

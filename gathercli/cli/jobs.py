@@ -82,7 +82,7 @@ class Batch:
             journal = self._journal(stack)
             self._bar = self._made_bar()
             try:
-                self._do(journal, cases)
+                self._do_with_bar(journal, cases)
             except (KeyboardInterrupt, SystemExit):
                 self._sum_up("interrupted")
                 raise
@@ -117,6 +117,14 @@ class Batch:
         if reporting.resumes:
             journal.resume(failed=reporting.failed, hashed=reporting.hashed, tell=self._tally.keep)
         return journal
+
+    def _do_with_bar(self, journal: Journal | None, cases: Cases | None) -> None:
+        """Do the jobs; nothing is left of the bar when something else is said."""
+        try:
+            self._do(journal, cases)
+        finally:
+            if self._bar:
+                self._bar.clear()
 
     def _do(self, journal: Journal | None, cases: Cases | None) -> None:
         """Do the jobs that are to be done, and hand on their lines in order."""
