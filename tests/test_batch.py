@@ -507,7 +507,10 @@ def test_a_dry_run_infers_shapes_from_headers_and_writes_nothing(run: Run) -> No
         job("e", axis=1, expect_error="axis-range"),
         job("f", axis=1, expect_error="axis-type"),
         job("g", expect=[[1, 2]]),
-        job("h", indices="{0:1}"),
+        job("h", expect_error="axis-range"),
+        job("i", expect_error=True),
+        {"id": "j", "op": "shape", "of": "gather", "data": "[3]", "indices": "[2]"}
+        | {"expect_error": True},
     ]
     ran = run("batch", write_jobs(*listed), "-q", "--dry-run")
     assert statuses(ran.out) == [
@@ -518,7 +521,9 @@ def test_a_dry_run_infers_shapes_from_headers_and_writes_nothing(run: Run) -> No
         ("e", "ok", "axis-range"),
         ("f", "mismatch", "axis-range"),
         ("g", "mismatch", "expect"),
-        ("h", "error", lines(ran.out)[-1]["rule"]),
+        ("h", "mismatch", "expect"),
+        ("i", "ok", None),
+        ("j", "mismatch", "expect"),
     ]
     first = lines(ran.out)[0]
     assert (first["shape"], first["dtype"], ran.status) == ([2, 65536], "float32", 1)
