@@ -267,6 +267,16 @@ def test_a_line_that_was_cut_is_done_again(cut: int, run: Run) -> None:
     assert REPORT.read_bytes().startswith(whole[0])
 
 
+def test_the_last_line_of_a_job_counts_where_a_run_that_did_it_again_was_killed(run: Run) -> None:
+    write_jobs(job("a"), job("b", axis=1), job("c"))
+    run(*WORDS)
+    first, second, third = REPORT.read_bytes().splitlines(keepends=True)
+    newer = second.replace(b'"error"', b'"mismatch"')
+    REPORT.write_bytes(first + second + third + newer + newer[:50])
+    assert run(*WORDS, "--resume").status == 1
+    assert REPORT.read_bytes() == first + newer + third
+
+
 def test_a_report_in_a_folder_that_is_not_there_is_refused(run: Run) -> None:
     write_jobs(job("a", output="a.npy"))
     for more in ((), ("--resume",)):
