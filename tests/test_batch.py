@@ -263,7 +263,7 @@ def test_the_summary_names_failures_last_by_their_cause(run: Run) -> None:
 def test_the_summary_goes_to_stdout_where_a_person_reads_it(run: Run) -> None:
     ran = run("batch", write_jobs(job("a"), job("b", axis=1)), "-f", "pretty")
     assert ran.err == ""
-    assert ran.out.startswith("ok       a   openvino.Gather-8   int64[2]\nerror    b   `axis` is 1")
+    assert ran.out.startswith("ok        a   openvino.Gather-8   int64[2]\nerror     b   `axis` is 1")
     assert "2 jobs: 1 ok, 1 error   " in ran.out
 
 

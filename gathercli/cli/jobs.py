@@ -213,8 +213,6 @@ class Batch:
     def _sum_up(self, stopped: str | None = None) -> None:
         """Say what became of the jobs: on stdout to a person who reads it, else on stderr."""
         messages = self._messages
-        if self._bar:
-            self._bar.clear()
         if not self._pretty and (messages.quiet or messages.json_errors):
             return
         from gathercli.report.batch import summary
