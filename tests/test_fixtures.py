@@ -357,7 +357,7 @@ def test_a_jsonl_file_holds_a_job_a_line_and_blank_lines(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("name", "text", "place", "what"),
     [
-        ("a.json", "", "", "expecting value at line 1, column 1, where the text has its end"),
+        ("a.json", "", "", "the file is empty"),
         ("a.json", "3", "", "the job is 3"),
         ("a.json", '["{}"]', ", $[0]", "the job is '{}'"),
         ("a.jsonl", f"{json.dumps(GATHER)}\n\n[]\n", ", line 3", "the job is []"),
@@ -370,25 +370,25 @@ def test_a_wrong_file_is_refused_with_the_place_in_it(
     file.write_text(text, "utf-8")
     with pytest.raises(InputError) as refusal:
         jobs(str(file))
-    expected = "JSON" if text == "" else "an object"
+    expected = "a job" if text == "" else "an object"
     assert str(refusal.value) == f"{file}{place}: {what}: expected {expected}"
     assert refusal.value.rule == "job"
 
 
 @pytest.mark.parametrize(
-    ("name", "rule", "reason"),
+    ("name", "rule", "what"),
     [
-        ("absent.json", "missing", "No such file or directory"),
-        ("", "unreadable", "Is a directory"),
+        ("absent.json", "missing", "cannot be read (No such file or directory)"),
+        ("", "unreadable", "is a directory"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused(
-    tmp_path: Path, name: str, rule: str, reason: str
+    tmp_path: Path, name: str, rule: str, what: str
 ) -> None:
     path = str(tmp_path / name)
     with pytest.raises(NoInputError) as refusal:
         jobs(path)
-    assert str(refusal.value) == f"`{path}` cannot be read ({reason}): expected a file of jobs"
+    assert str(refusal.value) == f"`{path}` {what}: expected a file of jobs"
     assert refusal.value.rule == rule
 
 

@@ -284,6 +284,27 @@ class _Noting(RawIOBase):
         return self._place
 
 
+def check_kind(path: str, name: str, expected: str = "a file") -> None:
+    """Refuse, before it is opened, what is no file: devices act when they are opened.
+
+    Raises
+    ------
+    NoInputError
+        ``unreadable``: `path`, which the user calls `name`, is a directory, a device or a socket.
+    """
+    mode = os.stat(path).st_mode
+    for test, kind in (
+        (stat.S_ISDIR, "a directory"),
+        (stat.S_ISCHR, "a device"),
+        (stat.S_ISBLK, "a device"),
+        (stat.S_ISSOCK, "a socket"),
+    ):
+        if test(mode) and os.path.realpath(path) != os.path.realpath("/dev/stdin"):
+            raise NoInputError(
+                f"`{clean(name)}` is {kind}: expected {expected}", rule="unreadable", value=name
+            )
+
+
 def open_file(name: str, folder: str, limit: int | None, tick: Tick | None = None) -> File:
     """Open the file that the user calls `name`.
 
@@ -305,17 +326,7 @@ def open_file(name: str, folder: str, limit: int | None, tick: Tick | None = Non
     """
     path = os.path.join(folder, name)
     try:
-        mode = os.stat(path).st_mode  # before opening: devices act when they are opened
-        for test, kind in (
-            (stat.S_ISDIR, "a directory"),
-            (stat.S_ISCHR, "a device"),
-            (stat.S_ISBLK, "a device"),
-            (stat.S_ISSOCK, "a socket"),
-        ):
-            if test(mode) and os.path.realpath(path) != os.path.realpath("/dev/stdin"):
-                raise NoInputError(
-                    f"`{clean(name)}` is {kind}: expected a file", rule="unreadable", value=name
-                )
+        check_kind(path, name)
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError, ValueError):
         raise _missing(name, folder) from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from gathercli.core.call import Operand
@@ -15,6 +14,7 @@ from gathercli.core.text import clean, closest, listed, short
 from gathercli.errors import InputError
 from gathercli.io import json
 from gathercli.io.jobfile import Written, written
+from gathercli.io.source import is_stdin
 from gathercli.io.store import convert, shown
 from gathercli.io.values import tensor_of
 from gathercli.ops import FAMILIES
@@ -122,7 +122,7 @@ def _is_text(v: Any) -> bool:
 
 def _is_input(v: Any) -> bool:
     if isinstance(v, str):
-        return v not in ("", "-") and not v.startswith("-#")
+        return v != "" and not is_stdin(v)
     return isinstance(v, list | dict | int | float)
 
 
@@ -198,14 +198,15 @@ def read(found: Written) -> Job:
     try:
         document = json.parse(found.text)
     except InputError as error:
-        said = re.sub(r"at line (\d+), column (\d+)", partial(_shifted, found), error.message)
+        said = error.message
+        if place := re.fullmatch(r"line (\d+), column (\d+)", error.where or ""):
+            said = said.replace(f"at {place[0]}", _shifted(found, *map(int, place.groups())), 1)
         raise InputError(f"{found.where}: {said}", rule="job", where=found.where) from None
     return _job(document, found.where, found.folder)
 
 
-def _shifted(found: Written, place: re.Match[str]) -> str:
+def _shifted(found: Written, line: int, column: int) -> str:
     """Name a place in the text of a job by where it is in the file."""
-    line, column = int(place[1]), int(place[2])
     column += found.column - 1 if line == 1 else 0
     if found.where.endswith(f", line {found.line}"):
         return f"at column {column}"
@@ -213,7 +214,7 @@ def _shifted(found: Written, place: re.Match[str]) -> str:
 
 
 def jobs(path: str) -> list[Job]:
-    """Read the jobs of a file, or of a folder, in their order.
+    """Read the jobs of a file in their order.
 
     Raises
     ------

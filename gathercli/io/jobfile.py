@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import re
 import stat
+from codecs import BOM_UTF8
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
+from gathercli.core.dims import MAX_RANK
 from gathercli.core.text import clean, listed
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError
 from gathercli.io import json
-from gathercli.io.files import STDIN
+from gathercli.io.files import STDIN, check_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,11 +31,17 @@ LONGEST: Final = 256 << 20
 """Bytes that a job may have; a longer one should name files."""
 
 _PART: Final = 1 << 16
-_MARK: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}"]', re.DOTALL)
-"""A whole string, a bracket, or the quote of a string whose end was not read yet."""
+_MARK: Final = re.compile(rb'[\[\]{}"]')
+_NO_BRACKET: Final = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
+"""All up to a bracket, or to the quote of a string whose end was not read yet."""
 
-_BETWEEN: Final = re.compile(rb"[ \t\r\n]*,[ \t\r\n]*")
+_BETWEEN: Final = re.compile(rb"[ \t\r\n]*+,[ \t\r\n]*+")
 _BLANK: Final = b" \t\r\n"
+_NO_CHARACTER: Final = bytes(range(0x80, 0xC0))
+"""Bytes that go on with a character of UTF-8: columns do not count them."""
+
+_DEEPEST: Final = 1000
+"""Brackets within brackets of a job, of which a tensor has far fewer."""
 
 
 class Written(NamedTuple):
@@ -61,19 +69,25 @@ class Written(NamedTuple):
 def files(path: str) -> list[str]:
     """List the files of jobs in a folder and the folders in it, by name; a file is itself.
 
+    What is hidden, or in a hidden folder, is left out.
+
     Raises
     ------
     InputError
         ``job``: there is none.
+    NoInputError
+        ``unreadable``: a folder cannot be listed.
     """
     if path == "-" or not os.path.isdir(path):
         return [path]
-    found = [
-        os.path.join(parent, name)
-        for parent, _, names in os.walk(path)
-        for name in names
-        if name.endswith(SUFFIXES) and not name.startswith(".")
-    ]
+    found: list[str] = []
+    for parent, folders, names in os.walk(path, onerror=_unlisted):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [
+            os.path.join(parent, name)
+            for name in names
+            if name.endswith(SUFFIXES) and not name.startswith(".")
+        ]
     if not found:
         raise InputError(
             f"the folder `{clean(path)}` has no file of jobs: expected {listed(SUFFIXES)}",
@@ -83,6 +97,15 @@ def files(path: str) -> list[str]:
     return sorted(found)
 
 
+def _unlisted(error: OSError) -> None:
+    raise NoInputError(
+        f"the folder `{clean(str(error.filename))}` cannot be listed ({error.strerror}): "
+        "expected a folder of jobs",
+        rule="unreadable",
+        value=str(error.filename),
+    )
+
+
 def written(path: str) -> Iterator[Written]:
     """Find the jobs of a file, or (``-``) of standard input.
 
@@ -90,6 +113,8 @@ def written(path: str) -> Iterator[Written]:
     ------
     InputError
         ``job``: a list of jobs that is none, with the place.
+    LimitError
+        ``limit``: a job is longer than `LONGEST`.
     NoInputError
         ``missing``, ``unreadable``.
     """
@@ -110,6 +135,8 @@ def written(path: str) -> Iterator[Written]:
 
 def _opened(path: str) -> IO[bytes]:
     """Open a file; what cannot be read twice is copied to an unnamed one first."""
+    if path != "-":
+        check_kind(path, path, "a file of jobs")
     file = open(STDIN if path == "-" else path, "rb", closefd=path != "-")  # noqa: SIM115
     if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         return file
@@ -128,40 +155,39 @@ class _Reader:
 
     def __init__(self, file: IO[bytes], name: str, folder: str) -> None:
         self._file, self._name, self._folder = file, name, folder
+        start = file.tell()  # what another program has read of a redirected file is no part of it
+        self._begin = start + len(BOM_UTF8) * (file.read(len(BOM_UTF8)) == BOM_UTF8)
+        file.seek(self._begin)
 
     def jobs(self, *, lines: bool) -> Iterator[Written]:
         """Find them; `lines` says that there is one a line."""
         if lines or self._has_lines():
             return self._lines()
-        if self._start() == b"[":
-            return self._items()
-        return iter([Written(self._name, self._folder, self._whole())])
+        start = self._start()
+        self._file.seek(self._begin)
+        return self._items() if start == b"[" else self._one()
 
     def _start(self) -> bytes:
-        """Return the first byte that is no blank, and go back."""
-        place = self._file.tell()
-        byte = b" "
-        while byte and byte in _BLANK:
-            byte = self._file.read(1)
-        self._file.seek(place)
-        return byte
+        """Go to the first byte that is no blank, and return it."""
+        text = b""
+        while (part := self._file.read(_PART)) and not (text := part.lstrip(_BLANK)):
+            pass
+        self._file.seek(-len(text), os.SEEK_CUR)
+        return text[:1]
 
     def _has_lines(self) -> bool:
         """Tell whether the first line is an object, and another follows."""
-        place = self._file.tell()
         try:
-            line = b"\n"
-            while line and not line.strip():
-                line = self._file.readline(LONGEST)
-            if not line.startswith(b"{") or not line.rstrip().endswith(b"}"):
-                return False
             if self._start() != b"{":
+                return False
+            line = self._file.readline(LONGEST)
+            if not line.rstrip(_BLANK).endswith(b"}") or self._start() != b"{":
                 return False
             return isinstance(json.parse(line), dict)
         except InputError:
             return False
         finally:
-            self._file.seek(place)
+            self._file.seek(self._begin)
 
     def _lines(self) -> Iterator[Written]:
         number = 0
@@ -172,10 +198,19 @@ class _Reader:
                 raise _too_long(where)
             text = line.strip(_BLANK)
             if text:
-                yield Written(where, self._folder, text, number)
+                column = 1 + len(line) - len(line.lstrip(_BLANK))
+                yield Written(where, self._folder, text, number, column)
+
+    def _one(self) -> Iterator[Written]:
+        text = self._whole()
+        if not text.strip(_BLANK):
+            raise InputError(
+                f"{self._name}: the file is empty: expected a job", rule="job", where=self._name
+            )
+        yield Written(self._name, self._folder, text)
 
     def _whole(self) -> bytes:
-        self._file.seek(0)
+        self._file.seek(self._begin)
         text = self._file.read(LONGEST + 1)
         if len(text) > LONGEST:
             raise _too_long(self._name)
@@ -190,22 +225,27 @@ class _Reader:
         held.find(b"[")
         number = 0
         while True:
-            gap, mark = held.next_mark()
+            where = f"{self._name}, $[{number}]"
+            gap, mark = held.next_mark(where)
             if mark == b"]" and not gap.strip(_BLANK) and held.ends():
                 return
             between = _BETWEEN.fullmatch(gap) if number else not gap.strip(_BLANK)
             line, column = held.line, held.column
-            text = held.item() if mark == b"{" and between else None
+            text = held.item(where) if mark == b"{" and between else None
             if text is None:
                 break
-            yield Written(f"{self._name}, $[{number}]", self._folder, text, line, column)
+            yield Written(where, self._folder, text, line, column)
             number += 1
-        raise self._no_list()
+        raise self._no_list(f"line {line}, column {column}")
 
-    def _no_list(self) -> InputError:
-        """Say what is wrong with a list that could not be cut."""
+    def _no_list(self, near: str) -> InputError:
+        """Say what is wrong with a list that could not be cut; `near` is where that was."""
         try:
             found: Any = json.parse(self._whole())
+        except LimitError:
+            what = f"what stands before {near}, or there, is no part of a list of jobs"
+            message = f"{self._name}: {what}: expected objects with commas between them"
+            return InputError(message, rule="job", where=self._name)
         except InputError as error:
             return InputError(f"{self._name}: {error.message}", rule="job", where=self._name)
         at = next((at for at, job in enumerate(found) if not isinstance(job, dict)), 0)
@@ -233,30 +273,42 @@ class _Held:
             pass
         self._go(self._text.index(mark) + 1)
 
-    def next_mark(self) -> tuple[bytes, bytes]:
+    def next_mark(self, where: str) -> tuple[bytes, bytes]:
         """Go to the next bracket or string; return what was before it, and its first byte."""
-        while (found := _MARK.search(self._text, self._at)) is None and self._more():
+        while (found := _MARK.search(self._text, self._at)) is None and self._more(where):
             pass
         stop = found.start() if found else len(self._text)
         gap = self._text[self._at : stop]
         self._go(stop)
         return gap, self._text[stop : stop + 1]
 
-    def item(self) -> bytes | None:
+    def item(self, where: str) -> bytes | None:
         """Go behind the object that starts here, and return it; None if it has no end."""
         depth = seen = 0
         while True:
-            found = _MARK.search(self._text, self._at + seen)
-            if found is None or found[0] == b'"':
-                seen = (found.start() if found else len(self._text)) - self._at
-                if not self._more():
+            place = self._at + seen
+            found = _NO_BRACKET.match(self._text, place)
+            stop = found.end() if found else place
+            mark = self._text[stop : stop + 1]
+            seen = stop - self._at
+            if mark in b'"':  # or nothing
+                if not self._more(where):
                     return None
                 continue
-            seen = found.end() - self._at
-            depth += (found[0] in b"{[") - (found[0] in b"}]")
+            seen += 1
+            depth += 1 if mark in b"{[" else -1
+            if depth > _DEEPEST:
+                raise InputError(
+                    f"{where}: brackets are nested too deeply: "
+                    f"expected at most {MAX_RANK} dimensions",
+                    rule="job",
+                    where=where,
+                )
             if not depth:
-                text = self._text[self._at : found.end()]
-                self._go(found.end())
+                text = self._text[self._at : stop + 1]
+                if len(text) > LONGEST:
+                    raise _too_long(where)
+                self._go(stop + 1)
                 return text
 
     def ends(self) -> bool:
@@ -266,12 +318,12 @@ class _Held:
                 return True
         return False
 
-    def _more(self) -> bool:
+    def _more(self, where: str = "") -> bool:
         """Read on, twice as much as is held; say whether there was anything."""
         rest = self._text[self._at :]
+        if where and len(rest) > LONGEST:
+            raise _too_long(where)
         part = self._file.read(max(_PART, len(rest)))
-        if len(rest) > LONGEST:
-            raise _too_long(f"line {self.line}")
         self._text, self._at = rest + part, 0
         return bool(part)
 
@@ -279,8 +331,9 @@ class _Held:
         """Go forward, counting lines and columns."""
         passed = self._text[self._at : place]
         lines = passed.count(b"\n")
+        last = passed[passed.rfind(b"\n") + 1 :].translate(None, _NO_CHARACTER)
         self.line += lines
-        self.column = len(passed) - passed.rfind(b"\n") if lines else self.column + len(passed)
+        self.column = len(last) + (1 if lines else self.column)
         self._at = place
 
 

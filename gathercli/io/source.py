@@ -68,7 +68,7 @@ class Inputs:
         UsageError
             ``usage``: it is wanted twice, and not for two members.
         """
-        uses = [token for token in tokens if token and _is_stdin(token)]
+        uses = [token for token in tokens if token and is_stdin(token)]
         if len(uses) > 1 and not all(token[:2] == "-#" and token[2:] for token in uses):
             raise UsageError(
                 "`-` is used twice, but standard input can be read only once: "
@@ -348,7 +348,8 @@ class Literal:
         return self._tensor
 
 
-def _is_stdin(token: str) -> bool:
+def is_stdin(token: str) -> bool:
+    """Tell whether a token names standard input."""
     raw = token.startswith("bin:") and token.endswith("@-")
     return token == "-" or token.startswith("-#") or raw
 
