@@ -20,6 +20,9 @@ _INPUTS: Final[tuple[Key, ...]] = ("data", "indices", "expect")
 _LONGEST: Final = 4096
 """Characters of a path, which a long literal is not."""
 
+_MOST_FOLDERS: Final = 1000
+"""Folders whose real paths are held: each job may have its own."""
+
 
 class Places:
     """The files of all jobs, by digests of their real paths.
@@ -111,7 +114,7 @@ class Places:
         """Name the files that the tokens of a job may stand for, by their real paths."""
         for key in _INPUTS:
             token = getattr(job, key)
-            if not isinstance(token, str) or len(token) > _LONGEST or "\0" in token:
+            if not isinstance(token, str) or len(token) > _LONGEST or not _may_be_name(token):
                 continue
             name = token.partition("@")[2] if token.startswith("bin:") else token.removeprefix("@")
             yield self._real(job.folder, name)
@@ -129,6 +132,8 @@ class Places:
     def _folder(self, path: str) -> str:
         """Return the real path of a folder, looked up once."""
         if path not in self._folders:
+            if len(self._folders) >= _MOST_FOLDERS:
+                self._folders.clear()
             self._folders[path] = os.path.realpath(path)
         return self._folders[path]
 
@@ -144,3 +149,11 @@ def _refused(where: str, job: Job, what: str, expected: str = "another file") ->
 
 def _number(path: str) -> int:
     return int.from_bytes(digest(os.fsencode(path)))
+
+
+def _may_be_name(token: str) -> bool:
+    """Tell whether a file can have a name: a NUL or half of a surrogate pair is in none."""
+    try:
+        return b"\0" not in os.fsencode(token)
+    except UnicodeEncodeError:
+        return False

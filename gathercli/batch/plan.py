@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from gathercli.batch.places import Places
 from gathercli.batch.stamps import digest
-from gathercli.core.text import clean, counted, json_string, some
+from gathercli.core.text import clean, counted, grouped, json_string, listed, short
 from gathercli.errors import GatherError, InputError, TransferError
 from gathercli.io import job as jobs
 from gathercli.io import save
@@ -94,17 +94,11 @@ class Plan:
         self._wrong: list[GatherError] = []
         self._number_wrong = 0
         try:
-            for found in written:
-                self._add(found)
-            self._spool.flush()
-        except OSError as error:
-            if isinstance(error, GatherError):
-                raise
-            raise TransferError(
-                f"the jobs could not be kept in a temporary file ({error.strerror})",
-                rule="unreadable",
-            ) from None
-        self._check()
+            self._take(written)
+            self._check()
+        except BaseException:
+            self._spool.close()
+            raise
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -123,6 +117,20 @@ class Plan:
         for number in numbers:
             found = self.text(number)
             yield number, found, found.job()
+
+    def _take(self, written: Iterable[Written]) -> None:
+        """Look at all jobs, and keep their text."""
+        try:
+            for found in written:
+                self._add(found)
+            self._spool.flush()
+        except OSError as error:
+            if isinstance(error, GatherError):
+                raise
+            raise TransferError(
+                f"the jobs could not be kept in a temporary file ({error.strerror})",
+                rule="unreadable",
+            ) from None
 
     def _add(self, found: Written) -> None:
         try:
@@ -146,15 +154,13 @@ class Plan:
             first, *others = self._wrong
             if others:
                 more = self._number_wrong - 1
-                named = some(list(dict.fromkeys(str(each.where) for each in others)))
-                left = more - len(others)
-                and_more = f" and {counted(left, 'more')}" if left > 0 else ""
+                names = list(dict.fromkeys(short(str(each.where)) for each in others))
+                if left := more - len(others):
+                    names.append(f"{grouped(left)} more")
                 first.count = self._number_wrong
-                first.hint = (
-                    f"{first.hint}; " if first.hint else ""
-                ) + f"{counted(more, 'more job')} is wrong too: {named}{and_more}".replace(
-                    "jobs is", "jobs are"
-                )
+                wrong = f"{counted(more, 'more job')} {'is' if more == 1 else 'are'} wrong too"
+                before = f"{first.hint}; " if first.hint else ""
+                first.hint = f"{before}{wrong}: {listed(names, 'and')}"
             raise first
         if not len(self):
             raise InputError("there is no job: expected at least one", rule="job")
@@ -195,11 +201,22 @@ def _check_output(job: Job, where: str) -> None:
         save.format_of(job.output)
     except GatherError as error:
         raise _refused(where, error.message.split(", or a format")[0], job.output) from None
-    if "\0" in job.output:
-        raise _refused(where, "it holds a NUL: expected the name of a file", job.output)
-    if is_stream(os.path.join(job.folder, job.output)):
-        what = f"`{clean(job.output)}` is a device or a pipe: expected the name of a file"
-        raise _refused(where, what, job.output)
+    name, path = clean(job.output), os.path.join(job.folder, job.output)
+    try:
+        if is_stream(path):
+            what = f"`{name}` is a device or a pipe: expected the name of a file"
+            raise _refused(where, what, job.output)
+    except NotADirectoryError:
+        what = f"`{name}` is in what is no folder: expected the name of a file"
+        raise _refused(where, what, job.output) from None
+    except OSError as error:
+        what = f"`{name}` cannot be a file ({error.strerror}): expected the name of one"
+        raise _refused(where, what, job.output) from None
+    except ValueError as error:
+        if isinstance(error, GatherError):
+            raise
+        what = f"`{name}` holds what no name can: expected the name of a file"
+        raise _refused(where, what, job.output) from None
 
 
 def _refused(where: str, what: str, output: str) -> InputError:

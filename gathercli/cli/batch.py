@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from functools import partial
@@ -334,13 +335,10 @@ def _run(
     from gathercli.batch.plan import Plan
 
     _check(running, reporting)
-    written, files = _sources(words, given)
+    written, files = _sources(words, given, reporting)
+    taken = _taken(files, reporting)
     if reporting.path is not None:
         check(reporting.path, resumes=reporting.resumes)
-    taken = dict.fromkeys(files, "a file of jobs")
-    for path, what in ((reporting.path, "the report"), (reporting.junit, "the JUnit file")):
-        if path is not None:
-            taken[path] = what
     anywhere = running.anywhere or given.op is not None
     with Plan(written, anywhere=anywhere, taken=taken) as plan:
         return Batch(plan, running, reporting, messages).run()
@@ -373,8 +371,31 @@ def _check(running: Running, reporting: Reporting) -> None:
         )
 
 
-def _sources(words: list[str], given: _Given) -> tuple[Iterable[Written], list[str]]:
-    """Find the jobs, and the files that hold them."""
+def _taken(files: list[str], reporting: Reporting) -> dict[str, str]:
+    """Name the files that no job may write; nor may the report be one that holds jobs."""
+    taken = dict.fromkeys(map(os.path.realpath, files), "a file of jobs")
+    for name, path, what in (
+        ("--report", reporting.path, "the report"),
+        ("--junit", reporting.junit, "the JUnit file"),
+    ):
+        if path is None:
+            continue
+        real = os.path.realpath(path)
+        if real in taken:
+            raise UsageError(
+                f"`{name}` is `{clean(path)}`, which is {taken[real]}: expected another file",
+                rule="usage",
+                value=path,
+            )
+        if not is_stream(path):
+            taken[real] = what
+    return taken
+
+
+def _sources(
+    words: list[str], given: _Given, reporting: Reporting
+) -> tuple[Iterable[Written], list[str]]:
+    """Find the jobs, and the files that hold them; a report in a folder of jobs is none."""
     from gathercli.cli.patterns import is_matrix
     from gathercli.io.jobfile import files, written
 
@@ -400,7 +421,13 @@ def _sources(words: list[str], given: _Given) -> tuple[Iterable[Written], list[s
             rule="usage",
             hint="`gathercli batch jobs.jsonl`",
         )
-    found = [path for word in words for path in files(word)]
+    own = {os.path.realpath(path) for path in (reporting.path, reporting.junit) if path}
+    found = [
+        path
+        for word in words
+        for path in files(word)
+        if path == word or os.path.realpath(path) not in own
+    ]
     return chain.from_iterable(map(written, found)), [path for path in found if path != "-"]
 
 

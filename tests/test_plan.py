@@ -1,0 +1,351 @@
+"""Nothing runs before all jobs are valid, alone and together; and what is validated runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import tracemalloc
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from gathercli.batch import places
+from gathercli.batch.plan import Plan
+from gathercli.errors import InputError
+from gathercli.io.jobfile import Written, written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
+
+
+def _job(name: str, **keys: Any) -> dict[str, Any]:
+    return {"id": name, "op": "gather", "data": [1, 2], "indices": [0], **keys}
+
+
+def _write(path: str, *jobs: dict[str, Any]) -> str:
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(json.dumps(job) + "\n" for job in jobs)
+    return path
+
+
+def _refused(*jobs: dict[str, Any], **options: Any) -> str:
+    """Plan the jobs of a file ``j.jsonl``, which is refused, and return the message."""
+    with pytest.raises(InputError) as caught, Plan(written(_write("j.jsonl", *jobs)), **options):
+        pass
+    assert caught.value.rule == "job"
+    return caught.value.message
+
+
+def _accepted(*jobs: dict[str, Any], **options: Any) -> None:
+    with Plan(written(_write("j.jsonl", *jobs)), **options) as plan:
+        assert len(plan) == len(jobs)
+
+
+# Jobs alone
+
+
+def test_a_batch_has_a_job(folder: Path) -> None:
+    del folder
+    assert _refused() == "there is no job: expected at least one"
+
+
+def test_of_several_wrong_jobs_the_first_is_refused_and_the_others_are_counted(run: Run) -> None:
+    _write("j.jsonl", _job("a", axes=0), _job("b"), _job("c", op="take"))
+    assert run("batch", "j.jsonl") == (
+        65,
+        "",
+        "error: j.jsonl, line 1: `$.axes` is unknown in a gather job: expected id, title, source, "
+        "op, version, batch_dims, data_dtype, indices_dtype, negative, out_of_range, "
+        "expect_error, data, indices, axis, expect, rtol, atol or output\n"
+        'hint: did you mean "axis"?; 1 more job is wrong too: j.jsonl, line 3\n'
+        "rule: job\n",
+    )
+
+
+def test_only_a_few_wrong_jobs_are_named(run: Run) -> None:
+    _write("jobs is.jsonl", *(_job(str(number), op="take") for number in range(1, 1001)))
+    assert run("batch", "jobs is.jsonl") == (
+        65,
+        "",
+        "error: jobs is.jsonl, line 1: `$.op` is 'take': "
+        "expected gather, gather-elements or shape\n"
+        "hint: 999 more jobs are wrong too: jobs is.jsonl, line 2, jobs is.jsonl, line 3, "
+        "jobs is.jsonl, line 4, jobs is.jsonl, line 5 and 995 more\n"
+        "rule: job\n",
+    )
+
+
+@pytest.mark.parametrize("names", [["a.jsonl"], ["a.jsonl", "b.jsonl"], ["b.jsonl", "a.jsonl"]])
+def test_an_id_is_there_once_in_all_files(names: list[str], run: Run) -> None:
+    last = names[-1]
+    _write("a.jsonl", _job("c"), _job("x"), *([_job("x")] if names == ["a.jsonl"] else []))
+    _write("b.jsonl", _job("d"), _job("e"), _job("x"))
+    line = 2 if last == "a.jsonl" and len(names) > 1 else 3
+    first = 3 if names[0] == "b.jsonl" else 2
+    assert run("batch", *names) == (
+        65,
+        "",
+        f'error: {last}, line {line}: `$.id` is "x", as at {names[0]}, line {first}: '
+        "expected a new one\n"
+        "rule: job\n",
+    )
+
+
+# Outputs
+
+
+@pytest.mark.parametrize(
+    ("output", "what"),
+    [
+        ("a", "`a` has no suffix: expected .npy, .npz, .json, .safetensors, .pb or .bin"),
+        (
+            "a.png",
+            "`a.png` has the suffix `.png`: expected .npy, .npz, .json, .safetensors, .pb or .bin",
+        ),
+        ("a\0.npy", "`a\\x00.npy` holds what no name can: expected the name of a file"),
+        ("\ud800.npy", "`\\ud800.npy` holds what no name can: expected the name of a file"),
+        ("pipe.npy", "`pipe.npy` is a device or a pipe: expected the name of a file"),
+        ("j.jsonl/a.npy", "`j.jsonl/a.npy` is in what is no folder: expected the name of a file"),
+        (
+            "loop.npy",
+            "`loop.npy` cannot be a file (Too many levels of symbolic links): "
+            "expected the name of one",
+        ),
+        (
+            "x" * 300 + ".npy",
+            f"`{'x' * 300}.npy` cannot be a file (File name too long): expected the name of one",
+        ),
+    ],
+)
+def test_an_output_is_the_name_of_a_file_that_is_written(
+    output: str, what: str, folder: Path
+) -> None:
+    os.mkfifo("pipe.npy")
+    (folder / "loop.npy").symlink_to("loop.npy")
+    assert _refused(_job("a", output=output)) == f"j.jsonl, line 1: `$.output`: {what}"
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "./o.npy",
+        "in/../o.npy",
+        "also/../o.npy",
+        "in/up/o.npy",
+        "alias.npy",
+        "{}/o.npy",
+        "in//../o.npy",
+    ],
+)
+def test_two_jobs_do_not_write_one_file(output: str, folder: Path) -> None:
+    (folder / "in").mkdir()
+    (folder / "in" / "up").symlink_to("..")
+    (folder / "also").symlink_to("in")
+    (folder / "alias.npy").symlink_to("o.npy")
+    output = output.replace("{}", str(folder))
+    assert _refused(_job("a", output="o.npy"), _job("b"), _job("c", output=output)) == (
+        f"j.jsonl, line 3: `$.output` is `{output}`, which is the output of j.jsonl, line 1 too: "
+        "expected another file"
+    )
+
+
+def test_files_of_one_name_in_two_folders_are_two(folder: Path) -> None:
+    (folder / "in").mkdir()
+    (folder / "also").symlink_to("in")
+    _accepted(_job("a", output="o.npy"), _job("b", output="in/o.npy"), _job("c", output="i/o.npy"))
+
+
+def test_jobs_of_two_files_do_not_write_one_file(run: Run, folder: Path) -> None:
+    (folder / "in").mkdir()
+    _write("in/a.jsonl", _job("a", output="o.npy"))
+    _write("b.jsonl", _job("b", output="in/o.npy"))
+    assert run("batch", "in/a.jsonl", "b.jsonl") == (
+        65,
+        "",
+        "error: b.jsonl, line 1: `$.output` is `in/o.npy`, which is the output of in/a.jsonl, "
+        "line 1 too: expected another file\nrule: job\n",
+    )
+
+
+TOKENS = ["o.npy", "@o.npy", "@./o.npy", "o.npy#k", "@o.npy#k", "bin:2xi64@o.npy", "alias.npy"]
+
+
+@pytest.mark.parametrize("key", ["data", "indices", "expect"])
+@pytest.mark.parametrize("token", [*TOKENS, "also/o.npy", "in/../o.npy"])
+def test_an_output_is_no_input_of_any_job(key: str, token: str, folder: Path) -> None:
+    (folder / "in").mkdir()
+    (folder / "also").symlink_to(".")
+    (folder / "alias.npy").symlink_to("o.npy")
+    assert _refused(_job("a", output="o.npy", **{key: token})) == (
+        "j.jsonl, line 1: `$.output` is `o.npy`, which is an input of the job itself: "
+        "expected another file"
+    )
+    for number, jobs in enumerate(
+        (
+            [_job("a", **{key: token}), _job("b", output="o.npy")],
+            [_job("b", output="o.npy"), _job("a", **{key: token})],
+        )
+    ):
+        assert _refused(*jobs) == (
+            f"j.jsonl, line {2 - number}: `$.output` is `o.npy`, which is an input of "
+            f"j.jsonl, line {1 + number}: expected another file"
+        )
+
+
+def test_what_is_in_brackets_or_has_no_name_is_in_nobodys_way(folder: Path) -> None:
+    del folder
+    _accepted(
+        _job("a", output="o.npy"),
+        _job("b", data="[1,2]", indices="0"),
+        _job("c", data="\ud800"),
+        _job("d", data="a\0"),
+        _job("e", data="1," * 5000),
+    )
+
+
+@pytest.mark.parametrize(
+    "output", ["../o.npy", "{}/o.npy", "in/../../o.npy", "away/../o.npy", "out.npy"]
+)
+def test_an_output_outside_the_folder_is_refused_unless_it_is_allowed(
+    output: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("jobs/in", "jobs-too", "else/where"):
+        (folder / name).mkdir(parents=True)
+    monkeypatch.chdir("jobs")
+    (folder / "jobs" / "away").symlink_to("../else/where")
+    (folder / "jobs" / "out.npy").symlink_to("../jobs-too/out.npy")
+    job = _job("a", output=output.replace("{}", str(folder)))
+    assert _refused(job) == (
+        f"j.jsonl, line 1: `$.output` is `{job['output']}`, which lies outside the folder of the "
+        "job: expected a file in `.`"
+    )
+    _accepted(job, anywhere=True)
+
+
+def test_an_output_beside_a_folder_with_a_longer_name_is_outside(run: Run, folder: Path) -> None:
+    (folder / "jobs").mkdir()
+    _write("jobs/j.jsonl", _job("a", output="../jobs-too/o.npy"))
+    assert run("batch", "jobs/j.jsonl") == (
+        65,
+        "",
+        "error: jobs/j.jsonl, line 1: `$.output` is `../jobs-too/o.npy`, which lies outside the "
+        "folder of the job: expected a file in `jobs`\n"
+        "hint: `--allow-outside` lets it be written\n"
+        "rule: job\n",
+    )
+    assert run("batch", "jobs/j.jsonl", "--allow-outside", "-q").status == 0
+    assert (folder / "jobs-too" / "o.npy").exists()
+
+
+def test_an_absolute_output_within_the_folder_is_inside(folder: Path) -> None:
+    _accepted(_job("a", output=f"{folder}/o.npy"))
+
+
+@pytest.mark.parametrize(
+    ("output", "what", "words"),
+    [
+        ("j.json", "a file of jobs", []),
+        ("./in/../j.json", "a file of jobs", []),
+        ("r.json", "the report", ["--report", "r.json"]),
+        ("r.json", "the report", ["--report", "in/../r.json"]),
+        ("x.json", "the JUnit file", ["--junit", "./x.json"]),
+    ],
+)
+def test_no_job_writes_a_file_of_the_batch_itself(
+    output: str, what: str, words: list[str], run: Run, folder: Path
+) -> None:
+    (folder / "in").mkdir()
+    _write("j.json", _job("a", output=output))
+    before = (folder / "j.json").read_bytes()
+    assert run("batch", "j.json", *words) == (
+        65,
+        "",
+        f"error: j.json: `$.output` is `{output}`, which is {what}: expected another file\n"
+        "rule: job\n",
+    )
+    assert (folder / "j.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["--report", "j.jsonl", "--resume"],
+            "`--report` is `j.jsonl`, which is a file of jobs: expected another file",
+        ),
+        (
+            ["--junit", "link"],
+            "`--junit` is `link`, which is a file of jobs: expected another file",
+        ),
+        (
+            ["--report", "r", "--junit", "./r"],
+            "`--junit` is `./r`, which is the report: expected another file",
+        ),
+    ],
+)
+def test_the_report_is_no_file_of_jobs(
+    words: list[str], message: str, run: Run, folder: Path
+) -> None:
+    (folder / "link").symlink_to("j.jsonl")
+    _write("j.jsonl", _job("a"))
+    before = (folder / "j.jsonl").read_bytes()
+    assert run("batch", "j.jsonl", *words) == (2, "", f"error: {message}\n")
+    assert (folder / "j.jsonl").read_bytes() == before
+    assert not (folder / "r").exists()
+
+
+def test_a_report_in_the_folder_of_the_jobs_holds_none(run: Run, folder: Path) -> None:
+    (folder / "jobs").mkdir()
+    _write("jobs/a.jsonl", _job("a"))
+    for words in ([], ["--resume"]):
+        ran = run("batch", "jobs", "--report", "jobs/report.jsonl", "-q", *words)
+        assert (ran.status, ran.err) == (0, "")
+    assert (folder / "jobs" / "report.jsonl").read_bytes().count(b"\n") == 1
+
+
+# What a plan holds
+
+
+def test_what_was_validated_runs_even_if_the_file_changes(folder: Path) -> None:
+    _write("j.jsonl", _job("a"), _job("b"))
+    with Plan(written("j.jsonl")) as plan:
+        (folder / "j.jsonl").write_bytes(b"nonsense")
+        (folder / "j.jsonl").unlink()
+        assert [(number, job.id) for number, _, job in plan.read([1, 0])] == [(1, "b"), (0, "a")]
+        assert plan.text(1).where == "j.jsonl, line 2"
+
+
+def test_a_name_that_is_no_text_is_kept(folder: Path) -> None:
+    name = os.fsdecode(b"in\xff")
+    (folder / name).mkdir()
+    _write(f"{name}/j.jsonl", _job("a\ud800", output="o.npy"))
+    with Plan(written(f"{name}/j.jsonl")) as plan:
+        assert plan.text(0)[:2] == ("in\\xff/j.jsonl, line 1", name)
+        assert plan.text(0).job().id == "a\ud800"
+
+
+def _many(count: int, **keys: str) -> Iterator[Written]:
+    for number in range(count):
+        named = {key: text.format(number) for key, text in keys.items()}
+        yield Written(f"j, line {number}", "", json.dumps(_job(str(number), **named)).encode())
+
+
+@pytest.mark.parametrize("keys", [{}, {"output": "out/{}/o.npy", "data": "in/{}/i.npz#k"}])
+def test_a_job_takes_few_bytes_of_memory(keys: dict[str, str], folder: Path) -> None:
+    del folder
+    count = 5000
+    with Plan(_many(places._MOST_FOLDERS + 1, **keys)):
+        pass  # what is imported, and held once
+    tracemalloc.start()
+    try:
+        with Plan(_many(count, **keys)) as plan:
+            assert len(plan) == count
+            held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert held < 200 * count
