@@ -436,8 +436,8 @@ def _patterns(given: _Given, words: list[str]) -> Patterns:
     from gathercli.cli.patterns import INTEGERS, SETTINGS, Patterns, matrix_of
 
     op, data, indices = given.op, given.data, given.indices
-    if op is None or data is None or indices is None:
-        missing = "--data" if data is None else "--indices"
+    if not op or not data or not indices:
+        missing = "--indices" if data else "--data"
         raise UsageError(
             f"`--op` is given without `{missing}`: expected `--data` and `--indices`",
             rule="usage",

@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.cli.operator import integer
-from gathercli.core.text import clean, closest, listed
-from gathercli.errors import NoInputError, UsageError
+from gathercli.core.text import clean, closest, listed, short
+from gathercli.errors import InputError, NoInputError, UsageError
 from gathercli.io.jobfile import Written
 from gathercli.io.source import Inputs
 
@@ -30,6 +30,8 @@ NAMES: Final = ("stem", "name", "dir")
 INTEGERS: Final = ("axis", "batch_dims")
 _PLACE: Final = re.compile(r"\{([a-z_-]+)\}")
 _WILD: Final = re.compile(r"[*?[]")
+_RAW: Final = re.compile(r"(bin:[^@]*@)(.+)", re.DOTALL)
+"""Raw elements: what they are, and their file."""
 
 
 class Patterns(NamedTuple):
@@ -63,11 +65,37 @@ class Patterns(NamedTuple):
         NoInputError
             ``missing``: no file is found.
         UsageError
-            Braces hold what is not known.
+            Braces hold what is not known, or all jobs would write the same file.
         """
-        for found in _matches(self.data):
+        matches = _matches(self.data)
+        first, second = next(matches), next(matches, None)
+        self._check_output(several=second is not None)
+        for found in itertools.chain([first], [second] if second else [], matches):
             for values in itertools.product(*self.matrix.values()):
                 yield self._job(found, dict(zip(self.matrix, values, strict=True)))
+
+    def _check_output(self, *, several: bool) -> None:
+        """Refuse one name for the outputs of several jobs; `several` says there are such files."""
+        output = self.filled.get("output")
+        if output is None:
+            return
+        used = {name.replace("-", "_") for name in _PLACE.findall(output)}
+        many: list[tuple[str, Sequence[str]]] = [
+            (f"`--matrix` has {len(values)} values of {key}", [key])
+            for key, values in self.matrix.items()
+            if len(values) > 1
+        ]
+        if several:
+            many.insert(0, ("`--data` finds several files", NAMES))
+        for why, names in many:
+            if used.isdisjoint(names):
+                expected = listed("{" + name + "}" for name in names)
+                raise UsageError(
+                    f"`--output` is `{clean(output)}`, but {why}: expected {expected} in it",
+                    rule="usage",
+                    value=output,
+                    expected=expected,
+                )
 
     def _job(self, found: _Match, chosen: dict[str, str]) -> Written:
         known = found.names | {name: value for key, value in chosen.items() for name in _both(key)}
@@ -79,7 +107,7 @@ class Patterns(NamedTuple):
             **self.fixed,
             **{key: integer(v) if key in INTEGERS else v for key, v in chosen.items()},
         }
-        return Written(f"the job of `{clean(str(job['id']))}`", "", json.dumps(job).encode())
+        return Written(f"the job of `{short(clean(job['id']))}`", "", json.dumps(job).encode())
 
 
 class _Match(NamedTuple):
@@ -92,24 +120,51 @@ class _Match(NamedTuple):
 
 def _matches(pattern: str) -> Iterator[_Match]:
     """Find the files of a pattern; a token that is none stands for itself."""
-    path, key = Inputs(None).file_of(pattern)
+    before, path, key = _parts(pattern)
     if path is None:
         yield _Match(pattern, pattern, {})
         return
-    if os.path.lexists(path) or not _WILD.search(path):
-        yield _Match(pattern, pattern, _names(path, ""))
+    whole = path if key is None else f"{path}#{key}"
+    wild = _WILD.search(whole)
+    # The name of a file may hold `#`: a whole name comes first, as in any token.
+    paths = _found(whole) if wild and key else []
+    if paths:
+        key = None
+    elif not _WILD.search(path) or os.path.lexists(path):
+        yield _Match(pattern, pattern, _names(path, os.path.dirname(path)))
         return
-    root = os.path.dirname(path[: _WILD.search(path).start()])  # type: ignore[union-attr]
-    paths = sorted(each for each in glob.glob(path, recursive=True) if not os.path.isdir(each))
+    else:
+        paths = _found(path)
     if not paths:
         raise NoInputError(
             f"`--data` is `{clean(pattern)}`, and no file has such a name: expected some",
             rule="missing",
             value=pattern,
         )
+    root = os.path.dirname(whole[: wild.start() if wild else None])
     for each in paths:
         token = each if key is None else f"{each}#{key}"
-        yield _Match(token, f"@{token}", _names(each, root))
+        yield _Match(token, f"{before}{token}", _names(each, root))
+
+
+def _found(pattern: str) -> list[str]:
+    return sorted(each for each in glob.glob(pattern, recursive=True) if not os.path.isdir(each))
+
+
+def _parts(pattern: str) -> tuple[str, str | None, str | None]:
+    """Split a pattern into what is before the name of a file, the name, and the key behind it.
+
+    The name is None in a token that is no file.
+    """
+    if declared := _RAW.fullmatch(pattern):
+        return declared[1], declared[2], None
+    try:
+        path, key = Inputs(None).file_of(pattern)
+    except InputError:  # such as `[ab]/*.npy`, which starts as a list does
+        if not _found(pattern) and not _found(pattern.rpartition("#")[0]):
+            raise
+        path, key = Inputs(None).file_of(f"@{pattern}")
+    return "@", path, key
 
 
 def _names(path: str, root: str) -> dict[str, str]:
@@ -164,12 +219,13 @@ def matrix_of(words: Iterable[str]) -> dict[str, list[str]]:
         name, mark, values = word.partition("=")
         key = name.replace("-", "_")
         chosen = values.split(",")
-        if not mark or key not in SETTINGS or key in found or not all(chosen):
+        twice = key in found or len(set(chosen)) < len(chosen)
+        if not mark or key not in SETTINGS or twice or not all(chosen):
             again = " again" if key in found else ""
             near = closest(key, SETTINGS)
             raise UsageError(
                 f"`--matrix` has `{clean(word)}`{again}: "
-                f"expected {listed(SETTINGS)}, once, with values, as in `axis=0,1`",
+                f"expected {listed(SETTINGS)}, once, with different values, as in `axis=0,1`",
                 rule="usage",
                 value=word,
                 hint=f"did you mean `{near}`?" if near and near != key else None,

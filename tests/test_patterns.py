@@ -1,0 +1,432 @@
+"""A job for every file that a pattern finds, and for every setting that is tried."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from gathercli.cli.patterns import Patterns, matrix_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
+
+ROWS = np.arange(6).reshape(3, 2)
+OP = ("batch", "--op", "gather")
+SET = (
+    "axis, batch_dims, version, negative, out_of_range, data_dtype or indices_dtype, "
+    "once, with different values, as in `axis=0,1`"
+)
+
+
+def _save(*names: str, cells: Any = ROWS) -> None:
+    for name in names:
+        os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+        np.save(name, cells) if name.endswith(".npy") else np.savez(name, k=cells)
+
+
+def _jobs(data: str, matrix: dict[str, list[str]] | None = None, **filled: str) -> list[Any]:
+    """Write down the jobs of a pattern."""
+    found = Patterns("gather", data, {"indices": "0", **filled}, {}, matrix or {}).written()
+    return [json.loads(each.text) for each in found]
+
+
+def _lines(ran: Ran) -> list[Any]:
+    """Return the ids and results of a batch, which went well."""
+    found = [json.loads(line) for line in ran.out.splitlines()]
+    assert {line["status"] for line in found} == {"ok"}, ran
+    assert ran.status == 0
+    return [(line["id"], line.get("result") and line["result"]["data"]) for line in found]
+
+
+# Files
+
+
+def test_a_pattern_makes_a_job_a_file_in_the_order_of_their_names(folder: Path) -> None:
+    del folder
+    _save("in/b.npy", "in/a.npy", "in/c.npz", "in/d/e.npy", "in/.h.npy", "in/f.npy/g.npy")
+    assert _jobs("in/*.npy", output="out/{stem}.json") == [
+        {
+            "id": "in/a.npy",
+            "op": "gather",
+            "data": "@in/a.npy",
+            "indices": "0",
+            "output": "out/a.json",
+        },
+        {
+            "id": "in/b.npy",
+            "op": "gather",
+            "data": "@in/b.npy",
+            "indices": "0",
+            "output": "out/b.json",
+        },
+    ]
+
+
+@pytest.mark.parametrize("root", ["in", "./in", "{}/in", "1", "a=b", "a,b", "{x}", "i n"])
+def test_braces_stand_for_the_name_the_stem_and_the_folder_below_the_first_star(
+    root: str, folder: Path
+) -> None:
+    root = root.replace("{}", str(folder))
+    _save(f"{root}/a.npy", f"{root}/x/b.tar.npy", f"{root}/x/y/c.npy")
+    jobs = _jobs(f"{root}/**/*.npy", output="out/{dir}/{name}", expect="want/{stem}")
+    assert [job["data"] for job in jobs] == [
+        f"@{root}/a.npy",
+        f"@{root}/x/b.tar.npy",
+        f"@{root}/x/y/c.npy",
+    ]
+    assert [job["output"] for job in jobs] == [
+        "out/./a.npy",
+        "out/x/b.tar.npy",
+        "out/x/y/c.npy",
+    ]
+    assert [job["expect"] for job in jobs] == ["want/a", "want/b.tar", "want/c"]
+
+
+def test_a_folder_is_converted_by_one_command(run: Run, folder: Path) -> None:
+    _save("in/a.npy", "in/x/b.npy")
+    _save("idx/a.npy", cells=[1])
+    _save("idx/x/b.npy", cells=[2])
+    words = ("--indices", "idx/{dir}/{name}", "-o", "out/{dir}/{stem}.json")
+    assert _lines(run(*OP, "--data", "in/**/*.npy", *words)) == [
+        ("in/a.npy", None),
+        ("in/x/b.npy", None),
+    ]
+    assert json.loads((folder / "out/a.json").read_bytes()) == [[2, 3]]
+    assert json.loads((folder / "out/x/b.json").read_bytes()) == [[4, 5]]
+
+
+def test_a_pattern_may_end_with_a_key(run: Run) -> None:
+    _save("in/a.npz", "in/b.npz")
+    for before in ("", "@"):
+        ran = run(*OP, "--data", f"{before}in/*.npz#k", "--indices", "1")
+        assert _lines(ran) == [("in/a.npz#k", [2, 3]), ("in/b.npz#k", [2, 3])]
+
+
+def test_a_pattern_may_say_what_raw_bytes_are(run: Run) -> None:
+    _save("x.npy")
+    for name in ("a.bin", "b#.bin"):
+        ROWS.astype("i4").tofile(name)
+    ran = run(*OP, "--data", "bin:3x2xi32@*.bin", "--indices", "1", "-o", "{stem}.npy")
+    assert _lines(ran) == [("a.bin", None), ("b#.bin", None)]
+    assert np.load("b#.npy").tolist() == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [
+        ("a b.npy", "a *.npy"),
+        ("a'\"b.npy", "a*.npy"),
+        ("x#y1.npy", "x#y*.npy"),
+        ("1", "?"),
+        ("1,2", "1*2"),
+        ("a=b:c.npy", "a=*.npy"),
+        ("[1].npy", "[[]*.npy"),
+        ("[1].npy", "[[]1].npy"),
+        ("[1].npy", "[1].npy"),
+        ("1.npy", "[12].npy"),
+        ("{stem}.npy", "{*.npy"),
+        ("-1.npy", "-*.npy"),
+        ("a\n\x1b.npy", "a*.npy"),
+        (os.fsdecode(b"a\xff.npy"), "a*.npy"),
+    ],
+)
+def test_a_name_may_hold_anything(name: str, pattern: str, run: Run, folder: Path) -> None:
+    _save("x.npy")
+    (folder / "x.npy").rename(folder / name)
+    ran = run(*OP, "--data", pattern, "--indices", "1", "-o", "out/{name}.json")
+    assert _lines(ran) == [(name, None)]
+    assert json.loads((folder / "out" / f"{name}.json").read_bytes()) == [2, 3]
+
+
+def test_a_file_without_a_star_has_braces_too(folder: Path) -> None:
+    del folder
+    _save("in/x/a.npy")
+    (job,) = _jobs("in/x/a.npy", output="{dir}/{stem}-{name}")
+    assert job["output"] == "./a-a.npy"
+
+
+def test_a_literal_is_one_job(run: Run) -> None:
+    for data in ("[5,6,7]", "5,6,7", '{"dtype":"int64","data":[5,6,7]}', "3xi64=5,6,7"):
+        assert _lines(run(*OP, "--data", data, "--indices", "1")) == [(data, [6])]
+    assert _lines(run(*OP, "--data", "arange:3", "--indices", "1")) == [("arange:3", [1])]
+
+
+def test_braces_of_json_are_left_alone(run: Run) -> None:
+    indices = '{"dtype":"int32","data":[2]}'
+    assert _lines(run(*OP, "--data", "[5,6,7]", "--indices", indices)) == [("[5,6,7]", [7])]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        (
+            ["--data", "in/*.npz"],
+            66,
+            "`--data` is `in/*.npz`, and no file has such a name: expected some\nrule: missing",
+        ),
+        (
+            ["--data", "in\x1b/*.npz"],
+            66,
+            "`--data` is `in\\x1b/*.npz`, and no file has such a name: expected some\n"
+            "rule: missing",
+        ),
+        (
+            ["--data", "in/*.npy", "--indices", "{stm}.npy"],
+            2,
+            "`--indices` has `{stm}`: expected {stem}, {name} or {dir}",
+        ),
+        (
+            ["--data", "[1]", "--indices", "{stem}"],
+            2,
+            "`--indices` has `{stem}`: expected none",
+        ),
+        (
+            ["--data", "in/*.npy", "-o", "{axis}{stem}.npy"],
+            2,
+            "`--output` has `{axis}`: expected {stem}, {name} or {dir}\n"
+            "hint: `--matrix` makes names for the settings it tries",
+        ),
+        (
+            ["--data", "in/*.npy", "-o", "o.npy"],
+            2,
+            "`--output` is `o.npy`, but `--data` finds several files: "
+            "expected {stem}, {name} or {dir} in it",
+        ),
+        (
+            ["--data", "in/*.npy", "-o", "{stem}.npy", "--matrix", "axis=0,1"],
+            2,
+            "`--output` is `{stem}.npy`, but `--matrix` has 2 values of axis: "
+            "expected {axis} in it",
+        ),
+        (
+            ["--data", "in/**/*.npy", "-o", "{stem}.npy"],
+            65,
+            "the job of `in/x/a.npy`: `$.output` is `a.npy`, which is the output of the job of "
+            "`in/a.npy` too: expected another file\nrule: job",
+        ),
+        (
+            ["--data", "in/*.npy", "-o", "in/{name}"],
+            65,
+            "the job of `in/a.npy`: `$.output` is `in/a.npy`, which is an input of the job itself: "
+            "expected another file\nrule: job",
+        ),
+        (
+            ["--data", "in/*.npy", "-o", "{stem}"],
+            65,
+            "the job of `in/a.npy`: `$.output`: `a` has no suffix: expected .npy, .npz, .json, "
+            ".safetensors, .pb or .bin\n"
+            "hint: 1 more job is wrong too: the job of `in/b.npy`\nrule: job",
+        ),
+    ],
+)
+def test_a_pattern_that_cannot_be_filled_is_refused(
+    words: list[str], status: int, message: str, run: Run
+) -> None:
+    _save("in/a.npy", "in/b.npy", "in/x/a.npy")
+    words = words if "--indices" in words else [*words, "--indices", "0"]
+    assert run(*OP, *words) == (status, "", f"error: {message}\n")
+
+
+def test_a_folder_of_its_own_is_enough_for_an_output(folder: Path) -> None:
+    del folder
+    _save("in/a/x.npy", "in/b/x.npy")
+    jobs = _jobs("in/*/x.npy", output="out/{dir}.npy")
+    assert [job["output"] for job in jobs] == ["out/a.npy", "out/b.npy"]
+
+
+# Settings
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--matrix", "axis=0,-1", "version=openvino-8,onnx-13"],
+        ["--matrix=axis=0,-1", "--matrix", "version=openvino-8,onnx-13"],
+        ["version=openvino-8,onnx-13", "--matrix", "axis=0,-1"],
+    ],
+)
+def test_every_combination_of_settings_is_tried(words: list[str], run: Run, folder: Path) -> None:
+    _save("a.npy")
+    output = ("-o", "{axis}/{version}/{stem}.json")
+    lines = _lines(run(*OP, "--data", "a.npy", "--indices", "1", *words, *output))
+    assert {name for name, _ in lines} == {
+        "a.npy axis=0 version=openvino-8",
+        "a.npy axis=0 version=onnx-13",
+        "a.npy axis=-1 version=openvino-8",
+        "a.npy axis=-1 version=onnx-13",
+    }
+    assert json.loads((folder / "0/onnx-13/a.json").read_bytes()) == [2, 3]
+    assert json.loads((folder / "-1/openvino-8/a.json").read_bytes()) == [1, 3, 5]
+
+
+def test_settings_may_be_spelled_as_options_are() -> None:
+    found = matrix_of(["out-of-range=zero,clamp", "batch_dims=0"])
+    assert found == {"out_of_range": ["zero", "clamp"], "batch_dims": ["0"]}
+    for name in ("{out-of-range}", "{out_of_range}"):
+        jobs = _jobs("[1]", found, output=name + ".npy")
+        assert [job["output"] for job in jobs] == ["zero.npy", "clamp.npy"]
+    assert [job["batch_dims"] for job in jobs] == [0, 0]
+
+
+def test_indices_may_hold_a_setting(run: Run) -> None:
+    ran = run(*OP, "--data", "[[5,6],[7,8]]", "--indices", "[{axis}]", "--matrix", "axis=0,1")
+    assert _lines(ran) == [("[[5,6],[7,8]] axis=0", [5, 6]), ("[[5,6],[7,8]] axis=1", [6, 8])]
+
+
+def test_options_hold_for_every_job(run: Run) -> None:
+    words = ("--axis", "1", "-V", "openvino-8", "--out-of-range", "clamp", "--data-dtype", "int8")
+    ran = run(*OP, "--data", "[[5,6]]", "--indices", "9", *words)
+    line = json.loads(ran.out)
+    assert (line["operator"], line["result"]) == (
+        "openvino.Gather-8",
+        {"shape": [1], "datatype": "INT8", "data": [6]},
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["axes=0,1"], f"`--matrix` has `axes=0,1`: expected {SET}\nhint: did you mean `axis`?"),
+        (["op=gather"], f"`--matrix` has `op=gather`: expected {SET}"),
+        (["axis"], f"`--matrix` has `axis`: expected {SET}"),
+        (["axis="], f"`--matrix` has `axis=`: expected {SET}"),
+        (["axis=0,,1"], f"`--matrix` has `axis=0,,1`: expected {SET}"),
+        (["axis=0,0"], f"`--matrix` has `axis=0,0`: expected {SET}"),
+        (["axis=0", "axis=1"], f"`--matrix` has `axis=1` again: expected {SET}"),
+        (
+            ["axis=0", "x"],
+            "`x` is given beside `--op`: expected files of jobs, or `--op`",
+        ),
+        (
+            ["axis=0", "--axis", "1"],
+            "`--axis` is given, and in `--matrix` too: expected it once",
+        ),
+        (
+            ["out_of_range=zero", "--out-of-range", "clamp"],
+            "`--out-of-range` is given, and in `--matrix` too: expected it once",
+        ),
+    ],
+)
+def test_a_wrong_setting_is_refused(words: list[str], message: str, run: Run) -> None:
+    assert run(*OP, "--data", "[1]", "--indices", "0", "--matrix", *words) == (
+        2,
+        "",
+        f"error: {message}\n",
+    )
+
+
+def test_a_wrong_value_fails_its_jobs_alone(run: Run) -> None:
+    ran = run(*OP, "--data", "[5]", "--indices", "0", "--matrix", "axis=0,9", "-q")
+    found = [json.loads(line) for line in ran.out.splitlines()]
+    assert [(line["id"], line["rule"]) for line in found] == [
+        ("[5] axis=0", None),
+        ("[5] axis=9", "axis-range"),
+    ]
+    assert ran.status == 1
+
+
+# What is no request
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            [],
+            "there are no jobs: expected files of jobs, or `--op` and `--data`\n"
+            "hint: `gathercli batch jobs.jsonl`",
+        ),
+        (["-", "-"], "`-` is given twice: expected it once\nhint: `gathercli batch jobs.jsonl`"),
+        (
+            ["--op", "gather"],
+            "`--op` is given without `--data`: expected `--data` and `--indices`",
+        ),
+        (
+            ["--op", "gather", "--data", ""],
+            "`--op` is given without `--data`: expected `--data` and `--indices`",
+        ),
+        (
+            ["--op", "gather", "--data", "[1]", "--indices", ""],
+            "`--op` is given without `--indices`: expected `--data` and `--indices`",
+        ),
+        (
+            ["--op", "gathr", "--data", "[1]", "--indices", "0"],
+            "`--op` is `gathr`: expected gather or gather-elements\nhint: did you mean `gather`?",
+        ),
+        (
+            ["j.jsonl", "--op", "gather", "--data", "[1]", "--indices", "0"],
+            "`j.jsonl` is given beside `--op`: expected files of jobs, or `--op`",
+        ),
+        (
+            ["j.jsonl", "--axis", "0"],
+            "`--axis` is given without `--op`: expected it in the jobs themselves, or `--op`\n"
+            "hint: `--op gather --data 'in/*.npy' --indices …` makes jobs without a file",
+        ),
+        (
+            ["--matrix", "axis=0"],
+            "`--matrix` is given without `--op`: expected it in the jobs themselves, or `--op`\n"
+            "hint: `--op gather --data 'in/*.npy' --indices …` makes jobs without a file",
+        ),
+        (
+            ["j.jsonl", "--resume"],
+            "`--resume` is given without a report in a file: expected `--report FILE`\n"
+            "hint: `--report report.jsonl` keeps what was done",
+        ),
+        (
+            ["j.jsonl", "--resume", "--report", "-"],
+            "`--resume` is given without a report in a file: expected `--report FILE`\n"
+            "hint: `--report report.jsonl` keeps what was done",
+        ),
+        (
+            ["j.jsonl", "--hash", "--report", "/dev/null"],
+            "`--hash` is given without a report in a file: expected `--report FILE`\n"
+            "hint: `--report report.jsonl` keeps what was done",
+        ),
+        *(
+            (
+                ["j.jsonl", "--dry-run", option, *value],
+                f"`{option}` is given with `--dry-run`, which does no job: expected one of them",
+            )
+            for option, value in (("--report", ["r"]), ("--junit", ["r"]), ("--resume", []))
+        ),
+        *(
+            (
+                ["j.jsonl", "--timeout", text],
+                f"`--timeout` is {text}: expected seconds, more than 0",
+            )
+            for text in ("0", "-1", "nan", "inf")
+        ),
+        *(
+            (
+                ["j.jsonl", "--max-failures", text],
+                f"`--max-failures` is `{text}`: expected a number of jobs, or a percentage\n"
+                "hint: `--max-failures 10` or `--max-failures 5%`",
+            )
+            for text in ("", "x", "-1", "1.5", "101%", "5 %", "%", "1e3", "٣", "1\n")
+        ),
+        (
+            ["j.jsonl", "--max-failures", "1", "--fail-fast"],
+            "`--max-failures` is `1`, beside `--fail-fast`: expected one of them\n"
+            "hint: `--max-failures 10` or `--max-failures 5%`",
+        ),
+    ],
+)
+def test_a_wrong_command_is_refused(words: list[str], message: str, run: Run) -> None:
+    ran = run("batch", *words)
+    assert ran == (2, "", f"error: {message}\n".replace("1\n`", "1\\x0a`"))
+    assert not os.path.exists("r")
+
+
+@pytest.mark.parametrize("text", ["0", "10", "100%", "0.5%"])
+def test_how_many_may_fail_is_a_number_or_a_percentage(text: str, run: Run) -> None:
+    words = ("--data", "[1]", "--indices", "0", "--max-failures", text)
+    assert run(*OP, *words, "-q").status == 0
