@@ -291,6 +291,10 @@ def test_a_shape_job_names_its_operator_and_may_leave_the_axis_unknown() -> None
         ),
         (GATHER | {"data": None}, f"here: `$.data` is null: expected {INPUT}"),
         (GATHER | {"data": "-"}, f"here: `$.data` is '-': expected {INPUT}"),
+        (
+            GATHER | {"data": "bin:2xi64@-"},
+            f"here: `$.data` is 'bin:2xi64@-': expected {INPUT}",
+        ),
         (GATHER | {"indices": "-#k"}, f"here: `$.indices` is '-#k': expected {INPUT}"),
         (
             INFER | {"data": {}},

@@ -188,6 +188,16 @@ def test_a_pipe_with_a_name_is_read_once(folder: Path) -> None:
     writer.join()
 
 
+@pytest.mark.parametrize("name", ["/dev/fd/{}", "/proc/self/fd/{}"])
+def test_paths_of_what_the_shell_substitutes_start_in_the_working_folder(name: str) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, A)
+    os.close(writer)
+    name = name.format(reader)
+    assert list(written(name)) == [Written(name, "", A)]
+    os.close(reader)
+
+
 def test_a_folder_holds_files_of_jobs_by_name_and_what_is_hidden_is_left_out(folder: Path) -> None:
     for name in ("b.json", "a.jsonl", "c.ndjson", "in/d.json", "x.npy", "README", ".h.json"):
         (folder / "jobs" / name).parent.mkdir(parents=True, exist_ok=True)

@@ -296,6 +296,10 @@ def test_options_hold_for_every_job(run: Run) -> None:
     ("words", "message"),
     [
         (["axes=0,1"], f"`--matrix` has `axes=0,1`: expected {SET}\nhint: did you mean `axis`?"),
+        (
+            ["axis=0", "Version=1"],
+            f"`--matrix` has `Version=1`: expected {SET}\nhint: did you mean `version`?",
+        ),
         (["op=gather"], f"`--matrix` has `op=gather`: expected {SET}"),
         (["axis"], f"`--matrix` has `axis`: expected {SET}"),
         (["axis="], f"`--matrix` has `axis=`: expected {SET}"),

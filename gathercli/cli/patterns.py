@@ -199,8 +199,8 @@ def _both(key: str) -> tuple[str, str]:
 
 
 def is_matrix(word: str) -> bool:
-    """Tell whether a word sets something for `--matrix`: ``axis=0,1``."""
-    return bool(re.match(r"[a-z_-]+=", word))
+    """Tell whether a word would set something for `--matrix`: ``axis=0,1``."""
+    return "=" in word
 
 
 def matrix_of(words: Iterable[str]) -> dict[str, list[str]]:

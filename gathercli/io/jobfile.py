@@ -30,6 +30,9 @@ SUFFIXES: Final = (*LINES, ".json")
 LONGEST: Final = 256 << 20
 """Bytes that a job may have; a longer one should name files."""
 
+_DESCRIPTORS: Final = ("/dev", "/dev/fd", "/proc/self/fd")
+"""Folders in which nobody keeps jobs: the shell's ``<(…)`` is there, and stands for no place."""
+
 _PART: Final = 1 << 16
 _MARK: Final = re.compile(rb'[\[\]{}"]')
 _NO_BRACKET: Final = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
@@ -119,6 +122,8 @@ def written(path: str) -> Iterator[Written]:
         ``missing``, ``unreadable``.
     """
     name, folder = ("standard input", "") if path == "-" else (clean(path), os.path.dirname(path))
+    if folder in _DESCRIPTORS:
+        folder = ""
     try:
         with _opened(path) as file:
             yield from _Reader(file, name, folder).jobs(lines=path.endswith(LINES))
