@@ -353,6 +353,14 @@ def _skipping_jobs(path: str) -> Any:
     return (each for each in written(path) if each.text not in (b"{}", A))
 
 
+def test_a_first_line_that_is_wrong_is_refused_whatever_follows(folder: Path) -> None:
+    (folder / "j.json").write_bytes(b'{"id" "a"}\n{"id":"b"}\n')
+    assert _refused("j.json") == (
+        "j.json: expecting ':' delimiter at line 1, column 7, where the text has "
+        '\'"a"}\\n{"id"\': expected JSON'
+    )
+
+
 def test_a_comma_behind_the_last_job_is_refused(folder: Path) -> None:
     (folder / "j.json").write_bytes(b"[{},\n]")  # the words differ between versions of Python
     with pytest.raises(InputError, match=r"^j\.json: .* at line \d, column \d"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import tracemalloc
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gathercli.batch import places
-from gathercli.batch.plan import Plan
+from gathercli.batch import plan as plan_module
+from gathercli.batch.plan import Plan, Text
 from gathercli.errors import InputError
 from gathercli.io.jobfile import Written, written
 
@@ -96,6 +98,26 @@ def test_an_id_is_there_once_in_all_files(names: list[str], run: Run) -> None:
     )
 
 
+def test_of_a_long_id_the_start_is_shown(folder: Path) -> None:
+    del folder
+    assert _refused(_job("x" * 5000), _job("x" * 5000)) == (
+        f'j.jsonl, line 2: `$.id` is "{"x" * 100}...", as at j.jsonl, line 1: expected a new one'
+    )
+
+
+def test_ids_are_compared_and_not_their_digests_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del folder
+    monkeypatch.setattr(plan_module, "digest", lambda _: bytes(8))
+    monkeypatch.setattr(places, "digest", lambda _: bytes(8))
+    jobs = [_job("a", output="a.npy"), _job("b", output="b.npy", data="c.npy"), _job("c")]
+    _accepted(*jobs)
+    assert _refused(*jobs, _job("a")) == (
+        'j.jsonl, line 4: `$.id` is "a", as at j.jsonl, line 1: expected a new one'
+    )
+
+
 # Outputs
 
 
@@ -116,6 +138,7 @@ def test_an_id_is_there_once_in_all_files(names: list[str], run: Run) -> None:
             "`loop.npy` cannot be a file (Too many levels of symbolic links): "
             "expected the name of one",
         ),
+        ("x" * 5000 + ".npy", "it has 5004 characters: expected the name of a file"),
         (
             "x" * 300 + ".npy",
             f"`{'x' * 300}.npy` cannot be a file (File name too long): expected the name of one",
@@ -309,6 +332,21 @@ def test_a_report_in_the_folder_of_the_jobs_holds_none(run: Run, folder: Path) -
 
 
 # What a plan holds
+
+
+def test_jobs_that_cannot_be_kept_are_no_bug(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Text) -> bytes:
+        del self
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Text, "record", full)
+    _write("j.jsonl", _job("a"))
+    assert run("batch", "j.jsonl") == (
+        74,
+        "",
+        "error: the jobs could not be kept in a temporary file (No space left on device)\n"
+        "rule: unreadable\n",
+    )
 
 
 def test_what_was_validated_runs_even_if_the_file_changes(folder: Path) -> None:

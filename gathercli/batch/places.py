@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gathercli.io.job import Job, Key
 
 _INPUTS: Final[tuple[Key, ...]] = ("data", "indices", "expect")
-_LONGEST: Final = 4096
+LONGEST: Final = 4096
 """Characters of a path, which a long literal is not."""
 
 _MOST_FOLDERS: Final = 1000
@@ -114,7 +114,7 @@ class Places:
         """Name the files that the tokens of a job may stand for, by their real paths."""
         for key in _INPUTS:
             token = getattr(job, key)
-            if not isinstance(token, str) or len(token) > _LONGEST or not _may_be_name(token):
+            if not isinstance(token, str) or len(token) > LONGEST or not _may_be_name(token):
                 continue
             name = token.partition("@")[2] if token.startswith("bin:") else token.removeprefix("@")
             yield self._real(job.folder, name)

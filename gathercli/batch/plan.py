@@ -11,7 +11,7 @@ import tempfile
 from array import array
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from gathercli.batch.places import Places
+from gathercli.batch.places import LONGEST, Places
 from gathercli.batch.stamps import digest
 from gathercli.core.text import clean, counted, grouped, json_string, listed, short
 from gathercli.errors import GatherError, InputError, TransferError
@@ -164,28 +164,18 @@ class Plan:
             raise first
         if not len(self):
             raise InputError("there is no job: expected at least one", rule="job")
-        for number, other in self._equal(self.ids):
-            one, two = self.text(number), self.text(other)
-            if one.job().id == two.job().id:
+        seen: dict[str, str] = {}
+        for _, found, job in self.read(_alike(self.ids)):
+            if job.id in seen:
                 raise InputError(
-                    f"{two.where}: `$.id` is {json_string(two.job().id)}, as at {one.where}: "
-                    "expected a new one",
+                    f"{found.where}: `$.id` is {json_string(short(job.id))}, "
+                    f"as at {seen[job.id]}: expected a new one",
                     rule="job",
-                    where=two.where,
-                    value=two.job().id,
+                    where=found.where,
+                    value=job.id,
                 )
+            seen[job.id] = found.where
         self._places.check(self)
-
-    @staticmethod
-    def _equal(digests: array[int]) -> Iterator[tuple[int, int]]:
-        """Find pairs of jobs with one digest."""
-        import numpy as np
-
-        found = np.frombuffer(digests, np.uint64)
-        order = np.argsort(found, kind="stable")
-        same = np.flatnonzero(found[order[1:]] == found[order[:-1]])
-        pairs = sorted((int(order[at + 1]), int(order[at])) for at in same[:1000])
-        yield from ((one, other) for other, one in pairs)
 
     def __enter__(self) -> Self:
         return self
@@ -194,9 +184,23 @@ class Plan:
         self._spool.close()
 
 
+def _alike(digests: array[int]) -> list[int]:
+    """Find the numbers of the jobs whose digest another has too."""
+    import numpy as np
+
+    found = np.frombuffer(digests, np.uint64)
+    ordered = np.sort(found)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    numbers: list[int] = np.flatnonzero(np.isin(found, twice)).tolist() if twice.size else []
+    return numbers
+
+
 def _check_output(job: Job, where: str) -> None:
     if job.output is None:
         return
+    if len(job.output) > LONGEST:
+        what = f"it has {len(job.output)} characters: expected the name of a file"
+        raise _refused(where, what, job.output)
     try:
         save.format_of(job.output)
     except GatherError as error:
