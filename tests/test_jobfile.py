@@ -18,6 +18,7 @@ from gathercli.errors import GatherError, InputError, LimitError, NoInputError
 from gathercli.io import job as job_files
 from gathercli.io import jobfile
 from gathercli.io.jobfile import Written, files, written
+from gathercli.io.json import parse
 from tests.conftest import standard_input
 
 if TYPE_CHECKING:
@@ -135,6 +136,35 @@ def test_cutting_a_list_finds_what_json_finds_and_where(
     for each in found:
         rest = "\n".join([lines[each.line - 1][each.column - 1 :], *lines[each.line :]])
         assert rest.encode().startswith(each.text)
+
+
+@given(
+    start=st.sampled_from(['[{"a":"\\\\\\""},{"b":[1,{"}":"]"}]},\n{}]', " [{}, {} ] "]),
+    changes=st.lists(
+        st.tuples(st.integers(0, 40), st.integers(0, 1), st.sampled_from('[]{},"\\ \n1a:')),
+        max_size=3,
+    ),
+    part=st.integers(1, 40),
+)
+def test_what_json_refuses_is_refused_and_nothing_else(
+    start: str, changes: list[tuple[int, int, str]], part: int
+) -> None:
+    text = start
+    for place, cut, put in changes:
+        text = text[:place] + put + text[place + cut :]
+    try:
+        wanted = parse(text)
+        wrong = not isinstance(wanted, list) or not all(isinstance(each, dict) for each in wanted)
+    except InputError:
+        wrong = True
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jobfile, "_PART", part)
+        try:
+            found = [parse(each.text) for each in _cut(text.encode())]
+        except InputError:
+            assert wrong
+        else:
+            assert found == ([wanted] if isinstance(wanted, dict) else wanted)
 
 
 def test_a_list_may_be_empty() -> None:

@@ -174,6 +174,12 @@ def test_braces_of_json_are_left_alone(run: Run) -> None:
             "`--data` is `in/*.npz`, and no file has such a name: expected some\nrule: missing",
         ),
         (
+            ["--data", "[1,2"],
+            65,
+            "expecting ',' delimiter at line 1, column 5, where the text has its end: "
+            "expected JSON\nrule: literal",
+        ),
+        (
             ["--data", "in\x1b/*.npz"],
             66,
             "`--data` is `in\\x1b/*.npz`, and no file has such a name: expected some\n"
