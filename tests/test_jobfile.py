@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError
@@ -106,6 +106,8 @@ def test_a_list_is_cut_into_its_jobs_however_little_is_read(
         assert [each.where for each in found] == ["f, $[0]", "f, $[1]", "f, $[2]"]
 
 
+amply = settings(derandomize=True, deadline=None, max_examples=300)
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text('"\\[]{},:é😀\n ', max_size=6),
     lambda inner: (
@@ -116,6 +118,7 @@ JSON = st.recursive(
 OBJECTS = st.dictionaries(st.text('"\\[]{}ab', max_size=3), JSON, max_size=3)
 
 
+@amply
 @given(
     jobs=st.lists(OBJECTS, max_size=4),
     indent=st.sampled_from([None, 0, 2]),
@@ -138,6 +141,7 @@ def test_cutting_a_list_finds_what_json_finds_and_where(
         assert rest.encode().startswith(each.text)
 
 
+@amply
 @given(
     start=st.sampled_from(['[{"a":"\\\\\\""},{"b":[1,{"}":"]"}]},\n{}]', " [{}, {} ] "]),
     changes=st.lists(
