@@ -263,7 +263,9 @@ def test_the_summary_names_failures_last_by_their_cause(run: Run) -> None:
 def test_the_summary_goes_to_stdout_where_a_person_reads_it(run: Run) -> None:
     ran = run("batch", write_jobs(job("a"), job("b", axis=1)), "-f", "pretty")
     assert ran.err == ""
-    assert ran.out.startswith("ok        a   openvino.Gather-8   int64[2]\nerror     b   `axis` is 1")
+    assert ran.out.startswith(
+        "ok        a   openvino.Gather-8   int64[2]\nerror     b   `axis` is 1"
+    )
     assert "2 jobs: 1 ok, 1 error   " in ran.out
 
 
@@ -374,7 +376,7 @@ def test_a_process_that_is_killed_is_one_failed_job(folder: Path) -> None:
 def test_a_job_does_not_take_longer_because_the_report_is_read_slowly(program: Program) -> None:
     small, large = ({"data": "zeros:9", "indices": f"zeros:{size}"} for size in (40_000, 999_999))
     write_jobs(*(job(str(number), **(large if number % 2 else small)) for number in range(8)))
-    ran = program("$G batch jobs.jsonl -q -j 2 --timeout 1 | (sleep 2.5; grep -c '\"ok\"')")
+    ran = program("$G batch jobs.jsonl -q -j 2 --timeout 2 | (sleep 4; grep -c '\"ok\"')")
     assert (ran.stdout, ran.stderr) == (b"8\n", b"")
 
 

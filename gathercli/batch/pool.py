@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import selectors
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections import deque
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, Final, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from gathercli.batch.calls import row_of
 from gathercli.batch.stamps import Stamps, digest
@@ -59,17 +59,17 @@ class _Worker:
 
     def __init__(self, plan: Plan, settings: Settings, *, debug: bool) -> None:
         path = json.dumps([folder for folder in sys.path if folder])
-        self.process = subprocess.Popen(  # noqa: S603  (this program itself)
-            [sys.executable, "-I", "-c", _START, path, str(plan.fd), json.dumps(settings)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=None if debug else subprocess.DEVNULL,
-            bufsize=0,
-            pass_fds=(plan.fd,),
-            process_group=0,  # an interrupt from the keyboard is for who started it
-        )
-        self._in = cast("IO[bytes]", self.process.stdin)
-        self._out = cast("IO[bytes]", self.process.stdout)
+        # Not pipes, which a job could open again as /dev/fd/3.
+        self._socket, theirs = socket.socketpair()
+        with theirs:
+            self.process = subprocess.Popen(  # noqa: S603  (this program itself)
+                [sys.executable, "-I", "-c", _START, path, str(plan.fd), json.dumps(settings)],
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=None if debug else subprocess.DEVNULL,
+                pass_fds=(plan.fd,),
+                process_group=0,  # an interrupt from the keyboard is for who started it
+            )
         self.tasks: deque[int] = deque()
         self.since = 0.0
         """When the first of them began, at the earliest."""
@@ -81,15 +81,22 @@ class _Worker:
     @property
     def out(self) -> int:
         """The descriptor from which its answers come."""
-        return self._out.fileno()
+        return int(self._socket.fileno())
 
     def give(self, number: int, span: tuple[int, int]) -> None:
         """Give it a job; a process that has died is noticed elsewhere."""
         if not self.tasks:
             self.since = time.monotonic()
         self.tasks.append(number)
-        with suppress(BrokenPipeError):
-            self._in.write(b"%d %d %d\n" % (number, *span))
+        with suppress(ConnectionError):
+            self._socket.sendall(b"%d %d %d\n" % (number, *span))
+
+    def read(self) -> bytes:
+        """Wait for what it answers; nothing when it has ended."""
+        try:
+            return self._socket.recv(_PART)
+        except ConnectionError:  # it was killed with jobs before it
+            return b""
 
     def take(self, part: bytes) -> Iterator[Done]:
         """Read what it answers."""
@@ -121,8 +128,7 @@ class _Worker:
     def end(self) -> int:
         """End it, whatever it does, and return its status."""
         self.process.kill()
-        self._in.close()
-        self._out.close()
+        self._socket.close()
         return self.process.wait()
 
 
@@ -242,7 +248,7 @@ class Pool:
             wait = min([every, *(max(since + self._timeout - now, 0) for since in busy)])
         for key, _ in self._selector.select(wait):
             worker: _Worker = key.data
-            part = os.read(worker.out, _PART)
+            part = worker.read()
             found = list(worker.take(part))
             if found:
                 self._mean += (worker.restart() / len(found) - self._mean) / 8

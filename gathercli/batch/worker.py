@@ -102,7 +102,7 @@ def run() -> None:
     fd, settings = sys.argv[1:]
     try:
         main(int(fd), Settings(*json.loads(settings)))
-    except BrokenPipeError:  # nobody wants to know any more
+    except ConnectionError:  # nobody wants to know any more
         os._exit(1)
 
 
