@@ -141,7 +141,7 @@ def test_ids_are_compared_and_not_their_digests_alone(
         ("x" * 5000 + ".npy", "it has 5004 characters: expected the name of a file"),
         (
             "x" * 300 + ".npy",
-            f"`{'x' * 300}.npy` cannot be a file (File name too long): expected the name of one",
+            f"`{'x' * 300}.npy` cannot be a file (File name too long): expected the name of a file",
         ),
     ],
 )

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 MOST_NAMED: Final = 5
 """Wrong jobs that are named."""
 
-_JOINED: Final = 1 << 16
 _DIGITS: Final = "Q"
 
 
@@ -151,17 +150,7 @@ class Plan:
     def _check(self) -> None:
         """Refuse what is wrong with jobs, alone and together."""
         if self._wrong:
-            first, *others = self._wrong
-            if others:
-                more = self._number_wrong - 1
-                names = list(dict.fromkeys(short(str(each.where)) for each in others))
-                if left := more - len(others):
-                    names.append(f"{grouped(left)} more")
-                first.count = self._number_wrong
-                wrong = f"{counted(more, 'more job')} {'is' if more == 1 else 'are'} wrong too"
-                before = f"{first.hint}; " if first.hint else ""
-                first.hint = f"{before}{wrong}: {listed(names, 'and')}"
-            raise first
+            raise self._first_wrong()
         if not len(self):
             raise InputError("there is no job: expected at least one", rule="job")
         seen: dict[str, str] = {}
@@ -176,6 +165,20 @@ class Plan:
                 )
             seen[job.id] = found.where
         self._places.check(self)
+
+    def _first_wrong(self) -> GatherError:
+        """Return the first refusal, with a word about the others."""
+        first, *others = self._wrong
+        if others:
+            more = self._number_wrong - 1
+            names = list(dict.fromkeys(short(str(each.where)) for each in others))
+            if left := more - len(others):
+                names.append(f"{grouped(left)} more")
+            wrong = f"{counted(more, 'more job')} {'is' if more == 1 else 'are'} wrong too"
+            before = f"{first.hint}; " if first.hint else ""
+            first.count = self._number_wrong
+            first.hint = f"{before}{wrong}: {listed(names, 'and')}"
+        return first
 
     def __enter__(self) -> Self:
         return self
@@ -205,22 +208,22 @@ def _check_output(job: Job, where: str) -> None:
         save.format_of(job.output)
     except GatherError as error:
         raise _refused(where, error.message.split(", or a format")[0], job.output) from None
-    name, path = clean(job.output), os.path.join(job.folder, job.output)
+    why = _no_file(os.path.join(job.folder, job.output))
+    if why is not None:
+        what = f"`{clean(job.output)}` {why}: expected the name of a file"
+        raise _refused(where, what, job.output)
+
+
+def _no_file(path: str) -> str | None:
+    """Say why a path can be no file; None if it can."""
     try:
-        if is_stream(path):
-            what = f"`{name}` is a device or a pipe: expected the name of a file"
-            raise _refused(where, what, job.output)
+        return "is a device or a pipe" if is_stream(path) else None
     except NotADirectoryError:
-        what = f"`{name}` is in what is no folder: expected the name of a file"
-        raise _refused(where, what, job.output) from None
+        return "is in what is no folder"
     except OSError as error:
-        what = f"`{name}` cannot be a file ({error.strerror}): expected the name of one"
-        raise _refused(where, what, job.output) from None
-    except ValueError as error:
-        if isinstance(error, GatherError):
-            raise
-        what = f"`{name}` holds what no name can: expected the name of a file"
-        raise _refused(where, what, job.output) from None
+        return f"cannot be a file ({error.strerror})"
+    except ValueError:
+        return "holds what no name can"
 
 
 def _refused(where: str, what: str, output: str) -> InputError:
