@@ -136,7 +136,7 @@ def test_ids_are_compared_and_not_their_digests_alone(
         (
             "loop.npy",
             "`loop.npy` cannot be a file (Too many levels of symbolic links): "
-            "expected the name of one",
+            "expected the name of a file",
         ),
         ("x" * 5000 + ".npy", "it has 5004 characters: expected the name of a file"),
         (
