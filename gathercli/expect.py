@@ -130,7 +130,11 @@ def _shown(value: object) -> str:
 def _mismatch(
     what: str, value: str, expected: str, count: int | None = None, total: int = 0
 ) -> MismatchError:
-    many = f" ({grouped(count)} of {counted(total, 'element')} differ)" if count is not None else ""
+    many = (
+        f" ({grouped(count)} of {counted(total, 'element')} differ{'s' * (count == 1)})"
+        if count is not None
+        else ""
+    )
     return MismatchError(
         f"the result {what}: expected {expected}{many}",
         rule="expect",

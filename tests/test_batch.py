@@ -162,19 +162,58 @@ def test_ids_that_no_terminal_should_see_come_back_escaped(run: Run) -> None:
     assert len(ET.parse("j.xml").findall(".//testcase")) == len(ids)  # noqa: S314
 
 
-def test_lines_are_in_the_order_of_the_jobs_even_if_the_first_takes_long(folder: Path) -> None:
+@pytest.mark.parametrize("report", ["r.jsonl", None])
+def test_lines_are_in_the_order_of_the_jobs_even_if_the_first_takes_long(
+    report: str | None, folder: Path
+) -> None:
     os.mkfifo("pipe")
     names = [f"j{number}" for number in range(30)]
     listed = [job("slow", indices="pipe"), *map(job, names)]
-    with start("batch", write_jobs(*listed), "-q", "-j", "2", "--report", "r.jsonl") as process:
+    words = ["--report", report] if report else []
+    with start("batch", write_jobs(*listed), "-q", "-j", "2", *words) as process:
         fd = opened("pipe")
-        time.sleep(0.3)
-        assert Path("r.jsonl").read_bytes() == b""
+        if report:  # what has ended is in the file, whatever came before it
+            wait_until(lambda: Path(report).read_bytes().count(b"\n") == len(names))
         os.write(fd, b"[1]")
         os.close(fd)
-        assert process.wait(timeout=PATIENCE) == 0
-    assert [line["id"] for line in lines(Path("r.jsonl").read_bytes())] == ["slow", *names]
-    assert sorted(os.listdir(folder)) == ["jobs.jsonl", "pipe", "r.jsonl"]
+        out, _ = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0
+    found = lines(Path(report).read_bytes() if report else out)
+    assert [line["id"] for line in found] == ["slow", *names]
+    assert sorted(os.listdir(folder)) == ["jobs.jsonl", "pipe", *filter(None, [report])]
+
+
+def test_what_has_ended_is_handed_on_when_an_earlier_job_is_interrupted(folder: Path) -> None:
+    os.mkfifo("pipe")
+    listed = [job("slow", indices="pipe"), *(job(str(n), output=f"{n}.npy") for n in range(20))]
+    with start("batch", write_jobs(*listed), "-j", "2") as process:
+        fd = opened("pipe")
+        wait_until(lambda: len(list(folder.glob("*.npy"))) == 20)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+        os.close(fd)
+    assert [line["id"] for line in lines(out)] == [str(n) for n in range(20)]
+    assert err.startswith(b"21 jobs: 20 ok, 1 not done")
+
+
+def test_a_job_that_took_too_long_is_done_again_when_its_input_has_changed(run: Run) -> None:
+    os.mkfifo("late.npy")
+    words = ["batch", write_jobs(job("a", data="late.npy")), "--report", "r.jsonl", "-q"]
+    assert run(*words, "--timeout", "0.5").status == 1
+    os.unlink("late.npy")
+    np.save("late.npy", np.array([7, 5]))
+    assert run(*words, "--resume").status == 0
+
+
+def test_a_dry_run_waits_for_no_pipe(run: Run) -> None:
+    os.mkfifo("pipe")
+    ran = run("batch", write_jobs(job("a", data="pipe")), "--dry-run", "-q")
+    (line,) = lines(ran.out)
+    assert (line["rule"], line["message"]) == (
+        "unreadable",
+        "`pipe` is a pipe, which a dry run does not read: expected a file",
+    )
 
 
 # What jobs expect
@@ -565,14 +604,15 @@ def test_a_signal_leaves_a_usable_report_and_no_process(
     listed = [*map(job, "abc"), job("d", data="pipe", output="d.npy"), *map(job, "efg")]
     with start("batch", write_jobs(*listed), "-q", "-j", "2", "--report", "r.jsonl") as process:
         fd = opened("pipe")
-        wait_until(lambda: Path("r.jsonl").read_bytes().count(b"\n") == 3)
+        wait_until(lambda: Path("r.jsonl").read_bytes().count(b"\n") == 6)
         workers = children(process)
         process.send_signal(number)
         assert process.wait(timeout=PATIENCE) == status
         wait_until(lambda: all(map(is_gone, workers)))
         assert process.communicate() == (b"", b"")
         os.close(fd)
-    assert statuses(Path("r.jsonl").read_bytes()) == [(name, "ok", None) for name in "abc"]
+    found = sorted(statuses(Path("r.jsonl").read_bytes()))
+    assert found == [(name, "ok", None) for name in "abcefg"]
     assert sorted(os.listdir(folder)) == ["jobs.jsonl", "pipe", "r.jsonl"]
 
 

@@ -809,12 +809,12 @@ def test_an_equal_result_is_printed_and_exits_0(data: str, expected: str, run: R
 @pytest.mark.parametrize(
     ("data", "expected", "difference"),
     [
-        ("[1,2]", "[1,3]", "has 2 at `[1]`: expected 3 (1 of 2 elements differ)"),
+        ("[1,2]", "[1,3]", "has 2 at `[1]`: expected 3 (1 of 2 elements differs)"),
         ("[1,2]", "[0,0]", "has 1 at `[0]`: expected 0 (2 of 2 elements differ)"),
         ("[1,2]", "2xi32=1 2", "is i64[2]: expected i32[2]"),
         ("[1,2]", "[[1,2]]", "is i64[2]: expected i64[1,2]"),
         ("[1,2]", "[1]", "is i64[2]: expected i64[1]"),
-        ("[1.5,2]", "[NaN,2]", "has 1.5 at `[0]`: expected nan (1 of 2 elements differ)"),
+        ("[1.5,2]", "[NaN,2]", "has 1.5 at `[0]`: expected nan (1 of 2 elements differs)"),
         ("[true,false]", "[true,true]", "has false at `[1]`: expected true"),
         (
             "[9007199254740993,0]",

@@ -196,11 +196,11 @@ INFER: dict[str, Any] = {
 }
 GATHER_KEYS = (
     "id, title, source, op, version, batch_dims, data_dtype, indices_dtype, negative, "
-    "out_of_range, expect_error, data, indices, axis, expect, rtol, atol or output"
+    "out_of_range, rtol, atol, expect_error, data, indices, axis, expect or output"
 )
 SHAPE_KEYS = (
     "id, title, source, op, version, batch_dims, data_dtype, indices_dtype, negative, "
-    "out_of_range, expect_error, of, data, indices, axis or expect"
+    "out_of_range, rtol, atol, expect_error, of, data, indices, axis or expect"
 )
 INPUT = "a list, a number, a typed tensor, or a token other than `-`"
 
@@ -259,8 +259,8 @@ def test_a_shape_job_names_its_operator_and_may_leave_the_axis_unknown() -> None
             f"here: `$.of` is unknown in a gather job: expected {GATHER_KEYS}",
         ),
         (
-            INFER | {"rtol": 0},
-            f"here: `$.rtol` is unknown in a shape job: expected {SHAPE_KEYS}",
+            INFER | {"output": "a.npy"},
+            f"here: `$.output` is unknown in a shape job: expected {SHAPE_KEYS}",
         ),
         ({"op": "gather"}, "here: `$.id` is missing: expected text"),
         (
@@ -324,6 +324,10 @@ def test_a_shape_job_names_its_operator_and_may_leave_the_axis_unknown() -> None
             "here: `$.rtol` is nan: expected a number from 0 on",
         ),
         (GATHER | {"atol": -1}, "here: `$.atol` is -1: expected a number from 0 on"),
+        (
+            GATHER | {"expect_error": "index_range"},
+            "here: `$.expect_error` is 'index_range': expected the name of a rule, or true",
+        ),
         (
             GATHER | {"expect": [1], "expect_error": True},
             "here: `$.expect` and `$.expect_error` are both there: expected one of them",

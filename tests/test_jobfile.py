@@ -49,6 +49,11 @@ def _cut(text: bytes) -> list[Written]:
 # A job a line
 
 
+def test_a_list_is_one_whatever_its_file_is_called(folder: Path) -> None:
+    (folder / "j.jsonl").write_bytes(b"[" + A.strip() + b"]")
+    assert [found.where for found in written("j.jsonl")] == ["j.jsonl, $[0]"]
+
+
 @pytest.mark.parametrize("name", ["j.jsonl", "j.ndjson", "j.json", "j", "j.txt"])
 @pytest.mark.parametrize(
     ("text", "lines"),

@@ -314,12 +314,20 @@ def test_options_hold_for_every_job(run: Run) -> None:
         (["axis=0", "axis=1"], f"`--matrix` has `axis=1` again: expected {SET}"),
         (
             ["axis=0", "x"],
-            "`x` is given beside `--op`: expected files of jobs, or `--op`",
+            "`x` is given beside `--op`: expected files of jobs, or `--op`\n"
+            "hint: a pattern is quoted, so that the shell leaves it: `--data 'in/*.npy'`",
         ),
         (
             ["axis=0", "--axis", "1"],
             "`--axis` is given, and in `--matrix` too: expected it once",
         ),
+        (
+            ["version=openvino-8,onnx13"],
+            "no version `onnx13` of gather: expected openvino-8, openvino-7, openvino-1, onnx-13, "
+            "onnx-11 or onnx-1\nhint: did you mean `-V onnx-13`?\nrule: version",
+        ),
+        (["axis=0,one"], "`--axis` is `one`: expected an integer"),
+        (["negative=warp"], "`--negative` is `warp`: expected spec, wrap or error"),
         (
             ["out_of_range=zero", "--out-of-range", "clamp"],
             "`--out-of-range` is given, and in `--matrix` too: expected it once",
@@ -374,7 +382,8 @@ def test_a_wrong_value_fails_its_jobs_alone(run: Run) -> None:
         ),
         (
             ["j.jsonl", "--op", "gather", "--data", "[1]", "--indices", "0"],
-            "`j.jsonl` is given beside `--op`: expected files of jobs, or `--op`",
+            "`j.jsonl` is given beside `--op`: expected files of jobs, or `--op`\n"
+            "hint: a pattern is quoted, so that the shell leaves it: `--data 'in/*.npy'`",
         ),
         (
             ["j.jsonl", "--axis", "0"],

@@ -48,6 +48,34 @@ def _accepted(*jobs: dict[str, Any], **options: Any) -> None:
         assert len(plan) == len(jobs)
 
 
+# Jobs together
+
+
+def test_an_output_below_another_is_refused(folder: Path) -> None:
+    del folder
+    nested = _job("a", output="o/x.npy"), _job("b", output="o/x.npy/in/b.npy")
+    assert _refused(*nested) == (
+        "j.jsonl, line 2: `$.output` is `o/x.npy/in/b.npy`, which lies below the output of "
+        "j.jsonl, line 1: expected another file"
+    )
+    _accepted(*(_job(str(n), output=f"o/{n % 3}/in/{n}.npy") for n in range(9)))
+
+
+def test_an_output_that_is_a_folder_is_refused(folder: Path) -> None:
+    (folder / "x.npy").mkdir()
+    assert _refused(_job("a", output="x.npy")) == (
+        "j.jsonl, line 1: `$.output`: `x.npy` is a folder: expected the name of a file"
+    )
+
+
+def test_the_junit_file_is_no_input(folder: Path) -> None:
+    message = _refused(_job("a", data="x.npy"), taken={"x.npy": "the JUnit file"})
+    assert message == (
+        f"j.jsonl, line 1: `{folder / 'x.npy'}`, which the job reads, is the JUnit file: "
+        "expected another file for it"
+    )
+
+
 # Jobs alone
 
 
@@ -63,7 +91,7 @@ def test_of_several_wrong_jobs_the_first_is_refused_and_the_others_are_counted(r
         "",
         "error: j.jsonl, line 1: `$.axes` is unknown in a gather job: expected id, title, source, "
         "op, version, batch_dims, data_dtype, indices_dtype, negative, out_of_range, "
-        "expect_error, data, indices, axis, expect, rtol, atol or output\n"
+        "rtol, atol, expect_error, data, indices, axis, expect or output\n"
         'hint: did you mean "axis"?; 1 more job is wrong too: j.jsonl, line 3\n'
         "rule: job\n",
     )

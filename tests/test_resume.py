@@ -236,6 +236,15 @@ def test_a_report_of_other_jobs_is_refused_and_stays(run: Run) -> None:
     assert REPORT.read_bytes() == content
 
 
+def test_a_report_that_shares_ids_alone_is_of_other_jobs(run: Run) -> None:
+    write_jobs(*map(job, "abc"))
+    run(*WORDS)
+    write_jobs(*(job(name, data=[8, 9]) for name in "ab"))
+    content = REPORT.read_bytes()
+    assert run(*WORDS, "--resume").status == 65
+    assert REPORT.read_bytes() == content
+
+
 @pytest.mark.parametrize(
     "stamp",
     [

@@ -55,13 +55,19 @@ class Journal:
         check(path, resumes=resumes)
         self.path, self._plan = path, plan
         self._fd = _locked(path, resumes=resumes)
+        self._file = open(os.dup(self._fd), "rb")  # noqa: SIM115  (closed with this)
         self._lines = array("q", [_NONE]) * len(plan)
         """Where the line of each job starts."""
         self._end = self._count = 0
         self._ordered = True
 
     def resume(
-        self, *, failed: bool, hashed: bool, tell: Callable[[dict[str, Any]], object]
+        self,
+        *,
+        failed: bool,
+        hashed: bool,
+        tell: Callable[[dict[str, Any]], object],
+        tick: Callable[[], object],
     ) -> None:
         """Read what is there, and find what need not be done again.
 
@@ -73,6 +79,8 @@ class Journal:
             Whether files are compared by their contents.
         tell
             Is given the line of every job that need not be done, once.
+        tick
+            Is called now and then.
 
         Raises
         ------
@@ -80,17 +88,19 @@ class Journal:
             ``job``: it is no report, or one of other jobs.
         """
         places = _Places(self._plan.ids)
-        strange = 0
+        strange = same = 0
         for at, line in self._read():
+            tick()
             number = places.find(str(line["id"]))
             if number is None:
                 strange += 1
                 self._ordered = False
                 continue
+            same += self._is_of(number, line)
             self._ordered &= number == self._count
             self._count += 1
             self._lines[number] = at
-        if strange and not self._count:
+        if strange and not same:
             raise InputError(
                 f"`{clean(self.path)}` is a report of other jobs: expected one of these",
                 rule="job",
@@ -100,6 +110,7 @@ class Journal:
         for number, at in enumerate(self._lines):
             if at == _NONE:
                 continue
+            tick()
             line = self._at(at)
             if (failed and line["status"] != OK) or not self._holds(number, line, hashed=hashed):
                 self._lines[number] = _NONE
@@ -111,6 +122,12 @@ class Journal:
         found = self._plan.text(number)
         stamp, text = line.get("stamp"), self._plan.texts[number].to_bytes(8)
         return is_done(stamp, text, found.folder, line.get("output"), hashed=hashed)
+
+    def _is_of(self, number: int, line: dict[str, Any]) -> bool:
+        """Tell whether a line is of the job as it is now."""
+        stamp = line.get("stamp")
+        digest_then = stamp.get("job") if isinstance(stamp, dict) else None
+        return bool(digest_then == self._plan.texts[number].to_bytes(8).hex())
 
     def _read(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Read every whole line, and where it starts."""
@@ -162,15 +179,15 @@ class Journal:
                     yield file.readline()
 
     def _at(self, place: int) -> dict[str, Any]:
-        with open(os.dup(self._fd), "rb") as file:
-            file.seek(place)
-            found: dict[str, Any] = json.loads(file.readline())
+        self._file.seek(place)
+        found: dict[str, Any] = json.loads(self._file.readline())
         return found
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._file.close()
         os.close(self._fd)
 
 

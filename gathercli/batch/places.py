@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from gathercli.batch.plan import Plan
     from gathercli.io.job import Job, Key
 
+JOB_FILE: Final = "a file of jobs"
+"""What is said of a file that holds jobs."""
+
 _INPUTS: Final[tuple[Key, ...]] = ("data", "indices", "expect")
 LONGEST: Final = 4096
 """Characters of a path, which a long literal is not."""
@@ -40,6 +43,8 @@ class Places:
         self._folders: dict[str, str] = {}
         self._taken = {self._real("", path): what for path, what in taken.items()}
         self._inputs, self._outputs, self._writers = array("Q"), array("Q"), array("Q")
+        self._above, self._last = array("Q"), ""
+        """The folders of outputs, and the last of them."""
         self._count = 0
 
     def add(self, job: Job, where: str) -> None:
@@ -51,7 +56,17 @@ class Places:
             ``job``: the output lies outside the folder, or is taken.
         """
         number, self._count = self._count, self._count + 1
-        self._inputs.extend(map(_number, self._candidates(job)))
+        for path in self._candidates(job):
+            what = self._taken.get(path)
+            if what is not None and what != JOB_FILE:
+                raise InputError(
+                    f"{where}: `{clean(path)}`, which the job reads, is {what}: "
+                    "expected another file for it",
+                    rule="job",
+                    where=where,
+                    value=path,
+                )
+            self._inputs.append(_number(path))
         if job.output is None:
             return
         path = self._real(job.folder, job.output)
@@ -69,6 +84,7 @@ class Places:
             raise _refused(where, job, f"is {self._taken[path]}")
         self._outputs.append(_number(path))
         self._writers.append(number)
+        self._note_folders(os.path.dirname(path), folder)
 
     def check(self, plan: Plan) -> None:
         """Compare the files of all jobs.
@@ -86,7 +102,11 @@ class Places:
         ordered = np.sort(outputs)
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
         read = np.intersect1d(outputs, np.frombuffer(self._inputs, np.uint64))
-        suspects = np.concatenate((twice, read))
+        above = np.intersect1d(outputs, np.frombuffer(self._above, np.uint64))
+        suspects = np.concatenate((twice, read, above))
+        if above.size:
+            among = writers.tolist()
+            self._explain(plan, among, reads=bool(read.size))
         if suspects.size:
             among = writers[np.isin(outputs, suspects)]
             self._explain(plan, among.tolist(), reads=bool(read.size))
@@ -99,6 +119,12 @@ class Places:
             if path in seen:
                 raise _refused(found.where, job, f"is the output of {seen[path][0]} too")
             seen[path] = found.where, job
+        for path, (where, job) in seen.items():
+            parent = os.path.dirname(path)
+            while parent not in seen and parent != os.path.dirname(parent):
+                parent = os.path.dirname(parent)
+            if parent in seen:
+                raise _refused(where, job, f"lies below the output of {seen[parent][0]}")
         for _, found, job in plan.read(range(len(plan) if reads else 0)):
             for path in self._candidates(job):
                 if path in seen:
@@ -109,6 +135,15 @@ class Places:
                         else (f"an input of {found.where}")
                     )
                     raise _refused(where, writer, f"is {what}")
+
+    def _note_folders(self, path: str, root: str) -> None:
+        """Note the folders that an output is in, up to that of its job."""
+        if path == self._last:
+            return
+        self._last = path
+        while len(path) > len(root):
+            self._above.append(_number(path))
+            path = os.path.dirname(path)
 
     def _candidates(self, job: Job) -> Iterator[str]:
         """Name the files that the tokens of a job may stand for, by their real paths."""

@@ -53,7 +53,50 @@ class Text(NamedTuple):
         return jobs.read(Written(self.where, self.folder, self.text))
 
 
-class Plan:
+class Spool:
+    """The text of jobs in an unnamed file; as a context it closes it.
+
+    Attributes
+    ----------
+    fd
+        The file.
+    """
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115  (closed with this)
+        self.fd = self._file.fileno()
+        self._starts = array(_DIGITS, [0])
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def add(self, found: Text) -> None:
+        """Keep the text of a job behind the others."""
+        record = found.record()
+        self._file.write(record)
+        self._starts.append(self._starts[-1] + len(record))
+
+    def flush(self) -> None:
+        """Let other processes see what was added."""
+        self._file.flush()
+
+    def span(self, number: int) -> tuple[int, int]:
+        """Tell from where to where in the file a job stands."""
+        return self._starts[number], self._starts[number + 1]
+
+    def text(self, number: int) -> Text:
+        """Return a job as it was written."""
+        start, stop = self.span(number)
+        return Text.parse(os.pread(self.fd, stop - start, start))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+class Plan(Spool):
     """The jobs of a batch, valid together.
 
     Parameters
@@ -67,8 +110,6 @@ class Plan:
 
     Attributes
     ----------
-    fd
-        The file that holds their text.
     ids, texts
         Digests of the ids, and of the texts.
 
@@ -85,9 +126,7 @@ class Plan:
         anywhere: bool = False,
         taken: dict[str, str] | None = None,
     ) -> None:
-        self._spool = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the plan)
-        self.fd = self._spool.fileno()
-        self._starts = array(_DIGITS, [0])
+        super().__init__()
         self.ids, self.texts = array(_DIGITS), array(_DIGITS)
         self._places = Places(anywhere=anywhere, taken=taken or {})
         self._wrong: list[GatherError] = []
@@ -96,20 +135,8 @@ class Plan:
             self._take(written)
             self._check()
         except BaseException:
-            self._spool.close()
+            self._file.close()
             raise
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def span(self, number: int) -> tuple[int, int]:
-        """Tell from where to where in the file a job stands."""
-        return self._starts[number], self._starts[number + 1]
-
-    def text(self, number: int) -> Text:
-        """Return a job as it was written."""
-        start, stop = self.span(number)
-        return Text.parse(os.pread(self.fd, stop - start, start))
 
     def read(self, numbers: Iterable[int]) -> Iterator[tuple[int, Text, Job]]:
         """Read some jobs again."""
@@ -122,7 +149,7 @@ class Plan:
         try:
             for found in written:
                 self._add(found)
-            self._spool.flush()
+            self.flush()
         except OSError as error:
             if isinstance(error, GatherError):
                 raise
@@ -141,9 +168,7 @@ class Plan:
             if len(self._wrong) < MOST_NAMED:
                 self._wrong.append(error)
             return
-        record = Text(found.where, found.folder, found.text).record()
-        self._spool.write(record)
-        self._starts.append(self._starts[-1] + len(record))
+        self.add(Text(found.where, found.folder, found.text))
         self.ids.append(int.from_bytes(digest(job.id.encode(errors="surrogatepass"))))
         self.texts.append(int.from_bytes(digest(found.text)))
 
@@ -180,12 +205,6 @@ class Plan:
             first.hint = f"{before}{wrong}: {listed(names, 'and')}"
         return first
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._spool.close()
-
 
 def _alike(digests: array[int]) -> list[int]:
     """Find the numbers of the jobs whose digest another has too."""
@@ -217,6 +236,8 @@ def _check_output(job: Job, where: str) -> None:
 def _no_file(path: str) -> str | None:
     """Say why a path can be no file; None if it can."""
     try:
+        if os.path.isdir(path):
+            return "is a folder"
         return "is a device or a pipe" if is_stream(path) else None
     except NotADirectoryError:
         return "is in what is no folder"

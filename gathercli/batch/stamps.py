@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from gathercli.errors import GatherError
 from gathercli.io.files import stamp_of
+from gathercli.io.source import Inputs
 
 if TYPE_CHECKING:
     from gathercli.io.job import Job
-    from gathercli.io.source import Inputs
 
 _PART: Final = 1 << 20
+_MOST_DIGESTS: Final = 1024
+_digests: dict[tuple[int, ...], str] = {}
+"""Of files, by what changes whenever they are written."""
+
 _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe would wait for a writer
 
 
@@ -45,6 +51,18 @@ class Stamps(NamedTuple):
                 found[name] = [*file.stamp, *([_digest_of(file.fd)] if noted else ())]
         path = job.output and os.path.join(job.folder, job.output)
         return cls("", found, _output(path, hashed=hashed) if path else None)
+
+    @classmethod
+    def seen(cls, job: Job, text: bytes) -> Stamps:
+        """Look at the files that a job names, whose process could not say what it read."""
+        found: dict[str, list[Any] | None] = {}
+        inputs = Inputs(None, folder=job.folder)
+        for token in (job.data, job.indices, job.expect):
+            with suppress(GatherError):
+                name = inputs.file_of(token)[0] if isinstance(token, str) else None
+                if name is not None:
+                    found[name] = _stamp_at(os.path.join(job.folder, name))
+        return cls(digest(text).hex(), found, None)
 
     def to_json(self) -> dict[str, Any]:
         """Return what the line holds."""
@@ -102,6 +120,13 @@ def _is_same(path: str, known: Any, *, hashed: bool) -> bool:
         os.close(fd)
 
 
+def _stamp_at(path: str) -> list[Any] | None:
+    try:
+        return [*stamp_of(os.stat(path))]
+    except (OSError, ValueError):
+        return None
+
+
 def _output(path: str, *, hashed: bool) -> list[Any] | None:
     """Describe an output; None when it is not there."""
     try:
@@ -119,7 +144,18 @@ def _output(path: str, *, hashed: bool) -> list[Any] | None:
 
 
 def _digest_of(fd: int) -> str:
-    """Return the digest of a file's content, wherever its descriptor stands."""
+    """Return the digest of a file's content; that of a file which many jobs name is made once."""
+    status = os.fstat(fd)
+    known = status.st_dev, status.st_ino, *stamp_of(status), status.st_ctime_ns
+    if known not in _digests:
+        if len(_digests) >= _MOST_DIGESTS:
+            _digests.clear()
+        _digests[known] = _made_digest(fd)
+    return _digests[known]
+
+
+def _made_digest(fd: int) -> str:
+    """Read a file, wherever its descriptor stands."""
     found, place = hashlib.blake2b(digest_size=16), 0
     while part := os.pread(fd, _PART, place):
         found.update(part)

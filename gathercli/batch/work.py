@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -15,6 +16,7 @@ from gathercli.core.dims import Shape, product
 from gathercli.core.dtypes import Kind
 from gathercli.core.positions import known
 from gathercli.core.rules import RULES
+from gathercli.core.text import clean
 from gathercli.errors import (
     GatherError,
     InputError,
@@ -192,6 +194,11 @@ def _attempt(job: Job, settings: Settings, line: Line) -> bool:
                     line.stamps = Stamps.of(inputs, job, hashed=settings.hashed)
     except Exception as raised:  # noqa: BLE001  (one job's fault is one failed job)
         error = refusal_of(raised)
+        if error.rule == "missing":  # the place where it was looked for; and no job reads `-`
+            path = clean(os.path.join(job.folder, str(error.value)))
+            error.message = error.message.partition("there is no file")[0] + (
+                f"there is no file `{path}`: expected a file, or a literal such as 0,0,4"
+            )
     _judge(job, settings, line, error)
     fault = isinstance(error, TransferError | OutputError) or (
         isinstance(error, NoInputError) and error.rule == "unreadable"
@@ -229,6 +236,8 @@ _FORESEEN: Final = {"version", *(rule.__name__.replace("_", "-") for rule in RUL
 def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
     op = row_of(job, line.notes)
     line.operator = op.full_name
+    if settings.dry:
+        _refuse_pipes(job, inputs)
     if settings.dry or job.op == SHAPE:
         call = described(job, op, inputs)
         shape = engine.infer(call)
@@ -259,6 +268,19 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
     difference = expected and Tolerance(job.rtol, job.atol).difference(run, expected)
     if difference is not None:
         raise difference
+
+
+def _refuse_pipes(job: Job, inputs: Inputs) -> None:
+    """Refuse to wait for what a pipe will hold where only headers are looked at."""
+    for token in (job.data, job.indices, job.expect) if job.op != SHAPE else ():
+        path = inputs.file_of(token)[0] if isinstance(token, str) else None
+        full = os.path.join(job.folder, path or "")
+        if path is not None and os.path.exists(full) and stat.S_ISFIFO(os.stat(full).st_mode):
+            raise NoInputError(
+                f"`{clean(path)}` is a pipe, which a dry run does not read: expected a file",
+                rule="unreadable",
+                value=path,
+            )
 
 
 def _compare_shapes(job: Job, shape: Shape) -> None:

@@ -281,12 +281,21 @@ def command(
 ) -> Callable[[], int]:
     """Collect the request."""
     given = _Given(
-        *(op, data, indices, output, expect, matrix or [], axis),
-        None if batch_dims == "0" else batch_dims,
-        version,
-        None if negative is Negative.SPEC else negative.value,
-        None if out_of_range is OutOfRange.SPEC else out_of_range.value,
-        *(data_dtype, indices_dtype, rtol, atol),
+        op=op,
+        data=data,
+        indices=indices,
+        output=output,
+        expect=expect,
+        matrix=matrix or [],
+        axis=axis,
+        batch_dims=None if batch_dims == "0" else batch_dims,
+        version=version,
+        negative=None if negative is Negative.SPEC else negative.value,
+        out_of_range=None if out_of_range is OutOfRange.SPEC else out_of_range.value,
+        data_dtype=data_dtype,
+        indices_dtype=indices_dtype,
+        rtol=rtol,
+        atol=atol,
     )
     limits, limit = Limits.parse(max_bytes), _limit(max_failures, fail_fast=fail_fast)
     return partial(
@@ -294,17 +303,24 @@ def command(
         jobs or [],
         given,
         Running(
-            limits,
-            max_bytes is not None,
-            dry_run,
-            allow_outside,
-            workers,
-            limit,
-            retries,
-            timeout,
-            debug,
+            limits=limits,
+            typed_limit=max_bytes is not None,
+            dry=dry_run,
+            anywhere=allow_outside,
+            workers=workers,
+            limit=limit,
+            retries=retries,
+            timeout=timeout,
+            debug=debug,
         ),
-        Reporting(None if report == "-" else report, fmt, junit, resume, resume_failed, hashed),
+        Reporting(
+            path=None if report == "-" else report,
+            fmt=fmt,
+            junit=junit,
+            resume=resume,
+            failed=resume_failed,
+            hashed=hashed,
+        ),
         Messages(quiet, color, json_errors=json_errors, debug=debug),
     )
 
@@ -373,7 +389,9 @@ def _check(running: Running, reporting: Reporting) -> None:
 
 def _taken(files: list[str], reporting: Reporting) -> dict[str, str]:
     """Name the files that no job may write; nor may the report be one that holds jobs."""
-    taken = dict.fromkeys(map(os.path.realpath, files), "a file of jobs")
+    from gathercli.batch.places import JOB_FILE
+
+    taken = dict.fromkeys(map(os.path.realpath, files), JOB_FILE)
     for name, path, what in (
         ("--report", reporting.path, "the report"),
         ("--junit", reporting.junit, "the JUnit file"),
@@ -406,6 +424,7 @@ def _sources(
                     f"`{clean(word)}` is given beside `--op`: expected files of jobs, or `--op`",
                     rule="usage",
                     value=word,
+                    hint="a pattern is quoted, so that the shell leaves it: `--data 'in/*.npy'`",
                 )
         return _patterns(given, words).written(), []
     if used := given.used():
@@ -433,7 +452,7 @@ def _sources(
 
 def _patterns(given: _Given, words: list[str]) -> Patterns:
     """Take the options for what they say of every job."""
-    from gathercli.cli.patterns import INTEGERS, SETTINGS, Patterns, matrix_of
+    from gathercli.cli.patterns import INTEGERS, SETTINGS, Patterns, check_setting, matrix_of
 
     op, data, indices = given.op, given.data, given.indices
     if not op or not data or not indices:
@@ -457,6 +476,9 @@ def _patterns(given: _Given, words: list[str]) -> Patterns:
         raise UsageError(
             f"`{name}` is given, and in `--matrix` too: expected it once", rule="usage"
         )
+    for key, values in [*((key, [v]) for key, v in chosen.items()), *matrix.items()]:
+        for value in values:
+            check_setting(op, key, value)
     fixed = {key: integer(v) if key in INTEGERS else v for key, v in chosen.items()}
     fixed |= {key: v for key in ("rtol", "atol") if (v := getattr(given, key))}
     filled = {key: v for key in ("indices", "output", "expect") if (v := getattr(given, key))}

@@ -42,9 +42,10 @@ MEANINGS: Final[dict[str, str]] = {
     "indices_dtype": "The type of INDICES, as --indices-dtype.",
     "expect": "What the result should equal, written like DATA and compared as --expect does: the "
     "shape, and every element; the type only where it is written. In a shape job a shape.",
-    "expect_error": "The name of the rule that should refuse, or true for any; not beside expect.",
-    "rtol": "The relative tolerance of expect; not in a shape job.",
-    "atol": "The absolute tolerance of expect; not in a shape job.",
+    "expect_error": "The name of the rule that should refuse, or true for any, even for a file "
+    "that is missing; not beside expect.",
+    "rtol": "The relative tolerance of expect; a shape is compared exactly.",
+    "atol": "The absolute tolerance of expect, likewise.",
     "output": "The file to write; its suffix names the format, and its folder is made. Not in a "
     "shape job. Without it the result is in the report.",
 }

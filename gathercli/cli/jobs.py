@@ -9,6 +9,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from gathercli.batch.journal import Journal
+from gathercli.batch.order import Order
 from gathercli.batch.pool import MOST_AHEAD, Pool
 from gathercli.batch.tally import Tally
 from gathercli.batch.work import INLINE, OK, Settings
@@ -20,8 +21,8 @@ from gathercli.report.terminal import is_terminal, rendered, wants_color, width_
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from gathercli.batch.order import Done
     from gathercli.batch.plan import Plan
-    from gathercli.batch.pool import Done
     from gathercli.batch.tally import Limit
     from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages
@@ -79,9 +80,10 @@ class Batch:
         with ExitStack() as stack:
             junit = self._reporting.junit
             cases = stack.enter_context(Cases(junit)) if junit is not None else None
-            journal = self._journal(stack)
             self._bar = self._made_bar()
+            journal: Journal | None = None
             try:
+                journal = self._journal(stack)
                 self._do_with_bar(journal, cases)
             except (KeyboardInterrupt, SystemExit):
                 self._sum_up("interrupted")
@@ -115,7 +117,12 @@ class Batch:
             Journal(reporting.path, self._plan, resumes=reporting.resumes)
         )
         if reporting.resumes:
-            journal.resume(failed=reporting.failed, hashed=reporting.hashed, tell=self._tally.keep)
+            journal.resume(
+                failed=reporting.failed,
+                hashed=reporting.hashed,
+                tell=self._tally.keep,
+                tick=self._bar or (lambda: None),
+            )
         return journal
 
     def _do_with_bar(self, journal: Journal | None, cases: Cases | None) -> None:
@@ -131,12 +138,11 @@ class Batch:
         with ExitStack() as stack:
             hand_on = journal.write if journal is not None else self._shown(stack)
             pool = stack.enter_context(self._pool(stamped=journal is not None))
+            # A file is put in order at the end, so that what has ended is in it at once.
             numbers = range(len(self._plan)) if journal is None else journal.todo()
-            for done in pool.run(numbers, self._ended):
-                if self._bar:
-                    self._bar()
-                if done is None:
-                    continue
+            order = Order(numbers, keeps=journal is None)
+
+            def report(done: Done) -> None:
                 if done.status != OK or done.notes:
                     line = json.loads(done.line)
                     self._tally.explain(line)
@@ -144,6 +150,17 @@ class Batch:
                 hand_on(done.number, done.line)
                 if cases is not None and journal is None:
                     cases.add(done.line)
+
+            try:
+                for done in pool.run(order, self._ended):
+                    if self._bar:
+                        self._bar()
+                    if done is not None:
+                        report(done)
+            except (KeyboardInterrupt, SystemExit):
+                for done in order.waiting():
+                    report(done)
+                raise
 
     def _pool(self, *, stamped: bool) -> Pool:
         running, limits = self._running, self._running.limits
@@ -219,10 +236,11 @@ class Batch:
 
         if stopped and self._reporting.path is not None:
             stopped += "; `--resume` does the rest"
-        if self._running.dry and not stopped:
-            stopped = "a dry run: shapes were inferred, nothing was run"
-        text = summary(self._tally, self._seconds, stopped)
+        if self._running.dry:
+            dry = "a dry run: shapes were inferred, nothing was run"
+            stopped = f"{stopped}; {dry}" if stopped else dry
         fd = STDOUT if self._pretty else STDERR
+        text = summary(self._tally, self._seconds, stopped, width_of(fd))
         shown = rendered(text, color=wants_color(messages.color, fd))
         if self._pretty:
             print_text(shown)

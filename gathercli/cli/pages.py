@@ -246,7 +246,7 @@ $ gathercli batch --op gather --data 2x2xf32=1 --indices 1 --matrix axis=0,1 -q 
 {"id":"2x2xf32=1 axis=0","status":"ok"
 {"id":"2x2xf32=1 axis=1","status":"ok"
 $ gathercli batch --op gather --data arange:3x2 --indices 2,1 --dry-run -f pretty | grep ^ok
-ok       arange:3x2   openvino.Gather-8   int64[2,2]
+ok        arange:3x2   openvino.Gather-8   int64[2,2]
 $ gathercli batch --op gather --data 5,6 --indices 1 -o x.npy -q > r; gathercli convert x.npy -
 6
 $ b='gathercli batch --op gather --data 5, --indices 0 --report r -q'; $b; $b --resume; wc -l <r

@@ -10,10 +10,13 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.cli.operator import integer
+from gathercli.core.dtypes import dtype
+from gathercli.core.spec import Negative, OutOfRange
 from gathercli.core.text import clean, closest, listed, short
 from gathercli.errors import InputError, NoInputError, UsageError
 from gathercli.io.jobfile import Written
 from gathercli.io.source import Inputs
+from gathercli.ops import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -196,6 +199,39 @@ def _fill(text: str, known: Mapping[str, str], key: str) -> str:
 def _both(key: str) -> tuple[str, str]:
     """Return a key as jobs spell it, and as options do."""
     return key, key.replace("_", "-")
+
+
+def check_setting(op: str, key: str, value: str) -> None:
+    """Refuse, before there are jobs, a value that no job could have.
+
+    Parameters
+    ----------
+    op, key
+        The command, and one of `SETTINGS`.
+
+    Raises
+    ------
+    UsageError
+        ``version``, ``dtype`` or ``usage``.
+    """
+    choices = {"negative": Negative, "out_of_range": OutOfRange}.get(key)
+    if key == "version":
+        find(value, op)
+    elif key.endswith("_dtype"):
+        dtype(value)
+    elif key in INTEGERS and not isinstance(integer(value), int):
+        expected = "an integer"
+    elif choices is not None and value not in [each.value for each in choices]:
+        expected = listed(each.value for each in choices)
+    else:
+        return
+    if key in INTEGERS or choices is not None:
+        raise UsageError(
+            f"`--{key.replace('_', '-')}` is `{clean(value)}`: expected {expected}",
+            rule="usage",
+            value=value,
+            expected=expected,
+        )
 
 
 def is_matrix(word: str) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from gathercli.core.call import Operand
 from gathercli.core.dims import as_shape
 from gathercli.core.dtypes import FLOAT64, INT64, named
+from gathercli.core.rules import RULES
 from gathercli.core.spec import Negative, OutOfRange
 from gathercli.core.text import clean, closest, listed, short
 from gathercli.errors import InputError
@@ -141,6 +142,15 @@ _TOLERANCE: Final[Check] = (
     "a number from 0 on",
 )
 
+REFUSALS: Final = (
+    "version",
+    *(rule.__name__.replace("_", "-") for rule in RULES),
+    *("index-negative", "index-range", "limit"),
+    *("missing", "unreadable", "format", "npy", "npz", "json", "ragged", "literal", "dtype"),
+    "shape-text",
+)
+"""The rules that may refuse what a job does, in the order in which they are tried."""
+
 _EVERY_JOB: Final[dict[str, Check]] = {
     "id": _TEXT,
     "title": _TEXT,
@@ -152,15 +162,15 @@ _EVERY_JOB: Final[dict[str, Check]] = {
     "indices_dtype": _DTYPE,
     "negative": _one_of(*(each.value for each in Negative)),
     "out_of_range": _one_of(*(each.value for each in OutOfRange)),
-    "expect_error": (lambda v: v is True or _is_text(v), "the name of a rule, or true"),
+    "rtol": _TOLERANCE,
+    "atol": _TOLERANCE,
+    "expect_error": (lambda v: v is True or v in REFUSALS, "the name of a rule, or true"),
 }
 _RUN_JOB: Final[dict[str, Check]] = _EVERY_JOB | {
     "data": _INPUT,
     "indices": _INPUT,
     "axis": _ATTRIBUTE,
     "expect": _INPUT,
-    "rtol": _TOLERANCE,
-    "atol": _TOLERANCE,
     "output": _TEXT,
 }
 _SHAPE_JOB: Final[dict[str, Check]] = _EVERY_JOB | {
@@ -201,7 +211,12 @@ def read(found: Written) -> Job:
         said = error.message
         if place := re.fullmatch(r"line (\d+), column (\d+)", error.where or ""):
             said = said.replace(f"at {place[0]}", _shifted(found, *map(int, place.groups())), 1)
-        raise InputError(f"{found.where}: {said}", rule="job", where=found.where) from None
+        more = "a .jsonl file has a job a line; a .json file may spread it over many"
+        goes_on = found.where.endswith(f", line {found.line}") and "has its end" in said
+        hint = more if goes_on else None
+        raise InputError(
+            f"{found.where}: {said}", rule="job", where=found.where, hint=hint
+        ) from None
     return _job(document, found.where, found.folder)
 
 
@@ -233,6 +248,8 @@ def _job(job: Any, where: str, folder: str) -> Job:
             kind, near = "shape" if checks is _SHAPE_JOB else "gather", closest(key, checks)
             what = f"`$.{short(clean(key))}` is unknown in a {kind} job"
             hint = f'did you mean "{near}"?' if near else None
+            if {"status", "seconds"} <= job.keys():
+                hint = "this is a line of a report, which holds no jobs"
             raise _refused(where, what, listed(checks), hint)
     for key in ("id", "op", "of", "data", "indices"):
         if key in checks and key not in job:
@@ -240,7 +257,10 @@ def _job(job: Any, where: str, folder: str) -> Job:
     for key, value in job.items():
         fits, expected = checks[key]
         if not fits(value):
-            raise _refused(where, f"`$.{key}` is {shown(value)}", expected)
+            known = REFUSALS if key == "expect_error" else ()
+            near = closest(value, known) if isinstance(value, str) else None
+            hint = f'did you mean "{near}"?' if near else None
+            raise _refused(where, f"`$.{key}` is {shown(value)}", expected, hint)
     if "expect" in job and "expect_error" in job:
         raise _refused(where, "`$.expect` and `$.expect_error` are both there", "one of them")
     types = {key: named(job[key]) for key in ("data_dtype", "indices_dtype") if key in job}

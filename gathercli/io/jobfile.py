@@ -166,11 +166,11 @@ class _Reader:
 
     def jobs(self, *, lines: bool) -> Iterator[Written]:
         """Find them; `lines` says that there is one a line."""
-        if lines or self._has_lines():
-            return self._lines()
         start = self._start()
         self._file.seek(self._begin)
-        return self._items() if start == b"[" else self._one()
+        if start == b"[":
+            return self._items()
+        return self._lines() if lines or self._has_lines() else self._one()
 
     def _start(self) -> bytes:
         """Go to the first byte that is no blank, and return it."""

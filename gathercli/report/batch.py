@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.text import clean, counted, grouped, short
@@ -111,13 +112,17 @@ def row(line: dict[str, Any], width: int | None) -> Styled:
     return text.append("\n")
 
 
-def summary(tally: Tally, seconds: float, stopped: str | None) -> Styled:
+def summary(
+    tally: Tally, seconds: float, stopped: str | None = None, width: int | None = None
+) -> Styled:
     """Count the jobs by how they ended; those that failed stand last, by cause.
 
     Parameters
     ----------
     stopped
         Why not all jobs were done, if they were not.
+    width
+        Columns of a terminal; None where lines may be of any length.
     """
     from rich.text import Text
 
@@ -125,8 +130,9 @@ def summary(tally: Tally, seconds: float, stopped: str | None) -> Styled:
     for note in tally.notes.values():
         others = note.number - 1
         more = f", and so in {counted(others, 'more job')}" if others else ""
-        text.append("note:", "yellow").append(f" {clean(short(note.name, _LONGEST))}: ")
-        text.append(f"{clean(note.text)}{more}\n")
+        said = f"note: {clean(short(note.name, _LONGEST))}: {clean(note.text)}{more}"
+        first, *rest = _folded(said, width)
+        text.append("note:", "yellow").append("\n".join([first[5:], *rest, ""]))
     text.append(f"{counted(tally.total, 'job')}: ", "bold")
     for at, (words, style) in enumerate(_counts(tally)):
         text.append(", " if at else "").append(words, style)
@@ -136,11 +142,21 @@ def summary(tally: Tally, seconds: float, stopped: str | None) -> Styled:
     for rule, cause in sorted(tally.causes.items(), key=lambda each: each[1].number):
         text.append(f"\n{rule}", "bold red").append(f"   {counted(cause.number, 'job')}\n")
         for name, message in cause.first:
-            text.append(f"  {clean(short(name, _LONGEST))}", "bold")
-            text.append(f"   {clean(message)}\n")
+            shown = clean(short(name, _LONGEST))
+            first, *rest = _folded(f"  {shown}   {clean(message)}", width)
+            text.append(first[: 2 + len(shown)], "bold").append(f"{first[2 + len(shown) :]}\n")
+            text.append("".join(f"{line}\n" for line in rest))
         if others := cause.number - len(cause.first):
             text.append(f"  and {counted(others, 'more job')}\n")
     return text
+
+
+def _folded(line: str, width: int | None) -> list[str]:
+    """Fold a line between words; what follows is moved in."""
+    if width is None:
+        return [line]
+    indent = " " * 4
+    return wrap(line, max(width - 1, 20), subsequent_indent=indent) or [line]
 
 
 def _counts(tally: Tally) -> Iterator[tuple[str, str]]:

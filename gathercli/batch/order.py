@@ -1,0 +1,88 @@
+"""Jobs given out one after the other, and handed on when they have ended: at once, or in order."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+WAITING: Final = 10_000
+"""Jobs that may have ended before an earlier one has; the rest wait for that one."""
+
+HELD: Final = 64 << 20
+"""Bytes of their lines."""
+
+
+class Done(NamedTuple):
+    """A job that has ended: its number, status, line of report, and notes by their kind."""
+
+    number: int
+    status: str
+    line: bytes
+    notes: dict[str, str]
+
+
+class Order:
+    """Jobs that are to be done, under way, or done and kept waiting.
+
+    Parameters
+    ----------
+    numbers
+        All jobs, in their order.
+    keeps
+        Whether they are handed on in this order.
+    """
+
+    def __init__(self, numbers: Iterable[int], *, keeps: bool) -> None:
+        self._rest, self._keeps = iter(numbers), keeps
+        self._again: deque[int] = deque()
+        self._given: deque[int] = deque()
+        self._under_way = 0
+        self._held: dict[int, Done] = {}
+        self._bytes = 0
+
+    @property
+    def under_way(self) -> bool:
+        """Whether any job was given out and has not ended."""
+        return self._under_way > 0
+
+    def next(self) -> int | None:
+        """Give out a job; None if there is none, or too many wait for an earlier one."""
+        if self._again:
+            return self._again.popleft()
+        if len(self._given) >= WAITING or self._bytes >= HELD:
+            return None
+        number = next(self._rest, None)
+        if number is not None:
+            self._under_way += 1
+            if self._keeps:
+                self._given.append(number)
+        return number
+
+    def give_back(self, numbers: Iterable[int]) -> None:
+        """Take jobs back that were given out; they are the next."""
+        self._again.extendleft(reversed(list(numbers)))
+
+    def stop(self) -> None:
+        """Give out no more jobs than were before."""
+        self._rest = iter(())
+
+    def end(self, done: Done) -> Iterator[Done]:
+        """Take a job that has ended; hand on those that no earlier one keeps waiting."""
+        self._under_way -= 1
+        if not self._keeps:
+            yield done
+            return
+        self._held[done.number] = done
+        self._bytes += len(done.line)
+        while self._given and self._given[0] in self._held:
+            ready = self._held.pop(self._given.popleft())
+            self._bytes -= len(ready.line)
+            yield ready
+
+    def waiting(self) -> Iterator[Done]:
+        """Hand on what has ended and waits for an earlier one, which will not end any more."""
+        for number in sorted(self._held):
+            yield self._held.pop(number)
