@@ -61,6 +61,21 @@ def test_an_output_below_another_is_refused(folder: Path) -> None:
     _accepted(*(_job(str(n), output=f"o/{n % 3}/in/{n}.npy") for n in range(9)))
 
 
+def test_an_output_below_the_report_is_refused(folder: Path) -> None:
+    del folder
+    assert _refused(_job("a", output="r/a.npy"), taken={"r": "the report"}) == (
+        "j.jsonl, line 1: `$.output` is `r/a.npy`, which lies below the report: "
+        "expected another file"
+    )
+
+
+def test_an_output_below_another_is_refused_outside_the_folder_too(folder: Path) -> None:
+    (folder / "in").mkdir()
+    os.chdir("in")
+    nested = _job("a", output="../x.npy"), _job("b", output="../x.npy/b.npy")
+    assert "lies below the output of j.jsonl, line 1" in _refused(*nested, anywhere=True)
+
+
 def test_an_output_that_is_a_folder_is_refused(folder: Path) -> None:
     (folder / "x.npy").mkdir()
     assert _refused(_job("a", output="x.npy")) == (

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pytest
 
+from gathercli.batch.journal import Journal
 from gathercli.cli import main
+from gathercli.errors import OutputError
 from tests.test_batch import (
     LINUX,
     PATIENCE,
@@ -234,6 +236,42 @@ def test_a_report_of_other_jobs_is_refused_and_stays(run: Run) -> None:
     ran = run(*WORDS, "--resume")
     assert (ran.status, "is a report of other jobs" in ran.err) == (65, True)
     assert REPORT.read_bytes() == content
+
+
+def test_a_report_that_cannot_be_put_in_order_is_still_one(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def arrange(_: Journal) -> None:
+        raise OutputError("no room", rule="output")
+
+    monkeypatch.setattr(Journal, "arrange", arrange)
+    write_jobs(job("a"))
+    ran = run(*(word for word in WORDS if word != "-q"), "--junit", "j.xml")
+    assert (ran.status, Path("j.xml").exists()) == (0, True)
+    assert "\nthe report is not in the order of the jobs: no room\n" in ran.err
+
+
+@pytest.mark.parametrize("words", [[], ["--hash"]], ids=["times", "contents"])
+def test_a_job_that_took_too_long_notes_its_files_all_the_same(words: list[str], run: Run) -> None:
+    np.save("d.npy", np.array([7, 5]))
+    os.mkfifo("pipe")
+    write_jobs(job("a", data="d.npy", indices="pipe"))
+    assert run(*WORDS, *words, "--timeout", "0.5").status == 1
+    inputs = json.loads(REPORT.read_bytes())["stamp"]["inputs"]
+    assert len(inputs["d.npy"]) == (3 if words else 2)
+    os.unlink("pipe")
+    np.save("pipe", np.array([0]))
+    os.rename("pipe.npy", "pipe")
+    assert run(*WORDS, *words, "--resume").status == 0
+
+
+def test_lines_of_jobs_that_are_gone_are_left_out_and_it_is_said(run: Run) -> None:
+    write_jobs(*map(job, "abc"))
+    run(*WORDS)
+    write_jobs(job("b"))
+    ran = run(*(word for word in WORDS if word != "-q"), "--resume")
+    assert "\n2 lines of other jobs left out of the report\n" in ran.err
+    assert [json.loads(line)["id"] for line in REPORT.read_bytes().splitlines()] == ["b"]
 
 
 def test_a_report_that_shares_ids_alone_is_of_other_jobs(run: Run) -> None:

@@ -60,13 +60,15 @@ class Journal:
         """Where the line of each job starts."""
         self._end = self._count = 0
         self._ordered = True
+        self.strange = 0
+        """Lines of jobs that are not among these, which are left out in the end."""
 
     def resume(
         self,
         *,
         failed: bool,
         hashed: bool,
-        tell: Callable[[dict[str, Any]], object],
+        tell: Callable[[int, dict[str, Any]], object],
         tick: Callable[[], object],
     ) -> None:
         """Read what is there, and find what need not be done again.
@@ -78,7 +80,7 @@ class Journal:
         hashed
             Whether files are compared by their contents.
         tell
-            Is given the line of every job that need not be done, once.
+            Is given the number and the line of every job that need not be done, once.
         tick
             Is called now and then.
 
@@ -100,6 +102,7 @@ class Journal:
             self._ordered &= number == self._count
             self._count += 1
             self._lines[number] = at
+        self.strange = strange
         if strange and not same:
             raise InputError(
                 f"`{clean(self.path)}` is a report of other jobs: expected one of these",
@@ -116,7 +119,7 @@ class Journal:
                 self._lines[number] = _NONE
                 self._ordered = False
             else:
-                tell(line)
+                tell(number, line)
 
     def _holds(self, number: int, line: dict[str, Any], *, hashed: bool) -> bool:
         found = self._plan.text(number)

@@ -69,18 +69,26 @@ class Order:
         """Give out no more jobs than were before."""
         self._rest = iter(())
 
-    def end(self, done: Done) -> Iterator[Done]:
-        """Take a job that has ended; hand on those that no earlier one keeps waiting."""
+    def end(self, done: Done) -> None:
+        """Take a job that has ended."""
         self._under_way -= 1
-        if not self._keeps:
-            yield done
-            return
         self._held[done.number] = done
         self._bytes += len(done.line)
-        while self._given and self._given[0] in self._held:
-            ready = self._held.pop(self._given.popleft())
-            self._bytes -= len(ready.line)
-            yield ready
+
+    def ready(self) -> Iterator[Done]:
+        """Hand on what has ended and no earlier job keeps waiting."""
+        while (number := self._first()) is not None:
+            done = self._held.pop(number)
+            self._bytes -= len(done.line)
+            if self._keeps:
+                self._given.popleft()
+            yield done
+
+    def _first(self) -> int | None:
+        """Return the next to be handed on."""
+        if not self._keeps:
+            return next(iter(self._held), None)
+        return self._given[0] if self._given and self._given[0] in self._held else None
 
     def waiting(self) -> Iterator[Done]:
         """Hand on what has ended and waits for an earlier one, which will not end any more."""

@@ -84,7 +84,9 @@ class Places:
             raise _refused(where, job, f"is {self._taken[path]}")
         self._outputs.append(_number(path))
         self._writers.append(number)
-        self._note_folders(os.path.dirname(path), folder)
+        above = self._note_folders(os.path.dirname(path), folder)
+        if above is not None:
+            raise _refused(where, job, f"lies below {above}")
 
     def check(self, plan: Plan) -> None:
         """Compare the files of all jobs.
@@ -136,14 +138,22 @@ class Places:
                     )
                     raise _refused(where, writer, f"is {what}")
 
-    def _note_folders(self, path: str, root: str) -> None:
-        """Note the folders that an output is in, up to that of its job."""
+    def _note_folders(self, path: str, root: str) -> str | None:
+        """Note the folders that an output is in, up to that of its job.
+
+        Returns
+        -------
+            What one of them is, if it is a file that no job may write.
+        """
         if path == self._last:
-            return
+            return None
         self._last = path
-        while len(path) > len(root):
+        while path not in (root, os.path.dirname(path)):
+            if path in self._taken:
+                return self._taken[path]
             self._above.append(_number(path))
             path = os.path.dirname(path)
+        return None
 
     def _candidates(self, job: Job) -> Iterator[str]:
         """Name the files that the tokens of a job may stand for, by their real paths."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 AHEAD: Final = 0.02
 """Seconds of work that a process is given beforehand, so that it need not wait for more."""
 
-MOST_AHEAD: Final = 16
+MOST_AHEAD: Final = 4
 """Jobs that it is given beforehand at most."""
 
 MOST_STARTS: Final = 5
@@ -183,12 +183,12 @@ class Pool:
         while self._feed(order):
             found = list(self._wait(order, every))
             for done in found:
+                order.end(done)
                 if not ended(done):
                     order.stop()
             if not found:
                 yield None
-            for done in found:
-                yield from order.end(done)
+            yield from order.ready()
 
     def _feed(self, order: Order) -> bool:
         """Give jobs to processes that have few; tell whether any job is under way."""
@@ -305,7 +305,7 @@ def lost(
     with suppress(GatherError):
         line.operator = row_of(job, []).full_name
     if settings.stamped:
-        line.stamps = Stamps.seen(job, found.text)
+        line.stamps = Stamps.seen(job, found.text, hashed=settings.hashed)
     return Done(number, ERROR, bytes(line), {})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -53,7 +54,7 @@ class Stamps(NamedTuple):
         return cls("", found, _output(path, hashed=hashed) if path else None)
 
     @classmethod
-    def seen(cls, job: Job, text: bytes) -> Stamps:
+    def seen(cls, job: Job, text: bytes, *, hashed: bool) -> Stamps:
         """Look at the files that a job names, whose process could not say what it read."""
         found: dict[str, list[Any] | None] = {}
         inputs = Inputs(None, folder=job.folder)
@@ -61,7 +62,7 @@ class Stamps(NamedTuple):
             with suppress(GatherError):
                 name = inputs.file_of(token)[0] if isinstance(token, str) else None
                 if name is not None:
-                    found[name] = _stamp_at(os.path.join(job.folder, name))
+                    found[name] = _stamp_at(os.path.join(job.folder, name), hashed=hashed)
         return cls(digest(text).hex(), found, None)
 
     def to_json(self) -> dict[str, Any]:
@@ -120,11 +121,20 @@ def _is_same(path: str, known: Any, *, hashed: bool) -> bool:
         os.close(fd)
 
 
-def _stamp_at(path: str) -> list[Any] | None:
+def _stamp_at(path: str, *, hashed: bool) -> list[Any] | None:
     try:
-        return [*stamp_of(os.stat(path))]
+        status = os.stat(path)
+        if not hashed or not stat.S_ISREG(status.st_mode):
+            return [*stamp_of(status)]
+        fd = os.open(path, _FLAGS)
     except (OSError, ValueError):
         return None
+    try:
+        return [*stamp_of(os.fstat(fd)), _digest_of(fd)]
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
 
 
 def _output(path: str, *, hashed: bool) -> list[Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -27,17 +28,18 @@ class Limit(NamedTuple):
 
 @dataclass
 class Cause:
-    """Jobs that failed by one rule: how many, and the id and message of the first."""
+    """Jobs that failed by one rule: how many, and number, id and message of the first."""
 
     number: int = 0
-    first: list[tuple[str, str]] = field(default_factory=list)
+    first: list[tuple[int, str, str]] = field(default_factory=list)
 
 
 @dataclass
 class Note:
-    """A note that jobs have in common: how many, and the id and words of the first."""
+    """A note that jobs have in common: how many, and number, id and words of the first."""
 
     number: int
+    first: int
     name: str
     text: str
 
@@ -75,26 +77,30 @@ class Tally:
         """Count a job that has ended."""
         self.counts[status] += 1
 
-    def explain(self, line: dict[str, Any]) -> None:
-        """Keep why a job failed."""
+    def explain(self, number: int, line: dict[str, Any]) -> None:
+        """Keep why a job failed, by its number among all."""
         if line["status"] == OK:
             return
         cause = self.causes.setdefault(str(line.get("rule")), Cause())
         cause.number += 1
-        if len(cause.first) < NAMED:
-            cause.first.append((str(line["id"]), str(line.get("message"))))
+        insort(cause.first, (number, str(line["id"]), str(line.get("message"))))
+        del cause.first[NAMED:]
 
-    def keep(self, line: dict[str, Any]) -> None:
+    def keep(self, number: int, line: dict[str, Any]) -> None:
         """Count a job that an earlier run did."""
         self.kept += 1
         self.failed_before += line["status"] != OK
         self.count(line["status"])
-        self.explain(line)
+        self.explain(number, line)
 
-    def note(self, name: str, notes: dict[str, str]) -> None:
+    def note(self, number: int, name: str, notes: dict[str, str]) -> None:
         """Keep the notes of a job, by their kind."""
         for kind, text in notes.items():
-            if kind in self.notes:
-                self.notes[kind].number += 1
-            elif len(self.notes) < NOTES:
-                self.notes[kind] = Note(1, name, text)
+            known = self.notes.get(kind)
+            if known is None:
+                if len(self.notes) < NOTES:
+                    self.notes[kind] = Note(1, number, name, text)
+                continue
+            known.number += 1
+            if number < known.first:
+                known.first, known.name, known.text = number, name, text

@@ -229,7 +229,12 @@ def _judge(job: Job, settings: Settings, line: Line, error: GatherError | None) 
 _REFUSALS: Final = (OperatorError, InputError, LimitError, NoInputError, UsageError)
 """What a job may expect: that the call, or a tensor, is refused."""
 
-_FORESEEN: Final = {"version", *(rule.__name__.replace("_", "-") for rule in RULES)}
+_FORESEEN: Final = {
+    "version",
+    "missing",
+    "limit",
+    *(rule.__name__.replace("_", "-") for rule in RULES),
+}
 """The rules that are tried even where nothing is run; indices and contents are not seen there."""
 
 

@@ -14,12 +14,14 @@ from gathercli.batch.pool import MOST_AHEAD, Pool
 from gathercli.batch.tally import Tally
 from gathercli.batch.work import INLINE, OK, Settings
 from gathercli.cli.main import print_text
+from gathercli.core.text import clean, counted
+from gathercli.errors import GatherError
 from gathercli.io.files import cores
 from gathercli.io.write import STDERR, STDOUT, Output, is_stream, write_all
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from gathercli.batch.order import Done
     from gathercli.batch.plan import Plan
@@ -82,19 +84,46 @@ class Batch:
             cases = stack.enter_context(Cases(junit)) if junit is not None else None
             self._bar = self._made_bar()
             journal: Journal | None = None
+            working = False
             try:
                 journal = self._journal(stack)
-                self._do_with_bar(journal, cases)
+                working = True
+                self._do(journal, cases)
             except (KeyboardInterrupt, SystemExit):
-                self._sum_up("interrupted")
+                self._clear()
+                if working:
+                    again = "; `--resume` does the rest" if journal else ""
+                    self._sum_up(f"interrupted{again}")
                 raise
-            if journal is not None:
-                journal.arrange()
+            finally:
+                self._clear()
             if cases is not None:
                 lines = () if journal is None else journal.lines()
                 cases.write(lines, self._tally, self._seconds)
-        self._sum_up("too many have failed" if self._stopped else None)
+            remarks = list(self._remarks(journal))
+        self._sum_up(*remarks)
         return int(self._tally.failed > 0)
+
+    def _remarks(self, journal: Journal | None) -> Iterator[str]:
+        """Say what is to be known of a run that came to its end."""
+        if self._stopped:
+            again = "; `--resume` does the rest" if journal else ""
+            yield f"too many have failed{again}"
+        if self._running.dry:
+            yield "a dry run: shapes were inferred, nothing was run"
+        if journal is None:
+            return
+        if journal.strange:
+            yield f"{counted(journal.strange, 'line')} of other jobs left out of the report"
+        try:
+            journal.arrange()
+        except GatherError as error:  # all that was done is in it
+            yield f"the report is not in the order of the jobs: {clean(error.message)}"
+
+    def _clear(self) -> None:
+        """Take the bar away, before something else is said."""
+        if self._bar:
+            self._bar.clear()
 
     @property
     def _seconds(self) -> float:
@@ -125,14 +154,6 @@ class Batch:
             )
         return journal
 
-    def _do_with_bar(self, journal: Journal | None, cases: Cases | None) -> None:
-        """Do the jobs; nothing is left of the bar when something else is said."""
-        try:
-            self._do(journal, cases)
-        finally:
-            if self._bar:
-                self._bar.clear()
-
     def _do(self, journal: Journal | None, cases: Cases | None) -> None:
         """Do the jobs that are to be done, and hand on their lines in order."""
         with ExitStack() as stack:
@@ -145,8 +166,8 @@ class Batch:
             def report(done: Done) -> None:
                 if done.status != OK or done.notes:
                     line = json.loads(done.line)
-                    self._tally.explain(line)
-                    self._tally.note(line["id"], done.notes)
+                    self._tally.explain(done.number, line)
+                    self._tally.note(done.number, line["id"], done.notes)
                 hand_on(done.number, done.line)
                 if cases is not None and journal is None:
                     cases.add(done.line)
@@ -211,8 +232,7 @@ class Batch:
         def show(_: int, line: bytes) -> None:
             from gathercli.report.batch import row
 
-            if self._bar:
-                self._bar.clear()
+            self._clear()
             print_text(rendered(row(json.loads(line), width), color=color))
 
         return show
@@ -227,20 +247,15 @@ class Batch:
 
         return Bar(self._tally, messages.write, width_of(STDERR))
 
-    def _sum_up(self, stopped: str | None = None) -> None:
+    def _sum_up(self, *remarks: str) -> None:
         """Say what became of the jobs: on stdout to a person who reads it, else on stderr."""
         messages = self._messages
         if not self._pretty and (messages.quiet or messages.json_errors):
             return
         from gathercli.report.batch import summary
 
-        if stopped and self._reporting.path is not None:
-            stopped += "; `--resume` does the rest"
-        if self._running.dry:
-            dry = "a dry run: shapes were inferred, nothing was run"
-            stopped = f"{stopped}; {dry}" if stopped else dry
         fd = STDOUT if self._pretty else STDERR
-        text = summary(self._tally, self._seconds, stopped, width_of(fd))
+        text = summary(self._tally, self._seconds, remarks, width_of(fd))
         shown = rendered(text, color=wants_color(messages.color, fd))
         if self._pretty:
             print_text(shown)

@@ -147,7 +147,7 @@ REFUSALS: Final = (
     *(rule.__name__.replace("_", "-") for rule in RULES),
     *("index-negative", "index-range", "limit"),
     *("missing", "unreadable", "format", "npy", "npz", "json", "ragged", "literal", "dtype"),
-    "shape-text",
+    *("shape-text", "job"),
 )
 """The rules that may refuse what a job does, in the order in which they are tried."""
 

@@ -10,7 +10,7 @@ from gathercli.core.text import clean, counted, grouped, short
 from gathercli.report.progress import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from gathercli.batch.tally import Tally
     from gathercli.report.terminal import Styled
@@ -113,14 +113,14 @@ def row(line: dict[str, Any], width: int | None) -> Styled:
 
 
 def summary(
-    tally: Tally, seconds: float, stopped: str | None = None, width: int | None = None
+    tally: Tally, seconds: float, remarks: Sequence[str] = (), width: int | None = None
 ) -> Styled:
     """Count the jobs by how they ended; those that failed stand last, by cause.
 
     Parameters
     ----------
-    stopped
-        Why not all jobs were done, if they were not.
+    remarks
+        What is to be known beside the numbers.
     width
         Columns of a terminal; None where lines may be of any length.
     """
@@ -138,10 +138,10 @@ def summary(
         text.append(", " if at else "").append(words, style)
     text.append(f"   {duration(seconds, exact=True)}")
     text.append(f"   {grouped(tally.kept)} done before\n" if tally.kept else "\n")
-    text.append(f"{stopped}\n" if stopped else "")
+    text.append("".join(f"{remark}\n" for remark in remarks))
     for rule, cause in sorted(tally.causes.items(), key=lambda each: each[1].number):
         text.append(f"\n{rule}", "bold red").append(f"   {counted(cause.number, 'job')}\n")
-        for name, message in cause.first:
+        for _, name, message in cause.first:
             shown = clean(short(name, _LONGEST))
             first, *rest = _folded(f"  {shown}   {clean(message)}", width)
             text.append(first[: 2 + len(shown)], "bold").append(f"{first[2 + len(shown) :]}\n")
@@ -156,7 +156,9 @@ def _folded(line: str, width: int | None) -> list[str]:
     if width is None:
         return [line]
     indent = " " * 4
-    return wrap(line, max(width - 1, 20), subsequent_indent=indent) or [line]
+    return wrap(line, max(width - 1, 20), subsequent_indent=indent, break_on_hyphens=False) or [
+        line
+    ]
 
 
 def _counts(tally: Tally) -> Iterator[tuple[str, str]]:
