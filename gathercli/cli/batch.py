@@ -7,10 +7,9 @@ import re
 from collections.abc import Callable
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import typer
-
+from gathercli.cli import batchoptions as own
 from gathercli.cli import options as opt
 from gathercli.cli.jobs import Batch, Reporting, Running
 from gathercli.cli.limits import Limits
@@ -28,189 +27,6 @@ if TYPE_CHECKING:
     from gathercli.batch.tally import Limit
     from gathercli.cli.patterns import Patterns
     from gathercli.io.jobfile import Written
-
-_RUNNING: Final = "Running"
-_REPORT: Final = "Report"
-_NO_FILE: Final = "Without a job file"
-
-Jobs = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="JOBS...",
-        help="Files of jobs (.jsonl with one a line, .json with a list or a single one), folders "
-        "of such files, or - for standard input.",
-        show_default=False,
-    ),
-]
-Op = Annotated[
-    str | None,
-    typer.Option(
-        "--op",
-        metavar="OP",
-        help="gather or gather-elements: the jobs are made of --data and the options below.",
-        show_default=False,
-        rich_help_panel=_NO_FILE,
-    ),
-]
-DataPattern = Annotated[
-    str | None,
-    typer.Option(
-        "--data",
-        metavar="PATTERN",
-        help="The files that are the data, as 'in/*.npy' or 'in/**/*.npy'; or one tensor.",
-        show_default=False,
-        rich_help_panel=_NO_FILE,
-    ),
-]
-IndicesPattern = Annotated[
-    str | None,
-    typer.Option(
-        "--indices",
-        metavar="PATTERN",
-        help="Their indices: a tensor, or 'idx/{stem}.npy'; {name} has the suffix too, {dir} is "
-        "the folder below the first *.",
-        show_default=False,
-        rich_help_panel=_NO_FILE,
-    ),
-]
-OutputPattern = Annotated[
-    str | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="PATTERN",
-        help="The files to write, as 'out/{stem}.npy'; their folders are made.",
-        show_default=False,
-        rich_help_panel=_NO_FILE,
-    ),
-]
-ExpectPattern = Annotated[
-    str | None,
-    typer.Option(
-        "--expect",
-        metavar="PATTERN",
-        help="What the results should equal, as 'want/{stem}.npy'.",
-        show_default=False,
-        rich_help_panel=_NO_FILE,
-    ),
-]
-Matrix = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--matrix",
-        metavar="KEY=A,B...",
-        help="Try every combination, as --matrix axis=0,1 version=openvino-8,onnx-13; {axis} and "
-        "{version} then stand for the values.",
-        show_default=False,
-        rich_help_panel=_NO_FILE,
-    ),
-]
-DryRun = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run",
-        help="Validate all jobs and infer their shapes from headers; run and write nothing.",
-        rich_help_panel=_RUNNING,
-    ),
-]
-AllowOutside = Annotated[
-    bool,
-    typer.Option(
-        "--allow-outside",
-        help="Let jobs of a file write outside its folder.",
-        rich_help_panel=_RUNNING,
-    ),
-]
-Workers = Annotated[
-    int | None,
-    typer.Option(
-        "--workers",
-        "-j",
-        metavar="N",
-        min=1,
-        help="How many processes do jobs; default as many as there are cores.",
-        show_default=False,
-        rich_help_panel=_RUNNING,
-    ),
-]
-FailFast = Annotated[
-    bool,
-    typer.Option(
-        "--fail-fast", help="Begin no job after one has failed.", rich_help_panel=_RUNNING
-    ),
-]
-MaxFailures = Annotated[
-    str | None,
-    typer.Option(
-        "--max-failures",
-        metavar="N|P%",
-        help="Begin no job after more than N, or P percent of all, have failed.",
-        show_default=False,
-        rich_help_panel=_RUNNING,
-    ),
-]
-Retries = Annotated[
-    int,
-    typer.Option(
-        "--retries",
-        metavar="N",
-        min=0,
-        max=100,
-        help="Do a job up to N times again after a fault of reading or writing; default 0.",
-        show_default=False,
-        rich_help_panel=_RUNNING,
-    ),
-]
-Timeout = Annotated[
-    float | None,
-    typer.Option(
-        "--timeout",
-        metavar="S",
-        help="Seconds a job may take; after that it has failed.",
-        show_default=False,
-        rich_help_panel=_RUNNING,
-    ),
-]
-Report = Annotated[
-    str | None,
-    typer.Option(
-        "--report",
-        metavar="FILE",
-        help="Write the lines of report here as jobs end, not to stdout; usable after a kill.",
-        show_default=False,
-        rich_help_panel=_REPORT,
-    ),
-]
-Resume = Annotated[
-    bool,
-    typer.Option(
-        "--resume",
-        help="Do what the report does not have yet, or what has changed since.",
-        rich_help_panel=_REPORT,
-    ),
-]
-ResumeFailed = Annotated[
-    bool,
-    typer.Option("--resume-failed", help="Also do what has failed.", rich_help_panel=_REPORT),
-]
-Hash = Annotated[
-    bool,
-    typer.Option(
-        "--hash",
-        help="Note the content of files in the report and compare it, not their times.",
-        rich_help_panel=_REPORT,
-    ),
-]
-Junit = Annotated[
-    str | None,
-    typer.Option(
-        "--junit",
-        metavar="FILE",
-        help="Also write the report as JUnit XML.",
-        show_default=False,
-        rich_help_panel=_REPORT,
-    ),
-]
 
 
 class _Given(NamedTuple):
@@ -244,12 +60,12 @@ def build(name: str) -> Callable[..., Callable[[], int]]:
 
 
 def command(
-    jobs: Jobs = None,
-    op: Op = None,
-    data: DataPattern = None,
-    indices: IndicesPattern = None,
-    output: OutputPattern = None,
-    matrix: Matrix = None,
+    jobs: own.Jobs = None,
+    op: own.Op = None,
+    data: own.DataPattern = None,
+    indices: own.IndicesPattern = None,
+    output: own.OutputPattern = None,
+    matrix: own.Matrix = None,
     axis: opt.Axis = None,
     batch_dims: opt.BatchDims = "0",
     version: opt.Version = None,
@@ -257,22 +73,22 @@ def command(
     out_of_range: opt.OutOfRangeChoice = OutOfRange.SPEC,
     data_dtype: opt.DataDtype = None,
     indices_dtype: opt.IndicesDtype = None,
-    expect: ExpectPattern = None,
+    expect: own.ExpectPattern = None,
     rtol: opt.Rtol = 0.0,
     atol: opt.Atol = 0.0,
-    dry_run: DryRun = False,
-    allow_outside: AllowOutside = False,
-    workers: Workers = None,
-    fail_fast: FailFast = False,
-    max_failures: MaxFailures = None,
-    retries: Retries = 0,
-    timeout: Timeout = None,
+    dry_run: own.DryRun = False,
+    allow_outside: own.AllowOutside = False,
+    workers: own.Workers = None,
+    fail_fast: own.FailFast = False,
+    max_failures: own.MaxFailures = None,
+    retries: own.Retries = 0,
+    timeout: own.Timeout = None,
     max_bytes: opt.MaxBytes = None,
-    report: Report = None,
-    resume: Resume = False,
-    resume_failed: ResumeFailed = False,
-    hashed: Hash = False,
-    junit: Junit = None,
+    report: own.Report = None,
+    resume: own.Resume = False,
+    resume_failed: own.ResumeFailed = False,
+    hashed: own.Hash = False,
+    junit: own.Junit = None,
     fmt: opt.TextFormat = "auto",
     color: opt.Color = "auto",
     quiet: opt.Quiet = False,
