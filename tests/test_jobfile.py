@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
-import stat
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -317,10 +317,12 @@ def test_what_is_no_file_is_refused_at_once(
     assert (caught.value.message, caught.value.rule) == (message, rule)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is shut to root")
-def test_a_file_that_is_shut_is_refused(folder: Path) -> None:
+def test_a_file_that_is_shut_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def shut(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
     (folder / "j.json").write_bytes(A)
-    (folder / "j.json").chmod(stat.S_IWUSR)
+    monkeypatch.setattr(jobfile, "open", shut, raising=False)  # nothing is shut to root
     assert _refused("j.json", NoInputError) == (
         "`j.json` cannot be read (Permission denied): expected a file of jobs"
     )

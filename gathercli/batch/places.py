@@ -106,11 +106,9 @@ class Places:
         read = np.intersect1d(outputs, np.frombuffer(self._inputs, np.uint64))
         above = np.intersect1d(outputs, np.frombuffer(self._above, np.uint64))
         suspects = np.concatenate((twice, read, above))
-        if above.size:
-            among = writers.tolist()
-            self._explain(plan, among, reads=bool(read.size))
         if suspects.size:
-            among = writers[np.isin(outputs, suspects)]
+            # An output below another is alike to none: where there may be one, all are compared.
+            among = writers if above.size else writers[np.isin(outputs, suspects)]
             self._explain(plan, among.tolist(), reads=bool(read.size))
 
     def _explain(self, plan: Plan, writers: list[int], *, reads: bool) -> None:

@@ -111,8 +111,8 @@ class _Worker:
 
     @property
     def at_work(self) -> bool:
-        """Whether it is doing a job: it has begun, and no answer is on the way."""
-        return self.ready and bool(self.tasks) and not self._held
+        """Whether it is doing a job: it has begun, was not killed, and no answer is on the way."""
+        return self.ready and bool(self.tasks) and self.late is None and not self._held
 
     def is_busy(self, wanted: int, now: float) -> bool:
         """Tell whether it has more jobs than `wanted`, or one that others should not wait for."""
@@ -247,7 +247,7 @@ class Pool:
             return
         now = time.monotonic()
         for worker in self._workers:
-            if worker.at_work and worker.late is None and now - worker.began >= self._timeout:
+            if worker.at_work and now - worker.began >= self._timeout:
                 worker.late = worker.tasks[0]
                 worker.process.kill()
 
