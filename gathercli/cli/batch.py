@@ -24,6 +24,7 @@ from gathercli.ops import FAMILIES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from gathercli.batch.cluster import Address
     from gathercli.batch.tally import Limit
     from gathercli.cli.patterns import Patterns
     from gathercli.io.jobfile import Written
@@ -84,6 +85,11 @@ def command(
     retries: own.Retries = 0,
     timeout: own.Timeout = None,
     max_bytes: opt.MaxBytes = None,
+    scheduler: own.Scheduler = None,
+    scheduler_file: own.SchedulerFile = None,
+    tls_ca_file: own.CaFile = None,
+    tls_cert: own.Certificate = None,
+    tls_key: own.CertificateKey = None,
     report: own.Report = None,
     resume: own.Resume = False,
     resume_failed: own.ResumeFailed = False,
@@ -128,6 +134,7 @@ def command(
             retries=retries,
             timeout=timeout,
             debug=debug,
+            address=_address(scheduler, scheduler_file, tls_ca_file, tls_cert, tls_key),
         ),
         Reporting(
             path=None if report == "-" else report,
@@ -139,6 +146,24 @@ def command(
         ),
         Messages(quiet, color, json_errors=json_errors, debug=debug),
     )
+
+
+def _address(*given: str | None) -> Address | None:
+    """Read where the scheduler is, if there is one."""
+    url, file, *tls = given
+    if url is None and file is None:
+        if any(tls):
+            raise UsageError(
+                "`--tls-…` is given without `--scheduler`: expected both", rule="usage"
+            )
+        return None
+    if url is not None and file is not None:
+        raise UsageError(
+            "`--scheduler` and `--scheduler-file` are both given: expected one", rule="usage"
+        )
+    from gathercli.batch.cluster import Address
+
+    return Address(*given)
 
 
 def _limit(text: str | None, *, fail_fast: bool) -> Limit | None:

@@ -23,6 +23,7 @@ from gathercli.report.terminal import is_terminal, rendered, wants_color, width_
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from gathercli.batch.cluster import Address, Cluster
     from gathercli.batch.order import Done
     from gathercli.batch.plan import Plan
     from gathercli.batch.tally import Limit
@@ -62,6 +63,7 @@ class Running(NamedTuple):
     retries: int
     timeout: float | None
     debug: bool
+    address: Address | None
 
 
 class Batch:
@@ -158,7 +160,8 @@ class Batch:
         """Do the jobs that are to be done, and hand on their lines in order."""
         with ExitStack() as stack:
             hand_on = journal.write if journal is not None else self._shown(stack)
-            pool = stack.enter_context(self._pool(stamped=journal is not None))
+            pool = self._pool(stamped=journal is not None)
+            stack.enter_context(pool)
             # A file is put in order at the end, so that what has ended is in it at once.
             numbers = range(len(self._plan)) if journal is None else journal.todo()
             order = Order(numbers, keeps=journal is None)
@@ -183,7 +186,7 @@ class Batch:
                     report(done)
                 raise
 
-    def _pool(self, *, stamped: bool) -> Pool:
+    def _pool(self, *, stamped: bool) -> Pool | Cluster:
         running, limits = self._running, self._running.limits
         count = min(running.workers or cores(), len(self._plan))
         held = limits.held
@@ -199,13 +202,21 @@ class Batch:
             stamped=stamped,
             hashed=self._reporting.hashed,
         )
+        # What has been given out begins, even after too many have failed.
+        cautious = running.limit is not None
+        if running.address is not None:
+            from gathercli.batch import cluster
+
+            ahead = 1 if cautious else cluster.AHEAD
+            return cluster.Cluster(
+                self._plan, settings, running.address, timeout=running.timeout, ahead=ahead
+            )
         return Pool(
             self._plan,
             settings,
             count,
             timeout=running.timeout,
-            # What a process has been given begins, even after too many have failed.
-            ahead=MOST_AHEAD if running.limit is None else 1,
+            ahead=1 if cautious else MOST_AHEAD,
             debug=running.debug,
         )
 
