@@ -1,0 +1,107 @@
+"""Tensors in chunks: boxes of their coordinates, and what reads one."""
+
+from __future__ import annotations
+
+from itertools import product as combinations
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from gathercli.core.dims import product
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Protocol
+
+    from gathercli.core.dtypes import AnyArray, DType, Tensor
+
+    class Tiles(Protocol):
+        """A tensor that is read box by box."""
+
+        @property
+        def dtype(self) -> DType:
+            """The type of the elements."""
+
+        @property
+        def shape(self) -> tuple[int, ...]:
+            """Sizes of the dimensions."""
+
+        @property
+        def chunks(self) -> tuple[int, ...]:
+            """Sizes of what is read at once, from 1 on."""
+
+        def read(self, box: Box) -> AnyArray:
+            """Return the elements of a box: its shape, in native byte order."""
+
+
+Span: TypeAlias = "tuple[int, int]"
+"""Coordinates of one dimension: the first, and the first that is none of them."""
+
+Box: TypeAlias = "tuple[Span, ...]"
+"""A span of each dimension."""
+
+
+def slices(box: Box) -> tuple[slice, ...]:
+    """Return what numpy takes for a box."""
+    return tuple(slice(start, stop) for start, stop in box)
+
+
+def sizes(box: Box) -> tuple[int, ...]:
+    """Return the shape of a box.
+
+    >>> sizes(((0, 2), (5, 6)))
+    (2, 1)
+    """
+    return tuple(stop - start for start, stop in box)
+
+
+def cells(box: Box) -> int:
+    """Count the elements of a box."""
+    return product(sizes(box))
+
+
+def cuts(span: Span, size: int) -> Iterator[Span]:
+    """Cut a span where chunks of a size end.
+
+    >>> list(cuts((3, 9), 4))
+    [(3, 4), (4, 8), (8, 9)]
+    """
+    start, stop = span
+    while start < stop:
+        end = min((start // size + 1) * size, stop)
+        yield start, end
+        start = end
+
+
+def tiled(box: Box, chunks: Sequence[int]) -> Iterator[Box]:
+    """Cut a box where chunks end, row-major."""
+    return combinations(*(list(cuts(*each)) for each in zip(box, chunks, strict=True)))
+
+
+def everything(shape: Sequence[int]) -> Box:
+    """Return the box of all coordinates."""
+    return tuple((0, size) for size in shape)
+
+
+class Held(NamedTuple):
+    """A tensor in memory, or mapped, as one chunk; the members are those of `Tiles`."""
+
+    tensor: Tensor
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements."""
+        return self.tensor.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the dimensions."""
+        return self.tensor.shape
+
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        """All of it."""
+        return tuple(max(1, size) for size in self.tensor.shape)
+
+    def read(self, box: Box) -> AnyArray:
+        """View a box, or copy it where the byte order is another."""
+        found: AnyArray = self.tensor.array[slices(box)]
+        return found.astype(self.tensor.storage, copy=False)
