@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from gathercli.core.dtypes import AnyArray
+    from gathercli.core.tiles import Tiles
 
     Tick = Callable[[str, int, int], None]
 
@@ -468,7 +469,7 @@ def _treated(how: str, tally: Tally, shape: tuple[int, ...], legal: str) -> Trea
     return Treated(how, number, product(shape), value, where, legal)
 
 
-def check_size(shape: tuple[int, ...], data: Tensor, max_bytes: int | None) -> None:
+def check_size(shape: tuple[int, ...], data: Tensor | Tiles, max_bytes: int | None) -> None:
     """Refuse a result that is too large before any of it is allocated.
 
     Raises
@@ -484,7 +485,7 @@ def check_size(shape: tuple[int, ...], data: Tensor, max_bytes: int | None) -> N
             value=len(shape),
             expected=f"rank at most {MAX_RANK}",
         )
-    itemsize = data.array.dtype.itemsize
+    itemsize = data.storage.itemsize
     size = product(shape) * itemsize
     spanned = product([n for n in shape if n]) * itemsize
     if max_bytes is not None and size > max_bytes:

@@ -9,7 +9,9 @@ from gathercli.core.dims import product
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Protocol
+    from typing import Any, Protocol
+
+    import numpy as np
 
     from gathercli.core.dtypes import AnyArray, DType, Tensor
 
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
         @property
         def dtype(self) -> DType:
             """The type of the elements."""
+
+        @property
+        def storage(self) -> np.dtype[Any]:
+            """The numpy dtype of the elements, in native byte order."""
 
         @property
         def shape(self) -> tuple[int, ...]:
@@ -39,9 +45,9 @@ Box: TypeAlias = "tuple[Span, ...]"
 """A span of each dimension."""
 
 
-def slices(box: Box) -> tuple[slice, ...]:
-    """Return what numpy takes for a box."""
-    return tuple(slice(start, stop) for start, stop in box)
+def slices(box: Box) -> Any:
+    """Return what numpy takes for a box, so that it gives an array even of a 0-D one."""
+    return (*(slice(start, stop) for start, stop in box), ...)
 
 
 def sizes(box: Box) -> tuple[int, ...]:
@@ -90,6 +96,11 @@ class Held(NamedTuple):
     def dtype(self) -> DType:
         """The type of the elements."""
         return self.tensor.dtype
+
+    @property
+    def storage(self) -> np.dtype[Any]:
+        """The numpy dtype of the elements, in native byte order."""
+        return self.tensor.storage
 
     @property
     def shape(self) -> tuple[int, ...]:
