@@ -153,8 +153,8 @@ class Run:
         The call, and the output's shape and type.
     treated
         What became of indices outside the axis.
-    threads
-        How many may copy.
+    threads, tick
+        How many may copy, and what is told how far they are.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ class Run:
     ) -> None:
         self.call, self.dtype, self.treated = call, data.dtype, tuple(treated)
         self.shape = known(infer(call))
-        self.threads, self._tick, self._picks = threads, tick, picks
+        self.threads, self.tick, self._picks = threads, tick, picks
         walks = FAMILIES[call.op.family].walks(call)
         try:
             self._kernel = Kernel(walks, data.array, call.places[0], picks)
@@ -297,15 +297,15 @@ class Run:
             threads = self.threads if self.nbytes >= SHARED else 1
             told = (
                 None
-                if self._tick is None
+                if self.tick is None
                 else lambda done: self.told("gathered", done * cells * itemsize)
             )
             share(-(-total // cells), numbered, threads, told)
 
     def told(self, what: str, done: int) -> None:
         """Say that so many bytes of the output have been `what`."""
-        if self._tick is not None:
-            self._tick(what, min(done, self.nbytes), self.nbytes)
+        if self.tick is not None:
+            self.tick(what, min(done, self.nbytes), self.nbytes)
 
 
 def _bytes(flat: AnyArray) -> AnyArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gathercli import engine
+from gathercli.chunked.making import Gathering, operand
 from gathercli.core.call import Operand
 from gathercli.io.job import SHAPE
 from gathercli.ops import family_of, find
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from gathercli.core.spec import Op
     from gathercli.io.job import Job
     from gathercli.io.source import Inputs
+
+
+def gathering(job: Job, op: Op, inputs: Inputs) -> Gathering:
+    """Put the call of a job together as `bound` does; tensors in chunks are not read as a whole."""
+    data, indices = job.tiles("data", inputs), job.tiles("indices", inputs)
+    return Gathering(_bind(job, op, operand(data), operand(indices)), data, indices)
 
 
 class Bound(NamedTuple):

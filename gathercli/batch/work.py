@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli import engine
-from gathercli.batch.calls import bound, described, row_of
+from gathercli.batch.calls import described, gathering, row_of
 from gathercli.batch.stamps import Stamps, digest
+from gathercli.chunked import result as chunked
 from gathercli.core.dims import Shape, product
 from gathercli.core.dtypes import Kind
 from gathercli.core.positions import known
@@ -36,6 +37,7 @@ from gathercli.io.source import Inputs
 from gathercli.io.write import Output, make_folder
 
 if TYPE_CHECKING:
+    from gathercli.chunked.making import Gathering
     from gathercli.core.call import Call
     from gathercli.core.dtypes import DType
     from gathercli.engine import Run, Treated
@@ -252,10 +254,16 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
         else:
             _foresee(job, settings, inputs, call)
         return
-    found = bound(job, op, inputs)
+    found = gathering(job, op, inputs)
     most = settings.inline if job.output is None else settings.file
+    in_chunks = job.output is not None and save.is_zarr(job.output)
     try:
-        run = engine.run(*found, max_bytes=most, threads=settings.threads)
+        run = chunked.run(
+            found,
+            max_bytes=None if in_chunks else most,
+            held=settings.held,
+            threads=settings.threads,
+        )
     except LimitError as error:
         if job.output is None:
             error.message += ", which `--max-bytes` raises, or an `output` for a file"
@@ -268,6 +276,8 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
     if job.output is None:
         line.result = "".join(encode.typed(run))
         inputs.recheck()
+    elif in_chunks:
+        _write_chunks(os.path.join(job.folder, job.output), found, inputs, settings)
     else:
         _write(os.path.join(job.folder, job.output), run, inputs, settings)
     difference = expected and Tolerance(job.rtol, job.atol).difference(run, expected)
@@ -307,13 +317,25 @@ def _foresee(job: Job, settings: Settings, inputs: Inputs, call: Call) -> None:
         expected = job.operand("expect", inputs).shape
         if expected != shape:
             raise MismatchError(f"the shape is {Shape(shape)}: expected {expected}", rule="expect")
-    if job.output is not None:
+    if job.output is not None and not save.is_zarr(job.output):
         Output(os.path.join(job.folder, job.output))
 
 
 def _folds(job: Job, dtype: DType | None) -> bool:
     """Tell whether a list of pairs may stand for complex numbers, in another shape."""
     return dtype is not None and dtype.kind is Kind.COMPLEX and not isinstance(job.expect, dict)
+
+
+def _write_chunks(path: str, found: Gathering, inputs: Inputs, settings: Settings) -> None:
+    """Write the output in chunks, as `_write` does."""
+    from gathercli.io import chunkwise
+    from gathercli.io.zarr import Creation
+
+    with Creation(path) as output:
+        make_folder(os.path.dirname(path.rstrip("/")))
+        chunkwise.write(found, output, held=settings.held, threads=settings.threads)
+        inputs.recheck()
+        output.commit()
 
 
 def _write(path: str, run: Run, inputs: Inputs, settings: Settings) -> None:

@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
+from gathercli.chunked.making import Copied
+from gathercli.chunked.result import Slabs
 from gathercli.cli import options as opt
 from gathercli.cli.limits import Limits
 from gathercli.cli.messages import Messages
 from gathercli.cli.sink import Keeping, binary_refused, losses
 from gathercli.cli.targets import Target, check_path, named_files, named_members, outputs, places
 from gathercli.core.text import clean, counted
+from gathercli.core.tiles import Held
 from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.io import save
+from gathercli.io.files import cores
 from gathercli.io.recast import Recast
 from gathercli.io.write import STDOUT, Stream, make_folder
 from gathercli.report.terminal import is_terminal
@@ -23,7 +27,7 @@ from gathercli.report.terminal import is_terminal
 if TYPE_CHECKING:
     from gathercli.core.dtypes import DType
     from gathercli.engine import Tick
-    from gathercli.io.encode import Named
+    from gathercli.io.encode import Named, Result
     from gathercli.io.source import Inputs, Source
 
 Paths = Annotated[
@@ -36,12 +40,12 @@ Paths = Annotated[
     ),
 ]
 To = Annotated[
-    Literal["npy", "npz", "json", "oip", "literal", "safetensors", "pb", "bin"] | None,
+    Literal["npy", "npz", "json", "oip", "literal", "safetensors", "pb", "bin", "zarr"] | None,
     typer.Option(
         "--to",
         metavar="FORMAT",
-        help="npy, npz, json, oip, literal, safetensors, pb (ONNX) or bin (raw bytes); without it "
-        "the suffix of DEST says so.",
+        help="npy, npz, json, oip, literal, safetensors, pb (ONNX), bin (raw bytes) or zarr; "
+        "without it the suffix of DEST says so.",
         show_default=False,
     ),
 ]
@@ -107,6 +111,7 @@ class _Asked(NamedTuple):
     nonfinite: str
     limits: Limits
     keeping: Keeping
+    chunks: tuple[int, ...] | None
 
 
 def build(name: str) -> Callable[..., Callable[[], int]]:
@@ -123,6 +128,7 @@ def command(
     lossy: Lossy = False,
     data_dtype: opt.SourceDtype = None,
     max_bytes: opt.MaxBytes = None,
+    chunks: opt.Chunks = None,
     no_clobber: opt.NoClobber = False,
     fsync: opt.Fsync = False,
     nonfinite: opt.Nonfinite = "quoted",
@@ -133,11 +139,12 @@ def command(
 ) -> Callable[[], int]:
     """Collect the request."""
     limits, keeping = Limits.parse(max_bytes), Keeping(no_clobber, fsync)
+    sizes = opt.chunks_of(chunks, ".zarr" if to == "zarr" else paths[-1])
     types = opt.type_of(data_dtype), opt.type_of(to_dtype)
     return partial(
         _run,
         paths,
-        _Asked(to, directory, *types, lossy, nonfinite, limits, keeping),
+        _Asked(to, directory, *types, lossy, nonfinite, limits, keeping, sizes),
         Messages(quiet, color, json_errors=json_errors, debug=debug),
     )
 
@@ -214,8 +221,13 @@ def _check_memory(members: list[Source], asked: _Asked) -> None:
 def _named(source: Source, asked: _Asked, messages: Messages, *, binding: bool = False) -> Named:
     """Read a tensor, convert it if that is asked for, and name it as it was named."""
     declared = asked.declared if binding else None
-    tensor = source.tensor(declared=declared, assumed=asked.declared)
     name = "output" if source.key is None else source.key
+    if source.content.format == "zarr" and asked.wanted is None:
+        stored = source.tiles(declared=declared)
+        if not isinstance(stored, Held):
+            threads, tick = cores(), messages.progress()
+            return name, Slabs(Copied(stored), asked.limits.held, threads=threads, tick=tick)
+    tensor = source.tensor(declared=declared, assumed=asked.declared)
     if asked.wanted is None or asked.wanted is tensor.dtype:
         return name, tensor
     try:
@@ -237,6 +249,11 @@ def _write(
     messages: Messages,
 ) -> None:
     """Write one file; it gets its name only when all of it is there."""
+    if fmt == "zarr":
+        if path is None:
+            raise UsageError("zarr is a folder: expected a name for it", rule="usage", value="-")
+        _write_chunks(path, results[0][1], asked, inputs, messages)
+        return
     size = sum(result.nbytes for _, result in results)
     if asked.limits.file is not None and size > asked.limits.file:
         raise LimitError.over(f"the output takes {size} bytes", size, asked.limits.file)
@@ -260,3 +277,25 @@ def _write(
         output.commit()
     what = str(results[0][1]) if len(results) == 1 else counted(len(results), "tensor")
     messages.say(f"wrote {clean(path)}: {what}")
+
+
+def _write_chunks(
+    path: str, result: Result, asked: _Asked, inputs: Inputs, messages: Messages
+) -> None:
+    """Write one tensor in chunks; it gets its name only when all of it is there."""
+    from gathercli.io import chunkwise
+
+    making = result.making if isinstance(result, Slabs) else Copied(Held(result.whole()))
+    with asked.keeping.creation(path) as output:
+        chunkwise.write(
+            making,
+            output,
+            asked.chunks,
+            held=asked.limits.held,
+            threads=cores(),
+            tick=messages.progress(),
+        )
+        inputs.recheck()
+        asked.keeping.settle()
+        output.commit()
+    messages.say(f"wrote {clean(path)}: {result}")

@@ -1,11 +1,14 @@
 """The arguments and options of the commands, each declared once."""
 
+import re
 from typing import Annotated, Literal
 
 import typer
 
 from gathercli.core.dtypes import DType, dtype
 from gathercli.core.spec import Negative, OutOfRange
+from gathercli.core.text import clean
+from gathercli.errors import UsageError
 
 _OPERATOR, _INPUT, _RESULT, _VIEW, _MESSAGES = (
     "Operator",
@@ -203,6 +206,16 @@ NoClobber = Annotated[
     bool,
     typer.Option("--no-clobber", help="Do not replace an existing file.", rich_help_panel=_RESULT),
 ]
+Chunks = Annotated[
+    str | None,
+    typer.Option(
+        "--chunks",
+        metavar="SIZES",
+        help="Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data.",
+        show_default=False,
+        rich_help_panel=_RESULT,
+    ),
+]
 Fsync = Annotated[
     bool,
     typer.Option(
@@ -293,6 +306,35 @@ Debug = Annotated[
     bool,
     typer.Option("--debug", help="Show the traceback of a failure.", rich_help_panel=_MESSAGES),
 ]
+
+
+def chunks_of(text: str | None, output: str | None) -> tuple[int, ...] | None:
+    """Read the sizes of chunks, if they were given.
+
+    Raises
+    ------
+    UsageError
+        ``usage``: they are no sizes, or `output` is not stored in chunks.
+    """
+    if text is None:
+        return None
+    from gathercli.io.save import is_zarr
+
+    if output is None or not is_zarr(output):
+        raise UsageError(
+            f"`--chunks` is given, and the output is {clean(output or 'stdout')}: "
+            "expected a .zarr output",
+            rule="usage",
+            value=text,
+        )
+    if not re.fullmatch(r"[1-9]\d{0,17}(,[1-9]\d{0,17}){0,63},?|", text, re.ASCII):
+        raise UsageError(
+            f"`--chunks` is `{clean(text)}`: expected sizes from 1 on",
+            rule="usage",
+            value=text,
+            hint="`--chunks 64,1024`, one for each dimension of the output",
+        )
+    return tuple(int(size) for size in text.split(",") if size)
 
 
 def type_of(name: str | None) -> DType | None:

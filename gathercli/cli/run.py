@@ -37,6 +37,7 @@ def build(name: str) -> Callable[..., Callable[[], int]]:
         indices_dtype: opt.IndicesDtype = None,
         max_bytes: opt.MaxBytes = None,
         output: opt.OutputPath = None,
+        chunks: opt.Chunks = None,
         fmt: opt.Format = "auto",
         no_clobber: opt.NoClobber = False,
         fsync: opt.Fsync = False,
@@ -60,7 +61,15 @@ def build(name: str) -> Callable[..., Callable[[], int]]:
             Operator(name, axis, batch_dims, version, negative.value, out_of_range.value),
             (data, data_dtype),
             (indices, indices_dtype),
-            Sink(output, fmt, Keeping(no_clobber, fsync), nonfinite, limits, view),
+            Sink(
+                output,
+                fmt,
+                Keeping(no_clobber, fsync),
+                nonfinite,
+                limits,
+                view,
+                opt.chunks_of(chunks, output),
+            ),
             threads,
             _Expected(expect, rtol, atol),
             Messages(quiet, color, json_errors=json_errors),
@@ -116,8 +125,8 @@ def _run(
     messages: Messages,
 ) -> int:
     """Do what was asked: everything that can be refused is, before the first byte of output."""
-    from gathercli import engine
-    from gathercli.core.call import Operand
+    from gathercli.chunked import result as chunked
+    from gathercli.chunked.making import Gathering, operand
     from gathercli.io.files import cores
     from gathercli.io.source import Inputs
 
@@ -126,19 +135,19 @@ def _run(
     Inputs.share_stdin(data[0], indices[0], expectation.given)
     tick = messages.progress() if sink.leaves_terminal else None
     with messages, Inputs(sink.limits.held, notes=messages.notes, tick=tick) as inputs:
-        given, picked = operator.read(op, inputs.tensor, data, indices)
-        call = operator.bind(op, Operand.of(given), Operand.of(picked))
-        run = engine.run(
-            call,
-            given,
-            picked,
+        given, picked = operator.read(op, inputs.tiles, data, indices)
+        call = operator.bind(op, operand(given), operand(picked))
+        gathering = Gathering(call, given, picked)
+        run = chunked.run(
+            gathering,
             max_bytes=sink.most_bytes,
+            held=sink.limits.held,
             threads=threads or cores(),
             tick=tick,
         )
         messages.notes += map(str, run.treated)
         near, expected = expectation.tolerance, expectation.read(inputs, run.dtype)
-        sink.write(call, run, inputs, messages)
+        sink.write(gathering, run, inputs, messages)
         mismatch = None if expected is None else near.difference(run, expected)
     if mismatch is None or not messages.json_errors:
         messages.print()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -15,12 +16,14 @@ from gathercli.report.terminal import is_terminal, rendered, wants_color, width_
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from gathercli.chunked.making import Gathering
     from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages
     from gathercli.core.call import Call
     from gathercli.engine import Run, Treated
     from gathercli.io.encode import Result
     from gathercli.io.source import Inputs
+    from gathercli.io.zarr import Creation
 
 
 _NO_JSON: Final = "plain JSON cannot carry {}; `{} oip` and npy can"
@@ -44,6 +47,17 @@ class Keeping(NamedTuple):
         """Make the output of this name."""
         return Output(path, no_clobber=self.no_clobber, fsync=self.fsync)
 
+    def creation(self, path: str) -> Creation:
+        """Make the output in chunks of this name."""
+        from gathercli.io.zarr import Creation
+
+        return Creation(path, no_clobber=self.no_clobber)
+
+    def settle(self) -> None:
+        """Have the chunks of an output on the disk, if that is promised."""
+        if self.fsync:
+            os.sync()
+
 
 class Sink(NamedTuple):
     """The result options of a command.
@@ -52,6 +66,8 @@ class Sink(NamedTuple):
     ----------
     output, fmt
         A path (None or ``-`` is stdout) and the value of `--format`.
+    chunks
+        The sizes of the chunks of a .zarr output; None for those that suit the data.
     """
 
     output: str | None
@@ -60,6 +76,7 @@ class Sink(NamedTuple):
     nonfinite: str
     limits: Limits
     view: View
+    chunks: tuple[int, ...] | None = None
 
     @property
     def path(self) -> str | None:
@@ -87,7 +104,9 @@ class Sink(NamedTuple):
 
     @property
     def most_bytes(self) -> int | None:
-        """How large the result may be."""
+        """How large the result may be; one in chunks is limited by the disk alone."""
+        if self.chosen == "zarr":
+            return None
         return self.limits.file if self.streams else self.limits.held
 
     def check(self) -> None:
@@ -101,27 +120,50 @@ class Sink(NamedTuple):
             `--no-clobber` and the file exists, or the target cannot be a file.
         """
         if self.path is not None:
-            self.keeping.output(self.path)
+            if self.chosen == "zarr":
+                self.keeping.creation(self.path)
+            else:
+                self.keeping.output(self.path)
         chosen = self.chosen  # refuses a suffix that names no format
         if self.path is None and save.is_binary(chosen) and is_terminal(STDOUT):
             raise binary_refused(self.chosen, "stdout")
 
     def write(
         self,
-        call: Call,
+        gathering: Gathering,
         result: Run,
         inputs: Inputs,
         messages: Messages,
     ) -> None:
         """Write a result; a file gets its name only when all of it is there."""
+        call = gathering.call
         messages.notes += losses(self.chosen, result, self.path)
         try:
-            self._write(call, result, inputs, messages)
+            if self.path is not None and self.chosen == "zarr":
+                self._write_chunks(self.path, gathering, result, inputs)
+            else:
+                self._write(call, result, inputs, messages)
         except GatherError as error:
             error.met(call.op.full_name, str(call.data), str(call.indices))
             raise
         if self.path is not None:
             messages.say(f"wrote {clean(self.path)}: {result}")
+
+    def _write_chunks(self, path: str, gathering: Gathering, result: Run, inputs: Inputs) -> None:
+        from gathercli.io import chunkwise
+
+        with self.keeping.creation(path) as output:
+            chunkwise.write(
+                gathering,
+                output,
+                self.chunks,
+                held=self.limits.held,
+                threads=result.threads,
+                tick=result.tick,
+            )
+            inputs.recheck()
+            self.keeping.settle()
+            output.commit()
 
     def _write(self, call: Call, result: Run, inputs: Inputs, messages: Messages) -> None:
         if self.path is None:

@@ -57,7 +57,9 @@ def places(paths: Sequence[str], to: str | None, folder: str | None) -> tuple[li
             rule="usage",
             value=last,
         )
-    elif last.endswith("/") or os.path.isdir(last):
+    elif not (to in (None, "zarr") and save.is_zarr(last)) and (
+        last.endswith("/") or os.path.isdir(last)
+    ):
         folder = last
     elif len(sources) > 1 and not save.FORMATS[_format(last, to)].several:
         raise UsageError(

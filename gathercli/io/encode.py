@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import IO, Protocol
 
+    from gathercli.chunked.result import Slabs
     from gathercli.core.dtypes import AnyArray
     from gathercli.io.recast import Recast
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
             """Append the elements of a result by its threads; say if that was possible."""
 
 
-Result: TypeAlias = "Tensor | Run | Recast"
+Result: TypeAlias = "Tensor | Run | Slabs | Recast"
 Named: TypeAlias = "tuple[str, Result]"
 """A tensor and the name it has in a file of several."""
 

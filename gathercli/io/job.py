@@ -12,6 +12,7 @@ from gathercli.core.dtypes import FLOAT64, INT64, named
 from gathercli.core.rules import RULES
 from gathercli.core.spec import Negative, OutOfRange
 from gathercli.core.text import clean, closest, listed, short
+from gathercli.core.tiles import Held
 from gathercli.errors import InputError
 from gathercli.io import json
 from gathercli.io.jobfile import Written, written
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from gathercli.core.dims import Shape
     from gathercli.core.dtypes import DType, Tensor
+    from gathercli.core.tiles import Tiles
     from gathercli.io.source import Inputs
 
     Key = Literal["data", "indices", "expect"]
@@ -108,6 +110,13 @@ class Job:
             return tensor if declared is None else convert(tensor, declared)
         dtype = declared or assumed
         return tensor_of(value, declared=dtype, empty=empty, root=root, max_bytes=limit)
+
+    def tiles(self, key: Key, inputs: Inputs) -> Tiles:
+        """Read a tensor of the job as `tensor` does, or open it where it is stored in chunks."""
+        value = getattr(self, key)
+        if not isinstance(value, str):
+            return Held(self.tensor(key, inputs))
+        return inputs.tiles(value, key, declared=self._declared(key), empty=_empty(key))
 
     def _declared(self, key: Key) -> DType | None:
         return {"data": self.data_dtype, "indices": self.indices_dtype}.get(key)

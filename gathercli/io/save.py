@@ -43,6 +43,7 @@ FORMATS: Final = {
     "safetensors": Format(".safetensors", binary=True, several=True),
     "pb": Format(".pb", binary=True, several=False),
     "bin": Format(".bin", binary=True, several=False),
+    "zarr": Format(".zarr", binary=True, several=False),
 }
 
 _BY_SUFFIX: Final = {
@@ -58,7 +59,7 @@ def format_of(path: str, *, option: str = "-f") -> str:
     UsageError
         ``usage``: the suffix names no format.
     """
-    suffix = os.path.splitext(path)[1].lower()
+    suffix = os.path.splitext(path.rstrip("/"))[1].lower()
     if suffix not in _BY_SUFFIX:
         raise UsageError(
             f"`{clean(path)}` has {f'the suffix `{clean(suffix)}`' if suffix else 'no suffix'}: "
@@ -69,6 +70,11 @@ def format_of(path: str, *, option: str = "-f") -> str:
             hint=f"`{option} npy` (or json, oip, literal) names the format",
         )
     return _BY_SUFFIX[suffix]
+
+
+def is_zarr(path: str) -> bool:
+    """Tell whether an output of this name is stored in chunks."""
+    return path.rstrip("/").lower().endswith(".zarr")
 
 
 def is_binary(fmt: str) -> bool:

@@ -14,11 +14,13 @@ from gathercli.core.call import Operand
 from gathercli.core.dims import Shape, parse
 from gathercli.core.dtypes import FLOAT64, DType, Tensor
 from gathercli.core.text import clean
+from gathercli.core.tiles import Held
 from gathercli.errors import GatherError, InputError, LimitError, TransferError, UsageError
 from gathercli.io.content import Layout, content
 from gathercli.io.files import STDIN, File, open_file, unreadable
 
 if TYPE_CHECKING:
+    from gathercli.core.tiles import Tiles
     from gathercli.engine import Tick
     from gathercli.io.content import Content
 
@@ -111,6 +113,20 @@ class Inputs:
         try:
             source = self.open(token, declared=declared or assumed, empty=empty)
             return source.tensor(declared=declared, assumed=assumed, empty=empty)
+        except GatherError as error:
+            _prefix(error, name)
+            raise
+
+    def tiles(
+        self, token: str, name: str, *, declared: DType | None = None, empty: DType = FLOAT64
+    ) -> Tiles:
+        """Open the tensor that a token names, to be read in chunks if it is stored so.
+
+        The parameters and what is raised are those of `tensor`.
+        """
+        try:
+            source = self.open(token, declared=declared, empty=empty)
+            return source.tiles(declared=declared, empty=empty)
         except GatherError as error:
             _prefix(error, name)
             raise
@@ -302,6 +318,18 @@ class Source(NamedTuple):
         """Read the tensor; the parameters are those of `Inputs.tensor`."""
         with self._naming():
             return _at(self.content.tensor(self.key, declared or assumed, empty), declared)
+
+    def tiles(self, *, declared: DType | None = None, empty: DType = FLOAT64) -> Tiles:
+        """Read the tensor, or open it to be read in chunks, as `Inputs.tiles` does."""
+        if self.content.format == "zarr":
+            from gathercli.io.zarr import Zarr
+
+            if isinstance(self.content, Zarr):
+                with self._naming():
+                    stored = self.content.tiles(self.key)
+                if declared in (None, stored.dtype):
+                    return stored
+        return Held(self.tensor(declared=declared, empty=empty))
 
     def layout(self, *, declared: DType | None = None, assumed: DType | None = None) -> Layout:
         """Describe the tensor; the parameters are those of `Inputs.tensor`."""

@@ -1,0 +1,137 @@
+"""The boxes of an output that are made one by one, so that few of them need the same chunk."""
+
+from __future__ import annotations
+
+from itertools import product as combinations
+from typing import TYPE_CHECKING, Final
+
+from gathercli.core.dims import product
+from gathercli.core.tiles import cells, cuts, everything, tiled
+from gathercli.errors import LimitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gathercli.chunked.making import Making
+    from gathercli.core.tiles import Box
+
+WORTH: Final = 64 << 20
+"""Bytes of output that are worth a task, whatever it must read."""
+
+
+def divided(
+    making: Making, chunks: Sequence[int] | None, held: int | None, threads: int
+) -> tuple[int, list[Box]]:
+    """Cut an output into boxes, for fewer threads where memory is short.
+
+    Parameters
+    ----------
+    chunks
+        Those of the output, which are not divided; None where boxes follow each other row-major.
+    held
+        Bytes of memory for all threads, half of which are for their boxes; None for any.
+    threads
+        How many may work: there are at least so many boxes, if that can be.
+
+    Returns
+    -------
+        How many threads, and the boxes.
+
+    Raises
+    ------
+    LimitError
+        ``limit``: a box, and what is read for it, takes more than one thread may hold.
+    """
+    if 0 in making.shape:
+        return 1, []
+    while True:
+        most = None if held is None else held // (2 * threads)
+        try:
+            if chunks is None:
+                return threads, _slabs(making, most, threads)
+            return threads, _tasks(making, chunks, most, threads)
+        except LimitError:
+            if threads == 1:
+                raise
+            threads //= 2
+
+
+def _tasks(making: Making, chunks: Sequence[int], most: int | None, threads: int) -> list[Box]:
+    """Cut an output into boxes of whole chunks.
+
+    A box grows first along what walks along `indices` alone: all that it covers there is served
+    by one reading of `data`.
+    """
+    shape = making.shape
+    counts = [-(-n // size) for n, size in zip(shape, chunks, strict=True)]
+    grown = [1] * len(shape)
+
+    def box(times: Sequence[int]) -> Box:
+        return tuple((0, min(t * c, n)) for t, c, n in zip(times, chunks, shape, strict=True))
+
+    def fits(times: Sequence[int], least: int) -> bool:
+        number = product([-(-count // t) for count, t in zip(counts, times, strict=True)])
+        return number >= least and (most is None or making.cost(box(times)) <= most)
+
+    _check(making, box(grown), most)
+    alone = making.alone
+    others = [o for o in range(len(shape)) if o not in alone]
+    for o in reversed(alone):
+        grown[o] = _grow(grown, o, counts[o], lambda times: fits(times, threads))
+    for o in reversed(others):
+        if cells(box(grown)) * making.data.storage.itemsize < WORTH:
+            grown[o] = _grow(grown, o, counts[o], lambda times: fits(times, 4 * threads))
+    steps = [t * c for t, c in zip(grown, chunks, strict=True)]
+    spans = [list(cuts((0, n), step)) for n, step in zip(shape, steps, strict=True)]
+    # Boxes that need the same chunks follow each other: the system may still hold them.
+    dims = [*others, *alone]
+    found = combinations(*(spans[o] for o in dims))
+    return [tuple(each[dims.index(o)] for o in range(len(shape))) for each in found]
+
+
+def _slabs(making: Making, most: int | None, threads: int) -> list[Box]:
+    """Cut an output into boxes that follow each other row-major."""
+    shape = making.shape
+    steps = [1] * len(shape)
+    rows = max(1, shape[0] // threads) if shape else 1
+
+    def fits(times: Sequence[int]) -> bool:
+        enough = not times or times[0] <= rows
+        return enough and (most is None or making.cost(everything(times)) <= most)
+
+    _check(making, everything(steps), most)
+    for o in reversed(range(len(shape))):
+        steps[o] = _grow(steps, o, shape[o], fits)
+        if steps[o] < shape[o]:
+            break
+    return list(tiled(everything(shape), steps))
+
+
+def _check(making: Making, box: Box, most: int | None) -> None:
+    """Refuse the smallest box if it is too large."""
+    cost = making.cost(box)
+    if most is not None and cost > most:
+        raise LimitError(
+            f"a chunk of the result, and what is read for it, takes about {cost} bytes: "
+            f"expected at most {most} bytes",
+            rule="limit",
+            value=cost,
+            expected=f"at most {most} bytes",
+            hint="smaller chunks (`--chunks`), or a higher `--max-bytes`",
+        )
+
+
+def _grow(grown: Sequence[int], o: int, count: int, fits: Callable[[Sequence[int]], bool]) -> int:
+    """Find how many chunks of a dimension a box may have."""
+
+    def times(number: int) -> list[int]:
+        return [*grown[:o], number, *grown[o + 1 :]]
+
+    low, high = 1, count
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(times(middle)):
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,0 +1,119 @@
+"""Results as .zarr: each chunk computed and written once, by one of several threads."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gathercli.chunked.cutting import divided
+from gathercli.core.dims import product
+from gathercli.core.text import clean, counted
+from gathercli.core.threads import share
+from gathercli.core.tiles import Held, cells, slices, tiled
+from gathercli.errors import OutputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gathercli.chunked.making import Making
+    from gathercli.core.tiles import Box
+    from gathercli.engine import Tick
+    from gathercli.io.zarr import Creation, Writer
+
+
+def write(
+    making: Making,
+    output: Creation,
+    chunks: Sequence[int] | None = None,
+    *,
+    held: int | None = None,
+    threads: int = 1,
+    tick: Tick | None = None,
+) -> None:
+    """Make the output, without giving it its name.
+
+    Parameters
+    ----------
+    making
+        A copy, or a call of which every index was checked.
+    chunks
+        The sizes of its chunks; None for those that suit the data.
+    held
+        Bytes of memory for it; None for any.
+    threads
+        How many may work.
+    tick
+        Is told how many bytes of the output were made, and of how many.
+
+    Raises
+    ------
+    UsageError
+        `chunks` are of another rank.
+    LimitError
+        ``limit``: a chunk takes more than `held`.
+    OutputError, TransferError
+        ``output``.
+    """
+    sizes = making.suited_chunks() if chunks is None else _checked(chunks, making.shape)
+    threads, boxes = divided(making, sizes, held, threads)
+    itemsize = making.data.storage.itemsize
+    total = product(making.shape) * itemsize
+    if held is not None:
+        _check_room(output.path, total)
+    create(making, output, sizes)
+    from gathercli.io.zarr import writer
+
+    made = writer(output.temporary)
+
+    def told(done: int) -> None:
+        if tick is not None:
+            tick("gathered", sum(map(cells, boxes[:done])) * itemsize, total)
+
+    def do(number: int) -> None:
+        fill(making, made, sizes, boxes[number])
+
+    share(len(boxes), lambda: do, threads, told)
+
+
+def create(making: Making, output: Creation, chunks: Sequence[int]) -> None:
+    """Make an output without elements, stored as the data is if that is in chunks too."""
+    data = making.data
+    like = None if isinstance(data, Held) else data
+    output.open(making.shape, data.dtype, chunks, like)
+
+
+def fill(making: Making, made: Writer, chunks: Sequence[int], box: Box) -> None:
+    """Compute a box of whole chunks, and write them one by one."""
+    block = making.block(box)
+    for part in tiled(box, chunks):
+        inner = tuple(
+            (start - first, stop - first)
+            for (start, stop), (first, _) in zip(part, box, strict=True)
+        )
+        made.write(part, block[slices(inner)])
+
+
+def _checked(chunks: Sequence[int], shape: tuple[int, ...]) -> Sequence[int]:
+    """Refuse chunks of another rank."""
+    if len(chunks) != len(shape):
+        raise UsageError(
+            f"`--chunks` has {counted(len(chunks), 'size')}, and the result has "
+            f"{counted(len(shape), 'dimension')}: expected one for each",
+            rule="usage",
+            value=",".join(map(str, chunks)),
+        )
+    return chunks
+
+
+def _check_room(path: str, size: int) -> None:
+    """Refuse what the disk has no room for, as far as that can be told."""
+    disk = os.statvfs(os.path.dirname(path) or ".")
+    free = disk.f_bavail * disk.f_frsize
+    if size > free:
+        raise OutputError(
+            f"`{clean(path)}` cannot be written (the result takes {size} bytes before it is "
+            f"compressed and the disk has {free}): expected room for it",
+            rule="output",
+            value=path,
+            hint="`--max-bytes 0` tries it",
+        )
