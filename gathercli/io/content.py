@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     import numpy as np
 
     from gathercli.core.dtypes import AnyArray
-    from gathercli.io.files import File
+    from gathercli.io.files import File, Folder
 
     class Content(Protocol):
         """The tensors of one source.
 
-        `format` is ``npy``, ``npz``, ``json``, ``oip``, ``safetensors``, ``pb``, ``bin`` or
-        ``literal``; `names` is None when it holds one tensor, which needs no name.
+        `format` is ``npy``, ``npz``, ``json``, ``oip``, ``safetensors``, ``pb``, ``zarr``,
+        ``bin`` or ``literal``; `names` is None when it holds one tensor, which needs no name.
         """
 
         @property
@@ -69,7 +69,29 @@ _READERS: Final = {
     "safetensors": ("safetensors", "Bundle"),
     "pb": ("onnx", "Proto"),
     "json": ("json", "Document"),
+    "zarr": ("zarr", "Zarr"),
 }
+
+
+class Chunked(NamedTuple):
+    """How a tensor is cut into chunks.
+
+    Attributes
+    ----------
+    version
+        The version of the format zarr.
+    chunks
+        Sizes of what is read at once.
+    shards
+        Sizes of what one file holds, where that is several chunks.
+    codecs
+        How a chunk is written, in a few words: ``blosc(lz4)+shuffle``, ``none``.
+    """
+
+    version: int
+    chunks: tuple[int, ...]
+    shards: tuple[int, ...] | None
+    codecs: str
 
 
 class Layout(NamedTuple):
@@ -85,6 +107,8 @@ class Layout(NamedTuple):
         Where the elements start.
     fortran
         Whether the first dimension varies fastest.
+    chunked
+        How it is cut into chunks; None when it lies in one piece.
     """
 
     dtype: DType
@@ -92,6 +116,7 @@ class Layout(NamedTuple):
     held: np.dtype[Any]
     offset: int = 0
     fortran: bool = False
+    chunked: Chunked | None = None
 
     @property
     def nbytes(self) -> int:
@@ -174,15 +199,17 @@ def _sniff_headed(start: bytes) -> str | None:
     return "safetensors" if headed else None  # with a length that lies
 
 
-def content(file: File) -> Content:
-    """Find the reader of an open file.
+def content(file: File | Folder) -> Content:
+    """Find the reader of an open file or folder.
 
     Raises
     ------
     InputError
         ``format``, or the rule of the format: the file is malformed.
     """
-    kind = sniff(file.start(LOOK), file.name)
+    from gathercli.io.files import Folder
+
+    kind = "zarr" if isinstance(file, Folder) else sniff(file.start(LOOK), file.name)
     module, reader = _READERS[kind]
     made: Content = getattr(import_module(f"gathercli.io.{module}"), reader)(file)
     return made

@@ -7,6 +7,7 @@ import os
 import shlex
 import stat
 from contextlib import suppress
+from functools import cached_property
 from io import RawIOBase
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
@@ -211,11 +212,7 @@ class File:
         if not stat.S_ISREG(self._status.st_mode):
             return
         if stamp_of(os.fstat(self.fd)) != self.stamp:
-            raise TransferError(
-                f"`{self.name}` changed while it was read: expected it to stay as it was",
-                rule="unreadable",
-                value=self.name,
-            )
+            raise _changed(self.name)
 
     def _pread(self, count: int) -> bytes:
         raw = b""
@@ -250,6 +247,80 @@ class File:
         return LimitError.over(what, size, self.limit or 0, instead=instead)
 
 
+class Folder:
+    """An input that is a folder, with the members of `File` that mean something for it.
+
+    Parameters
+    ----------
+    name, path
+        How the user calls it, and where it is.
+    limit
+        How many bytes of its content may be held in memory; None for any number.
+    tick
+        Is told how many bytes were read, and of how many.
+    """
+
+    regular = False
+    fd = -1
+    """None: its files are opened one by one, when they are read."""
+
+    def __init__(self, name: str, path: str, limit: int | None, tick: Tick | None = None) -> None:
+        self.name, self.path, self.limit, self.tick = name, path, limit, tick
+        self._noted: dict[str, Stamp] = {}
+
+    @cached_property
+    def stamp(self) -> Stamp:
+        """The bytes of all its files, and when the newest was written."""
+        try:
+            return folder_stamp(self.path)
+        except OSError as error:
+            raise unreadable(self.name, error) from None
+
+    @property
+    def size(self) -> int:
+        """The bytes of all its files."""
+        return self.stamp.size
+
+    def note(self, path: str, status: os.stat_result) -> None:
+        """Take down the state of a file that must stay as it is."""
+        self._noted[path] = stamp_of(status)
+
+    def recheck(self) -> None:
+        """Refuse a folder in which a file that was noted has changed."""
+        for path, stamp in self._noted.items():
+            try:
+                same = stamp_of(os.stat(path)) == stamp
+            except OSError:
+                same = False
+            if not same:
+                raise _changed(self.name)
+
+    def close(self) -> None:
+        """Do nothing: nothing is open."""
+
+
+def folder_stamp(path: str) -> Stamp:
+    """Add up the files under a folder; links are not followed."""
+    size, newest, folders = 0, 0, [path]
+    while folders:
+        with os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                    continue
+                status = entry.stat(follow_symlinks=False)
+                size, newest = size + status.st_size, max(newest, status.st_mtime_ns)
+    return Stamp(size, newest)
+
+
+def _changed(name: str) -> TransferError:
+    return TransferError(
+        f"`{name}` changed while it was read: expected it to stay as it was",
+        rule="unreadable",
+        value=name,
+    )
+
+
 class _Noting(RawIOBase):
     """Reads a regular file apart from where its descriptor stands, and notes what failed."""
 
@@ -282,6 +353,33 @@ class _Noting(RawIOBase):
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
         self._place = start + place
         return self._place
+
+
+METADATA: Final = ("zarr.json", ".zarray", ".zgroup")
+"""The files that tell a folder of the format zarr."""
+
+
+def is_zarr(path: str) -> bool:
+    """Tell whether a folder holds a tensor, or several, in chunks."""
+    return os.path.isdir(path) and any(
+        os.path.lexists(os.path.join(path, name)) for name in METADATA
+    )
+
+
+def open_input(
+    name: str, folder: str, limit: int | None, tick: Tick | None = None
+) -> File | Folder:
+    """Open the file that the user calls `name`, or the folder if it is one that can be read.
+
+    The parameters and what is raised are those of `open_file`.
+    """
+    path = os.path.join(folder, name)
+    try:
+        if is_zarr(path):
+            return Folder(name, path, limit, tick)
+    except ValueError:  # a NUL in the name
+        pass
+    return open_file(name, folder, limit, tick)
 
 
 def check_kind(path: str, name: str, expected: str = "a file") -> None:

@@ -212,11 +212,11 @@ def view(found: Layout, buffer: Any) -> Tensor:
     """View the elements in the bytes of a whole file (`buffer`, mapped or in memory)."""
     tensor = found.view(buffer, rule="npy")
     if found.dtype is STRING:
-        _check_strings(tensor.array)
+        check_strings(tensor.array)
     return tensor
 
 
-def _check_strings(array: AnyArray) -> None:
+def check_strings(array: AnyArray, *, rule: str = "npy") -> None:
     """Refuse code points that are no characters, on which numpy fails only when they are read."""
     import numpy as np
 
@@ -229,8 +229,11 @@ def _check_strings(array: AnyArray) -> None:
     wrong = (points > 0x10FFFF) | ((points >= 0xD800) & (points <= 0xDFFF))
     if wrong.any():
         at = int(wrong.argmax())
-        raise _refused(
-            f"element {at // width} holds the code point 0x{int(points[at]):x}", "characters"
+        raise InputError(
+            f"element {at // width} holds the code point 0x{int(points[at]):x}: "
+            "expected characters",
+            rule=rule,
+            expected="characters",
         )
 
 

@@ -17,7 +17,7 @@ from gathercli.core.text import clean
 from gathercli.core.tiles import Held
 from gathercli.errors import GatherError, InputError, LimitError, TransferError, UsageError
 from gathercli.io.content import Layout, content
-from gathercli.io.files import STDIN, File, open_file, unreadable
+from gathercli.io.files import STDIN, File, Folder, open_file, open_input, unreadable
 
 if TYPE_CHECKING:
     from gathercli.core.tiles import Tiles
@@ -56,9 +56,9 @@ class Inputs:
         self.max_bytes = max_bytes
         self.notes = [] if notes is None else notes
         self._folder = folder
-        self._files: list[File] = []
-        self.named: dict[str, File | None] = {}
-        """The files that were asked for, in that order; None for those that could not be opened."""
+        self._files: list[File | Folder] = []
+        self.named: dict[str, File | Folder | None] = {}
+        """The files and folders that were asked for, in that order; None for those that could not be opened."""
         self._stdin: tuple[File, Content] | None = None
 
     @staticmethod
@@ -191,7 +191,7 @@ class Inputs:
         for file in self._all():
             file.recheck()
 
-    def _all(self) -> list[File]:
+    def _all(self) -> list[File | Folder]:
         return [*self._files, *((self._stdin[0],) if self._stdin else ())]
 
     def open(self, token: str, *, declared: DType | None = None, empty: DType = FLOAT64) -> Source:
@@ -260,7 +260,9 @@ class Inputs:
     def _named(self, token: str) -> Source:
         """Open the file `token`, or the file before its last ``#`` and the key behind it."""
         path, key = self._split(token)
-        file = self._opened(path)
+        self.named[path] = None
+        file = self.named[path] = open_input(path, self._folder, self.max_bytes, self._tick)
+        self._files.append(file)
         with _Naming(file.name):
             return Source(file, content(file), key)
 
@@ -299,12 +301,12 @@ class Source(NamedTuple):
     Attributes
     ----------
     file
-        The open file; None for a literal.
+        The open file or folder; None for a literal.
     content, key
         Its tensors, and which one is meant; None for the only one.
     """
 
-    file: File | None
+    file: File | Folder | None
     content: Content
     key: str | None
 

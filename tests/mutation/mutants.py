@@ -27,7 +27,7 @@ TARGETS: Final = {
     r"|_axes|_number|_plain",
     "core/call.py": r".*",
     "io/npy.py": r"MAX_HEADER|PREAMBLE|_LENGTH_BYTES|Header\.nbytes|header|_check_declared"
-    r"|check_length|view|_check_strings",
+    r"|check_length|view|check_strings",
     "io/npz.py": r"MAX_\w+|_ENCRYPTED|Archive\.(?!layout|tensor|_chosen)\w+",
     "io/files.py": r"SMALL|SPOOLED|File\..*",
     "errors.py": r"LimitError\.over",
