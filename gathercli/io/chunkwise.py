@@ -9,7 +9,7 @@ from gathercli.chunked.cutting import divided
 from gathercli.core.dims import product
 from gathercli.core.text import clean, counted
 from gathercli.core.threads import share
-from gathercli.core.tiles import Held, cells, slices, tiled
+from gathercli.core.tiles import cells, slices, tiled
 from gathercli.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -77,9 +77,10 @@ def write(
 
 def create(making: Making, output: Creation, chunks: Sequence[int]) -> None:
     """Make an output without elements, stored as the data is if that is in chunks too."""
+    from gathercli.io.zarr import Stored
+
     data = making.data
-    like = None if isinstance(data, Held) else data
-    output.open(making.shape, data.dtype, chunks, like)
+    output.open(making.shape, data.dtype, chunks, data if isinstance(data, Stored) else None)
 
 
 def fill(making: Making, made: Writer, chunks: Sequence[int], box: Box) -> None:
