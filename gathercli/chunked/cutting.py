@@ -19,19 +19,33 @@ WORTH: Final = 64 << 20
 """Bytes of output that are worth a task, whatever it must read."""
 
 
+SHARE: Final = 0.6
+"""How much of the memory boxes may take: the rest is for the program, and for what it frees."""
+
+WHOLE: Final = 1 << 30
+"""Bytes that a box may take where any number may be held."""
+
+
 def divided(
-    making: Making, chunks: Sequence[int] | None, held: int | None, threads: int
+    making: Making,
+    chunks: Sequence[int] | None,
+    held: int | None,
+    threads: int,
+    *,
+    least: int = 1,
 ) -> tuple[int, list[Box]]:
-    """Cut an output into boxes, for fewer threads where memory is short.
+    """Cut an output into boxes as large as memory allows.
 
     Parameters
     ----------
     chunks
         Those of the output, which are not divided; None where boxes follow each other row-major.
     held
-        Bytes of memory for all threads, half of which are for their boxes; None for any.
+        Bytes of memory, `SHARE` of which are for a box and what is read for it; None for any.
     threads
-        How many may work: there are at least so many boxes, if that can be.
+        How many work on a box; fewer where memory is short.
+    least
+        How many boxes there should be, if there are as many chunks.
 
     Returns
     -------
@@ -40,23 +54,23 @@ def divided(
     Raises
     ------
     LimitError
-        ``limit``: a box, and what is read for it, takes more than one thread may hold.
+        ``limit``: the smallest box, and what is read for it, takes more.
     """
     if 0 in making.shape:
         return 1, []
+    most = WHOLE if held is None else int(held * SHARE)
     while True:
-        most = None if held is None else held // (2 * threads)
         try:
             if chunks is None:
                 return threads, _slabs(making, most, threads)
-            return threads, _tasks(making, chunks, most, threads)
+            return threads, _tasks(making, chunks, most, threads, least)
         except LimitError:
             if threads == 1:
                 raise
             threads //= 2
 
 
-def _tasks(making: Making, chunks: Sequence[int], most: int | None, threads: int) -> list[Box]:
+def _tasks(making: Making, chunks: Sequence[int], most: int, threads: int, least: int) -> list[Box]:
     """Cut an output into boxes of whole chunks.
 
     A box grows first along what walks along `indices` alone: all that it covers there is served
@@ -69,18 +83,18 @@ def _tasks(making: Making, chunks: Sequence[int], most: int | None, threads: int
     def box(times: Sequence[int]) -> Box:
         return tuple((0, min(t * c, n)) for t, c, n in zip(times, chunks, shape, strict=True))
 
-    def fits(times: Sequence[int], least: int) -> bool:
+    def fits(times: Sequence[int]) -> bool:
         number = product([-(-count // t) for count, t in zip(counts, times, strict=True)])
-        return number >= least and (most is None or making.cost(box(times)) <= most)
+        return number >= least and making.cost(box(times), threads) <= most
 
-    _check(making, box(grown), most)
+    _check(making.cost(box(grown), threads), most)
     alone = making.alone
     others = [o for o in range(len(shape)) if o not in alone]
     for o in reversed(alone):
-        grown[o] = _grow(grown, o, counts[o], lambda times: fits(times, threads))
+        grown[o] = _grow(grown, o, counts[o], fits)
     for o in reversed(others):
         if cells(box(grown)) * making.data.storage.itemsize < WORTH:
-            grown[o] = _grow(grown, o, counts[o], lambda times: fits(times, 4 * threads))
+            grown[o] = _grow(grown, o, counts[o], fits)
     steps = [t * c for t, c in zip(grown, chunks, strict=True)]
     spans = [list(cuts((0, n), step)) for n, step in zip(shape, steps, strict=True)]
     # Boxes that need the same chunks follow each other: the system may still hold them.
@@ -89,17 +103,15 @@ def _tasks(making: Making, chunks: Sequence[int], most: int | None, threads: int
     return [tuple(each[dims.index(o)] for o in range(len(shape))) for each in found]
 
 
-def _slabs(making: Making, most: int | None, threads: int) -> list[Box]:
+def _slabs(making: Making, most: int, threads: int) -> list[Box]:
     """Cut an output into boxes that follow each other row-major."""
     shape = making.shape
     steps = [1] * len(shape)
-    rows = max(1, shape[0] // threads) if shape else 1
 
     def fits(times: Sequence[int]) -> bool:
-        enough = not times or times[0] <= rows
-        return enough and (most is None or making.cost(everything(times)) <= most)
+        return making.cost(everything(times), threads) <= most
 
-    _check(making, everything(steps), most)
+    _check(making.cost(everything(steps), threads), most)
     for o in reversed(range(len(shape))):
         steps[o] = _grow(steps, o, shape[o], fits)
         if steps[o] < shape[o]:
@@ -107,10 +119,9 @@ def _slabs(making: Making, most: int | None, threads: int) -> list[Box]:
     return list(tiled(everything(shape), steps))
 
 
-def _check(making: Making, box: Box, most: int | None) -> None:
+def _check(cost: int, most: int) -> None:
     """Refuse the smallest box if it is too large."""
-    cost = making.cost(box)
-    if most is not None and cost > most:
+    if cost > most:
         raise LimitError(
             f"a chunk of the result, and what is read for it, takes about {cost} bytes: "
             f"expected at most {most} bytes",

@@ -11,12 +11,13 @@ from gathercli.core.dims import Shape, product
 from gathercli.core.picks import Picks, Sort, Treatment
 from gathercli.core.positions import known
 from gathercli.core.spec import OutOfRange
-from gathercli.core.tiles import Held, cells, cuts, sizes
+from gathercli.core.threads import share
+from gathercli.core.tiles import Held, cells, cuts, inside, sizes, slices, tiled
 from gathercli.kernel import Kernel, Worker
 from gathercli.ops import FAMILIES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from gathercli.core.call import Call
@@ -74,20 +75,22 @@ class Gathering(NamedTuple):
         nbytes = product(data.chunks) * data.storage.itemsize
         return suited(self.shape, fixed, data.storage.itemsize, nbytes)
 
-    def cost(self, box: Box) -> int:
+    def cost(self, box: Box, threads: int) -> int:
         """Estimate the bytes held while a box is made."""
-        indices = cells(self._indices_box(box))
-        chunks = [(self.data, self.data.chunks)] if not isinstance(self.data, Held) else []
-        if not isinstance(self.indices, Held):
-            chunks.append((self.indices, self.indices.chunks))
-        read = sum(product(sizes) * tiles.storage.itemsize for tiles, sizes in chunks)
         itemsize = self.data.storage.itemsize
         made = cells(box) * itemsize
         pieces = min(made, PIECE * (itemsize + 8 * len(self.shape)))
-        return made + indices * INDEX_BYTES + read * COPIES + pieces
+        each = COPIES * chunk_bytes(self.data) + pieces
+        indices = self._indices_box(box)
+        return made + cells(indices) * INDEX_BYTES + threads * each
 
-    def block(self, box: Box) -> AnyArray:
+    def block(self, box: Box, threads: int = 1) -> AnyArray:
         """Make a box of the output, whose indices are all legal.
+
+        Parameters
+        ----------
+        threads
+            How many may read and copy.
 
         Returns
         -------
@@ -97,30 +100,33 @@ class Gathering(NamedTuple):
 
         positions = engine.positions(self.call, self.indices.read(self._indices_box(box)))
         out = np.zeros(sizes(box), self.data.storage)
-        if out.size:
-            self._fill(box, positions, out)
+        parts = list(self._parts(box, positions, out)) if out.size else []
+        share(len(parts), lambda: lambda number: parts[number].fill(), threads)
         return out
 
     def _indices_box(self, box: Box) -> Box:
         spans = {i: span for span, (_, i) in zip(box, self.walks, strict=True) if i is not None}
         return tuple(spans[i] for i in range(len(self.indices.shape)))
 
-    def _fill(self, box: Box, positions: AnyArray, out: AnyArray) -> None:
-        """Cut a box where chunks of `data` end, along all dimensions but the axis."""
-        axis = self.call.places[0]
-        spans = {d: span for span, (d, _) in zip(box, self.walks, strict=True) if d is not None}
-        dims = [d for d in range(len(self.data.shape)) if d != axis]
-        for cut in combinations(*(list(cuts(spans[d], self.data.chunks[d])) for d in dims)):
-            at = dict(zip(dims, cut, strict=True))
-            parts: list[Any] = []
-            picked: dict[int, slice] = {}
-            for whole, (d, i) in zip(box, self.walks, strict=True):
-                start, stop = whole if d is None else at[d]
-                parts.append(slice(start - whole[0], stop - whole[0]))
-                if i is not None:
-                    picked[i] = parts[-1]
-            of: Any = (*(picked[i] for i in range(positions.ndim)), ...)  # a view, even of 0-D
-            _Part(self, at, positions[of], out[(*parts, ...)]).fill()
+    def _parts(self, box: Box, positions: AnyArray, out: AnyArray) -> Iterator[_Part]:
+        """Cut a box where chunks of `data` end, along the axis by the chunks of the positions."""
+        walks, chunks, axis = self.walks, self.data.chunks, self.call.places[0]
+        shared = {d: o for o, (d, i) in enumerate(walks) if d is not None and i is not None}
+        free = {d: o for o, (d, i) in enumerate(walks) if d is not None and i is None}
+        for cut in _cuts(box, shared, chunks):
+            of: list[Any] = [slice(None)] * positions.ndim
+            for d, o in shared.items():
+                of[walks[o][1] or 0] = _within(cut[d], box[o])
+            picked = positions[(*of, ...)]  # a view, even of 0-D
+            runs = list(_runs(picked, chunks[axis]))
+            for other in _cuts(box, free, chunks):
+                at = cut | other
+                target: list[Any] = [
+                    slice(None) if d is None else _within(at[d], span)
+                    for span, (d, _) in zip(box, walks, strict=True)
+                ]
+                for run in runs:
+                    yield _Part(self, at, picked, out[(*target, ...)], run)
 
 
 class Copied(NamedTuple):
@@ -144,17 +150,24 @@ class Copied(NamedTuple):
         fixed = [None] * len(self.shape) if isinstance(data, Held) else data.chunks
         return suited(self.shape, fixed, data.storage.itemsize)
 
-    def cost(self, box: Box) -> int:
+    def cost(self, box: Box, threads: int) -> int:
         """Estimate the bytes held while a box is made."""
-        itemsize = self.data.storage.itemsize
-        read = 0 if isinstance(self.data, Held) else product(self.data.chunks) * itemsize
-        return cells(box) * itemsize + read * COPIES
+        made = cells(box) * self.data.storage.itemsize
+        return made + threads * COPIES * chunk_bytes(self.data)
 
-    def block(self, box: Box) -> AnyArray:
+    def block(self, box: Box, threads: int = 1) -> AnyArray:
         """Make a box of the output, as `Gathering.block` does."""
         import numpy as np
 
-        return np.ascontiguousarray(self.data.read(box))
+        out = np.empty(sizes(box), self.data.storage)
+        parts = list(tiled(box, self.data.chunks))
+
+        def copy(number: int) -> None:
+            part = parts[number]
+            out[slices(inside(part, box))] = self.data.read(part)
+
+        share(len(parts), lambda: copy, threads)
+        return out
 
 
 Making: TypeAlias = "Gathering | Copied"
@@ -176,8 +189,61 @@ def suited(
     return tuple(chosen)
 
 
+def chunk_bytes(tiles: Tiles) -> int:
+    """Return the bytes that reading a chunk takes; what is in memory takes none."""
+    return 0 if isinstance(tiles, Held) else product(tiles.chunks) * tiles.storage.itemsize
+
+
+def _cuts(box: Box, dims: dict[int, int], chunks: Sequence[int]) -> Iterator[dict[int, Span]]:
+    """Cut the dimensions of `data` that output dimensions walk along where chunks end."""
+    spans = [list(cuts(box[o], chunks[d])) for d, o in dims.items()]
+    for each in combinations(*spans):
+        yield dict(zip(dims, each, strict=True))
+
+
+def _within(span: Span, whole: Span) -> slice:
+    return slice(span[0] - whole[0], span[1] - whole[0])
+
+
+class _Run(NamedTuple):
+    """Positions that are in one chunk: the least, the largest, and their flat places.
+
+    All of them are, but for those that are none, if `places` is None.
+    """
+
+    first: int
+    last: int
+    places: AnyArray | None
+
+
+def _runs(positions: AnyArray, size: int) -> Iterator[_Run]:
+    """Sort positions by the chunk that they are in, each of so many positions; -1 is in none."""
+    import numpy as np
+
+    if not positions.size:
+        return
+    first, last = int(positions.min()), int(positions.max())
+    if last < 0:
+        return
+    if first < 0:
+        first = int(positions[positions >= 0].min())
+    if first // size == last // size:
+        yield _Run(first, last, None)
+        return
+    numbers = (positions // size).reshape(-1)  # -1 stays, and comes first
+    if last // size <= np.iinfo(np.int16).max:
+        numbers = numbers.astype(np.int16)  # which numpy sorts in linear time
+    order = numbers.argsort(kind="stable")
+    numbers = numbers[order]
+    starts = np.flatnonzero(np.diff(numbers)) + 1
+    for start, stop in zip([0, *starts], [*starts, order.size], strict=True):
+        number = int(numbers[start])
+        if number >= 0:
+            yield _Run(number * size, (number + 1) * size - 1, order[start:stop])
+
+
 class _Part:
-    """A part of a box that is in one chunk of `data` along every dimension but the axis.
+    """A part of a box that is in one chunk of `data`.
 
     Parameters
     ----------
@@ -186,54 +252,46 @@ class _Part:
     positions
         Where the indices of the part point, -1 for none.
     out
-        The part, all zeros.
+        The part, with zeros where nothing else is stored.
+    run
+        Those of the positions that are in the chunk.
     """
 
     def __init__(
-        self, gathering: Gathering, at: dict[int, Span], positions: AnyArray, out: AnyArray
+        self,
+        gathering: Gathering,
+        at: dict[int, Span],
+        positions: AnyArray,
+        out: AnyArray,
+        run: _Run,
     ) -> None:
-        self._gathering, self._at, self._positions, self._out = gathering, at, positions, out
-        self._axis, self._walks = gathering.call.places[0], gathering.walks
-        self._shares = any(None not in walk for walk in self._walks)
-        """Whether the indices differ from one coordinate of `data` to another."""
+        self._data, self._walks = gathering.data, gathering.walks
+        self._axis = gathering.call.places[0]
+        self._at, self._positions, self._out, self._run = at, positions, out, run
 
     def fill(self) -> None:
-        """Read every chunk that any position is in, once."""
-        import numpy as np
-
-        positions = self._positions
-        size = self._gathering.data.chunks[self._axis]
-        first, last = int(positions.min()), int(positions.max())
-        if last < 0:
-            return
-        if max(first, 0) // size == last // size:
-            self._from_one(positions, first < 0)
-            return
-        numbers = (positions // size).reshape(-1)  # -1 stays, and comes first
-        if last // size < np.iinfo(np.int16).max:
-            numbers = numbers.astype(np.int16)  # which numpy sorts in linear time
-        order = numbers.argsort(kind="stable")
-        numbers = numbers[order]
-        starts = np.flatnonzero(np.diff(numbers)) + 1
-        for start, stop in zip([0, *starts], [*starts, len(order)], strict=True):
-            if numbers[start] >= 0:
-                self._scatter(order[start:stop])
+        """Read the chunk, and hand its elements to their places."""
+        if self._run.places is None:
+            self._from_one(self._run.first, self._run.last)
+        else:
+            self._scatter(self._run.places)
 
     def _read(self, first: int, last: int) -> AnyArray:
-        """Read the positions from first to last, which are in one chunk."""
-        dims = range(len(self._gathering.data.shape))
+        """Read the positions from first to last."""
+        dims = range(len(self._data.shape))
         box = tuple((first, last + 1) if d == self._axis else self._at[d] for d in dims)
-        return self._gathering.data.read(box)
+        return self._data.read(box)
 
-    def _from_one(self, positions: AnyArray, fills: bool) -> None:
-        """Fill the part from a single chunk."""
+    def _from_one(self, first: int, last: int) -> None:
+        """Store all of the part, as `engine` would store the output of a call."""
         import numpy as np
 
-        first = int(positions[positions >= 0].min() if fills else positions.min())
-        chunk = self._read(first, int(positions.max()))
-        where = np.where(positions < 0, -1, positions - first) if fills else positions - first
-        size = chunk.shape[self._axis]
-        how = Treatment(size, wraps=False, outside=OutOfRange.ZERO)
+        chunk = self._read(first, last)
+        where = self._positions - first
+        fills = int(where.min()) < 0
+        if fills:
+            where[where < 0] = -1
+        how = Treatment(last - first + 1, wraps=False, outside=OutOfRange.ZERO)
         picks = Picks(where, how, Sort.PLAIN, fills=fills)
         kernel = Kernel(self._walks, chunk, self._axis, picks)
         whole = self._out.flags.c_contiguous
@@ -243,13 +301,7 @@ class _Part:
             self._out[...] = made
 
     def _scatter(self, order: AnyArray) -> None:
-        """Hand the elements of one chunk to their places.
-
-        Parameters
-        ----------
-        order
-            The flat places of the indices whose positions are in the chunk.
-        """
+        """Store what is at some flat places, a piece at a time."""
         import numpy as np
 
         places = np.unravel_index(order, self._positions.shape)
@@ -257,11 +309,10 @@ class _Part:
         first = int(positions.min())
         chunk = self._read(first, int(positions.max()))
         positions -= first
-        put = self._put_shared if self._shares else self._put
-        free = product(
-            [n for n, (_, i) in zip(self._out.shape, self._walks, strict=True) if i is None]
-        )
-        step = max(1, PIECE // max(1, free))
+        free = [n for n, (_, i) in zip(self._out.shape, self._walks, strict=True) if i is None]
+        shares = any(None not in walk for walk in self._walks)
+        put = self._put_shared if shares else self._put
+        step = max(1, PIECE // max(1, product(free)))
         for start in range(0, order.size, step):
             part = slice(start, start + step)
             put(chunk, positions[part], tuple(each[part] for each in places))
@@ -269,11 +320,10 @@ class _Part:
     def _put(self, chunk: AnyArray, positions: AnyArray, places: tuple[AnyArray, ...]) -> None:
         """Store what all of `data` around the axis shares its indices for."""
         walked = [o for o, (_, i) in enumerate(self._walks) if i is not None]
-        taken = chunk.take(positions, self._axis)
         index: list[Any] = [slice(None)] * self._out.ndim
         for o, each in zip(walked, places, strict=True):
             index[o] = each
-        self._out[tuple(index)] = taken
+        self._out[tuple(index)] = chunk.take(positions, self._axis)
 
     def _put_shared(
         self, chunk: AnyArray, positions: AnyArray, places: tuple[AnyArray, ...]

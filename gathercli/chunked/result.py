@@ -85,7 +85,7 @@ class Slabs:
             while start < stop:
                 number = bisect_right(self._ends, start) - 1
                 if held[0] != number:
-                    held = number, self.making.block(self._slabs[number]).reshape(-1)
+                    held = number, self.making.block(self._slabs[number], self.threads).reshape(-1)
                 base, end = self._ends[number], min(stop, self._ends[number + 1])
                 found.append(held[1][start - base : end - base])
                 start = end
@@ -103,19 +103,14 @@ class Slabs:
             self.told("gathered", stop * self.storage.itemsize)
 
     def place(self, put: Callable[[AnyArray, int], None]) -> None:
-        """Give the output slab by slab, by several threads, as `engine.Run.place` does."""
+        """Give the output slab by slab, as `engine.Run.place` does."""
         import numpy as np
 
         itemsize = self.storage.itemsize
-
-        def do(number: int) -> None:
-            block = self.making.block(self._slabs[number]).reshape(-1)
-            put(block.view(np.uint8), self._ends[number] * itemsize)
-
-        def told(done: int) -> None:
-            self.told("gathered", self._ends[done] * itemsize)
-
-        share(len(self._slabs), lambda: do, self.threads, told)
+        for start, stop, box in zip(self._ends, self._ends[1:], self._slabs, strict=False):
+            block = self.making.block(box, self.threads)
+            put(block.reshape(-1).view(np.uint8), start * itemsize)
+            self.told("gathered", stop * itemsize)
 
     def whole(self) -> Tensor:
         """Return all of the output."""

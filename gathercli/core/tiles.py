@@ -82,6 +82,17 @@ def tiled(box: Box, chunks: Sequence[int]) -> Iterator[Box]:
     return combinations(*(list(cuts(*each)) for each in zip(box, chunks, strict=True)))
 
 
+def inside(part: Box, box: Box) -> Box:
+    """Return a part of a box by the coordinates it has there.
+
+    >>> inside(((4, 6), (1, 2)), ((3, 9), (0, 2)))
+    ((1, 3), (1, 2))
+    """
+    return tuple(
+        (start - first, stop - first) for (start, stop), (first, _) in zip(part, box, strict=True)
+    )
+
+
 def everything(shape: Sequence[int]) -> Box:
     """Return the box of all coordinates."""
     return tuple((0, size) for size in shape)

@@ -9,7 +9,7 @@ from gathercli.chunked.cutting import divided
 from gathercli.core.dims import product
 from gathercli.core.text import clean, counted
 from gathercli.core.threads import share
-from gathercli.core.tiles import cells, slices, tiled
+from gathercli.core.tiles import cells, inside, slices, tiled
 from gathercli.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -64,15 +64,12 @@ def write(
     from gathercli.io.zarr import writer
 
     made = writer(output.temporary)
-
-    def told(done: int) -> None:
+    done = 0
+    for box in boxes:
+        fill(making, made, sizes, box, threads)
+        done += cells(box) * itemsize
         if tick is not None:
-            tick("gathered", sum(map(cells, boxes[:done])) * itemsize, total)
-
-    def do(number: int) -> None:
-        fill(making, made, sizes, boxes[number])
-
-    share(len(boxes), lambda: do, threads, told)
+            tick("gathered", done, total)
 
 
 def create(making: Making, output: Creation, chunks: Sequence[int]) -> None:
@@ -83,15 +80,15 @@ def create(making: Making, output: Creation, chunks: Sequence[int]) -> None:
     output.open(making.shape, data.dtype, chunks, data if isinstance(data, Stored) else None)
 
 
-def fill(making: Making, made: Writer, chunks: Sequence[int], box: Box) -> None:
-    """Compute a box of whole chunks, and write them one by one."""
-    block = making.block(box)
-    for part in tiled(box, chunks):
-        inner = tuple(
-            (start - first, stop - first)
-            for (start, stop), (first, _) in zip(part, box, strict=True)
-        )
-        made.write(part, block[slices(inner)])
+def fill(making: Making, made: Writer, chunks: Sequence[int], box: Box, threads: int = 1) -> None:
+    """Compute a box of whole chunks, and write each of them once."""
+    block = making.block(box, threads)
+    parts = list(tiled(box, chunks))
+
+    def put(number: int) -> None:
+        made.write(parts[number], block[slices(inside(parts[number], box))])
+
+    share(len(parts), lambda: put, threads)
 
 
 def _checked(chunks: Sequence[int], shape: tuple[int, ...]) -> Sequence[int]:
