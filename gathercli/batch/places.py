@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from gathercli.batch.stamps import digest
 from gathercli.core.text import clean
 from gathercli.errors import InputError
+from gathercli.io import save
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,13 +104,15 @@ class Places:
         outputs, writers = (np.frombuffer(a, np.uint64) for a in (self._outputs, self._writers))
         ordered = np.sort(outputs)
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
-        read = np.intersect1d(outputs, np.frombuffer(self._inputs, np.uint64))
-        above = np.intersect1d(outputs, np.frombuffer(self._above, np.uint64))
-        suspects = np.concatenate((twice, read, above))
+        inputs, folders = (np.frombuffer(a, np.uint64) for a in (self._inputs, self._above))
+        read, above = np.intersect1d(outputs, inputs), np.intersect1d(outputs, folders)
+        held = np.intersect1d(folders, inputs)  # an input that is a folder of chunks
+        suspects = np.concatenate((twice, read, above, held))
         if suspects.size:
             # An output below another is alike to none: where there may be one, all are compared.
-            among = writers if above.size else writers[np.isin(outputs, suspects)]
-            self._explain(plan, among.tolist(), reads=bool(read.size))
+            some = above.size or held.size
+            among = writers if some else writers[np.isin(outputs, suspects)]
+            self._explain(plan, among.tolist(), reads=bool(read.size or held.size))
 
     def _explain(self, plan: Plan, writers: list[int], *, reads: bool) -> None:
         """Find the jobs that are in each other's way; digests that are equal need not mean it."""
@@ -119,9 +122,11 @@ class Places:
             if path in seen:
                 raise _refused(found.where, job, f"is the output of {seen[path][0]} too")
             seen[path] = found.where, job
+        folders: dict[str, str] = {}
         for path, (where, job) in seen.items():
             parent = os.path.dirname(path)
             while parent not in seen and parent != os.path.dirname(parent):
+                folders[parent] = path
                 parent = os.path.dirname(parent)
             if parent in seen:
                 raise _refused(where, job, f"lies below the output of {seen[parent][0]}")
@@ -135,6 +140,9 @@ class Places:
                         else (f"an input of {found.where}")
                     )
                     raise _refused(where, writer, f"is {what}")
+                if path in folders and save.is_zarr(path):
+                    where, writer = seen[folders[path]]
+                    raise _refused(where, writer, f"lies in an input of {found.where}")
 
     def _note_folders(self, path: str, root: str) -> str | None:
         """Note the folders that an output is in, up to that of its job.
@@ -161,6 +169,9 @@ class Places:
                 continue
             name = token.partition("@")[2] if token.startswith("bin:") else token.removeprefix("@")
             yield self._real(job.folder, name)
+            folder, mark, _ = name.partition(".zarr/")
+            if mark:
+                yield self._real(job.folder, folder + mark)
             if "#" in name:
                 yield self._real(job.folder, name.rpartition("#")[0])
 

@@ -227,6 +227,14 @@ def _check_output(job: Job, where: str) -> None:
         save.format_of(job.output)
     except GatherError as error:
         raise _refused(where, error.message.split(", or a format")[0], job.output) from None
+    if save.is_zarr(job.output):
+        from gathercli.io.zarr import Creation
+
+        try:
+            Creation(os.path.join(job.folder, job.output))
+        except GatherError as error:
+            raise _refused(where, error.message, job.output) from None
+        return
     why = _no_file(os.path.join(job.folder, job.output))
     if why is not None:
         what = f"`{clean(job.output)}` {why}: expected the name of a file"

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import GatherError
-from gathercli.io.files import stamp_of
+from gathercli.io.files import Stamp, folder_stamp, stamp_of
 from gathercli.io.source import Inputs
 
 if TYPE_CHECKING:
@@ -106,11 +106,12 @@ def is_done(stamp: Any, job: bytes, folder: str, output: str | None, *, hashed: 
 
 def _is_same(path: str, known: Any, *, hashed: bool) -> bool:
     try:
-        fd = os.open(path, _FLAGS) if hashed else -1
-        now = stamp_of(os.fstat(fd) if hashed else os.stat(path))
+        by_time = not hashed or os.path.isdir(path)
+        fd = -1 if by_time else os.open(path, _FLAGS)
+        now = _stamp(path) if by_time else stamp_of(os.fstat(fd))
     except (OSError, ValueError):
         return known is None
-    if not hashed:
+    if by_time:
         return isinstance(known, list) and known[:2] == list(now)
     try:
         same = isinstance(known, list) and len(known) == 3 and known[0] == now.size
@@ -121,11 +122,15 @@ def _is_same(path: str, known: Any, *, hashed: bool) -> bool:
         os.close(fd)
 
 
+def _stamp(path: str) -> Stamp:
+    """Take what changes with a file, or with any of those in a folder."""
+    return folder_stamp(path) if os.path.isdir(path) else stamp_of(os.stat(path))
+
+
 def _stamp_at(path: str, *, hashed: bool) -> list[Any] | None:
     try:
-        status = os.stat(path)
-        if not hashed or not stat.S_ISREG(status.st_mode):
-            return [*stamp_of(status)]
+        if not hashed or not stat.S_ISREG(os.stat(path).st_mode):
+            return [*_stamp(path)]
         fd = os.open(path, _FLAGS)
     except (OSError, ValueError):
         return None
@@ -140,8 +145,8 @@ def _stamp_at(path: str, *, hashed: bool) -> list[Any] | None:
 def _output(path: str, *, hashed: bool) -> list[Any] | None:
     """Describe an output; None when it is not there."""
     try:
-        if not hashed:
-            return [os.stat(path).st_size]
+        if not hashed or os.path.isdir(path):
+            return [_stamp(path).size]
         fd = os.open(path, _FLAGS)
     except (OSError, ValueError):
         return None

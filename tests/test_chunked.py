@@ -1,0 +1,277 @@
+"""Results from chunks equal those from whole tensors; every chunk is read once for a box."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gathercli import engine
+from gathercli.chunked import cutting, result
+from gathercli.chunked.making import Copied, Gathering, suited
+from gathercli.core.call import Operand
+from gathercli.core.dtypes import DType, Tensor, dtype_of
+from gathercli.core.tiles import Box, Held, cells, cuts, everything, sizes, slices, tiled
+from gathercli.errors import GatherError, LimitError
+from gathercli.ops import find
+
+
+class Chunks:
+    """An array in chunks, which counts how often each is read."""
+
+    def __init__(self, array: Any, chunks: tuple[int, ...]) -> None:
+        self.array, self.chunks = array, chunks
+        self.reads: Counter[tuple[int, ...]] = Counter()
+
+    @property
+    def dtype(self) -> DType:
+        found = dtype_of(self.array.dtype)
+        assert found is not None
+        return found
+
+    @property
+    def storage(self) -> Any:
+        return self.array.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        shape: tuple[int, ...] = self.array.shape
+        return shape
+
+    def read(self, box: Box) -> Any:
+        for part in tiled(box, self.chunks):
+            at = tuple(start // size for (start, _), size in zip(part, self.chunks, strict=True))
+            self.reads[at] += 1
+        return self.array[slices(box)].copy()
+
+
+class Case(NamedTuple):
+    call: Any
+    data: Chunks
+    indices: Chunks
+    out_chunks: tuple[int, ...]
+
+    @property
+    def gathering(self) -> Gathering:
+        return Gathering(self.call, self.data, self.indices)
+
+    def tensor(self, name: str) -> Tensor:
+        held: Chunks = getattr(self, name)
+        return Tensor(held.dtype, held.array)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Draw a call of any version, with indices that may be negative or outside the axis."""
+    elements = draw(st.booleans())
+    shape = draw(st.lists(st.integers(1, 6), min_size=1, max_size=4))
+    axis = draw(st.integers(0, len(shape) - 1))
+    batch_dims = 0
+    if elements:
+        command, version = "gather-elements", draw(st.sampled_from(["openvino-6", "onnx-13"]))
+        inner = [*shape[:axis], draw(st.integers(0, 9)), *shape[axis + 1 :]]
+    else:
+        command = "gather"
+        versions = ["openvino-1", "openvino-7", "openvino-8", "onnx-1", "onnx-13"]
+        version = draw(st.sampled_from(versions))
+        if version in ("openvino-7", "openvino-8"):
+            batch_dims = draw(st.integers(0, axis))
+        inner = shape[:batch_dims] + draw(st.lists(st.integers(0, 5), max_size=2))
+    n = shape[axis]
+    low, high = draw(st.sampled_from([(0, n), (-n, n), (-n - 3, n + 3)]))
+    rng = np.random.default_rng(draw(st.integers(0, 1 << 16)))
+    data = rng.integers(0, 1 << 30, shape).astype(draw(st.sampled_from(["<i4", "<f8", "<u2"])))
+    indices = rng.integers(low, high, inner).astype(draw(st.sampled_from(["<i4", "<i8"])))
+    if draw(st.booleans()):
+        indices = np.sort(indices, axis=-1) if indices.ndim else indices
+    call = engine.bind(
+        find(version, command).op,
+        Operand.of(Tensor(dtype_of(data.dtype), data)),  # type: ignore[arg-type]
+        Operand.of(Tensor(dtype_of(indices.dtype), indices)),  # type: ignore[arg-type]
+        axis=axis,
+        batch_dims=batch_dims,
+        negative=draw(st.sampled_from(["spec", "wrap"])),
+        out_of_range=draw(st.sampled_from(["spec", "zero", "clamp", "wrap"])),
+    )
+
+    def chunks(rank: int) -> tuple[int, ...]:
+        return tuple(draw(st.lists(st.integers(1, 4), min_size=rank, max_size=rank)))
+
+    rank = len(engine.infer(call))
+    return Case(
+        call, Chunks(data, chunks(len(shape))), Chunks(indices, chunks(len(inner))), chunks(rank)
+    )
+
+
+def outcome(make: Any) -> tuple[Any, Any]:
+    """Return a run, or what it was refused with."""
+    try:
+        return make(), None
+    except GatherError as error:
+        return None, (type(error), error.rule, error.message, error.where)
+
+
+@settings(max_examples=400, deadline=None)
+@given(cases(), st.sampled_from([None, 60_000, 200_000]), st.integers(1, 3))
+def test_chunks_give_what_whole_tensors_give(case: Case, held: int | None, threads: int) -> None:
+    wanted, refused = outcome(
+        lambda: engine.run(case.call, case.tensor("data"), case.tensor("indices"))
+    )
+    run, refusal = outcome(lambda: result.run(case.gathering, held=held, threads=threads))
+    assert refusal == refused
+    if run is None:
+        return
+    assert run.treated == wanted.treated
+    expected = wanted.whole().array
+    assert run.whole().array.tobytes() == expected.tobytes()
+    assert b"".join(block.tobytes() for block in run.blocks(3)) == expected.tobytes()
+    _, boxes = cutting.divided(case.gathering, case.out_chunks, held, threads)
+    seen = np.zeros(expected.shape, np.int64)
+    made = np.zeros(expected.shape, expected.dtype)
+    for box in boxes:
+        case.data.reads.clear()
+        made[slices(box)] = case.gathering.block(box, threads)
+        seen[slices(box)] += 1
+        assert max(case.data.reads.values(), default=1) == 1
+        for (start, stop), size, end in zip(box, case.out_chunks, expected.shape, strict=True):
+            assert start % size == 0
+            assert stop % size == 0 or stop == end
+    assert (seen == 1).all()
+    assert made.tobytes() == expected.tobytes()
+
+
+def gathering(
+    data: Any, indices: Any, chunks: tuple[int, ...], axis: int = 0, **attributes: Any
+) -> tuple[Gathering, Chunks]:
+    held = Chunks(data, chunks)
+    picked = Tensor(dtype_of(indices.dtype), indices)  # type: ignore[arg-type]
+    call = engine.bind(
+        find("openvino-8", "gather").op,
+        Operand.of(Tensor(held.dtype, data)),
+        Operand.of(picked),
+        axis=axis,
+        **attributes,
+    )
+    return Gathering(call, held, Held(picked)), held
+
+
+def test_few_indices_read_only_the_chunks_they_are_in() -> None:
+    made, data = gathering(np.arange(1000).reshape(100, 10), np.array([3, 99, 4]), (10, 10))
+    found = result.run(made).whole().array
+    assert (found == data.array[[3, 99, 4]]).all()
+    assert dict(data.reads) == {(0, 0): 1, (9, 0): 1}
+
+
+def test_what_is_sorted_reads_every_chunk_once_however_many_boxes_there_are() -> None:
+    indices = np.repeat(np.arange(100), 5)
+    made, data = gathering(np.arange(100_000).reshape(100, 1000), indices, (10, 1000))
+    _, boxes = cutting.divided(made, (50, 1000), 3_000_000, 1)
+    assert len(boxes) > 1
+    for box in boxes:
+        made.block(box)
+    assert set(data.reads.values()) == {1}
+
+
+def test_more_memory_means_fewer_readings() -> None:
+    rng = np.random.default_rng(0)
+    made, data = gathering(rng.random((256, 512)), rng.integers(0, 256, 2048), (8, 512))
+    counts = []
+    for held in (2_000_000, 8_000_000, None):
+        data.reads.clear()
+        for box in cutting.divided(made, (8, 512), held, 2)[1]:
+            made.block(box, 2)
+        counts.append(max(data.reads.values()))
+    assert counts[0] > counts[1] > counts[2] == 1
+
+
+def test_memory_for_the_smallest_box_must_be_there() -> None:
+    made, _ = gathering(np.zeros((100, 1000)), np.arange(100), (100, 1000))
+    with pytest.raises(LimitError, match="a chunk of the result.*expected at most 600000 bytes"):
+        cutting.divided(made, (100, 1000), 1_000_000, 4)
+
+
+def test_fewer_threads_work_where_memory_is_short() -> None:
+    made, _ = gathering(np.zeros((8, 100_000)), np.arange(8), (1, 100_000))
+    assert cutting.divided(made, (1, 100_000), None, 4)[0] == 4
+    assert cutting.divided(made, (1, 100_000), 14_000_000, 4)[0] == 1
+
+
+def test_the_first_refused_index_is_the_first_of_all_not_of_a_chunk() -> None:
+    indices = np.zeros((4, 6), np.int64)
+    indices[2, 0], indices[1, 5], indices[3, 0] = 50, 60, 70
+    data = np.arange(5)
+    call = engine.bind(
+        find("onnx-13", "gather").op,
+        Operand.of(Tensor(dtype_of(data.dtype), data)),  # type: ignore[arg-type]
+        Operand.of(Tensor(dtype_of(indices.dtype), indices)),  # type: ignore[arg-type]
+        axis=0,
+        out_of_range="error",
+    )
+    made = Gathering(call, Chunks(data, (2,)), Chunks(indices, (4, 2)))
+    with pytest.raises(GatherError) as refused:
+        result.run(made, threads=3)
+    assert refused.value.where == "[1,5]"
+    assert refused.value.value == 60
+
+
+def test_batch_dims_with_a_different_row_of_indices_each() -> None:
+    rng = np.random.default_rng(3)
+    data, indices = rng.random((6, 7, 5)), rng.integers(-9, 9, (6, 4))
+    made, held = gathering(data, indices, (2, 3, 5), axis=1, batch_dims=1)
+    found = result.run(made, threads=2).whole().array
+    kept = (indices >= -7) & (indices < 7)
+    at = np.where(kept, indices, 0)
+    wanted = np.take_along_axis(data, at[:, :, None], 1) * kept[:, :, None]
+    assert (found == wanted).all()
+    assert max(held.reads.values()) == 1
+
+
+def test_more_chunks_than_small_integers_count() -> None:
+    data = np.arange(70_000)
+    made, _ = gathering(data, np.array([69_999, 0, 40_000, 1]), (1,))
+    assert result.run(made).whole().array.tolist() == [69_999, 0, 40_000, 1]
+
+
+def test_a_copy_is_made_box_by_box() -> None:
+    data = Chunks(np.arange(77).reshape(7, 11), (2, 3))
+    made = Copied(data)
+    assert made.suited_chunks() == (2, 3)
+    found = result.Slabs(made, 2_000, threads=2)
+    assert b"".join(block.tobytes() for block in found.blocks(5)) == data.array.tobytes()
+    assert (found.whole().array == data.array).all()
+    assert str(found) == "i64[7,11]"
+
+
+@pytest.mark.parametrize(
+    ("shape", "fixed", "chosen"),
+    [
+        ((1000, 64), (None, None), (16, 64)),
+        ((1000, 64), (None, 8), (128, 8)),
+        ((3, 0), (None, None), (3, 1)),
+        ((), (), ()),
+        ((10**9,), (None,), (1024,)),
+        ((5, 7), (100, 100), (5, 7)),
+    ],
+)
+def test_chunks_are_chosen_from_the_last_dimension_on(
+    shape: tuple[int, ...], fixed: tuple[int | None, ...], chosen: tuple[int, ...]
+) -> None:
+    assert suited(shape, fixed, 4, 4096) == chosen
+
+
+@given(st.integers(0, 30), st.integers(0, 30), st.integers(1, 9))
+def test_cuts_cover_a_span_once(start: int, length: int, size: int) -> None:
+    found = list(cuts((start, start + length), size))
+    covered = [at for first, last in found for at in range(first, last)]
+    assert covered == list(range(start, start + length))
+    assert all(first // size == (last - 1) // size for first, last in found)
+
+
+def test_boxes_count_their_cells() -> None:
+    assert cells(everything((3, 4))) == 12
+    assert sizes(((1, 3), (2, 2))) == (2, 0)
+    assert list(tiled((), ())) == [()]
