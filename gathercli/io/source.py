@@ -58,7 +58,7 @@ class Inputs:
         self._folder = folder
         self._files: list[File | Folder] = []
         self.named: dict[str, File | Folder | None] = {}
-        """The files and folders that were asked for, in that order; None for those that could not be opened."""
+        """What was asked for, in that order; None for what could not be opened."""
         self._stdin: tuple[File, Content] | None = None
 
     @staticmethod

@@ -39,7 +39,10 @@ if TYPE_CHECKING:
 MAX_MEMBERS: Final = 10_000
 """Arrays and groups of a group that are accepted."""
 
-_ZSTD: Final = {"name": "zstd", "level": 0, "checksum": False}
+_TRIES: Final = 10
+"""How often a folder is removed into which a thread may still be writing."""
+
+_ZSTD: Final[dict[str, Any]] = {"name": "zstd", "level": 0, "checksum": False}
 """How zarr itself packs a new array."""
 
 
@@ -170,7 +173,7 @@ class Zarr:
         names = self.names or ()
         if key is None and len(names) == 1:
             key = names[0]
-        if key not in names:
+        if key is None or key not in names:
             near = closest(key, names) if key else next(iter(names), None)
             raise _refused(
                 f"the group has {some(f'`{clean(name)}`' for name in names) or 'no arrays'}",
@@ -510,9 +513,6 @@ class Creation:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-_TRIES: Final = 10
-
-
 class Writer:
     """An array that is being created, to which several threads may write at once."""
 
@@ -595,9 +595,9 @@ def _planned(
     """Say what a new array is."""
     fill = zarrmeta.zero(dtype)
     if like is None:
-        codecs = ({"name": "bytes", "endian": _endian(held)}, _ZSTD)
+        packed = ({"name": "bytes", "endian": _endian(held)}, _ZSTD)
         return zarrmeta.Spec(
-            3, dtype, held, shape, chunks, chunks, codecs, fill, keys="default", separator="/"
+            3, dtype, held, shape, chunks, chunks, packed, fill, keys="default", separator="/"
         )
     codecs = tuple(_adapted(codec, held, len(shape), like) for codec in like.spec.codecs)
     return like.spec._replace(
@@ -608,7 +608,7 @@ def _planned(
         chunks=chunks,
         codecs=tuple(codec for codec in codecs if codec is not None),
         fill=fill,
-        index=(),
+        shard_index=(),
         index_first=False,
     )
 
@@ -623,19 +623,15 @@ def _adapted(
     """Fit a codec to another type or rank; None where it makes no sense for that."""
     name = codec["name"]
     if name == "bytes":
-        return {"name": name, "endian": _endian(held)}
-    if name == "transpose":
-        turned = like.spec.fortran
-        if len(codec["order"]) == rank:
-            return codec
-        return {"name": name, "order": list(range(rank))[::-1]} if turned and rank else None
-    if held == like.spec.held:
-        return codec
-    if name == "delta":
-        return None
-    if name == "shuffle" or "typesize" in codec:
+        return codec | {"endian": _endian(held)}
+    if name == "transpose" and len(codec["order"]) != rank:
+        return {"name": name, "order": list(range(rank))[::-1]} if like.spec.fortran else None
+    if held != like.spec.held:
+        if name == "delta":
+            return None
         key = "elementsize" if name == "shuffle" else "typesize"
-        return codec | {key: min(held.itemsize, 255)}
+        if key in codec:
+            return codec | {key: min(held.itemsize, 255)}
     return codec
 
 

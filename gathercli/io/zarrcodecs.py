@@ -12,7 +12,7 @@ import stat
 import struct
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numcodecs
 import numcodecs.blosc
@@ -119,7 +119,7 @@ _UNPACKERS: Final[dict[str, Callable[[bytes, int], AnyArray]]] = {
 class Unpacker:
     """A compressor of version 2 that only unpacks, to `size` bytes."""
 
-    codec_id: ClassVar[str] = "gathercli"
+    codec_id = "gathercli"
 
     def __init__(self, kind: str, size: int) -> None:
         self._kind, self._size = kind, size
@@ -304,7 +304,9 @@ def _fill_value(spec: Spec, held: Any) -> Any:
 def _metadata_2(spec: Spec, *, writes: bool) -> ArrayV2Metadata:
     """Make metadata of version 2."""
     held: Any = parse_dtype(spec.held, zarr_format=2)
-    size, filters, compressor = spec.chunk_nbytes, [], None
+    size = spec.chunk_nbytes
+    filters: list[Any] = []
+    compressor: Any = None
     for codec in spec.codecs:
         if codec["name"] in FILTERS:
             made: Any = _filter(codec)
@@ -352,7 +354,7 @@ def _metadata_3(spec: Spec, *, writes: bool) -> ArrayV3Metadata:
     held: Any = parse_dtype(spec.held.newbyteorder("="), zarr_format=3)
     codecs = _codecs_3(spec.codecs, spec.chunk_nbytes, writes=writes)
     if spec.sharded:
-        index = _codecs_3(spec.index, 0, writes=writes)
+        index = _codecs_3(spec.shard_index, 0, writes=writes)
         place = "start" if spec.index_first else "end"
         codecs = (
             zarr_codecs.ShardingCodec(

@@ -17,6 +17,7 @@ from gathercli.core.text import clean, listed, short
 from gathercli.errors import InputError, LimitError
 from gathercli.io import json
 from gathercli.io.content import Chunked, Layout, check_shape
+from gathercli.io.store import Overflow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +42,7 @@ CODECS: Final = ("transpose", "bytes", "sharding_indexed", *COMPRESSORS[3], "crc
 """The codecs of version 3."""
 
 _BLOSC: Final = {"cname": str, "clevel": int, "blocksize": int, "typesize": int}
-_OPTIONS: Final = {
+_OPTIONS: Final[dict[tuple[int, str], dict[str, type]]] = {
     (2, "blosc"): _BLOSC | {"shuffle": int},
     (3, "blosc"): _BLOSC | {"shuffle": str},
     (2, "zstd"): {"level": int, "checksum": bool},
@@ -83,7 +84,7 @@ class Spec(NamedTuple):
         Version 2: ``C`` or ``F``.
     keys, separator
         How the files are named: ``default`` or ``v2``, with ``.`` or ``/``.
-    index, index_first
+    shard_index, index_first
         The codecs of a shard's index, and whether it comes before the chunks.
     """
 
@@ -98,13 +99,13 @@ class Spec(NamedTuple):
     order: str = "C"
     keys: str = "v2"
     separator: str = "."
-    index: tuple[dict[str, Any], ...] = ()
+    shard_index: tuple[dict[str, Any], ...] = ()
     index_first: bool = False
 
     @property
     def sharded(self) -> bool:
         """Whether a file holds several chunks, or may."""
-        return bool(self.index)
+        return bool(self.shard_index)
 
     @property
     def nbytes(self) -> int:
@@ -124,7 +125,7 @@ class Spec(NamedTuple):
     @property
     def index_nbytes(self) -> int:
         """Bytes of the index of a shard."""
-        sums = sum(codec["name"] == "crc32c" for codec in self.index)
+        sums = sum(codec["name"] == "crc32c" for codec in self.shard_index)
         return 16 * product(self.inner) + 4 * sums if self.sharded else 0
 
     @property
@@ -303,7 +304,9 @@ def _parse_3(found: dict[str, Any]) -> Spec:
     if keys not in ("default", "v2"):
         raise _refused(f"the chunk key encoding is {_shown(keys)}", "`default` or `v2`")
     separator = _one_of(told, "separator", (".", "/"), default="/" if keys == "default" else ".")
-    codecs, chunks, index, first = _codecs(found.get("codecs"), "codecs"), grid, (), False
+    codecs, chunks = _codecs(found.get("codecs"), "codecs"), grid
+    index: tuple[dict[str, Any], ...] = ()
+    first = False
     if any(codec["name"] == "sharding_indexed" for codec in codecs):
         if len(codecs) > 1:
             names = listed([f"`{codec['name']}`" for codec in codecs], "and")
@@ -322,7 +325,7 @@ def _parse_3(found: dict[str, Any]) -> Spec:
         found["fill_value"],
         keys=keys,
         separator=separator,
-        index=index,
+        shard_index=index,
         index_first=first,
     )
 
@@ -393,7 +396,7 @@ def _check_fill(found: dict[str, Any], dtype: DType) -> None:
     value = found["fill_value"]
     parts = value if isinstance(value, list) and len(value) == 2 else [value]
     scalar = all(isinstance(part, bool | int | float | str) for part in parts)
-    if value is not None and (not scalar or isinstance(value, json.Overflow)):
+    if value is not None and (not scalar or isinstance(value, Overflow)):
         raise _refused(f"the fill value is {_shown(value)}", f"one of {dtype}")
 
 
@@ -402,16 +405,14 @@ def _check_fill(found: dict[str, Any], dtype: DType) -> None:
 
 def _codec(value: object, version: int, known: Sequence[str]) -> dict[str, Any]:
     """Read a codec of a few; its configuration and its name in one dictionary."""
-    if version == 2:
-        good = isinstance(value, dict) and isinstance(value.get("id"), str)
-        name = value["id"] if good and isinstance(value, dict) else None
-        told = {k: v for k, v in value.items() if k != "id"} if isinstance(value, dict) else {}
-    else:
+    if version == 3:
         name, told = _named(value, "codec")
+    elif isinstance(value, dict) and isinstance(value.get("id"), str):
+        name, told = value["id"], {key: each for key, each in value.items() if key != "id"}
+    else:
+        raise _refused(f"the codec is {_shown(value)}", "an object with an id")
     if name not in known:
-        raise _refused(
-            f"the codec is {_shown(name or value)}", listed(f"`{each}`" for each in known)
-        )
+        raise _refused(f"the codec is {_shown(name)}", listed(f"`{each}`" for each in known))
     options = _OPTIONS.get((version, name))
     if options is not None:
         for key, option in told.items():
@@ -491,7 +492,7 @@ def _ordered(codecs: Sequence[dict[str, Any]], held: np.dtype[Any], rank: int) -
     endian = codecs[at].get("endian")
     if endian not in ("little", "big", None) or (endian is None and held.itemsize > 1):
         raise _refused(f"the endian of the codec `bytes` is {_shown(endian)}", "`little` or `big`")
-    return held.newbyteorder({"little": "<", "big": ">"}.get(endian or "", "="))
+    return held.newbyteorder(">" if endian == "big" else "<")
 
 
 # What is written
