@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gathercli.io.content import Layout
     from gathercli.io.source import Source
 
-_BINARY: Final = frozenset({"npy", "npz", "safetensors", "bin"})
+_BINARY: Final = frozenset({"npy", "npz", "safetensors", "bin", "zarr"})
 """Formats whose elements have a byte order in the file."""
 
 Files = Annotated[
@@ -134,6 +134,7 @@ def _described(source: Source, found: Layout) -> Described:
         found.nbytes,
         "F" if found.fortran else "C",
         ("big" if big else "little") if many else None,
+        chunked=found.chunked,
     )
 
 

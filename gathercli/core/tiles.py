@@ -98,6 +98,27 @@ def everything(shape: Sequence[int]) -> Box:
     return tuple((0, size) for size in shape)
 
 
+class Chunked(NamedTuple):
+    """How a tensor is cut into chunks.
+
+    Attributes
+    ----------
+    version
+        The version of the format zarr.
+    chunks
+        Sizes of what is read at once.
+    shards
+        Sizes of what one file holds, where that is several chunks.
+    codecs
+        How a chunk is written, in a few words: ``blosc(lz4)+shuffle``, ``none``.
+    """
+
+    version: int
+    chunks: tuple[int, ...]
+    shards: tuple[int, ...] | None
+    codecs: str
+
+
 class Held(NamedTuple):
     """A tensor in memory, or mapped, as one chunk; the members are those of `Tiles`."""
 

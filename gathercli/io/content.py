@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from gathercli.core.dtypes import AnyArray
+    from gathercli.core.tiles import Chunked
     from gathercli.io.files import File, Folder
 
     class Content(Protocol):
@@ -71,27 +72,6 @@ _READERS: Final = {
     "json": ("json", "Document"),
     "zarr": ("zarr", "Zarr"),
 }
-
-
-class Chunked(NamedTuple):
-    """How a tensor is cut into chunks.
-
-    Attributes
-    ----------
-    version
-        The version of the format zarr.
-    chunks
-        Sizes of what is read at once.
-    shards
-        Sizes of what one file holds, where that is several chunks.
-    codecs
-        How a chunk is written, in a few words: ``blosc(lz4)+shuffle``, ``none``.
-    """
-
-    version: int
-    chunks: tuple[int, ...]
-    shards: tuple[int, ...] | None
-    codecs: str
 
 
 class Layout(NamedTuple):

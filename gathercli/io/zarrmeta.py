@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 from gathercli.core.dims import LARGEST, product
 from gathercli.core.dtypes import BFLOAT16, BOOL, DTYPES, STRING, DType, dtype_of
 from gathercli.core.text import clean, listed, short
+from gathercli.core.tiles import Chunked
 from gathercli.errors import InputError, LimitError
 from gathercli.io import json
-from gathercli.io.content import Chunked, Layout, check_shape
+from gathercli.io.content import Layout, check_shape
 from gathercli.io.store import Overflow
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from gathercli.core.dtypes import DType, Tensor
     from gathercli.core.summary import Histogram, Summary
+    from gathercli.core.tiles import Chunked
 
 PREVIEW: Final = 10
 """Elements shown in JSON."""
@@ -43,6 +44,8 @@ class Described(NamedTuple):
         None, () and 0 when `refused` says why.
     order, byte_order
         ``C`` or ``F``; ``little``, ``big``, or None where an element is one byte or text.
+    chunked
+        How it is cut into chunks; None when it lies in one piece.
     """
 
     name: str | None
@@ -52,6 +55,7 @@ class Described(NamedTuple):
     order: str | None = None
     byte_order: str | None = None
     refused: str | None = None
+    chunked: Chunked | None = None
 
 
 class Info(NamedTuple):
@@ -96,7 +100,7 @@ def as_json(info: Info) -> dict[str, Any]:
 def _member_json(member: Described) -> dict[str, Any]:
     if member.dtype is None:
         return {"name": member.name, "error": member.refused}
-    return {
+    found = {
         "name": member.name,
         "dtype": member.dtype.name,
         "shape": list(member.shape),
@@ -104,6 +108,11 @@ def _member_json(member: Described) -> dict[str, Any]:
         "order": member.order,
         "byte_order": member.byte_order,
     }
+    if member.chunked is not None:
+        version, chunks, shards, codecs = member.chunked
+        found["zarr_format"] = version
+        found |= {"chunks": list(chunks), "shards": shards and list(shards), "codecs": codecs}
+    return found
 
 
 def _summary_json(summary: Summary, dtype: DType) -> dict[str, Any]:
@@ -220,6 +229,8 @@ def _append_header(out: Text, member: Described, width: int | None) -> None:
         words.append("Fortran order" if member.order == "F" else "C order")
     if member.byte_order:
         words.append(f"{member.byte_order}-endian")
+    if member.chunked is not None:
+        words += _chunks(member.chunked)
     line = ""
     for word in words:
         if line and width is not None and len(line) + 3 + len(word) > width:
@@ -229,9 +240,20 @@ def _append_header(out: Text, member: Described, width: int | None) -> None:
     out.append(line + "\n")
 
 
+def _chunks(chunked: Chunked) -> list[str]:
+    """Write how a tensor is cut, and how its chunks are packed."""
+    version, chunks, shards, codecs = chunked
+    within = f" in shards of {_sizes(shards)}" if shards else ""
+    return [f"zarr {version}", f"chunks of {_sizes(chunks)}{within}", f"codecs {codecs}"]
+
+
+def _sizes(shape: Sequence[int]) -> str:
+    return f"[{','.join(map(str, shape))}]"
+
+
 def _typed(member: Described) -> str:
     """Write type and shape as one word, ``int64[2,3]``."""
-    return f"{member.dtype or ''}[{','.join(map(str, member.shape))}]"
+    return f"{member.dtype or ''}{_sizes(member.shape)}"
 
 
 def _append_summary(
