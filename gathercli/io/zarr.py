@@ -26,7 +26,7 @@ from gathercli.io.npy import check_strings
 from gathercli.io.write import is_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from types import ModuleType, TracebackType
 
     import numpy as np
@@ -131,17 +131,16 @@ class Zarr:
             ``limit``: it is larger than what may be held.
         """
         del declared, empty
-        stored = self.tiles(key)
-        limit = self._folder.limit
-        if limit is not None and stored.nbytes > limit:
+        size, limit, tick = self._node(key)[1].nbytes, self._folder.limit, self._folder.tick
+        if limit is not None and size > limit:
             raise LimitError.over(
-                f"the array has {stored.nbytes} bytes to be held in memory",
-                stored.nbytes,
+                f"the array has {size} bytes to be held in memory",
+                size,
                 limit,
                 instead="`info --header` describes it without reading it",
             )
-        tick = self._folder.tick
-        progress = None if tick is None else lambda done: tick("read", done, stored.nbytes)
+        stored = self.tiles(key)
+        progress = None if tick is None else lambda done: tick("read", done, size)
         return Tensor(stored.dtype, stored.read(everything(stored.shape), progress))
 
     def tiles(self, key: str | None) -> Stored:
@@ -276,7 +275,7 @@ class Stored:
         """How chunks are packed, in a few words."""
         return self.spec.words
 
-    def read(self, box: Box, progress: Any = None) -> AnyArray:
+    def read(self, box: Box, progress: Callable[[int], None] | None = None) -> AnyArray:
         """Return the elements of a box, reading each chunk that it meets once.
 
         Parameters

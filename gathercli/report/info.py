@@ -100,7 +100,7 @@ def as_json(info: Info) -> dict[str, Any]:
 def _member_json(member: Described) -> dict[str, Any]:
     if member.dtype is None:
         return {"name": member.name, "error": member.refused}
-    found = {
+    found: dict[str, Any] = {
         "name": member.name,
         "dtype": member.dtype.name,
         "shape": list(member.shape),
