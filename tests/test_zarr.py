@@ -76,10 +76,10 @@ every_packer = pytest.mark.parametrize("packer", PACKERS)
 
 def peer(path: str, array: Array, **options: Any) -> zarr.Array[Any]:
     """Let the package write an array; version 3 and chunks of [2,3] unless told."""
-    options = {"zarr_format": 3, "chunks": (2, 3), "shape": array.shape} | options
+    told: Any = {"zarr_format": 3, "chunks": (2, 3), "shape": array.shape} | options
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # zarr warns of strings in version 3
-        made = zarr.create_array(path, dtype=array.dtype, overwrite=True, **options)
+        made = zarr.create_array(path, dtype=array.dtype, overwrite=True, **told)
         if array.size:
             made[...] = array
     return made
@@ -88,7 +88,9 @@ def peer(path: str, array: Array, **options: Any) -> zarr.Array[Any]:
 def peer_reads(path: str) -> Array:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return np.asarray(zarr.open_array(path, mode="r")[...])
+        made = zarr.open_array(path, mode="r")
+        found: Array = np.asarray(made[...]).astype(made.dtype)
+    return found
 
 
 def stored(path: str, key: str | None = None, *, limit: int | None = None) -> Stored:
@@ -121,7 +123,7 @@ def values(held: DType, shape: tuple[int, ...]) -> Array:
     """Make elements of all bits, NaN with payloads and -0.0 among them."""
     count = int(np.prod(shape))
     if held is STRING:
-        words = np.array([f"é{at}\U0001f600"[: at % 4] for at in range(count)], "<U4")
+        words: Array = np.array([f"é{at}\U0001f600"[: at % 4] for at in range(count)], "<U4")
         return words.reshape(shape)
     if held.name == "bool":
         return (np.arange(count) % 3 == 1).reshape(shape)
@@ -160,9 +162,7 @@ def refusal(path: str, key: str | None = None, *, limit: int | None = 1 << 20) -
 
 @both
 @every_held
-def test_what_the_package_wrote_is_read_bit_by_bit(
-    folder: Path, held: DType, version: int
-) -> None:
+def test_what_the_package_wrote_is_read_bit_by_bit(folder: Path, held: DType, version: int) -> None:
     for shape, chunks in SHAPES:
         array = values(held, shape)
         peer("x.zarr", array, zarr_format=version, chunks=chunks)
@@ -315,7 +315,7 @@ def test_four_threads_read_one_array(options: dict[str, Any]) -> None:
             if not same(found.read(box), np.ascontiguousarray(array[slices(box)])):
                 wrong.append(box)
 
-    _in_threads([lambda seed=seed: check(seed) for seed in range(4)])
+    _in_threads(check)
     assert not wrong
     boxes = [
         ((a, a + 5), (b // 2, b // 2 + 4))
@@ -325,8 +325,8 @@ def test_four_threads_read_one_array(options: dict[str, Any]) -> None:
     assert found.reads.total() == sum(len(list(tiled(box, (2, 3)))) for box in boxes)
 
 
-def _in_threads(jobs: list[Callable[[], None]]) -> None:
-    threads = [threading.Thread(target=job) for job in jobs]
+def _in_threads(job: Callable[[int], None]) -> None:
+    threads = [threading.Thread(target=job, args=(part,)) for part in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -351,7 +351,7 @@ def test_four_threads_write_one_array_and_read_nothing_back(
             for box in boxes[part::4]:
                 out.write(box, array[slices(box)])
 
-        _in_threads([lambda part=part: write(part) for part in range(4)])
+        _in_threads(write)
         made.commit()
     assert not seen
     assert same(peer_reads("x.zarr"), array)
@@ -371,7 +371,7 @@ def test_a_box_of_many_chunks_is_written_at_once() -> None:
 # Groups and names
 
 
-def group(path: str, version: int) -> None:
+def group(path: str, version: Any) -> None:
     root = zarr.create_group(path, zarr_format=version)
     for name in ("b", "a/inner", "a/deep/er", "é"):
         root.create_array(name, shape=X.shape, chunks=(2, 3), dtype=X.dtype)[...] = X + len(name)
@@ -386,15 +386,22 @@ def test_the_arrays_of_a_group_have_names(run: Run, folder: Path, version: int) 
     assert Zarr(Folder("g", "g.zarr", None)).names == names
     for token in ("g.zarr#a/inner", "g.zarr/#a/inner", "g.zarr/a#inner", "@g.zarr/a/inner/"):
         ran = run("gather", token, "1", "--axis", "0", "-f", "json")
-        assert (ran.status, json.loads(ran.out)["data"]) == (0, (X[1] + 7).tolist())
+        assert (ran.status, json.loads(ran.out)) == (0, (X[1] + 7).tolist())
     info = json.loads(run("info", "g.zarr", "-f", "json").out)
     assert [member["name"] for member in info["members"]] == names
     assert info["members"][0]["chunks"] == [2, 3]
     ran = run("shape", "gather", "g.zarr", "0")
     assert ran.status == 65
-    assert "the group has `a/deep/er`, `a/inner`, `b`, `é`: expected the name of one" in ran.err
+    assert "the group has `a/deep/er`, `a/inner`, `b` and `é`: expected the name of one" in ran.err
     for key in ("inner", "a", "../g.zarr/b", "/b", "a/../b", "b\0", "b/", "c"):
         assert refusal("g.zarr", key).rule == "format"
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_group_may_be_empty(run: Run) -> None:
+    zarr.create_group("g.zarr")
+    assert "no tensors" in run("info", "g.zarr").out
+    assert str(refusal("g.zarr")).endswith("the group has no arrays: expected the name of one")
 
 
 @pytest.mark.usefixtures("folder")
@@ -431,8 +438,8 @@ def test_a_relative_name_starts_at_the_folder_of_the_inputs(folder: Path) -> Non
 
 def test_a_folder_is_told_by_what_it_holds(run: Run, folder: Path) -> None:
     peer("plain", X)
-    assert run("shape", "gather", "plain", "2,3").out == "[2,3,7]\n"
-    assert run("shape", "gather", "plain", "[4]").out == "[4,7]\n"
+    assert run("shape", "gather", "./plain", "2,3").out == "[2,3,7]\n"
+    assert run("shape", "gather", "./plain", "[4]").out == "[4,7]\n"
     (folder / "empty.zarr").mkdir()
     ran = run("info", "empty.zarr")
     assert (ran.status, "is a directory: expected a file" in ran.err) == (66, True)
@@ -627,8 +634,9 @@ HOSTILE_2: Final[dict[str, tuple[dict[str, Any], str, str]]] = {
     "dates": ({"dtype": "<M8[s]"}, "dtype", "the type is `<M8[s]`"),
     "bytes": ({"dtype": "|S3"}, "dtype", "the type is `|S3`"),
     "long doubles": ({"dtype": "<f16"}, "dtype", "the type is `<f16`"),
+    "wide strings": ({"dtype": "<U500000000"}, "limit", "has 70000000000 bytes to be held"),
     "strings of no width": ({"dtype": "<U0"}, "dtype", "the type is `<U0`"),
-    "strings without end": ({"dtype": "<U999999999"}, "limit", "bytes to be held in memory"),
+    "strings without end": ({"dtype": "<U999999999"}, "dtype", "the type is `<U999999999`"),
     "a pickle": ({"filters": [{"id": "pickle"}]}, "format", "the codec is `pickle`: expected"),
     "vlen": ({"filters": [{"id": "vlen-utf8"}]}, "format", "`shuffle` or `delta`"),
     "filters that are none": ({"filters": {"id": "delta"}}, "format", "the filters are"),
@@ -728,6 +736,12 @@ def flat(path: str, *, cells: int = 1000, **options: Any) -> str:
     return f"{path}/0" if options.get("zarr_format") == 2 else f"{path}/c/0"
 
 
+def crc(raw: bytes) -> bytes:
+    """Return the four bytes that the codec crc32c adds."""
+    found: bytes = numcodecs.checksum32.CRC32C(location="end").encode(raw)[-4:]
+    return found
+
+
 def zstd_runs(size: int, *, told: int | None = None) -> bytes:
     """Write a frame of runs by hand; it does not say its size unless `told`."""
     width = b"" if told is None else told.to_bytes(8, "little")
@@ -794,9 +808,7 @@ def test_a_bomb_in_a_shard_does_not_unpack(folder: Path) -> None:
     peer("x.zarr", np.zeros(4, np.uint8), chunks=(2,), shards=(4,), fill_value=9)
     bomb = zstd_runs(BOMB)
     index = struct.pack("<4Q", 0, len(bomb), 0, len(bomb))
-    import google_crc32c
-
-    index += int(google_crc32c.value(index)).to_bytes(4, "little")
+    index += crc(index)
     (folder / "x.zarr/c/0").write_bytes(bomb + index)
     tracemalloc.start()
     try:
@@ -811,7 +823,8 @@ def test_a_bomb_in_a_shard_does_not_unpack(folder: Path) -> None:
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("version", [2, 3])
 def test_a_zstd_frame_need_not_say_its_size(version: int) -> None:
-    path = flat("x.zarr", cells=300_000, zarr_format=version, compressors=numcodecs.Zstd())
+    packer = zc.ZstdCodec() if version == 3 else numcodecs.Zstd()
+    path = flat("x.zarr", cells=300_000, zarr_format=version, compressors=packer)
     with open(path, "wb") as out:
         out.write(zstd_runs(300_000))
     assert (read("x.zarr") == 7).all()
@@ -829,11 +842,9 @@ def test_a_zstd_frame_need_not_say_its_size(version: int) -> None:
 )
 @pytest.mark.parametrize("whole", [True, False])
 def test_the_index_of_a_shard_may_lie_anywhere(at: list[int], whole: bool) -> None:
-    import google_crc32c
-
     peer("x.zarr", np.arange(4, dtype=np.uint8), chunks=(2,), shards=(4,), compressors=None)
     index = struct.pack("<4Q", 0, 2, *at)
-    index += int(google_crc32c.value(index)).to_bytes(4, "little")
+    index += crc(index)
     with open("x.zarr/c/0", "wb") as out:
         out.write(b"\1\2\3\4" + index)
     found = stored("x.zarr")
@@ -880,21 +891,19 @@ def test_random_damage_is_refused_or_read() -> None:
 
 
 def test_a_chunk_that_is_no_regular_file_is_refused_at_once(folder: Path) -> None:
-    path = flat("x.zarr")
-    for make in (
-        lambda: os.mkfifo(path),
-        lambda: os.symlink("/dev/zero", path),
-        lambda: os.mkdir(path),
-        lambda: os.symlink("nowhere", path),
-    ):
-        shutil.rmtree(folder / "x.zarr/c")
-        (folder / "x.zarr/c").mkdir()
-        make()
-        found = refusal("x.zarr")
-        assert "the chunk `x.zarr/c/0` cannot be read" in str(found)
-    shutil.rmtree(folder / "x.zarr/c")
-    (folder / "x.zarr/c").mkdir()
-    os.symlink("0", path)
+    chunk = folder / flat("x.zarr")
+    chunk.unlink()
+    os.mkfifo(chunk)
+    assert "the chunk `x.zarr/c/0` cannot be read" in str(refusal("x.zarr"))
+    for target in ("/dev/zero", "/", "nowhere"):
+        chunk.unlink()
+        chunk.symlink_to(target)
+        assert "the chunk `x.zarr/c/0` cannot be read" in str(refusal("x.zarr"))
+    chunk.unlink()
+    chunk.mkdir()
+    assert "it is no regular file" in str(refusal("x.zarr"))
+    chunk.rmdir()
+    chunk.symlink_to("0")
     assert refusal("x.zarr").status == 66
 
 
@@ -993,10 +1002,10 @@ def test_the_old_array_stays_when_the_new_one_cannot_take_its_place(
             raise OSError(28, "No space left on device")
         rename(source, target)
 
-    monkeypatch.setattr(os, "rename", failing)
-    with pytest.raises(TransferError, match="could not be finished"):
-        create("x.zarr", X + 1, (2, 3))
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", failing)
+        with pytest.raises(TransferError, match="could not be finished"):
+            create("x.zarr", X + 1, (2, 3))
     assert os.listdir(".") == ["x.zarr"]
     assert same(read("x.zarr"), X)
 
@@ -1032,7 +1041,7 @@ def test_only_an_array_is_replaced(folder: Path) -> None:
         assert caught.value.rule == "output"
     with pytest.raises(OutputError, match="it exists"):
         Creation("array", no_clobber=True)
-    with pytest.raises(OutputError, match="no such file"), Creation("none/x.zarr") as made:
+    with Creation("none/x.zarr") as made, pytest.raises(OutputError, match="no such file"):
         made.open(X.shape, held_of(X), (2, 3))
     assert sorted(os.listdir(folder)) == before
 
@@ -1040,14 +1049,12 @@ def test_only_an_array_is_replaced(folder: Path) -> None:
 @pytest.mark.usefixtures("folder")
 def test_what_appears_meanwhile_is_not_replaced() -> None:
     for no_clobber in (True, False):
-        with (
-            pytest.raises(OutputError),
-            Creation("x.zarr", no_clobber=no_clobber) as made,
-        ):
+        with Creation("x.zarr", no_clobber=no_clobber) as made:
             made.open(X.shape, held_of(X), (2, 3))
             with open("x.zarr", "w", encoding="utf-8") as out:
                 out.write("mine")
-            made.commit()
+            with pytest.raises(OutputError, match="it exists" if no_clobber else "it is a file"):
+                made.commit()
         assert os.listdir(".") == ["x.zarr"]
         os.unlink("x.zarr")
 
@@ -1120,4 +1127,3 @@ sys.exit(2)
 """
     subprocess.run([sys.executable, "-c", code], check=True)
     assert os.listdir(".") == []
-

@@ -175,7 +175,8 @@ class Zarr:
         if key is None or key not in names:
             near = closest(key, names) if key else next(iter(names), None)
             raise _refused(
-                f"the group has {some(f'`{clean(name)}`' for name in names) or 'no arrays'}",
+                "the group has "
+                + (some(f"`{clean(name)}`" for name in names) if names else "no arrays"),
                 f"the array `{clean(short(key))}`" if key else "the name of one",
                 f"name the array: `{shlex.quote(f'{self._folder.name}#{near}')}`" if near else None,
             )

@@ -212,7 +212,7 @@ def document(folder: Folder, path: str) -> dict[str, Any]:
             )
         folder.note(path, status)
         raw = b""
-        while len(raw) < MAX_METADATA and (part := os.read(fd, MAX_METADATA - len(raw))):
+        while part := os.read(fd, status.st_size - len(raw)):
             raw += part
     finally:
         os.close(fd)
@@ -261,9 +261,12 @@ def _parse_2(found: dict[str, Any]) -> Spec:
     name = found.get("dtype")
     if not isinstance(name, str) or not _TYPE.fullmatch(name):
         _refuse_type(name)
-    held = np.dtype(name)
+    try:
+        held = np.dtype(name)
+    except TypeError:  # strings too wide
+        _refuse_type(name)
     dtype = dtype_of(held)
-    if dtype is None or held.itemsize == 0:
+    if dtype is None:
         _refuse_type(name)
     order = _one_of(found, "order", ("C", "F"))
     separator = _one_of(found, "dimension_separator", (".", "/"), default=".")
