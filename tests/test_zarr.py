@@ -123,10 +123,10 @@ def values(held: DType, shape: tuple[int, ...]) -> Array:
     """Make elements of all bits, NaN with payloads and -0.0 among them."""
     count = int(np.prod(shape))
     if held is STRING:
-        words: Array = np.array([f"é{at}\U0001f600"[: at % 4] for at in range(count)], "<U4")
-        return words.reshape(shape)
+        words = [f"é{at}\U0001f600"[: at % 4] for at in range(count)]
+        return np.array(words, "<U4").reshape(shape)
     if held.name == "bool":
-        return (np.arange(count) % 3 == 1).reshape(shape)
+        return np.array(np.arange(count) % 3 == 1).reshape(shape)
     bits = np.random.default_rng(held.bits).integers(0, 256, count * held.itemsize)
     return bits.astype(np.uint8).view(held.storage()).reshape(shape)
 
@@ -738,8 +738,7 @@ def flat(path: str, *, cells: int = 1000, **options: Any) -> str:
 
 def crc(raw: bytes) -> bytes:
     """Return the four bytes that the codec crc32c adds."""
-    found: bytes = numcodecs.checksum32.CRC32C(location="end").encode(raw)[-4:]
-    return found
+    return bytes(numcodecs.checksum32.CRC32C(location="end").encode(raw)[-4:])
 
 
 def zstd_runs(size: int, *, told: int | None = None) -> bytes:

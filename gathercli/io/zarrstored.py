@@ -1,0 +1,219 @@
+"""Arrays in chunks, as the metadata describe them and the `zarr` package reads them."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from functools import cached_property
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from gathercli.core.dtypes import STRING, DType
+from gathercli.core.text import clean, short
+from gathercli.core.tiles import sizes, slices, tiled
+from gathercli.errors import GatherError, InputError
+from gathercli.io import zarrmeta
+from gathercli.io.foreign import install, missing
+from gathercli.io.npy import check_strings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from types import ModuleType
+
+    import numpy as np
+
+    from gathercli.core.dtypes import AnyArray
+    from gathercli.core.tiles import Box
+    from gathercli.io.files import Folder
+    from gathercli.io.zarrmeta import Spec
+
+
+def engine() -> ModuleType:
+    """Import what reads and writes chunks.
+
+    Raises
+    ------
+    InputError
+        ``format``: the package is not installed.
+    """
+    try:
+        from gathercli.io import zarrcodecs
+    except ImportError:
+        raise InputError(missing("zarr"), rule="format", hint=install("zarr")) from None
+    return zarrcodecs
+
+
+class Node:
+    """An array or a group: a folder with metadata."""
+
+    def __init__(self, version: int, document: dict[str, Any], *, is_array: bool) -> None:
+        self._version, self._document, self.is_array = version, document, is_array
+
+    @classmethod
+    def at(cls, folder: Folder, path: str) -> Node | None:
+        """Read the metadata of the folder at `path`; None if it has none."""
+        for name, version in (("zarr.json", 3), (".zarray", 2), (".zgroup", 2)):
+            file = os.path.join(path, name)
+            if not os.path.lexists(file):
+                continue
+            document = zarrmeta.document(folder, file)
+            if version == 2:
+                return cls(2, document, is_array=name == ".zarray")
+            kind = document.get("node_type")
+            if kind not in ("array", "group"):
+                raise InputError(
+                    f"the node_type of `{name}` is {clean(short(repr(kind)))}: "
+                    "expected array or group",
+                    rule="format",
+                )
+            return cls(3, document, is_array=kind == "array")
+        return None
+
+    @cached_property
+    def spec(self) -> Spec:
+        """What the metadata of an array says."""
+        return zarrmeta.parse(self._document, self._version)
+
+
+class Stored:
+    """An array in chunks; the members are those of `core.tiles.Tiles`, and more.
+
+    Several threads may read it at once.
+
+    Attributes
+    ----------
+    name, path
+        How the user calls it, and its folder.
+    reads
+        How often each chunk was read, by its place in the grid of chunks.
+    """
+
+    def __init__(self, name: str, path: str, spec: Spec) -> None:
+        self.name, self.path, self.spec = name, path, spec
+        self.reads: Counter[tuple[int, ...]] = Counter()
+        self._lock = Lock()
+        self._made: Any = None
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements."""
+        return self.spec.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the dimensions."""
+        return self.spec.shape
+
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        """Sizes of what is read at once: of a shard, its chunks."""
+        return self.spec.chunks
+
+    @property
+    def storage(self) -> np.dtype[Any]:
+        """The numpy dtype of the elements in native byte order."""
+        return self.spec.held.newbyteorder("=")
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.spec.nbytes
+
+    @property
+    def chunk_nbytes(self) -> int:
+        """Bytes of the elements of a chunk."""
+        return self.spec.chunk_nbytes
+
+    @property
+    def version(self) -> int:
+        """The version of the format."""
+        return self.spec.version
+
+    @property
+    def codecs(self) -> str:
+        """How chunks are packed, in a few words."""
+        return self.spec.words
+
+    def read(self, box: Box, progress: Callable[[int], None] | None = None) -> AnyArray:
+        """Return the elements of a box, reading each chunk that it meets once.
+
+        Parameters
+        ----------
+        progress
+            Is told how many bytes of elements were read.
+
+        Raises
+        ------
+        InputError
+            ``format``: a chunk is not what the metadata say.
+        NoInputError
+            ``unreadable``.
+        """
+        import numpy as np
+
+        shape = sizes(box)
+        if 0 in shape:
+            return np.empty(shape, self.storage)
+        made = self._array()
+        with self._lock:
+            self.reads.update(_places(box, self.chunks))
+        done = 0
+        out: AnyArray | None = None
+        for part in tiled(box, self.spec.grid):
+            found = self._part(made, part)
+            if part == box:
+                out = found
+            else:
+                if out is None:
+                    out = np.empty(shape, self.storage)
+                begins = tuple(
+                    (start - first, stop - first)
+                    for (start, stop), (first, _) in zip(part, box, strict=True)
+                )
+                out[slices(begins)] = found
+            done += found.nbytes
+            if progress is not None:
+                progress(done)
+        return np.empty(shape, self.storage) if out is None else out
+
+    def _array(self) -> Any:
+        """Return the array of the package, made when it is first read."""
+        with self._lock:
+            if self._made is None:
+                self._made = engine().array(self.spec, self.path, self.name)
+            return self._made
+
+    def _part(self, made: Any, box: Box) -> AnyArray:
+        """Read what lies in one file."""
+        import numpy as np
+
+        from gathercli.io import zarrcodecs
+
+        place = [start // size for (start, _), size in zip(box, self.spec.grid, strict=True)]
+        key = self.spec.key(place)
+        # zarr takes a millisecond to find that a file is absent, and there may be many.
+        if not os.path.lexists(os.path.join(self.path, key)):
+            return zarrcodecs.fill(self.spec, made, sizes(box))
+        try:
+            found = np.asarray(made[slices(box)]).astype(self.storage, copy=False)
+            if self.dtype is STRING:
+                check_strings(found, rule="format")
+        except (GatherError, MemoryError) as error:
+            if isinstance(error, InputError):
+                error.within(f"the chunk `{clean(key)}`")
+            raise
+        except Exception as error:
+            raise InputError(
+                f"the chunk `{clean(f'{self.name}/{key}')}` cannot be read "
+                f"({zarrcodecs.reason(error)}): "
+                f"expected {self.chunk_nbytes} bytes of elements, packed by {self.codecs}",
+                rule="format",
+                where=key,
+            ) from error
+        return found
+
+
+def _places(box: Box, chunks: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yield the places of the chunks that a box meets, in the grid of chunks."""
+    for part in tiled(box, chunks):
+        yield tuple(start // size for (start, _), size in zip(part, chunks, strict=True))

@@ -1,0 +1,309 @@
+"""New zarr arrays, which are absent, old or whole, whatever dies when."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from gathercli.core.dtypes import BFLOAT16, STRING, DType
+from gathercli.core.text import clean
+from gathercli.core.tiles import sizes, slices
+from gathercli.errors import GatherError, InputError, OutputError, TransferError
+from gathercli.io import zarrmeta
+from gathercli.io.files import Folder
+from gathercli.io.write import is_stream
+from gathercli.io.zarrstored import Node, engine
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+    import numpy as np
+
+    from gathercli.core.dtypes import AnyArray
+    from gathercli.core.tiles import Box
+    from gathercli.io.zarrmeta import Spec
+    from gathercli.io.zarrstored import Stored
+
+_TRIES: Final = 10
+"""How often a folder is removed into which a thread may still be writing."""
+
+_ZSTD: Final[dict[str, Any]] = {"name": "zstd", "level": 0, "checksum": False}
+"""How zarr itself packs a new array."""
+
+
+class Creation:
+    """One new array, used as a context: nothing remains of it unless `commit` was reached.
+
+    Parameters
+    ----------
+    path
+        Its folder. An array that has the name is replaced; nothing else is.
+    no_clobber
+        Whether an array that has the name is left alone.
+
+    Raises
+    ------
+    OutputError
+        ``output``: the target cannot be created.
+    """
+
+    def __init__(self, path: str, *, no_clobber: bool = False) -> None:
+        self.path, self._no_clobber = path, no_clobber
+        self._target = path.rstrip("/")
+        self._made: list[str] = []
+        self.temporary = ""
+        self._check_target()
+
+    def _check_target(self) -> None:
+        """Refuse what cannot be replaced."""
+        target = self._target
+        if not target:
+            raise self._refused("the name is empty", "the name of a folder")
+        try:
+            if is_stream(target):
+                raise self._refused("it is a device or a pipe", "the name of a folder")
+            if os.path.islink(target):
+                raise self._refused("it is a symbolic link", "the name of a folder")
+            if not os.path.lexists(target):
+                return
+            if self._no_clobber:
+                raise self._refused(
+                    "it exists", "a new name", "without `--no-clobber` it would be replaced"
+                )
+            if not os.path.isdir(target):
+                raise self._refused("it is a file", "a new name, or a zarr array to replace")
+            if not _is_array(target):
+                raise self._refused(
+                    "it is a folder, and no zarr array", "a new name, or a zarr array to replace"
+                )
+        except (OSError, ValueError) as error:
+            if isinstance(error, GatherError):
+                raise
+            raise self._refused(_reason(error), "a folder that can be written") from None
+
+    def _refused(self, why: str, expected: str, hint: str | None = None) -> OutputError:
+        return OutputError(
+            f"`{clean(self.path)}` cannot be written ({why}): expected {expected}",
+            rule="output",
+            value=self.path,
+            hint=hint,
+        )
+
+    def open(
+        self,
+        shape: Sequence[int],
+        dtype: DType,
+        chunks: Sequence[int],
+        like: Stored | None = None,
+        *,
+        storage: np.dtype[Any] | None = None,
+    ) -> None:
+        """Make the array, without a chunk, in a hidden folder beside the target.
+
+        Parameters
+        ----------
+        shape, dtype, chunks
+            What it is; a chunk has a size from 1 on along each dimension.
+        like
+            The array whose version, codecs, order and names of files it takes.
+        storage
+            The numpy dtype, where that is not the one of `like`: of strings, for their width.
+
+        Raises
+        ------
+        InputError
+            ``dtype``: the format has no such type.
+        OutputError
+            ``output``.
+        """
+        held = _held(dtype, like, storage)
+        spec = _planned(tuple(shape), dtype, held, tuple(chunks), like)
+        engine()
+        folder, name = os.path.split(self._target)
+        short_name = os.fsdecode(os.fsencode(name)[:200])
+        self.temporary = os.path.join(folder, f".{short_name}.{os.urandom(6).hex()}.tmp")
+        self._made.append(self.temporary)  # known before it is there: a signal may come
+        file, document = zarrmeta.described(spec)
+        try:
+            os.mkdir(self.temporary)
+            with open(os.path.join(self.temporary, file), "x", encoding="utf-8") as out:
+                json.dump(document, out, indent=2)
+        except OSError as error:
+            raise self._refused(_reason(error), "a folder that can be written") from None
+
+    def commit(self) -> None:
+        """Give the array its name, replacing the one that had it."""
+        self._check_target()
+        old = f"{self.temporary.removesuffix('.tmp')}.old.tmp"
+        try:
+            if not os.path.lexists(self._target):
+                os.rename(self.temporary, self._target)
+                self._made.clear()
+                return
+            self._replace(old)
+        except OSError as error:
+            raise TransferError(
+                f"`{clean(self.path)}` could not be finished ({_reason(error)})", rule="output"
+            ) from None
+        self._made[:] = [old]
+
+    def _replace(self, old: str) -> None:
+        """Put the new array in the place of the old one, which comes back if that fails."""
+        try:
+            os.rename(self._target, old)
+            os.rename(self.temporary, self._target)
+        except BaseException:
+            if os.path.lexists(old) and not os.path.lexists(self._target):
+                os.rename(old, self._target)
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self._remove()
+        except BaseException:  # a signal, before all was removed
+            self._remove()
+            raise
+
+    def _remove(self) -> None:
+        for path in self._made:
+            for _ in range(_TRIES):  # a thread may still be writing a chunk
+                if not os.path.lexists(path):
+                    break
+                shutil.rmtree(path, ignore_errors=True)
+
+
+class Writer:
+    """An array that is being created, to which several threads may write at once."""
+
+    def __init__(self, path: str, spec: Spec) -> None:
+        self._path, self._spec = path, spec
+        self._made = engine().array(spec, path, path, writes=True)
+
+    def write(self, box: Box, block: AnyArray) -> None:
+        """Write a box that consists of whole chunks, or ends where the array does.
+
+        Raises
+        ------
+        TransferError
+            ``output``: the writing was stopped.
+        """
+        from gathercli.io import zarrcodecs
+
+        if 0 in sizes(box):
+            return
+        try:
+            self._made[slices(box)] = block
+        except OSError as error:
+            if isinstance(error, GatherError):
+                raise
+            raise TransferError(
+                f"writing stopped ({_reason(error)}), the output is not complete", rule="output"
+            ) from None
+        except (ValueError, TypeError, RuntimeError) as error:
+            raise TransferError(
+                f"zarr cannot write a chunk ({zarrcodecs.reason(error)}), "
+                "the output is not complete",
+                rule="output",
+            ) from error
+
+
+def writer(path: str) -> Writer:
+    """Open an array that `Creation` made at `path`, perhaps in another process."""
+    node = Node.at(Folder(path, path, None), path)
+    if node is None or not node.is_array:
+        raise TransferError(f"`{clean(path)}` is gone: expected the new array", rule="output")
+    return Writer(path, node.spec)
+
+
+def _is_array(path: str) -> bool:
+    """Tell whether a folder is a zarr array, so that another may replace it."""
+    try:
+        node = Node.at(Folder(path, path, None), path)
+    except (GatherError, OSError):
+        return False
+    return node is not None and node.is_array
+
+
+def _held(dtype: DType, like: Stored | None, storage: np.dtype[Any] | None) -> np.dtype[Any]:
+    """Choose the numpy dtype of a new array."""
+    if dtype is BFLOAT16:
+        raise InputError(
+            "zarr has no type bfloat16: expected another type of data",
+            rule="dtype",
+            value=dtype.name,
+        )
+    if storage is None and like is not None and like.dtype is dtype:
+        return like.spec.held
+    held = dtype.storage() if storage is None else storage
+    if like is not None and like.spec.held.newbyteorder("=") == held.newbyteorder("="):
+        return like.spec.held
+    if dtype is STRING and held.itemsize == 0:
+        import numpy as np
+
+        return np.dtype("U1")
+    return held.newbyteorder("<") if held.itemsize > 1 else held
+
+
+def _planned(
+    shape: tuple[int, ...],
+    dtype: DType,
+    held: np.dtype[Any],
+    chunks: tuple[int, ...],
+    like: Stored | None,
+) -> Spec:
+    """Say what a new array is."""
+    fill = zarrmeta.zero(dtype)
+    if like is None:
+        packed = ({"name": "bytes", "endian": _endian(held)}, _ZSTD)
+        return zarrmeta.Spec(
+            3, dtype, held, shape, chunks, chunks, packed, fill, keys="default", separator="/"
+        )
+    codecs = tuple(_adapted(codec, held, len(shape), like) for codec in like.spec.codecs)
+    return like.spec._replace(
+        dtype=dtype,
+        held=held,
+        shape=shape,
+        grid=chunks,
+        chunks=chunks,
+        codecs=tuple(codec for codec in codecs if codec is not None),
+        fill=fill,
+        shard_index=(),
+        index_first=False,
+    )
+
+
+def _endian(held: np.dtype[Any]) -> str:
+    return "big" if held.str[0] == ">" else "little"
+
+
+def _adapted(
+    codec: dict[str, Any], held: np.dtype[Any], rank: int, like: Stored
+) -> dict[str, Any] | None:
+    """Fit a codec to another type or rank; None where it makes no sense for that."""
+    name = codec["name"]
+    if name == "bytes":
+        return codec | {"endian": _endian(held)}
+    if name == "transpose" and len(codec["order"]) != rank:
+        return {"name": name, "order": list(range(rank))[::-1]} if like.spec.fortran else None
+    if held != like.spec.held:
+        if name == "delta":
+            return None
+        key = "elementsize" if name == "shuffle" else "typesize"
+        if key in codec:
+            return codec | {key: min(held.itemsize, 255)}
+    return codec
+
+
+def _reason(error: Exception) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()
