@@ -223,7 +223,7 @@ def load(
     Parameters
     ----------
     source
-        A file (.npy, .npz, .json, .safetensors, ONNX .pb; ``x.npz#member``), or any tensor
+        A file (.npy, .npz, .json, .safetensors, ONNX .pb, .zarr; ``x.npz#member``), or any tensor
         argument of the command (``arange:2x5xf32``, ``[[0,1],[2,3]]``); a path object is always a
         file.
     dtype
@@ -262,13 +262,13 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
     Parameters
     ----------
     path
-        The suffix picks .npy, .npz, .json, .safetensors, .pb or .bin; where a file has names for
-        its tensors, this one is ``output``.
+        The suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; where a file has
+        names for its tensors, this one is ``output``.
     array
         An array, or nested lists.
     format
-        ``npy``, ``npz``, ``json``, ``oip``, ``literal``, ``safetensors``, ``pb`` or ``bin``,
-        whatever the suffix.
+        ``npy``, ``npz``, ``json``, ``oip``, ``literal``, ``safetensors``, ``pb``, ``bin`` or
+        ``zarr``, whatever the suffix.
 
     Raises
     ------
@@ -288,9 +288,24 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
             value=tensor.dtype.name,
         )
     chosen = formats.format_of(target) if format is None else format
+    if chosen == "zarr":
+        _save_chunks(target, tensor)
+        return
     with Output(target) as output:
         output.open(tensor.array.nbytes)
         formats.write(chosen, [("output", tensor)], output.stream)
+        output.commit()
+
+
+def _save_chunks(target: str, tensor: Tensor) -> None:
+    """Write a tensor in chunks."""
+    from gathercli.chunked.making import Copied
+    from gathercli.core.tiles import Held
+    from gathercli.io import chunkwise
+    from gathercli.io.zarr import Creation
+
+    with Creation(target) as output:
+        chunkwise.write(Copied(Held(tensor)), output)
         output.commit()
 
 

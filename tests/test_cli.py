@@ -657,15 +657,18 @@ def test_an_output_of_a_dash_is_stdout(run: Run, folder: Path) -> None:
         (
             "out.txt",
             "has the suffix `.txt`: "
-            "expected .npy, .npz, .json, .safetensors, .pb or .bin, or a format",
+            "expected .npy, .npz, .json, .safetensors, .pb, .bin or .zarr, "
+            "or a format",
         ),
         (
             "out",
-            "has no suffix: expected .npy, .npz, .json, .safetensors, .pb or .bin, or a format",
+            "has no suffix: expected .npy, .npz, .json, .safetensors, .pb, .bin or .zarr, "
+            "or a format",
         ),
         (
             ".npy",
-            "has no suffix: expected .npy, .npz, .json, .safetensors, .pb or .bin, or a format",
+            "has no suffix: expected .npy, .npz, .json, .safetensors, .pb, .bin or .zarr, "
+            "or a format",
         ),
     ],
 )

@@ -221,13 +221,15 @@ USAGE: Final = [
     ),
     (
         ["a.npy", "c"],
-        "`c` has no suffix: expected .npy, .npz, .json, .safetensors, .pb or .bin, or a format\n"
+        "`c` has no suffix: expected .npy, .npz, .json, .safetensors, .pb, .bin or .zarr, "
+        "or a format\n"
         "hint: `--to npy` (or json, oip, literal) names the format\n",
     ),
     (
         ["a.npy", "c.\x1b[31m"],
         "`c.\\x1b[31m` has the suffix `.\\x1b[31m`: expected .npy, .npz, .json, .safetensors, "
-        ".pb or .bin, or a format\n"
+        ".pb, .bin or .zarr, "
+        "or a format\n"
         "hint: `--to npy` (or json, oip, literal) names the format\n",
     ),
     (
@@ -247,7 +249,7 @@ USAGE: Final = [
     (
         ["a.npy", "c.npy", "--to", "xml"],
         "invalid value for '--to': 'xml' is not one of 'npy', 'npz', 'json', 'oip', 'literal', "
-        "'safetensors', 'pb', 'bin'\nhint: `gathercli convert --help` lists the options\n",
+        "'safetensors', 'pb', 'bin', 'zarr'\nhint: `gathercli convert --help` lists the options\n",
     ),
     (
         ["a.npy", "c.npy", "--dtype", "flot32"],

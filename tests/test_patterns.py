@@ -229,7 +229,7 @@ def test_braces_of_json_are_left_alone(run: Run) -> None:
             ["--data", "in/*.npy", "-o", "{stem}"],
             65,
             "the job of `in/a.npy`: `$.output`: `a` has no suffix: expected .npy, .npz, .json, "
-            ".safetensors, .pb or .bin\n"
+            ".safetensors, .pb, .bin or .zarr\n"
             "hint: 1 more job is wrong too: the job of `in/b.npy`\nrule: job",
         ),
     ],

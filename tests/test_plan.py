@@ -170,7 +170,8 @@ def test_ids_are_compared_and_not_their_digests_alone(
         ("a", "`a` has no suffix: expected .npy, .npz, .json, .safetensors, .pb, .bin or .zarr"),
         (
             "a.png",
-            "`a.png` has the suffix `.png`: expected .npy, .npz, .json, .safetensors, .pb, .bin or .zarr",
+            "`a.png` has the suffix `.png`: "
+            "expected .npy, .npz, .json, .safetensors, .pb, .bin or .zarr",
         ),
         ("a\0.npy", "`a\\x00.npy` holds what no name can: expected the name of a file"),
         ("\ud800.npy", "`\\ud800.npy` holds what no name can: expected the name of a file"),

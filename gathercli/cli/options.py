@@ -152,7 +152,7 @@ OutputPath = Annotated[
         "-o",
         metavar="PATH",
         help="Write the result here; the suffix picks .npy, .npz, .json, .safetensors, "
-        ".pb or .bin; - is stdout.",
+        ".pb, .bin or .zarr; - is stdout.",
         show_default=False,
         rich_help_panel=_RESULT,
     ),
