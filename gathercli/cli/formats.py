@@ -12,8 +12,8 @@ NAME: Final = "formats"
 TENSORS: Final = Terms(
     (
         (
-            "x.npy, x.npz#weights, x.json#indices, x.safetensors#emb, x.pb",
-            "A file; its content tells its format.",
+            "x.npy, x.npz#weights, x.json#indices, x.safetensors#emb, x.pb, x.zarr",
+            "A file, or a folder of chunks; its content tells its format.",
         ),
         ("@name", "Surely a file, even if its name reads as a literal."),
         ("-", "Standard input; -#data and -#indices when one stream holds both."),
@@ -90,6 +90,16 @@ _FILES: Final = Terms(
             "segments and types below 8 bits are refused. Needs gathercli[onnx].",
         ),
         (
+            "Zarr .zarr (zarr)",
+            "A local folder of chunks, versions 2 and 3, sharded or not; #name chooses an array of "
+            "a group. Codecs: blosc, zstd, gzip, zlib, lz4, crc32c, transpose, and the filters "
+            "shuffle and delta; others are refused, and so is a chunk that inflates beyond its "
+            "size. gather, gather-elements and convert read only the chunks they need, and hold "
+            "a part of the result at a time, so that neither need fit in memory. An output is "
+            "written beside its place, each chunk once, and gets its name when all are there; it "
+            "is stored as the data is, or as --chunks says. Needs gathercli[zarr].",
+        ),
+        (
             "raw bytes .bin (bin)",
             "Elements alone, little-endian and row-major. bin:SHAPExTYPE@FILE reads them; the size "
             "of the file must be that of the tensor.",
@@ -151,7 +161,8 @@ _LIMITS: Final = Terms(
         ),
         (
             "what is written to a file",
-            "16 GiB and the free space of the disk; --max-bytes sets the first, and 0 lifts it.",
+            "16 GiB and the free space of the disk; --max-bytes sets the first, and 0 lifts it. Of "
+            ".zarr only the disk is asked, as --max-bytes says what it may take in memory.",
         ),
     )
 )

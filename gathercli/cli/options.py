@@ -19,7 +19,7 @@ _OPERATOR, _INPUT, _RESULT, _VIEW, _MESSAGES = (
 )
 
 TENSOR_HELP = (
-    "A file (.npy, .npz#member, .json#key), a literal ('[[0,1],[2,3]]', 2x3xi32=0, 0,0,4), "
+    "A file (.npy, .npz#member, .json#key, .zarr), a literal ('[[0,1],[2,3]]', 2x3xi32=0, 0,0,4), "
     "a generator (arange:2x5xf32), or - for standard input."
 )
 

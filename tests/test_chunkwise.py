@@ -1,0 +1,295 @@
+"""Commands on .zarr: the same results as on .npy, each chunk written once, nothing half done."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import zarr
+
+from gathercli.errors import LimitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
+
+DATA = (5, 6, 7)
+
+
+def stored(path: Path | str, array: Any, chunks: tuple[int, ...], **options: Any) -> None:
+    """Write an array in chunks with the package itself."""
+    made = zarr.create_array(
+        str(path), shape=array.shape, chunks=chunks, dtype=array.dtype, **options
+    )
+    made[...] = array
+
+
+def read(path: Path | str) -> Any:
+    found: Any = zarr.open_array(str(path), mode="r")
+    return np.asarray(found[...])
+
+
+@pytest.fixture
+def data(folder: Path) -> Any:
+    """Make one tensor as .npy, and as .zarr of both versions and in shards."""
+    array = np.random.default_rng(1).standard_normal(DATA).astype("f4")
+    np.save(folder / "x.npy", array)
+    stored(folder / "x2.zarr", array, (2, 3, 4), zarr_format=2)
+    stored(folder / "x3.zarr", array, (2, 3, 4))
+    stored(folder / "xs.zarr", array, (2, 3, 2), shards=(4, 6, 4))
+    return array
+
+
+def indices(name: str, shape: tuple[int, ...], low: int, high: int) -> None:
+    """Make a tensor of indices in both formats."""
+    array = np.random.default_rng(2).integers(low, high, shape)
+    np.save(f"{name}.npy", array)
+    stored(f"{name}.zarr", array, tuple(max(1, n - 1) for n in shape))
+
+
+def both(run: Run, command: str, source: str, picked: str, *words: str) -> None:
+    """Run a call on .npy and on .zarr, and compare result, notes and status."""
+    wanted = run(command, "x.npy", f"{picked}.npy", *words, "-o", "want.npy")
+    for given in (f"{picked}.npy", f"{picked}.zarr"):
+        found = run(command, source, given, *words, "-o", "out.zarr")
+        assert found == wanted
+        piped = run(command, source, given, *words, "-o", "out.npy")
+        assert piped == wanted
+        if wanted.status == 0:
+            expected = np.load("want.npy")
+            assert read("out.zarr").tobytes() == expected.tobytes()
+            assert read("out.zarr").dtype == expected.dtype
+            assert Path("out.npy").read_bytes() == Path("want.npy").read_bytes()
+
+
+@pytest.mark.parametrize("source", ["x2.zarr", "x3.zarr", "xs.zarr"])
+@pytest.mark.parametrize(
+    ("axis", "batch_dims"), [(0, 0), (1, 0), (2, 0), (-1, 0), (1, 1), (2, 1), (2, 2), (-1, -1)]
+)
+def test_gather_on_every_axis_with_batch_dims_zeros_and_negatives(
+    run: Run, data: Any, source: str, axis: int, batch_dims: int
+) -> None:
+    del data
+    shared = batch_dims if batch_dims >= 0 else batch_dims + 2
+    indices("i", (*DATA[:shared], 4), -9, 9)
+    both(run, "gather", source, "i", f"--axis={axis}", f"--batch-dims={batch_dims}")
+
+
+@pytest.mark.parametrize("version", ["openvino-1", "openvino-7", "onnx-1", "onnx-11", "onnx-13"])
+@pytest.mark.parametrize("ways", [(), ("--negative", "wrap", "--out-of-range", "clamp")])
+def test_gather_in_every_version(run: Run, data: Any, version: str, ways: tuple[str, ...]) -> None:
+    del data
+    indices("i", (2, 3), -6, 9)
+    both(run, "gather", "x3.zarr", "i", "--axis=1", "--version", version, *ways)
+
+
+@pytest.mark.parametrize("source", ["x2.zarr", "x3.zarr", "xs.zarr"])
+@pytest.mark.parametrize("axis", [0, 1, 2, -2])
+def test_gather_elements_on_every_axis(run: Run, data: Any, source: str, axis: int) -> None:
+    del data
+    shape = list(DATA)
+    shape[axis] = 8
+    indices("e", tuple(shape), -5, 5)
+    both(run, "gather-elements", source, "e", f"--axis={axis}")
+
+
+def test_an_index_that_is_refused_leaves_no_output(run: Run, data: Any) -> None:
+    del data
+    indices("i", (3, 3), 0, 50)
+    both(run, "gather", "x3.zarr", "i", "--version", "onnx-13")
+    assert not os.path.exists("out.zarr")
+    assert not [name for name in os.listdir() if name.endswith(".tmp")]
+
+
+def test_the_chunks_are_those_that_are_asked_for(run: Run, data: Any) -> None:
+    assert run("gather", "x3.zarr", "0,4,2", "-o", "o.zarr", "--chunks", "2,6,3").status == 0
+    made = zarr.open_array("o.zarr", mode="r")
+    assert made.chunks == (2, 6, 3)
+    assert (read("o.zarr") == data[[0, 4, 2]]).all()
+
+
+def test_the_chunks_are_like_those_of_the_data(run: Run, data: Any) -> None:
+    del data
+    for source, version in (("x2.zarr", 2), ("x3.zarr", 3)):
+        run("gather", source, "0,4,2,1", "-o", f"o{version}.zarr")
+        made = zarr.open_array(f"o{version}.zarr", mode="r")
+        assert made.chunks == (2, 3, 4)
+        assert made.metadata.zarr_format == version
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("-o", "o.zarr", "--chunks", "2,3"),
+            "`--chunks` has 2 sizes, and the result has 3 dimensions: expected one for each",
+        ),
+        (("-o", "o.zarr", "--chunks", "0,1,1"), "`--chunks` is `0,1,1`: expected sizes from 1 on"),
+        (
+            ("-o", "o.npy", "--chunks", "1,1,1"),
+            "`--chunks` is given, and the output is o.npy: expected a .zarr output",
+        ),
+        (
+            ("--chunks", "1,1,1"),
+            "`--chunks` is given, and the output is stdout: expected a .zarr output",
+        ),
+    ],
+)
+def test_chunks_that_cannot_be(run: Run, data: Any, words: tuple[str, ...], message: str) -> None:
+    del data
+    found = run("gather", "x3.zarr", "0,1", *words)
+    assert found.status == 2
+    assert f"error: {message}\n" in found.err
+    assert not os.path.exists("o.zarr")
+
+
+def test_an_array_is_replaced_whole_and_nothing_else_is(run: Run, data: Any) -> None:
+    assert run("gather", "x3.zarr", "0,1,2,3", "-o", "o.zarr").status == 0
+    assert run("gather", "x3.zarr", "4,", "-o", "o.zarr").status == 0
+    assert (read("o.zarr") == data[[4]]).all()
+    assert run("gather", "x3.zarr", "4,", "-o", "o.zarr", "--no-clobber").status == 73
+    Path("d.zarr").mkdir()
+    Path("d.zarr", "mine.txt").write_text("mine")
+    found = run("gather", "x3.zarr", "4,", "-o", "d.zarr")
+    assert found.status == 73
+    assert os.listdir("d.zarr") == ["mine.txt"]
+
+
+def test_an_input_is_replaced_by_what_is_made_of_it(run: Run, data: Any) -> None:
+    assert run("gather", "x3.zarr", "4,0", "-o", "x3.zarr").status == 0
+    assert (read("x3.zarr") == data[[4, 0]]).all()
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (0, 4)])
+def test_scalars_and_empty_tensors(run: Run, data: Any, shape: tuple[int, ...]) -> None:
+    np.save("i.npy", np.zeros(shape, np.int64))
+    assert run("gather", "x3.zarr", "i.npy", "-o", "o.zarr").status == 0
+    assert read("o.zarr").shape == shape + DATA[1:]
+    assert run("gather", "o.zarr", "2xi64=0", "--axis=-1", "-o", "p.npy").status == 0
+    assert np.load("p.npy").shape == (*shape, DATA[1], 2)
+    np.save("s.npy", np.float32(3))
+    assert run("convert", "s.npy", "s.zarr").status == 0
+    assert read("s.zarr").shape == ()
+    del data
+
+
+def test_a_few_rows_of_what_memory_cannot_hold(run: Run, folder: Path) -> None:
+    made = zarr.create_array(
+        str(folder / "huge.zarr"), shape=(1 << 30, 1 << 10), chunks=(1 << 10, 1 << 10), dtype="f8"
+    )
+    made[5] = np.arange(1 << 10)
+    found = run("gather", "huge.zarr", "5,-1", "--max-bytes", "100M", "-f", "npy", "-o", "o.npy")
+    assert found.status == 0
+    assert (np.load("o.npy") == [np.arange(1 << 10), np.zeros(1 << 10)]).all()
+    assert run("shape", "gather", "huge.zarr", "3,2").out == "[3,2,1024]\n"
+    assert run("info", "huge.zarr", "--max-bytes", "100M").status == LimitError.status
+    assert run("info", "huge.zarr", "--header").status == 0
+
+
+def test_expect_compares_what_was_made(run: Run, data: Any) -> None:
+    np.save("w.npy", data[[1, 2]])
+    assert run("gather", "x3.zarr", "1,2", "--expect", "w.npy", "-o", "o.zarr").status == 0
+    stored("w.zarr", data[[1, 3]], (1, 6, 7))
+    found = run("gather", "x3.zarr", "1,2", "--expect", "w.zarr", "-o", "o.zarr")
+    assert found.status == 1
+    assert "at `[1,0,0]`" in found.err
+
+
+def test_convert_to_and_from_chunks(run: Run, data: Any) -> None:
+    assert run("convert", "x.npy", "c.zarr", "--chunks", "1,6,7").status == 0
+    assert zarr.open_array("c.zarr", mode="r").chunks == (1, 6, 7)
+    assert (read("c.zarr") == data).all()
+    assert run("convert", "c.zarr", "c.npy") == (0, "", "")
+    assert Path("c.npy").read_bytes() == Path("x.npy").read_bytes()
+    assert run("convert", "xs.zarr", "c.zarr").status == 0
+    assert (read("c.zarr") == data).all()
+    assert run("convert", "x2.zarr", "w.zarr", "--dtype", "float64").status == 0
+    assert read("w.zarr").dtype == np.float64
+    assert run("convert", "x.npy", "-d", "made", "--to", "zarr").status == 0
+    assert (read("made/x.zarr") == data).all()
+    assert run("convert", "x.npy", "-", "--to", "zarr").status == 2
+
+
+def test_a_member_of_a_group_is_a_tensor(run: Run, data: Any) -> None:
+    group = zarr.open_group("g.zarr", mode="w")
+    made = group.create_array("inner/x", shape=DATA, chunks=(5, 6, 7), dtype="f4")
+    made[...] = data
+    assert run("gather", "g.zarr#inner/x", "1,", "-o", "o.npy").status == 0
+    assert (np.load("o.npy") == data[[1]]).all()
+    assert run("gather", "g.zarr/inner/x", "1,", "-o", "o.npy").status == 0
+
+
+def test_a_damaged_chunk_leaves_no_output(run: Run, data: Any) -> None:
+    del data
+    chunk = next(path for path in Path("x3.zarr/c").rglob("*") if path.is_file())
+    chunk.write_bytes(b"garbage")
+    found = run("gather", "x3.zarr", "0,1,2,3,4", "-o", "o.zarr")
+    assert found.status == 65
+    assert "x3.zarr" in found.err
+    assert not [name for name in os.listdir() if name.startswith((".o", "o"))]
+
+
+def test_jobs_read_and_write_chunks(run: Run, data: Any) -> None:
+    jobs = [
+        {"id": "a", "op": "gather", "data": "x3.zarr", "indices": [1, 2], "output": "a/a.zarr"},
+        {"id": "b", "op": "gather", "data": "x2.zarr", "indices": [0], "output": "b.npy"},
+        {"id": "c", "op": "shape", "of": "gather", "data": "xs.zarr", "indices": "2", "axis": 1},
+    ]
+    Path("j.jsonl").write_text("".join(json.dumps(job) + "\n" for job in jobs))
+    assert run("batch", "j.jsonl", "--report", "r.jsonl", "-j1", "-q").status == 0
+    assert (read("a/a.zarr") == data[[1, 2]]).all()
+    assert (np.load("b.npy") == data[[0]]).all()
+    first = Path("r.jsonl").read_text()
+    assert run("batch", "j.jsonl", "--report", "r.jsonl", "--resume", "-j1", "-q").status == 0
+    assert Path("r.jsonl").read_text() == first
+    zarr.open_array("x3.zarr", mode="r+")[2] = 0
+    assert run("batch", "j.jsonl", "--report", "r.jsonl", "--resume", "-j1", "-q").status == 0
+    assert (read("a/a.zarr")[1] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("job", "message"),
+    [
+        ({"data": "x3.zarr", "output": "x3.zarr"}, "which is an input of the job itself"),
+        ({"data": "x3.zarr", "output": "x3.zarr/c/o.npy"}, "which lies in an input of"),
+        ({"data": "x3.zarr/c", "output": "x3.zarr"}, "which is an input of the job itself"),
+        ({"data": "x3.zarr", "output": "plain.zarr"}, "it is a folder, and no zarr array"),
+    ],
+)
+def test_jobs_keep_out_of_each_others_chunks(
+    run: Run, data: Any, job: dict[str, str], message: str
+) -> None:
+    del data
+    Path("plain.zarr").mkdir()
+    Path("j.jsonl").write_text(json.dumps({"id": "a", "op": "gather", "indices": [0]} | job))
+    found = run("batch", "j.jsonl", "-j1")
+    assert found.status == 65
+    assert message in found.err
+
+
+def test_an_interrupt_removes_what_was_begun(folder: Path) -> None:
+    made = zarr.create_array(
+        str(folder / "x.zarr"), shape=(600, 512, 512), chunks=(1, 512, 512), dtype="f8"
+    )
+    del made  # all zeros, and so without files
+    words = ["gather", "x.zarr", "arange:600xi64", "-o", "o.zarr", "--max-bytes", "100M"]
+    process = subprocess.Popen([sys.executable, "-m", "gathercli", *words])
+    deadline = time.monotonic() + 60
+    while not any(name.endswith(".tmp") for name in os.listdir()):
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    assert os.listdir() == ["x.zarr"]
