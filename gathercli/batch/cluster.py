@@ -1,15 +1,26 @@
-"""Jobs done by the workers of a dask scheduler, which see the same files.
+"""Jobs done by the workers of a dask scheduler, which see the same files at the same paths.
 
-Text and numbers travel, tensors do not: a task is the text of some jobs, its answer their lines.
-This is the one module that uses a network, and dask's protocol, which loads pickles; so whoever
-can reach the scheduler can run code on all of it.
+::
+
+    Cluster   ->  task      the texts of as many jobs as are worth one
+    do(task)  ->  answers   a thread of a worker has a process do them, as `Pool` does here
+    Cluster   ->  Done      their lines, as if they had been done here
+
+Text and numbers travel, tensors do not. This is the one module that uses a network, and dask's
+protocol, which loads pickles: whoever can reach the scheduler can run code on all of it.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
+import re
+import threading
 import time
-from contextlib import suppress
+import warnings
+from collections import deque
+from contextlib import ExitStack, contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
@@ -17,10 +28,11 @@ from gathercli import __version__
 from gathercli.batch.order import Done, Order
 from gathercli.batch.plan import Spool, Text
 from gathercli.batch.pool import Pool, lost
-from gathercli.batch.work import Settings, line_of
+from gathercli.batch.work import Settings
 from gathercli.core.text import clean, short
-from gathercli.errors import InputError, NoInputError, TransferError, UsageError
+from gathercli.errors import GatherError, InputError, NoInputError, TransferError, UsageError
 from gathercli.io import json
+from gathercli.io.files import check_kind, free_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,12 +41,17 @@ if TYPE_CHECKING:
 
     from gathercli.batch.plan import Plan
 
-_LARGEST: Final = 1 << 20
 WAIT: Final = 5.0
-"""Seconds in which a scheduler must answer."""
+"""Seconds in which a scheduler must answer, and after which it is said that it has no workers."""
 
 TASK: Final = 0.25
-"""Seconds of work that are worth a task."""
+"""Seconds of work that are worth a task, which costs some milliseconds."""
+
+LONG: Final = 4 * TASK
+"""Seconds after which a task begins no more of its jobs: others may have time for them."""
+
+LARGE: Final = 16 << 20
+"""Bytes of lines after which it begins none either, as they are held on their way."""
 
 MOST: Final = 256
 """Jobs of a task."""
@@ -42,11 +59,17 @@ MOST: Final = 256
 AHEAD: Final = 3
 """Tasks for every thread of the cluster that the scheduler is given beforehand."""
 
-Record = tuple[int, str, str]
-"""What travels of a job: its number, where its paths start, its text."""
+IDLE: Final = 10.0
+"""Seconds after which the process of a thread ends that has nothing to do."""
 
-Answer = tuple[int, str, str, dict[str, str]]
-"""What comes back: its number, its status, its line, its notes."""
+_EVERY: Final = 1.0
+_LARGEST: Final = 1 << 20
+
+Answer = tuple[int, str, bytes, dict[str, str]]
+"""What comes back of a job: its number, its status, its line, its notes."""
+
+URL: Final = re.compile(r"(tcp|tls)://[^\s/]+:\d{1,5}", re.ASCII)
+"""Where a scheduler may be."""
 
 
 class Address(NamedTuple):
@@ -66,60 +89,177 @@ class Address(NamedTuple):
     cert: str | None = None
     key: str | None = None
 
-    def __str__(self) -> str:
-        return self.url or self.file or ""
+
+class Given(NamedTuple):
+    """What holds for all tasks of a batch.
+
+    Attributes
+    ----------
+    settings
+        Those of its jobs.
+    divided
+        Whether a job may hold its share of the memory of the worker, whatever the settings say.
+    timeout
+        Seconds that a job may take.
+    folder
+        Where relative paths start.
+    """
+
+    settings: Settings
+    divided: bool
+    timeout: float | None
+    folder: bytes
+
+
+# On a worker
 
 
 def do(
-    records: list[Record], settings: list[Any], timeout: float | None, version: str
+    version: str, given: tuple[Any, ...], records: list[tuple[int, bytes]]
 ) -> tuple[float, list[Answer]]:
-    """Do some jobs, on a worker.
+    """Do the jobs of a task, or as many as there is time and room for.
 
     Parameters
     ----------
-    timeout
-        Seconds that each may take; a process of its own then does them, as it may be killed.
     version
         That of the program that asks, which must be that of the worker.
+    given
+        A `Given`.
+    records
+        The numbers of the jobs, and their texts.
 
     Returns
     -------
         Seconds, and what became of the jobs.
+
+    Raises
+    ------
+    RuntimeError
+        This worker cannot do them, or nobody wants them any more.
     """
     if version != __version__:
         raise RuntimeError(f"it has gathercli {__version__}, not {version}")
-    begun = time.monotonic()
-    chosen = Settings(*settings)
-    if timeout is None:
-        answers = [_answer(*record, chosen) for record in records]
-    else:
-        answers = list(_timed(records, chosen, timeout))
+    begun, size = time.monotonic(), 0
+    answers: list[Answer] = []
+
+    def goes_on(done: Done) -> bool:
+        nonlocal size
+        size += len(done.line)
+        return size < LARGE and time.monotonic() - begun < LONG
+
+    with _process(Given(Settings(*given[0]), *given[1:])) as process:
+        for _, record in records:
+            process.jobs.add(Text.parse(record))
+        process.jobs.flush()
+        order = Order(range(len(records)), keeps=False)
+        for done in process.pool.run(order, goes_on, every=_EVERY):
+            if done is not None:
+                answers.append((records[done.number][0], *done[1:]))
+            elif not _is_wanted():
+                raise RuntimeError("nobody wants this task")
     return time.monotonic() - begun, answers
 
 
-def _answer(number: int, folder: str, text: str, settings: Settings) -> Answer:
-    found = Text("", folder, text.encode())
-    done = line_of(found.job(), found.text, settings)
-    return number, done.status, bytes(done).decode(), done.kinds()
+def _is_wanted() -> bool:
+    """Tell whether the task of this thread was not cancelled."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    task = worker.state.tasks.get(worker.get_current_task())
+    return task is not None and task.state != "cancelled"
 
 
-def _timed(records: list[Record], settings: Settings, timeout: float) -> Iterator[Answer]:
-    with Spool() as jobs:
-        for _, folder, text in records:
-            jobs.add(Text("", folder, text.encode()))
-        jobs.flush()
-        with Pool(jobs, settings, 1, timeout=timeout) as pool:
-            order = Order(range(len(jobs)), keeps=False)
-            for done in pool.run(order, lambda _: True):
-                if done is not None:
-                    yield records[done.number][0], done.status, done.line.decode(), done.notes
+class _Process:
+    """A process that does the jobs of one task after the other.
+
+    Not the worker itself does them: it should outlive a job that takes too long, dies, or maps
+    more than dask lets a worker hold.
+    """
+
+    def __init__(self, given: Given) -> None:
+        settings, folder = given.settings, os.fsdecode(given.folder)
+        if not os.path.isdir(folder):
+            raise RuntimeError(f"it has no folder `{clean(folder)}`")
+        if given.divided:
+            settings = settings._replace(held=_share())
+        self.given, self.idle = given, threading.Timer(IDLE, self._end)
+        with ExitStack() as stack:
+            self.jobs = stack.enter_context(Spool())
+            pool = Pool(
+                self.jobs, settings, 1, timeout=given.timeout, ahead=MOST, folder=folder
+            )
+            self.pool = stack.enter_context(pool)
+            self.close = stack.pop_all().close
+
+    def rest(self) -> None:
+        """Wait for another task, and end if there is none for a while."""
+        self.jobs.clear()
+        self.idle = threading.Timer(IDLE, self._end)
+        self.idle.daemon = True
+        with _lock:
+            _idle.append(self)
+            self.idle.start()
+
+    def _end(self) -> None:
+        with _lock:
+            if self not in _idle:
+                return
+            _idle.remove(self)
+        self.close()
+
+
+_idle: list[_Process] = []
+_lock: Final = threading.Lock()
+
+
+@contextmanager
+def _process(given: Given) -> Iterator[_Process]:
+    """Lend a process of this batch that has nothing to do, or a new one."""
+    with _lock:
+        found = next((each for each in _idle if each.given == given), None)
+        if found is not None:
+            _idle.remove(found)
+            found.idle.cancel()
+    process = found or _Process(given)
+    try:
+        yield process
+    except GatherError as error:  # which would not survive the way
+        process.close()
+        raise RuntimeError(error.message) from None
+    except BaseException:
+        process.close()
+        raise
+    process.rest()
+
+
+def _share() -> int:
+    """Return how much a job may hold: half of what is free here, divided between the threads."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    free, limit = free_memory(), worker.memory_manager.memory_limit
+    return int(min(free, limit or free) // 2 // worker.state.nthreads)
+
+
+# Here
 
 
 class Cluster:
     """The workers of a scheduler; as a context it leaves them.
 
-    The jobs of a worker that dies are done by others. A task that was lost more often than the
-    scheduler allows is divided, so that the job which kills workers is the only one to fail.
+    The jobs of a worker that dies are done by others. Those of a task that was lost more often
+    than the scheduler allows are tried again each alone, so that no other is blamed.
+
+    Parameters
+    ----------
+    divided
+        Whether the memory of a worker is divided between its jobs.
+    spare
+        Tells how many more jobs may fail before none may begin.
+    say
+        Tells the user what should be known at once.
+    debug
+        Whether what dask logs is seen.
     """
 
     def __init__(
@@ -128,23 +268,42 @@ class Cluster:
         settings: Settings,
         address: Address,
         *,
-        timeout: float | None = None,
-        ahead: int = AHEAD,
+        timeout: float | None,
+        divided: bool,
+        spare: Callable[[], float],
+        say: Callable[[str], object],
+        debug: bool = False,
     ) -> None:
-        self._plan, self._settings, self._timeout, self._ahead = plan, settings, timeout, ahead
-        self._client = _connected(address)
-        self._ended: SimpleQueue[Future] = SimpleQueue()
+        self._plan, self._settings, self._spare, self._say = plan, settings, spare, say
+        given = Given(settings, divided, timeout, os.fsencode(os.getcwd()))
+        self._given = (tuple(settings), *given[1:])
+        self._ended: SimpleQueue[tuple[Future, Any]] = SimpleQueue()
         self._tasks: dict[Future, list[int]] = {}
-        self._alone: list[int] = []
-        """Jobs of tasks that were lost, each of which is now a task."""
+        self._suspects: deque[int] = deque()
+        """Jobs of tasks that were lost."""
+        self._tried: int | None = None
+        """The one of them that is a task now, and the only one."""
+        self._under_way = 0
+        """Jobs of tasks."""
         self._mean = TASK
+        """Seconds that a job takes, about."""
+        self._threads, self._looked = 0, 0.0
+        self._alone: float | None = None
+        """Since when there are no workers; infinite once that was said."""
+        with ExitStack() as stack:
+            if not debug:  # what matters is said here
+                stack.callback(logging.disable, logging.root.manager.disable)
+                logging.disable()
+            self._client = stack.enter_context(_connected(address))
+            self._loop: Any = self._client.loop
+            self._open = stack.pop_all()
 
     def run(
-        self, order: Order, ended: Callable[[Done], bool], *, every: float = 1.0
+        self, order: Order, ended: Callable[[Done], bool], *, every: float = _EVERY
     ) -> Iterator[Done | None]:
         """Do jobs, as `Pool.run` does."""
         while self._feed(order):
-            found = self._wait(every)
+            found = list(self._wait(order, every))
             for done in found:
                 order.end(done)
                 if not ended(done):
@@ -155,71 +314,94 @@ class Cluster:
 
     def _feed(self, order: Order) -> bool:
         """Submit tasks; tell whether any job is under way."""
-        threads = sum(self._client.nthreads().values()) or 1
-        while len(self._tasks) < self._ahead * threads:
-            group = [self._alone.pop()] if self._alone else self._group(order)
-            if not group:
-                break
-            records = [self._record(number) for number in group]
-            future = self._client.submit(
-                do, records, list(self._settings), self._timeout, __version__, pure=False
-            )
+        self._look()
+        threads = max(self._threads, 1)
+        while len(self._tasks) < AHEAD * threads and (group := self._group(order, threads)):
+            records = [(number, self._plan.text(number).record()) for number in group]
+            future = self._client.submit(do, __version__, self._given, records, pure=False)
             self._tasks[future] = group
-            future.add_done_callback(self._ended.put)
+            self._under_way += len(group)
+            self._loop.add_callback(self._watch, future)
         return order.under_way
 
-    def _record(self, number: int) -> Record:
-        found = self._plan.text(number)
-        return number, os.path.abspath(found.folder), found.text.decode()
-
-    def _group(self, order: Order) -> list[int]:
-        """Take as many jobs as are worth a task."""
-        wanted = max(1, min(MOST, int(TASK / self._mean)))
+    def _group(self, order: Order, threads: int) -> list[int]:
+        """Take as many jobs as are worth a task; one that is suspected alone, after all others."""
+        if self._tried is not None or (self._suspects and self._tasks):
+            return []
+        if self._suspects:
+            self._tried = self._suspects.popleft()
+            return [self._tried]
+        # Whatever becomes of those under way, no more begin than threads do after too many failed.
+        most = max(threads, self._spare() + 1) - self._under_way
+        wanted = min(MOST, most, max(1, int(TASK / self._mean)))
         group: list[int] = []
         while len(group) < wanted and (number := order.next()) is not None:
             group.append(number)
         return group
 
-    def _wait(self, every: float) -> list[Done]:
+    def _look(self) -> None:
+        """Count the threads of the workers, now and then, and say it if there are none."""
+        now = time.monotonic()
+        if now - self._looked < _EVERY:
+            return
+        self._looked = now
+        if self._client.status != "running":
+            raise _gone()
+        try:
+            self._threads = sum(self._client.nthreads().values())
+        except OSError:
+            raise _gone() from None
+        if self._threads:
+            self._alone = None
+        elif self._alone is None:
+            self._alone = now
+        elif now - self._alone > WAIT:
+            self._say("the scheduler has no workers: waiting for one")
+            self._alone = float("inf")
+
+    async def _watch(self, future: Future) -> None:
+        """Wait for a task in dask's own thread, as its answer may be lost and be made again."""
+        answer: Any
+        try:
+            answer = await self._client.gather(future, asynchronous=True)
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  (told apart later)
+            answer = error
+        self._ended.put((future, answer))
+
+    def _wait(self, order: Order, every: float) -> Iterator[Done]:
         """Wait until a task ends; return what became of the jobs of all that have."""
-        found: list[Done] = []
-        wait: float | None = every
+        wait = every
         while True:
             try:
-                future = self._ended.get(timeout=wait) if wait else self._ended.get_nowait()
+                future, answer = self._ended.get(timeout=wait) if wait else self._ended.get_nowait()
             except Empty:
                 if self._client.status != "running":
                     raise _gone() from None
-                return found
-            found += self._taken(future)
-            wait = None
+                return
+            yield from self._taken(self._tasks.pop(future), answer, order)
+            wait = 0.0
 
-    def _taken(self, future: Future) -> Iterator[Done]:
+    def _taken(self, group: list[int], answer: Any, order: Order) -> Iterator[Done]:
         """Return what became of the jobs of a task."""
-        group = self._tasks.pop(future)
-        if future.status == "finished":
-            seconds, answers = future.result()
-            self._mean += (seconds / len(group) - self._mean) / 2
-            for number, status, line, notes in answers:
-                yield Done(number, status, line.encode(), notes)
-            return
-        if future.status != "error":
-            raise _gone()
         from distributed.scheduler import KilledWorker
 
-        error = future.exception()
-        if not isinstance(error, KilledWorker):
-            raise TransferError(
-                f"a worker could not do its jobs ({type(error).__name__}: {error}): "
-                f"expected one with gathercli {__version__}",
-                rule="scheduler",
-                hint="`pip install 'gathercli[cluster]'` where the workers run",
-            )
-        if len(group) > 1:
-            self._alone += group
-            return
-        why = "died", "the workers that ran it died, one after the other"
-        yield lost(self._plan.text(group[0]), group[0], self._settings, why)
+        self._under_way -= len(group)
+        tried, self._tried = self._tried, None
+        if isinstance(answer, tuple):
+            seconds, answers = answer
+            self._mean += (seconds / len(answers) - self._mean) / 2
+            yield from (Done(*each) for each in answers)
+            ended = {number for number, *_ in answers}
+            order.give_back([number for number in group if number not in ended])
+        elif isinstance(answer, KilledWorker) and group != [tried]:
+            self._suspects += group
+        elif isinstance(answer, KilledWorker):
+            why = "died", "the workers that did it died, one after the other"
+            yield lost(self._plan.text(group[0]), group[0], self._settings, why)
+        elif isinstance(answer, OSError | asyncio.CancelledError):
+            raise _gone()
+        else:
+            raise _unable(answer)
 
     def __enter__(self) -> Self:
         return self
@@ -228,18 +410,29 @@ class Cluster:
         with suppress(Exception):  # whoever is gone has nothing to be cancelled
             self._client.cancel(list(self._tasks), force=True)
         with suppress(Exception):
-            self._client.close(timeout=WAIT)
+            self._open.close()
 
 
 def _gone() -> TransferError:
     return TransferError(
-        "the scheduler went away: expected it to stay",
+        "the scheduler went away: expected it to stay until all jobs are done",
         rule="scheduler",
         hint="with `--report FILE`, `--resume` does the rest",
     )
 
 
-def _connected(address: Address) -> Client:
+def _unable(error: Exception) -> TransferError:
+    reason = str(error) if isinstance(error, RuntimeError) else f"{type(error).__name__}: {error}"
+    return TransferError(
+        f"a worker cannot do the jobs ({clean(short(reason))}): "
+        f"expected gathercli {__version__} and the files of this machine",
+        rule="scheduler",
+        hint="`pip install 'gathercli[cluster]'` where the scheduler and the workers run",
+    )
+
+
+@contextmanager
+def _connected(address: Address) -> Iterator[Client]:
     """Reach the scheduler.
 
     Raises
@@ -250,8 +443,6 @@ def _connected(address: Address) -> Client:
         ``scheduler``: nobody answers.
     """
     try:
-        import logging
-
         from distributed import Client, Security
     except ImportError as error:
         raise UsageError(
@@ -259,42 +450,51 @@ def _connected(address: Address) -> Client:
             rule="usage",
             hint="`pip install 'gathercli[cluster]'`",
         ) from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is said here
-    url = address.url or _url_in(address.file or "")
-    security = None
-    if address.ca_file or address.cert or address.key:
-        security = Security(
-            tls_ca_file=address.ca_file,
-            tls_client_cert=address.cert,
-            tls_client_key=address.key,
-            require_encryption=True,
-        )
+    url, security = address.url or _url_in(address.file or ""), None
     try:
-        return Client(url, timeout=WAIT, security=security, set_as_default=False, name="gathercli")
-    except (OSError, ValueError, TypeError, RuntimeError) as error:
+        if address.ca_file is not None:
+            security = Security(
+                tls_ca_file=address.ca_file,
+                tls_client_cert=address.cert,
+                tls_client_key=address.key,
+                require_encryption=True,
+            )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of versions that differ; ours is compared
+            client = Client(url, timeout=WAIT, security=security, set_as_default=False)
+    except (OSError, ValueError, TypeError, RuntimeError, ImportError) as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise TransferError(
             f"the scheduler `{clean(url)}` cannot be reached ({clean(short(reason))}): "
-            "expected one such as tcp://host:8786",
+            "expected one that runs",
             rule="scheduler",
             value=url,
+            hint="`dask scheduler` starts one, and says its address",
         ) from None
+    try:
+        yield client
+    finally:
+        client.close(timeout=WAIT)
 
 
 def _url_in(path: str) -> str:
     """Read the address from the file of a scheduler."""
     try:
-        with open(path, "rb") as file:
+        check_kind(path, path, "the file of a scheduler")
+        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
             found = json.parse(file.read(_LARGEST))
+    except NoInputError:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise NoInputError(
-            f"`{clean(path)}` cannot be read ({reason}): expected the file of a scheduler",
+            f"`{clean(path)}` cannot be read ({clean(str(reason)).lower()}): "
+            "expected the file of a scheduler",
             rule="missing" if isinstance(error, FileNotFoundError) else "unreadable",
             value=path,
         ) from None
     url = found.get("address") if isinstance(found, dict) else None
-    if not isinstance(url, str):
+    if not isinstance(url, str) or not URL.fullmatch(url):
         raise InputError(
             f"`{clean(path)}` has no address: expected the file of a scheduler",
             rule="json",

@@ -80,6 +80,12 @@ class Spool:
         """Let other processes see what was added."""
         self._file.flush()
 
+    def clear(self) -> None:
+        """Forget all jobs."""
+        self._file.seek(0)
+        self._file.truncate()
+        del self._starts[1:]
+
     def span(self, number: int) -> tuple[int, int]:
         """Tell from where to where in the file a job stands."""
         return self._starts[number], self._starts[number + 1]

@@ -51,7 +51,7 @@ _START: Final = (
 class _Worker:
     """A process, and the jobs it was given and has not done."""
 
-    def __init__(self, jobs: Spool, settings: Settings, *, debug: bool) -> None:
+    def __init__(self, jobs: Spool, settings: Settings, *, folder: str | None, debug: bool) -> None:
         path = json.dumps([folder for folder in sys.path if folder])
         # Not pipes, which a job could open again as /dev/fd/3.
         self._socket, theirs = socket.socketpair()
@@ -62,6 +62,7 @@ class _Worker:
                 stdout=theirs.fileno(),
                 stderr=None if debug else subprocess.DEVNULL,
                 pass_fds=(jobs.fd,),
+                cwd=folder,
                 process_group=0,  # an interrupt from the keyboard is for who started it
             )
         self.tasks: deque[int] = deque()
@@ -142,6 +143,8 @@ class Pool:
         Seconds that a job may take; None for any time.
     ahead
         How many jobs each may be given at most that it has not done.
+    folder
+        Where relative paths start, if not in the working folder.
     debug
         Whether what they write on stderr is seen.
     """
@@ -154,10 +157,11 @@ class Pool:
         *,
         timeout: float | None = None,
         ahead: int = MOST_AHEAD,
+        folder: str | None = None,
         debug: bool = False,
     ) -> None:
         self._jobs, self._settings, self._count = jobs, settings, count
-        self._ahead = ahead
+        self._ahead, self._folder = ahead, folder
         self._timeout, self._debug = timeout, debug
         self._workers: list[_Worker] = []
         self._selector = selectors.DefaultSelector()
@@ -210,7 +214,7 @@ class Pool:
     def _start(self) -> bool:
         """Start a process, if the system has room for one more beside those there are."""
         try:
-            worker = _Worker(self._jobs, self._settings, debug=self._debug)
+            worker = _Worker(self._jobs, self._settings, folder=self._folder, debug=self._debug)
         except OSError as error:
             if not self._workers:
                 reason = (error.strerror or str(error)).lower()

@@ -23,7 +23,18 @@ class Limit(NamedTuple):
 
     def allows(self, failed: int, total: int) -> bool:
         """Tell whether so many failed jobs are few enough."""
-        return failed <= (self.number * total / 100 if self.percent else self.number)
+        return failed <= self._most(total)
+
+    def spare(self, failed: int, total: int) -> int:
+        """Tell how many more may fail.
+
+        >>> Limit(5, percent=True).spare(3, 100), Limit(0).spare(1, 100)
+        (2, -1)
+        """
+        return int(self._most(total)) - failed
+
+    def _most(self, total: int) -> float:
+        return self.number * total / 100 if self.percent else self.number
 
 
 @dataclass

@@ -148,22 +148,38 @@ def command(
     )
 
 
-def _address(*given: str | None) -> Address | None:
+def _address(
+    url: str | None, file: str | None, ca_file: str | None, cert: str | None, key: str | None
+) -> Address | None:
     """Read where the scheduler is, if there is one."""
-    url, file, *tls = given
-    if url is None and file is None:
-        if any(tls):
-            raise UsageError(
-                "`--tls-…` is given without `--scheduler`: expected both", rule="usage"
-            )
-        return None
+    tls = {"--tls-ca-file": ca_file, "--tls-cert": cert, "--tls-key": key}
+    used = [name for name, path in tls.items() if path is not None]
     if url is not None and file is not None:
         raise UsageError(
-            "`--scheduler` and `--scheduler-file` are both given: expected one", rule="usage"
+            "`--scheduler-file` is given with `--scheduler`: expected one of them", rule="usage"
         )
-    from gathercli.batch.cluster import Address
+    if url is None and file is None:
+        if used:
+            raise UsageError(
+                f"`{used[0]}` is given without `--scheduler`: expected both", rule="usage"
+            )
+        return None
+    if used and (ca_file is None or cert is None):
+        raise UsageError(
+            f"`{used[0]}` is given without `--tls-{'cert' if ca_file else 'ca-file'}`: "
+            "expected both, as either side shows who it is",
+            rule="usage",
+        )
+    from gathercli.batch.cluster import URL, Address
 
-    return Address(*given)
+    if url is not None and not URL.fullmatch(url):
+        raise UsageError(
+            f"`--scheduler` is `{clean(url)}`: expected tcp://HOST:PORT or tls://HOST:PORT",
+            rule="usage",
+            value=url,
+            hint="`--scheduler tcp://127.0.0.1:8786`",
+        )
+    return Address(url, file, ca_file, cert, key)
 
 
 def _limit(text: str | None, *, fail_fast: bool) -> Limit | None:
@@ -203,6 +219,13 @@ def _run(
 
 def _check(running: Running, reporting: Reporting) -> None:
     """Refuse options that contradict each other."""
+    if running.workers is not None and running.address is not None:
+        raise UsageError(
+            "`--workers` is given with a scheduler, whose workers do the jobs: "
+            "expected one of them",
+            rule="usage",
+            hint="`dask worker --nthreads N` decides how many jobs it does at a time",
+        )
     about = (
         ("--report", reporting.path),
         ("--junit", reporting.junit),

@@ -188,12 +188,10 @@ class Batch:
 
     def _pool(self, *, stamped: bool) -> Pool | Cluster:
         running, limits = self._running, self._running.limits
+        divided = limits.held is not None and not running.typed_limit
         count = min(running.workers or cores(), len(self._plan))
-        held = limits.held
-        if held is not None and not running.typed_limit:
-            held //= count
         settings = Settings(
-            held=held,
+            held=(limits.held or 0) // count if divided else limits.held,
             file=limits.file,
             inline=limits.held if running.typed_limit else INLINE,
             threads=max(1, cores() // count),
@@ -202,23 +200,42 @@ class Batch:
             stamped=stamped,
             hashed=self._reporting.hashed,
         )
-        # What has been given out begins, even after too many have failed.
-        cautious = running.limit is not None
         if running.address is not None:
-            from gathercli.batch import cluster
+            from gathercli.batch.cluster import Cluster
 
-            ahead = 1 if cautious else cluster.AHEAD
-            return cluster.Cluster(
-                self._plan, settings, running.address, timeout=running.timeout, ahead=ahead
+            return Cluster(
+                self._plan,
+                settings._replace(threads=1),
+                running.address,
+                timeout=running.timeout,
+                divided=divided,
+                spare=self._spare,
+                say=self._remark,
+                debug=running.debug,
             )
         return Pool(
             self._plan,
             settings,
             count,
             timeout=running.timeout,
-            ahead=1 if cautious else MOST_AHEAD,
+            # What has been given out begins, even after too many have failed.
+            ahead=MOST_AHEAD if running.limit is None else 1,
             debug=running.debug,
         )
+
+    def _spare(self) -> float:
+        """Tell how many more jobs may fail before none may begin."""
+        tally, limit = self._tally, self._running.limit
+        if limit is None:
+            return float("inf")
+        return limit.spare(tally.failed - tally.failed_before, tally.total)
+
+    def _remark(self, text: str) -> None:
+        """Say something that the user should know at once."""
+        messages = self._messages
+        if not messages.quiet and not messages.json_errors:
+            self._clear()
+            messages.write(f"note: {text}\n")
 
     def _ended(self, done: Done) -> bool:
         """Count a job that has ended; tell whether others may begin."""
