@@ -20,6 +20,7 @@ import threading
 import time
 import warnings
 from collections import deque
+from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
@@ -37,7 +38,7 @@ from gathercli.io.files import check_kind, free_memory
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from distributed import Client, Future
+    from distributed import Client, Future, Security
 
     from gathercli.batch.plan import Plan
 
@@ -185,9 +186,7 @@ class _Process:
         self.given, self.idle = given, threading.Timer(IDLE, self._end)
         with ExitStack() as stack:
             self.jobs = stack.enter_context(Spool())
-            pool = Pool(
-                self.jobs, settings, 1, timeout=given.timeout, ahead=MOST, folder=folder
-            )
+            pool = Pool(self.jobs, settings, 1, timeout=given.timeout, ahead=MOST, folder=folder)
             self.pool = stack.enter_context(pool)
             self.close = stack.pop_all().close
 
@@ -398,7 +397,7 @@ class Cluster:
         elif isinstance(answer, KilledWorker):
             why = "died", "the workers that did it died, one after the other"
             yield lost(self._plan.text(group[0]), group[0], self._settings, why)
-        elif isinstance(answer, OSError | asyncio.CancelledError):
+        elif isinstance(answer, OSError | CancelledError | asyncio.CancelledError):
             raise _gone()
         else:
             raise _unable(answer)
@@ -461,6 +460,9 @@ def _connected(address: Address) -> Iterator[Client]:
             )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of versions that differ; ours is compared
+            kind = asyncio.run(asyncio.wait_for(_kind(url, security), WAIT))
+            if kind != "Scheduler":
+                raise ValueError(f"it is a {kind.lower()}")  # noqa: TRY301
             client = Client(url, timeout=WAIT, security=security, set_as_default=False)
     except (OSError, ValueError, TypeError, RuntimeError, ImportError) as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
@@ -475,6 +477,15 @@ def _connected(address: Address) -> Iterator[Client]:
         yield client
     finally:
         client.close(timeout=WAIT)
+
+
+async def _kind(url: str, security: Security | None) -> str:
+    """Ask who is there: `Client` would wait for ever for one who takes a call and says nothing."""
+    from distributed.core import rpc
+
+    arguments = {} if security is None else security.get_connection_args("client")
+    async with rpc(url, timeout=WAIT, connection_args=arguments) as other:
+        return str((await other.identity())["type"])
 
 
 def _url_in(path: str) -> str:

@@ -96,6 +96,12 @@ DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
         "out_of_range, data_dtype and indices_dtype, which {axis} and the like stand for.",
         "A result in the report takes at most 64 MiB, an output 16 GiB; what jobs hold in memory "
         "is divided between the processes. --max-bytes sets all three for each job.",
+        "With --scheduler or --scheduler-file the workers of a dask scheduler do the jobs, with "
+        "the same report. They and the scheduler need this version of gathercli, and see the same "
+        "files at the same paths; a worker does a job for each of its threads, and divides its "
+        "memory between them. The jobs of one that dies are done by others. If the scheduler "
+        "cannot be reached, or goes away, the status is 74. Its protocol loads pickles: use only "
+        "one you trust, and TLS where others reach it.",
         "The status is 0 if every job is ok, else 1; 2 for usage, 65 if the jobs are wrong as a "
         "whole, 66 if a file of jobs cannot be read, 73 if the report is there or cannot be "
         "written. 130 and 143 leave a report that --resume goes on with.",
@@ -317,6 +323,7 @@ INPUT_RULES: Final = Terms(
         ("expect", "The result is not what `--expect` says."),
         ("job", "A job is wrong, or two jobs are in each other's way."),
         ("died, timeout", "What did a job of a batch died, or took too long."),
+        ("scheduler", "A scheduler cannot be reached, or its workers cannot do the jobs."),
     )
 )
 

@@ -224,6 +224,11 @@ _gathercli() {
             '--retries=[Do a job up to N times again after a fault of reading or writing]:n: ' \
             '--timeout=[Seconds a job may take]:s: ' \
             '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
+            '--scheduler=[Let the workers of this dask scheduler do the jobs, as tcp://host:8786]:url: ' \
+            '--scheduler-file=[The same, with the file that the scheduler writes]:file:_files' \
+            '--tls-ca-file=[Speak TLS with the scheduler]:file:_files' \
+            '--tls-cert=[The certificate to show it]:file:_files' \
+            '--tls-key=[The key of the certificate]:file:_files' \
             '--report=[Write the lines of report here as jobs end, not to stdout]:file:_files' \
             '--resume[Do what the report does not have yet, or what has changed since]' \
             '--resume-failed[Also do what has failed]' \
