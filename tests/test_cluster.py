@@ -279,9 +279,9 @@ def test_a_report_is_gone_on_with_here_or_there(words: list[str], run: Run, dask
 
 
 def test_lines_that_are_large_come_whole(run: Run, dask: Dask) -> None:
-    listed = [job(str(at), data="rand:9", indices="zeros:600000") for at in range(4)]
+    listed = [job(str(at), data="rand:9", indices="zeros:200000") for at in range(3)]
     ran = both(run, dask.url, write_jobs(*listed))
-    assert len(ran.out) > 4 * 600_000 * 18
+    assert len(ran.out) > 3 * 200_000 * 15
 
 
 def test_lines_are_in_the_order_of_the_jobs_even_if_the_first_takes_long(dask: Dask) -> None:
@@ -325,7 +325,7 @@ def check_many(listed: list[dict[str, Any]]) -> None:
 def test_workers_killed_ten_times_at_a_random_moment_lose_nothing_and_repeat_nothing(
     own: Dask,
 ) -> None:
-    draw, each = random.Random(0), 250  # noqa: S311
+    draw, each = random.Random(0), 120  # noqa: S311
     listed = many(11 * each)
     own.add(2)
     own.ready(2)
