@@ -290,6 +290,18 @@ def test_a_fill_value_that_is_null_is_zero() -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_what_overflows_is_no_warning() -> None:
+    peer("x.zarr", np.empty(0, "f4"), shape=(2, 3))
+    alter("x.zarr", fill_value=1e39)
+    assert np.isinf(read("x.zarr")).all()
+    large = np.full((2, 3), 3e38, "f4")
+    delta = numcodecs.Delta("<f4")
+    peer("y.zarr", large, zarr_format=2, filters=delta, compressors=None)
+    large.tofile("y.zarr/0.0")
+    assert np.isinf(read("y.zarr")[1]).all()
+
+
+@pytest.mark.usefixtures("folder")
 def test_a_box_reads_each_chunk_that_it_meets_once() -> None:
     peer("x.zarr", X)
     found = stored("x.zarr")
@@ -642,7 +654,12 @@ HOSTILE_2: Final[dict[str, tuple[dict[str, Any], str, str]]] = {
     "filters that are none": ({"filters": {"id": "delta"}}, "format", "the filters are"),
     "an unknown compressor": ({"compressor": {"id": "bz2"}}, "format", "the codec is `bz2`"),
     "a compressor without a name": ({"compressor": {"level": 1}}, "format", "an object with an id"),
-    "blosc without a name": ({"compressor": {"id": "blosc"}}, "format", "has no cname"),
+    "blosc without a name": ({"compressor": {"id": "blosc"}}, "format", "the cname is None"),
+    "blosc with a bad name": (
+        {"compressor": {"id": "blosc", "cname": "\x1b[31m"}},
+        "format",
+        "the cname is `\\x1b[31m`: expected `lz4`, `lz4hc`",
+    ),
     "an order": ({"order": "A"}, "format", "the order is `A`: expected `C` or `F`"),
     "a separator": ({"dimension_separator": "-"}, "format", "the dimension_separator is `-`"),
     "no chunks": ({"chunks": [2, 0]}, "format", "the chunks is [2, 0]"),

@@ -57,7 +57,7 @@ def _check(found: int, size: int) -> None:
         raise ValueError(f"it unpacks to {found} bytes")
 
 
-def _blosc(raw: bytes, size: int) -> AnyArray:
+def _blosc(raw: memoryview, size: int) -> AnyArray:
     if len(raw) < 16:
         raise ValueError(f"it ends at byte {len(raw)}, inside its header")
     told, _, length = struct.unpack_from("<III", raw, 4)
@@ -69,32 +69,33 @@ def _blosc(raw: bytes, size: int) -> AnyArray:
     return out
 
 
-def _zstd(raw: bytes, size: int) -> AnyArray:
+def _zstd(raw: memoryview, size: int) -> AnyArray:
     """Unpack a frame; one that does not say its size is made to say it, so that it cannot lie."""
-    if raw[:4] != _ZSTD or len(raw) < 6:
+    if bytes(raw[:4]) != _ZSTD or len(raw) < 6:
         raise ValueError("it does not start as zstd does")
     flags = raw[4]
     single = flags >> 5 & 1
     at = 5 + (not single) + (0, 1, 2, 4)[flags & 3]
     width = (single, 2, 4, 8)[flags >> 6]
     if width:
-        told = int.from_bytes(raw[at : at + width], "little") + (256 if width == 2 else 0)
-        _check(told, size)
+        found = int.from_bytes(raw[at : at + width], "little") + (256 if width == 2 else 0)
+        _check(found, size)
     else:
-        raw = raw[:4] + bytes([flags | 0xC0]) + raw[5:at] + size.to_bytes(8, "little") + raw[at:]
+        told = size.to_bytes(8, "little")
+        raw = memoryview(b"".join((raw[:4], bytes([flags | 0xC0]), raw[5:at], told, raw[at:])))
     out = np.empty(size, np.uint8)
     numcodecs.zstd.decompress(raw, out)
     return out
 
 
-def _lz4(raw: bytes, size: int) -> AnyArray:
+def _lz4(raw: memoryview, size: int) -> AnyArray:
     _check(int.from_bytes(raw[:4], "little"), size)
     out = np.empty(size, np.uint8)
     numcodecs.lz4.decompress(raw, out)
     return out
 
 
-def _deflated(raw: bytes, size: int, bits: int) -> AnyArray:
+def _deflated(raw: memoryview, size: int, bits: int) -> AnyArray:
     unpacker = zlib.decompressobj(bits)
     out = unpacker.decompress(raw, size + 1)
     if len(out) > size:
@@ -107,7 +108,7 @@ def _deflated(raw: bytes, size: int, bits: int) -> AnyArray:
     return np.frombuffer(out, np.uint8)
 
 
-_UNPACKERS: Final[dict[str, Callable[[bytes, int], AnyArray]]] = {
+_UNPACKERS: Final[dict[str, Callable[[memoryview, int], AnyArray]]] = {
     "blosc": _blosc,
     "zstd": _zstd,
     "lz4": _lz4,
@@ -127,7 +128,7 @@ class Unpacker:
     def decode(self, buf: Any, out: Any = None) -> AnyArray:
         """Unpack a chunk."""
         del out
-        return _UNPACKERS[self._kind](bytes(buf), self._size)
+        return _UNPACKERS[self._kind](memoryview(buf).cast("B"), self._size)
 
     def encode(self, buf: Any) -> Any:
         """Refuse: what is only read is not written."""
@@ -152,7 +153,7 @@ class Unpacking(BytesBytesCodec):
     is_fixed_size = False
 
     def _decode_sync(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
-        out = _UNPACKERS[self.kind](chunk_bytes.to_bytes(), self.size)
+        out = _UNPACKERS[self.kind](chunk_bytes.as_numpy_array().data.cast("B"), self.size)
         return chunk_spec.prototype.buffer.from_array_like(out)
 
     async def _decode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
@@ -220,9 +221,9 @@ class Files(LocalStore):
             return None
         except OSError as error:
             raise unreadable(f"{self._name}/{key}", error) from None
-        return (prototype or default_buffer_prototype()).buffer.from_bytes(raw)
+        return (prototype or default_buffer_prototype()).buffer.from_array_like(raw)
 
-    def _read(self, fd: int, byte_range: ByteRequest | None) -> bytes:
+    def _read(self, fd: int, byte_range: ByteRequest | None) -> AnyArray:
         status = os.fstat(fd)
         size = status.st_size
         if not stat.S_ISREG(status.st_mode):
@@ -232,13 +233,14 @@ class Files(LocalStore):
         start, stop = _span(byte_range, size)
         if not 0 <= start < stop <= size:
             raise ValueError(f"it has {size} bytes, and none at {start} to {stop}")
-        parts = bytearray()
-        while len(parts) < stop - start:
-            part = os.pread(fd, stop - start - len(parts), start + len(parts))
-            if not part:
-                raise ValueError(f"it ends at byte {start + len(parts)}")
-            parts += part
-        return bytes(parts)
+        out = np.empty(stop - start, np.uint8)
+        done = 0
+        while done < len(out):
+            count = os.preadv(fd, [out[done:].data], start + done)
+            if not count:
+                raise ValueError(f"it ends at byte {start + done}")
+            done += count
+        return out
 
 
 def _span(byte_range: ByteRequest | None, size: int) -> tuple[int, int]:
@@ -269,7 +271,8 @@ def array(spec: Spec, root: str, name: str, *, writes: bool = False) -> zarr.Arr
         ``format``: the package cannot make anything of the metadata.
     """
     try:
-        metadata = (_metadata_2 if spec.version == 2 else _metadata_3)(spec, writes=writes)
+        with np.errstate(all="ignore"):  # a fill value may be too large for the type
+            metadata = (_metadata_2 if spec.version == 2 else _metadata_3)(spec, writes=writes)
         store = Files(root, name, spec, read_only=not writes)
         config: Any = {"order": "C", "write_empty_chunks": True}
         made: Any = AsyncArray(metadata=metadata, store_path=StorePath(store), config=config)

@@ -425,8 +425,10 @@ def _codec(value: object, version: int, known: Sequence[str]) -> dict[str, Any]:
                 raise _refused(
                     f"the codec `{name}` is told that {_shown(key)} is {_shown(option)}", expected
                 )
-    if name == "blosc" and "cname" not in told:
-        raise _refused("the codec `blosc` has no cname", "the name of a compressor")
+    if name == "blosc":
+        _one_of(told, "cname", ("lz4", "lz4hc", "blosclz", "zstd", "zlib", "snappy"))
+        if version == 3:
+            _one_of(told, "shuffle", ("noshuffle", "shuffle", "bitshuffle"), default="noshuffle")
     return {"name": name, **told}
 
 
