@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from distributed import Client, Future, Security
 
-    from gathercli.batch.plan import Plan
 
 WAIT: Final = 5.0
 """Seconds in which a scheduler must answer, and after which it is said that it has no workers."""
@@ -263,7 +262,7 @@ class Cluster:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: Spool,
         settings: Settings,
         address: Address,
         *,
@@ -297,6 +296,12 @@ class Cluster:
             self._loop: Any = self._client.loop
             self._open = stack.pop_all()
 
+    @property
+    def threads(self) -> int:
+        """How many jobs the workers do at a time, as far as is known."""
+        self._look()
+        return max(self._threads, 1)
+
     def run(
         self, order: Order, ended: Callable[[Done], bool], *, every: float = _EVERY
     ) -> Iterator[Done | None]:
@@ -313,8 +318,7 @@ class Cluster:
 
     def _feed(self, order: Order) -> bool:
         """Submit tasks; tell whether any job is under way."""
-        self._look()
-        threads = max(self._threads, 1)
+        threads = self.threads
         while len(self._tasks) < AHEAD * threads and (group := self._group(order, threads)):
             records = [(number, self._plan.text(number).record()) for number in group]
             future = self._client.submit(do, __version__, self._given, records, pure=False)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from gathercli.chunked.making import Gathering
     from gathercli.core.call import Call
     from gathercli.core.dtypes import DType
+    from gathercli.core.tiles import Box
     from gathercli.engine import Run, Treated
     from gathercli.io.job import Job
 
@@ -59,6 +60,9 @@ PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 5.0
 """Seconds after which they do not grow any more."""
 
+
+_PART: Final = "\1part "
+"""What no name of a file begins with as messages write it."""
 
 _JSON: Final = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -162,18 +166,41 @@ class Line:
         return f"{text[:-1]},{_JSON(tail)[1:]}\n".encode()
 
 
-def line_of(job: Job, text: bytes, settings: Settings) -> Line:
+class Part(NamedTuple):
+    """A part of the output of a job: the folder that takes its chunks, their sizes, and a box."""
+
+    path: str
+    chunks: tuple[int, ...]
+    box: Box
+
+    @classmethod
+    def parse(cls, where: str) -> Part | None:
+        """Read what `where` wrote; None for the place of a job in a file."""
+        if not where.startswith(_PART):
+            return None
+        path, chunks, box = json.loads(where.removeprefix(_PART))
+        return cls(path, tuple(chunks), tuple((start, stop) for start, stop in box))
+
+    @property
+    def where(self) -> str:
+        """What stands where a job would say from which file it is."""
+        return _PART + json.dumps(self)
+
+
+def line_of(job: Job, text: bytes, settings: Settings, part: Part | None = None) -> Line:
     """Do a job; whatever goes wrong is in the line.
 
     Parameters
     ----------
     text
         The JSON that the job was read from.
+    part
+        What is made of it, where that is not all.
     """
     started = time.perf_counter()
     for attempt in range(settings.retries + 1):
         line = Line(job.id, job.output)
-        fault = _attempt(job, settings, line)
+        fault = _attempt(job, settings, line, part)
         if not fault or attempt == settings.retries:
             break
         time.sleep(min(PAUSE * 2**attempt, LONGEST_PAUSE))
@@ -183,14 +210,17 @@ def line_of(job: Job, text: bytes, settings: Settings) -> Line:
     return line
 
 
-def _attempt(job: Job, settings: Settings, line: Line) -> bool:
+def _attempt(job: Job, settings: Settings, line: Line, part: Part | None) -> bool:
     """Do a job once; tell whether reading or writing failed, so that it may go better next time."""
     inputs = Inputs(settings.held, notes=line.notes, folder=job.folder)
     error: GatherError | None = None
     try:
         with inputs:
             try:
-                _run(job, settings, inputs, line)
+                if part is None:
+                    _run(job, settings, inputs, line)
+                else:
+                    _run_part(job, settings, inputs, part)
             finally:
                 if settings.stamped:
                     line.stamps = Stamps.of(inputs, job, hashed=settings.hashed)
@@ -283,6 +313,17 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
     difference = expected and Tolerance(job.rtol, job.atol).difference(run, expected)
     if difference is not None:
         raise difference
+
+
+def _run_part(job: Job, settings: Settings, inputs: Inputs, part: Part) -> None:
+    """Compute and write a part of the output, all of whose indices were checked."""
+    from gathercli.io import chunkwise
+    from gathercli.io.zarr import writer
+
+    found = gathering(job, row_of(job, []), inputs)
+    made = writer(part.path)
+    chunkwise.fill(found, made, part.chunks, part.box, settings.threads)
+    inputs.recheck()
 
 
 def _refuse_pipes(job: Job, inputs: Inputs) -> None:

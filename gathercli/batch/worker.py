@@ -21,7 +21,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from gathercli.batch.plan import Text
-from gathercli.batch.work import Settings, line_of
+from gathercli.batch.work import Part, Settings, line_of
 from gathercli.io.files import STDIN
 from gathercli.io.job import Job
 from gathercli.io.write import STDOUT, write_all
@@ -91,7 +91,7 @@ def tasks(fd: int) -> Iterator[tuple[int, int, int]]:
 def answer(number: int, record: bytes, settings: Settings) -> bytes:
     """Do a job, and write down how it ended."""
     found = Text.parse(record)
-    done = line_of(found.job(), found.text, settings)
+    done = line_of(found.job(), found.text, settings, Part.parse(found.where))
     line = bytes(done)
     notes = json.dumps(done.kinds()) if done.notes or done.treated else "{}"
     return b"%d %s %d %s\n%s" % (number, done.status.encode(), len(line), notes.encode(), line)

@@ -15,6 +15,7 @@ from gathercli.cli.jobs import Batch, Reporting, Running
 from gathercli.cli.limits import Limits
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import integer
+from gathercli.cli.scheduler import address_of
 from gathercli.core.spec import Negative, OutOfRange
 from gathercli.core.text import clean, closest, listed
 from gathercli.errors import UsageError
@@ -24,7 +25,6 @@ from gathercli.ops import FAMILIES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gathercli.batch.cluster import Address
     from gathercli.batch.tally import Limit
     from gathercli.cli.patterns import Patterns
     from gathercli.io.jobfile import Written
@@ -85,11 +85,11 @@ def command(
     retries: own.Retries = 0,
     timeout: own.Timeout = None,
     max_bytes: opt.MaxBytes = None,
-    scheduler: own.Scheduler = None,
-    scheduler_file: own.SchedulerFile = None,
-    tls_ca_file: own.CaFile = None,
-    tls_cert: own.Certificate = None,
-    tls_key: own.CertificateKey = None,
+    scheduler: opt.Scheduler = None,
+    scheduler_file: opt.SchedulerFile = None,
+    tls_ca_file: opt.CaFile = None,
+    tls_cert: opt.Certificate = None,
+    tls_key: opt.CertificateKey = None,
     report: own.Report = None,
     resume: own.Resume = False,
     resume_failed: own.ResumeFailed = False,
@@ -126,7 +126,6 @@ def command(
         given,
         Running(
             limits=limits,
-            typed_limit=max_bytes is not None,
             dry=dry_run,
             anywhere=allow_outside,
             workers=workers,
@@ -134,7 +133,7 @@ def command(
             retries=retries,
             timeout=timeout,
             debug=debug,
-            address=_address(scheduler, scheduler_file, tls_ca_file, tls_cert, tls_key),
+            address=address_of(scheduler, scheduler_file, tls_ca_file, tls_cert, tls_key),
         ),
         Reporting(
             path=None if report == "-" else report,
@@ -146,40 +145,6 @@ def command(
         ),
         Messages(quiet, color, json_errors=json_errors, debug=debug),
     )
-
-
-def _address(
-    url: str | None, file: str | None, ca_file: str | None, cert: str | None, key: str | None
-) -> Address | None:
-    """Read where the scheduler is, if there is one."""
-    tls = {"--tls-ca-file": ca_file, "--tls-cert": cert, "--tls-key": key}
-    used = [name for name, path in tls.items() if path is not None]
-    if url is not None and file is not None:
-        raise UsageError(
-            "`--scheduler-file` is given with `--scheduler`: expected one of them", rule="usage"
-        )
-    if url is None and file is None:
-        if used:
-            raise UsageError(
-                f"`{used[0]}` is given without `--scheduler`: expected both", rule="usage"
-            )
-        return None
-    if used and (ca_file is None or cert is None):
-        raise UsageError(
-            f"`{used[0]}` is given without `--tls-{'cert' if ca_file else 'ca-file'}`: "
-            "expected both, as either side shows who it is",
-            rule="usage",
-        )
-    from gathercli.batch.cluster import URL, Address
-
-    if url is not None and not URL.fullmatch(url):
-        raise UsageError(
-            f"`--scheduler` is `{clean(url)}`: expected tcp://HOST:PORT or tls://HOST:PORT",
-            rule="usage",
-            value=url,
-            hint="`--scheduler tcp://127.0.0.1:8786`",
-        )
-    return Address(url, file, ca_file, cert, key)
 
 
 def _limit(text: str | None, *, fail_fast: bool) -> Limit | None:

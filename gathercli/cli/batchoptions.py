@@ -5,7 +5,6 @@ from typing import Annotated, Final
 import typer
 
 _RUNNING: Final = "Running"
-_CLUSTER: Final = "On many machines"
 _REPORT: Final = "Report"
 _NO_FILE: Final = "Without a job file"
 
@@ -145,57 +144,6 @@ Timeout = Annotated[
         help="Seconds a job may take; after that it has failed.",
         show_default=False,
         rich_help_panel=_RUNNING,
-    ),
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        "--scheduler",
-        metavar="URL",
-        help="Let the workers of this dask scheduler do the jobs, as tcp://host:8786; they must "
-        "see the same files. Only one you trust.",
-        show_default=False,
-        rich_help_panel=_CLUSTER,
-    ),
-]
-SchedulerFile = Annotated[
-    str | None,
-    typer.Option(
-        "--scheduler-file",
-        metavar="FILE",
-        help="The same, with the file that the scheduler writes.",
-        show_default=False,
-        rich_help_panel=_CLUSTER,
-    ),
-]
-CaFile = Annotated[
-    str | None,
-    typer.Option(
-        "--tls-ca-file",
-        metavar="FILE",
-        help="Speak TLS with the scheduler; the authority that signs it.",
-        show_default=False,
-        rich_help_panel=_CLUSTER,
-    ),
-]
-Certificate = Annotated[
-    str | None,
-    typer.Option(
-        "--tls-cert",
-        metavar="FILE",
-        help="The certificate to show it.",
-        show_default=False,
-        rich_help_panel=_CLUSTER,
-    ),
-]
-CertificateKey = Annotated[
-    str | None,
-    typer.Option(
-        "--tls-key",
-        metavar="FILE",
-        help="The key of the certificate.",
-        show_default=False,
-        rich_help_panel=_CLUSTER,
     ),
 ]
 Report = Annotated[

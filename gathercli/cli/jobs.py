@@ -55,7 +55,6 @@ class Running(NamedTuple):
     """How jobs are done."""
 
     limits: Limits
-    typed_limit: bool
     dry: bool
     anywhere: bool
     workers: int | None
@@ -188,12 +187,12 @@ class Batch:
 
     def _pool(self, *, stamped: bool) -> Pool | Cluster:
         running, limits = self._running, self._running.limits
-        divided = limits.held is not None and not running.typed_limit
+        divided = limits.held is not None and not limits.typed
         count = min(running.workers or cores(), len(self._plan))
         settings = Settings(
             held=(limits.held or 0) // count if divided else limits.held,
             file=limits.file,
-            inline=limits.held if running.typed_limit else INLINE,
+            inline=limits.held if limits.typed else INLINE,
             threads=max(1, cores() // count),
             retries=running.retries,
             dry=running.dry,

@@ -22,10 +22,17 @@ _UNITS: Final = {
 
 
 class Limits(NamedTuple):
-    """Bytes that may be held in memory and written to a file; None for no limit."""
+    """Bytes that may be held in memory and written to a file; None for no limit.
+
+    Attributes
+    ----------
+    typed
+        Whether the user said so.
+    """
 
     held: int | None
     file: int | None
+    typed: bool = False
 
     @classmethod
     def parse(cls, text: str | None) -> Limits:
@@ -48,4 +55,4 @@ class Limits(NamedTuple):
                 hint="`--max-bytes 4Gi`",
             )
         size = int(found[1]) * _UNITS[found[2]]
-        return cls(size or None, size or None)
+        return cls(size or None, size or None, typed=True)

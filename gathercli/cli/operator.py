@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from gathercli.cli.options import type_of
 from gathercli.core.dtypes import INT64
@@ -64,6 +64,23 @@ class Operator(NamedTuple):
             out_of_range=self.out_of_range,
             shapes_only=shapes_only,
         )
+
+    def job(self, data: Token, indices: Token) -> dict[str, Any]:
+        """Write the call as a job, which a worker elsewhere can read."""
+        found = {
+            "id": self.command,
+            "op": self.command,
+            "version": self.version,
+            "data": data[0],
+            "data_dtype": data[1],
+            "indices": indices[0],
+            "indices_dtype": indices[1],
+            "axis": integer(self.axis),
+            "batch_dims": integer(self.batch_dims),
+            "negative": self.negative,
+            "out_of_range": self.out_of_range,
+        }
+        return {key: value for key, value in found.items() if value is not None}
 
     def case(self, data: Tensor, indices: Tensor, threads: int | None, tick: Tick | None) -> Case:
         """Put what was read together for every row; by default all cores look at it."""

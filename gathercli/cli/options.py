@@ -10,10 +10,11 @@ from gathercli.core.spec import Negative, OutOfRange
 from gathercli.core.text import clean
 from gathercli.errors import UsageError
 
-_OPERATOR, _INPUT, _RESULT, _VIEW, _MESSAGES = (
+_OPERATOR, _INPUT, _RESULT, _CLUSTER, _VIEW, _MESSAGES = (
     "Operator",
     "Input",
     "Result",
+    "On many machines",
     "View",
     "Messages",
 )
@@ -214,6 +215,57 @@ Chunks = Annotated[
         help="Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data.",
         show_default=False,
         rich_help_panel=_RESULT,
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="URL",
+        help="Let the workers of this dask scheduler do it, as tcp://host:8786; they must see the "
+        "same files. Only one you trust.",
+        show_default=False,
+        rich_help_panel=_CLUSTER,
+    ),
+]
+SchedulerFile = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler-file",
+        metavar="FILE",
+        help="The same, with the file that the scheduler writes.",
+        show_default=False,
+        rich_help_panel=_CLUSTER,
+    ),
+]
+CaFile = Annotated[
+    str | None,
+    typer.Option(
+        "--tls-ca-file",
+        metavar="FILE",
+        help="Speak TLS with the scheduler; the authority that signs it.",
+        show_default=False,
+        rich_help_panel=_CLUSTER,
+    ),
+]
+Certificate = Annotated[
+    str | None,
+    typer.Option(
+        "--tls-cert",
+        metavar="FILE",
+        help="The certificate to show it.",
+        show_default=False,
+        rich_help_panel=_CLUSTER,
+    ),
+]
+CertificateKey = Annotated[
+    str | None,
+    typer.Option(
+        "--tls-key",
+        metavar="FILE",
+        help="The key of the certificate.",
+        show_default=False,
+        rich_help_panel=_CLUSTER,
     ),
 ]
 Fsync = Annotated[

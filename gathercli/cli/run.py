@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from math import isfinite
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.cli import options as opt
 from gathercli.cli.limits import Limits
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import Operator
+from gathercli.cli.scheduler import address_of
 from gathercli.cli.sink import Keeping, Sink, View
 from gathercli.core.spec import Negative, OutOfRange
 from gathercli.errors import UsageError
 
 if TYPE_CHECKING:
+    from gathercli.batch.cluster import Address
+    from gathercli.batch.parts import Crew
     from gathercli.core.dtypes import DType, Tensor
     from gathercli.errors import MismatchError
     from gathercli.expect import Tolerance
@@ -46,6 +50,11 @@ def build(name: str) -> Callable[..., Callable[[], int]]:
         rtol: opt.Rtol = 0.0,
         atol: opt.Atol = 0.0,
         threads: opt.Threads = None,
+        scheduler: opt.Scheduler = None,
+        scheduler_file: opt.SchedulerFile = None,
+        tls_ca_file: opt.CaFile = None,
+        tls_cert: opt.Certificate = None,
+        tls_key: opt.CertificateKey = None,
         full: opt.Full = False,
         precision: opt.Precision = 6,
         color: opt.Color = "auto",
@@ -53,8 +62,7 @@ def build(name: str) -> Callable[..., Callable[[], int]]:
         json_errors: opt.JsonErrors = False,
         debug: opt.Debug = False,
     ) -> Callable[[], int]:
-        del debug  # main finds it in the words, which may not even parse
-
+        address = address_of(scheduler, scheduler_file, tls_ca_file, tls_cert, tls_key)
         limits, view = Limits.parse(max_bytes), View(full, precision, color)
         return partial(
             _run,
@@ -72,10 +80,15 @@ def build(name: str) -> Callable[..., Callable[[], int]]:
             ),
             threads,
             _Expected(expect, rtol, atol),
-            Messages(quiet, color, json_errors=json_errors),
+            address,
+            Messages(quiet, color, json_errors=json_errors, debug=debug),
         )
 
     return command
+
+
+EACH: Final = 1 << 30
+"""Bytes that each thread of a worker may take, if nothing else is said."""
 
 
 class _Expected(NamedTuple):
@@ -122,6 +135,7 @@ def _run(
     sink: Sink,
     threads: int | None,
     expectation: _Expected,
+    address: Address | None,
     messages: Messages,
 ) -> int:
     """Do what was asked: everything that can be refused is, before the first byte of output."""
@@ -132,6 +146,8 @@ def _run(
 
     op = operator.row(messages)
     sink.check()
+    if address is not None:
+        _check_cluster(sink, data, indices)
     Inputs.share_stdin(data[0], indices[0], expectation.given)
     tick = messages.progress() if sink.leaves_terminal else None
     with messages, Inputs(sink.limits.held, notes=messages.notes, tick=tick) as inputs:
@@ -147,10 +163,43 @@ def _run(
         )
         messages.notes += map(str, run.treated)
         near, expected = expectation.tolerance, expectation.read(inputs, run.dtype)
-        sink.write(gathering, run, inputs, messages)
+        with ExitStack() as stack:
+            crew = None
+            if address is not None:
+                job = operator.job(data, indices)
+                crew = stack.enter_context(_crew(job, address, sink.limits, messages))
+            sink.write(gathering, run, inputs, messages, crew)
         mismatch = None if expected is None else near.difference(run, expected)
     if mismatch is None or not messages.json_errors:
         messages.print()
     if mismatch is not None:
         raise mismatch
     return 0
+
+
+def _check_cluster(sink: Sink, *tokens: tuple[str, str | None]) -> None:
+    """Refuse what the workers of a scheduler cannot do."""
+    if sink.path is None or sink.chosen != "zarr":
+        raise UsageError(
+            "`--scheduler` is given, and the output is not in chunks, of which each worker makes "
+            "some: expected a .zarr output",
+            rule="usage",
+            hint="`-o out.zarr`; or `gathercli batch`, of whose jobs each worker does some",
+        )
+    from gathercli.io.source import is_stdin
+
+    if any(is_stdin(token) for token, _ in tokens):
+        raise UsageError(
+            "`-` is given with `--scheduler`, whose workers do not have this standard input: "
+            "expected a file that they see",
+            rule="usage",
+            value="-",
+        )
+
+
+def _crew(job: dict[str, Any], address: Address, limits: Limits, messages: Messages) -> Crew:
+    """Reach the workers of a scheduler."""
+    from gathercli.batch.parts import Crew
+
+    held = limits.held if limits.typed else EACH
+    return Crew(job, address, held=held, say=messages.say, debug=messages.debug)

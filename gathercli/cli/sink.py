@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gathercli.cli.messages import Messages
     from gathercli.core.call import Call
     from gathercli.engine import Run, Treated
+    from gathercli.io.chunkwise import Crew
     from gathercli.io.encode import Result
     from gathercli.io.source import Inputs
     from gathercli.io.zarr import Creation
@@ -134,13 +135,14 @@ class Sink(NamedTuple):
         result: Run,
         inputs: Inputs,
         messages: Messages,
+        crew: Crew | None = None,
     ) -> None:
         """Write a result; a file gets its name only when all of it is there."""
         call = gathering.call
         messages.notes += losses(self.chosen, result, self.path)
         try:
             if self.path is not None and self.chosen == "zarr":
-                self._write_chunks(self.path, gathering, result, inputs)
+                self._write_chunks(self.path, gathering, result, inputs, crew)
             else:
                 self._write(call, result, inputs, messages)
         except GatherError as error:
@@ -149,7 +151,14 @@ class Sink(NamedTuple):
         if self.path is not None:
             messages.say(f"wrote {clean(self.path)}: {result}")
 
-    def _write_chunks(self, path: str, gathering: Gathering, result: Run, inputs: Inputs) -> None:
+    def _write_chunks(
+        self,
+        path: str,
+        gathering: Gathering,
+        result: Run,
+        inputs: Inputs,
+        crew: Crew | None,
+    ) -> None:
         from gathercli.io import chunkwise
 
         with self.keeping.creation(path) as output:
@@ -160,6 +169,7 @@ class Sink(NamedTuple):
                 held=self.limits.held,
                 threads=result.threads,
                 tick=result.tick,
+                crew=crew,
             )
             inputs.recheck()
             self.keeping.settle()

@@ -13,12 +13,27 @@ from gathercli.core.tiles import cells, inside, slices, tiled
 from gathercli.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from typing import Protocol
 
     from gathercli.chunked.making import Making
     from gathercli.core.tiles import Box
     from gathercli.engine import Tick
     from gathercli.io.zarr import Creation, Writer
+
+    class Crew(Protocol):
+        """Others who make boxes."""
+
+        @property
+        def threads(self) -> int:
+            """How many boxes they make at a time."""
+
+        @property
+        def held(self) -> int | None:
+            """Bytes of memory for each of those; None for any."""
+
+        def make(self, path: str, chunks: Sequence[int], boxes: Sequence[Box]) -> Iterator[int]:
+            """Have boxes made and written to `path`; yield how many elements each had."""
 
 
 def write(
@@ -29,6 +44,7 @@ def write(
     held: int | None = None,
     threads: int = 1,
     tick: Tick | None = None,
+    crew: Crew | None = None,
 ) -> None:
     """Make the output, without giving it its name.
 
@@ -44,6 +60,8 @@ def write(
         How many may work.
     tick
         Is told how many bytes of the output were made, and of how many.
+    crew
+        Makes the boxes in place of this process, each with the memory that it says.
 
     Raises
     ------
@@ -54,34 +72,34 @@ def write(
     OutputError, TransferError
         ``output``.
     """
+    from gathercli.io.zarr import Stored, writer
+
     sizes = making.suited_chunks() if chunks is None else _checked(chunks, making.shape)
-    threads, boxes = divided(making, sizes, held, threads)
+    if crew is None:
+        threads, boxes = divided(making, sizes, held, threads)
+    else:
+        _, boxes = divided(making, sizes, crew.held, 1, least=crew.threads)
     itemsize = making.data.storage.itemsize
     total = product(making.shape) * itemsize
     if held is not None:
         _check_room(output.path, total)
-    create(making, output, sizes)
-    from gathercli.io.zarr import writer
-
-    made = writer(output.temporary)
+    like = making.data if isinstance(making.data, Stored) else None
+    output.open(making.shape, making.data.dtype, sizes, like)
+    ended: Iterator[int]
+    if crew is None:
+        made = writer(output.temporary)
+        ended = (fill(making, made, sizes, box, threads) for box in boxes)
+    else:
+        ended = crew.make(output.temporary, sizes, boxes)
     done = 0
-    for box in boxes:
-        fill(making, made, sizes, box, threads)
-        done += cells(box) * itemsize
+    for number in ended:
+        done += number * itemsize
         if tick is not None:
             tick("gathered", done, total)
 
 
-def create(making: Making, output: Creation, chunks: Sequence[int]) -> None:
-    """Make an output without elements, stored as the data is if that is in chunks too."""
-    from gathercli.io.zarr import Stored
-
-    data = making.data
-    output.open(making.shape, data.dtype, chunks, data if isinstance(data, Stored) else None)
-
-
-def fill(making: Making, made: Writer, chunks: Sequence[int], box: Box, threads: int = 1) -> None:
-    """Compute a box of whole chunks, and write each of them once."""
+def fill(making: Making, made: Writer, chunks: Sequence[int], box: Box, threads: int = 1) -> int:
+    """Compute a box of whole chunks, and write each of them once; return its elements' number."""
     block = making.block(box, threads)
     parts = list(tiled(box, chunks))
 
@@ -89,6 +107,7 @@ def fill(making: Making, made: Writer, chunks: Sequence[int], box: Box, threads:
         made.write(parts[number], block[slices(inside(parts[number], box))])
 
     share(len(parts), lambda: put, threads)
+    return cells(box)
 
 
 def _checked(chunks: Sequence[int], shape: tuple[int, ...]) -> Sequence[int]:

@@ -65,7 +65,7 @@ _gathercli() {
             "batch --indices-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string" ;;
             "batch --format"|"batch -f") words="auto pretty json" ;;
             "batch --color") words="auto always never" ;;
-            "convert --to") words="npy npz json oip literal safetensors pb bin" ;;
+            "convert --to") words="npy npz json oip literal safetensors pb bin zarr" ;;
             "convert --dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string" ;;
             "convert --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string" ;;
             "convert --nonfinite") words="quoted bare null error" ;;
@@ -85,14 +85,14 @@ _gathercli() {
         esac
         if [[ "$word" == -* ]]; then
             case "$command" in
-                gather) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --max-bytes --output -o --format -f --no-clobber --fsync --nonfinite --expect --rtol --atol --threads -j --full --precision --color --quiet -q --json-errors --debug -h --help" ;;
-                gather-elements) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --max-bytes --output -o --format -f --no-clobber --fsync --nonfinite --expect --rtol --atol --threads -j --full --precision --color --quiet -q --json-errors --debug -h --help" ;;
+                gather) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --max-bytes --output -o --chunks --format -f --no-clobber --fsync --nonfinite --expect --rtol --atol --threads -j --scheduler --scheduler-file --tls-ca-file --tls-cert --tls-key --full --precision --color --quiet -q --json-errors --debug -h --help" ;;
+                gather-elements) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --max-bytes --output -o --chunks --format -f --no-clobber --fsync --nonfinite --expect --rtol --atol --threads -j --scheduler --scheduler-file --tls-ca-file --tls-cert --tls-key --full --precision --color --quiet -q --json-errors --debug -h --help" ;;
                 shape) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --max-bytes --format -f --color --quiet -q --json-errors --debug -h --help" ;;
                 explain) words="--job --axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --max-bytes --window --cell --step --ascii --save --no-clobber --format -f --precision --color --quiet -q --json-errors --debug -h --help" ;;
                 check) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --max-bytes --all --allow-fill --format -f --threads -j --color --quiet -q --json-errors --debug -h --help" ;;
                 compare) words="--axis -a --batch-dims -b --ops --negative --out-of-range --data-dtype --indices-dtype --max-bytes --format -f --threads -j --color --quiet -q --json-errors --debug -h --help" ;;
                 batch) words="--op --data --indices --output -o --matrix --axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --expect --rtol --atol --dry-run --allow-outside --workers -j --fail-fast --max-failures --retries --timeout --max-bytes --scheduler --scheduler-file --tls-ca-file --tls-cert --tls-key --report --resume --resume-failed --hash --junit --format -f --color --quiet -q --json-errors --debug -h --help" ;;
-                convert) words="--to --directory -d --dtype --lossy --data-dtype --max-bytes --no-clobber --fsync --nonfinite --color --quiet -q --json-errors --debug -h --help" ;;
+                convert) words="--to --directory -d --dtype --lossy --data-dtype --max-bytes --chunks --no-clobber --fsync --nonfinite --color --quiet -q --json-errors --debug -h --help" ;;
                 info) words="--header --data-dtype --max-bytes --format -f --precision --color --quiet -q --json-errors --debug -h --help" ;;
                 demo) words="--list --all --color --json-errors --debug -h --help" ;;
                 ops) words="--diff --like --decisions --format -f --color --json-errors --debug -h --help" ;;

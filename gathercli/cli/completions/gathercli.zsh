@@ -37,6 +37,7 @@ _gathercli() {
             '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
             '--output=[Write the result here]:path:_files' \
             '-o[Write the result here]:path:_files' \
+            '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024]:sizes: ' \
             '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
             '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
             '--no-clobber[Do not replace an existing file]' \
@@ -47,6 +48,11 @@ _gathercli() {
             '--atol=[Absolute tolerance of --expect]:float: ' \
             '--threads=[How many threads work on large tensors]:n: ' \
             '-j[How many threads work on large tensors]:n: ' \
+            '--scheduler=[Let the workers of this dask scheduler do it, as tcp://host:8786]:url: ' \
+            '--scheduler-file=[The same, with the file that the scheduler writes]:file:_files' \
+            '--tls-ca-file=[Speak TLS with the scheduler]:file:_files' \
+            '--tls-cert=[The certificate to show it]:file:_files' \
+            '--tls-key=[The key of the certificate]:file:_files' \
             '--full[Show every element]' \
             '--precision=[Significant digits of shown floats, 1 to 17]:n: ' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
@@ -71,6 +77,7 @@ _gathercli() {
             '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
             '--output=[Write the result here]:path:_files' \
             '-o[Write the result here]:path:_files' \
+            '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024]:sizes: ' \
             '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
             '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
             '--no-clobber[Do not replace an existing file]' \
@@ -81,6 +88,11 @@ _gathercli() {
             '--atol=[Absolute tolerance of --expect]:float: ' \
             '--threads=[How many threads work on large tensors]:n: ' \
             '-j[How many threads work on large tensors]:n: ' \
+            '--scheduler=[Let the workers of this dask scheduler do it, as tcp://host:8786]:url: ' \
+            '--scheduler-file=[The same, with the file that the scheduler writes]:file:_files' \
+            '--tls-ca-file=[Speak TLS with the scheduler]:file:_files' \
+            '--tls-cert=[The certificate to show it]:file:_files' \
+            '--tls-key=[The key of the certificate]:file:_files' \
             '--full[Show every element]' \
             '--precision=[Significant digits of shown floats, 1 to 17]:n: ' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
@@ -224,7 +236,7 @@ _gathercli() {
             '--retries=[Do a job up to N times again after a fault of reading or writing]:n: ' \
             '--timeout=[Seconds a job may take]:s: ' \
             '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
-            '--scheduler=[Let the workers of this dask scheduler do the jobs, as tcp://host:8786]:url: ' \
+            '--scheduler=[Let the workers of this dask scheduler do it, as tcp://host:8786]:url: ' \
             '--scheduler-file=[The same, with the file that the scheduler writes]:file:_files' \
             '--tls-ca-file=[Speak TLS with the scheduler]:file:_files' \
             '--tls-cert=[The certificate to show it]:file:_files' \
@@ -244,13 +256,14 @@ _gathercli() {
             '*:JOBS...:_files' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         convert) _arguments \
-            '--to=[npy, npz, json, oip, literal, safetensors, pb (ONNX) or bin (raw bytes)]:format:(npy npz json oip literal safetensors pb bin)' \
+            '--to=[npy, npz, json, oip, literal, safetensors, pb (ONNX), bin (raw bytes) or zarr]:format:(npy npz json oip literal safetensors pb bin zarr)' \
             '--directory=[Write a file for every source into this folder, which is made if it is not there]:dir:_files' \
             '-d[Write a file for every source into this folder, which is made if it is not there]:dir:_files' \
             '--dtype=[Convert the elements, if none of them changes]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
             '--lossy[Let --dtype round]' \
             '--data-dtype=[The type of what names none]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
             '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
+            '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024]:sizes: ' \
             '--no-clobber[Do not replace an existing file]' \
             '--fsync[Return once the file and its name are on the disk]' \
             '--nonfinite=[NaN and infinities in JSON]:way:(quoted bare null error)' \
