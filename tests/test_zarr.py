@@ -949,6 +949,15 @@ def test_nothing_is_allocated_for_an_array_beyond_the_limit() -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_an_array_of_countless_chunks_is_not_read_at_once() -> None:
+    peer("x.zarr", np.empty(0, np.uint8), shape=(1 << 30,), chunks=(1,))
+    assert "1073741824 chunks of the array are to be read at once" in str(
+        refusal("x.zarr", limit=None)
+    )
+    assert stored("x.zarr").read(((1 << 29, (1 << 29) + 3),)).tolist() == [0, 0, 0]
+
+
+@pytest.mark.usefixtures("folder")
 def test_a_name_of_a_file_loads_no_plugin() -> None:
     peer("x.zarr", X)
     code = """
@@ -993,6 +1002,29 @@ def test_nothing_remains_of_what_was_interrupted(error: type[BaseException]) -> 
         interrupted()
     assert os.listdir(".") == ["x.zarr"]
     assert same(read("x.zarr"), X)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize("late", [True, False])
+def test_a_signal_between_two_renames_leaves_one_array(
+    step: int, late: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peer("x.zarr", X)
+    rename, calls = os.rename, Counter[str]()
+
+    def interrupted(source: str, target: str) -> None:
+        calls["rename"] += 1
+        if late or calls["rename"] != step:
+            rename(source, target)
+        if calls["rename"] == step:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(os, "rename", interrupted)
+        create("x.zarr", X + 1, (2, 3))
+    assert os.listdir(".") == ["x.zarr"]
+    assert same(read("x.zarr"), X + 1 if (late and step == 2) else X)
 
 
 @pytest.mark.usefixtures("folder")

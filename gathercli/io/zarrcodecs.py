@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from gathercli.core.dtypes import AnyArray
     from gathercli.io.zarrmeta import Spec
 
+SMALL: Final = 1 << 16
+"""Bytes that take less time than handing them to another thread."""
+
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 
 
@@ -157,6 +160,8 @@ class Unpacking(BytesBytesCodec):
         return chunk_spec.prototype.buffer.from_array_like(out)
 
     async def _decode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
+        if self.size <= SMALL:
+            return self._decode_sync(chunk_bytes, chunk_spec)
         return await asyncio.to_thread(self._decode_sync, chunk_bytes, chunk_spec)
 
     def to_dict(self) -> dict[str, Any]:
@@ -193,6 +198,8 @@ class Files(LocalStore):
         byte_range: ByteRequest | None = None,
     ) -> Buffer | None:
         """Read a file, or some of its bytes; None if there is none."""
+        if self._spec.most <= 2 * SMALL:
+            return self.get_sync(key, prototype=prototype, byte_range=byte_range)
         return await asyncio.to_thread(
             self.get_sync, key, prototype=prototype, byte_range=byte_range
         )

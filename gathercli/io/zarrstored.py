@@ -6,12 +6,13 @@ import os
 from collections import Counter
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from gathercli.core.dims import product
 from gathercli.core.dtypes import STRING, DType
 from gathercli.core.text import clean, short
 from gathercli.core.tiles import sizes, slices, tiled
-from gathercli.errors import GatherError, InputError
+from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io import zarrmeta
 from gathercli.io.foreign import install, missing
 from gathercli.io.npy import check_strings
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from gathercli.core.tiles import Box
     from gathercli.io.files import Folder
     from gathercli.io.zarrmeta import Spec
+
+
+MAX_CHUNKS: Final = 1 << 18
+"""Chunks accepted in what is read at once: a few bytes of metadata may promise any number."""
 
 
 def engine() -> ModuleType:
@@ -146,6 +151,8 @@ class Stored:
         ------
         InputError
             ``format``: a chunk is not what the metadata say.
+        LimitError
+            ``limit``: these are too many chunks.
         NoInputError
             ``unreadable``.
         """
@@ -154,27 +161,32 @@ class Stored:
         shape = sizes(box)
         if 0 in shape:
             return np.empty(shape, self.storage)
+        met = _met(box, self.chunks)
+        if met > MAX_CHUNKS:
+            raise LimitError(
+                f"{met} chunks of the array are to be read at once: expected at most {MAX_CHUNKS}",
+                rule="limit",
+                value=met,
+            )
         made = self._array()
         with self._lock:
             self.reads.update(_places(box, self.chunks))
+        if _met(box, self.spec.grid) == 1:
+            found = self._part(made, box)
+            return engine().fill(self.spec, made, shape) if found is None else found
+        out: AnyArray = engine().fill(self.spec, made, shape)
         done = 0
-        out: AnyArray | None = None
         for part in tiled(box, self.spec.grid):
             found = self._part(made, part)
-            if part == box:
-                out = found
-            else:
-                if out is None:
-                    out = np.empty(shape, self.storage)
-                begins = tuple(
-                    (start - first, stop - first)
-                    for (start, stop), (first, _) in zip(part, box, strict=True)
-                )
-                out[slices(begins)] = found
+            if found is None:
+                continue
+            out[slices(_within(part, box))] = found
             done += found.nbytes
             if progress is not None:
                 progress(done)
-        return np.empty(shape, self.storage) if out is None else out
+        if progress is not None:
+            progress(out.nbytes)
+        return out
 
     def _array(self) -> Any:
         """Return the array of the package, made when it is first read."""
@@ -183,17 +195,17 @@ class Stored:
                 self._made = engine().array(self.spec, self.path, self.name)
             return self._made
 
-    def _part(self, made: Any, box: Box) -> AnyArray:
-        """Read what lies in one file."""
-        import numpy as np
-
-        from gathercli.io import zarrcodecs
-
+    def _part(self, made: Any, box: Box) -> AnyArray | None:
+        """Read what lies in one file; None if there is no such file."""
         place = [start // size for (start, _), size in zip(box, self.spec.grid, strict=True)]
         key = self.spec.key(place)
         # zarr takes a millisecond to find that a file is absent, and there may be many.
         if not os.path.lexists(os.path.join(self.path, key)):
-            return zarrcodecs.fill(self.spec, made, sizes(box))
+            return None
+        import numpy as np
+
+        from gathercli.io import zarrcodecs
+
         try:
             with np.errstate(all="ignore"):  # the sums of a delta may overflow
                 found = np.asarray(made[slices(box)]).astype(self.storage, copy=False)
@@ -212,6 +224,19 @@ class Stored:
                 where=key,
             ) from error
         return found
+
+
+def _met(box: Box, chunks: Sequence[int]) -> int:
+    """Count the chunks that a box meets."""
+    spans = zip(box, chunks, strict=True)
+    return product([(stop - 1) // size - start // size + 1 for (start, stop), size in spans])
+
+
+def _within(part: Box, box: Box) -> Box:
+    """Return the coordinates of a part of a box, counted from where the box starts."""
+    return tuple(
+        (start - first, stop - first) for (start, stop), (first, _) in zip(part, box, strict=True)
+    )
 
 
 def _places(box: Box, chunks: Sequence[int]) -> Iterator[tuple[int, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from gathercli.core.dtypes import BFLOAT16, STRING, DType
@@ -53,8 +54,7 @@ class Creation:
     def __init__(self, path: str, *, no_clobber: bool = False) -> None:
         self.path, self._no_clobber = path, no_clobber
         self._target = path.rstrip("/")
-        self._made: list[str] = []
-        self.temporary = ""
+        self.temporary = self._old = ""
         self._check_target()
 
     def _check_target(self) -> None:
@@ -124,8 +124,8 @@ class Creation:
         engine()
         folder, name = os.path.split(self._target)
         short_name = os.fsdecode(os.fsencode(name)[:200])
+        # Known before it is there: a signal may come.
         self.temporary = os.path.join(folder, f".{short_name}.{os.urandom(6).hex()}.tmp")
-        self._made.append(self.temporary)  # known before it is there: a signal may come
         file, document = zarrmeta.described(spec)
         try:
             os.mkdir(self.temporary)
@@ -137,28 +137,15 @@ class Creation:
     def commit(self) -> None:
         """Give the array its name, replacing the one that had it."""
         self._check_target()
-        old = f"{self.temporary.removesuffix('.tmp')}.old.tmp"
         try:
-            if not os.path.lexists(self._target):
-                os.rename(self.temporary, self._target)
-                self._made.clear()
-                return
-            self._replace(old)
+            if os.path.lexists(self._target):
+                self._old = f"{self.temporary.removesuffix('.tmp')}.old.tmp"
+                os.rename(self._target, self._old)
+            os.rename(self.temporary, self._target)
         except OSError as error:
             raise TransferError(
                 f"`{clean(self.path)}` could not be finished ({_reason(error)})", rule="output"
             ) from None
-        self._made[:] = [old]
-
-    def _replace(self, old: str) -> None:
-        """Put the new array in the place of the old one, which comes back if that fails."""
-        try:
-            os.rename(self._target, old)
-            os.rename(self.temporary, self._target)
-        except BaseException:
-            if os.path.lexists(old) and not os.path.lexists(self._target):
-                os.rename(old, self._target)
-            raise
 
     def __enter__(self) -> Self:
         return self
@@ -176,11 +163,22 @@ class Creation:
             raise
 
     def _remove(self) -> None:
-        for path in self._made:
-            for _ in range(_TRIES):  # a thread may still be writing a chunk
-                if not os.path.lexists(path):
-                    break
-                shutil.rmtree(path, ignore_errors=True)
+        """Remove what has no name that anyone knows; the old array, unless it must come back."""
+        if self._old and os.path.lexists(self._old):
+            if os.path.lexists(self._target):
+                _remove(self._old)
+            else:
+                with suppress(OSError):
+                    os.rename(self._old, self._target)
+        if self.temporary:
+            _remove(self.temporary)
+
+
+def _remove(path: str) -> None:
+    for _ in range(_TRIES):  # a thread may still be writing a chunk
+        if not os.path.lexists(path):
+            break
+        shutil.rmtree(path, ignore_errors=True)
 
 
 class Writer:
