@@ -665,10 +665,17 @@ def test_a_task_begins_no_more_jobs_when_it_was_long_or_has_much_to_say(
     assert 1 <= len(answers) < 100
 
 
-def test_a_task_ends_its_process_when_nobody_wants_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("status", "state"), [("running", "cancelled"), ("closing", "executing")])
+def test_a_task_ends_its_process_when_nobody_wants_it(
+    status: str, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     os.mkfifo("pipe")
-    state = SimpleNamespace(tasks={"key": SimpleNamespace(state="cancelled")})
-    worker = SimpleNamespace(state=state, get_current_task=lambda: "key")
+    tasks = {"key": SimpleNamespace(state=state)}
+    worker = SimpleNamespace(
+        state=SimpleNamespace(tasks=tasks),
+        status=SimpleNamespace(name=status),
+        get_current_task=lambda: "key",
+    )
     monkeypatch.setattr(distributed, "get_worker", lambda: worker)
     with pytest.raises(RuntimeError, match="nobody wants this task"):
         cluster.do(__version__, given(), records(job("a", data="pipe")))

@@ -161,12 +161,13 @@ def do(
 
 
 def _is_wanted() -> bool:
-    """Tell whether the task of this thread was not cancelled."""
+    """Tell whether the task of this thread was not cancelled, and its worker not told to end."""
     from distributed import get_worker
 
     worker = get_worker()
     task = worker.state.tasks.get(worker.get_current_task())
-    return task is not None and task.state != "cancelled"
+    ends = worker.status.name in {"closing", "closed"}
+    return not ends and task is not None and task.state != "cancelled"
 
 
 class _Process:
