@@ -186,7 +186,7 @@ class _Process:
         self.given, self.idle = given, threading.Timer(IDLE, self._end)
         with ExitStack() as stack:
             self.jobs = stack.enter_context(Spool())
-            pool = Pool(self.jobs, settings, 1, timeout=given.timeout, ahead=MOST, folder=folder)
+            pool = Pool(self.jobs, settings, 1, timeout=given.timeout, folder=folder)
             self.pool = stack.enter_context(pool)
             self.close = stack.pop_all().close
 
