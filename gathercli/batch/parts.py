@@ -14,7 +14,7 @@ from gathercli.core.tiles import cells
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError, TransferError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from gathercli.core.tiles import Box
 
@@ -70,7 +70,7 @@ class Crew:
         """How many boxes are made at a time."""
         return self._cluster.threads
 
-    def make(self, path: str, chunks: Sequence[int], boxes: Sequence[Box]) -> Iterator[int]:
+    def make(self, path: str, chunks: Sequence[int], boxes: Sequence[Box]) -> Generator[int]:
         """Have boxes made, and their chunks written; yield how many elements each had.
 
         Parameters
@@ -88,11 +88,12 @@ class Crew:
             part = Part(os.path.abspath(path), tuple(chunks), box)
             self._spool.add(Text(part.where, folder, self._job))
         self._spool.flush()
-        for done in self._cluster.run(Order(range(len(boxes)), keeps=False), _is_ok):
-            if done is not None:
-                if not _is_ok(done):
-                    raise _refusal(json.loads(done.line))
-                yield cells(boxes[done.number])
+        with self._cluster:  # so that what is queued is cancelled before the folder goes
+            for done in self._cluster.run(Order(range(len(boxes)), keeps=False), _is_ok):
+                if done is not None:
+                    if not _is_ok(done):
+                        raise _refusal(json.loads(done.line))
+                    yield cells(boxes[done.number])
 
     def __enter__(self) -> Self:
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from gathercli.chunked.cutting import divided
@@ -13,7 +14,7 @@ from gathercli.core.tiles import cells, inside, slices, tiled
 from gathercli.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Sequence
     from typing import Protocol
 
     from gathercli.chunked.making import Making
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
         def held(self) -> int | None:
             """Bytes of memory for each of those; None for any."""
 
-        def make(self, path: str, chunks: Sequence[int], boxes: Sequence[Box]) -> Iterator[int]:
+        def make(self, path: str, chunks: Sequence[int], boxes: Sequence[Box]) -> Generator[int]:
             """Have boxes made and written to `path`; yield how many elements each had."""
 
 
@@ -85,17 +86,18 @@ def write(
         _check_room(output.path, total)
     like = making.data if isinstance(making.data, Stored) else None
     output.open(making.shape, making.data.dtype, sizes, like)
-    ended: Iterator[int]
+    ended: Generator[int]
     if crew is None:
         made = writer(output.temporary)
         ended = (fill(making, made, sizes, box, threads) for box in boxes)
     else:
         ended = crew.make(output.temporary, sizes, boxes)
     done = 0
-    for number in ended:
-        done += number * itemsize
-        if tick is not None:
-            tick("gathered", done, total)
+    with closing(ended):
+        for number in ended:
+            done += number * itemsize
+            if tick is not None:
+                tick("gathered", done, total)
 
 
 def fill(making: Making, made: Writer, chunks: Sequence[int], box: Box, threads: int = 1) -> int:

@@ -200,6 +200,8 @@ class Writer:
 
         if 0 in sizes(box):
             return
+        if not os.path.isdir(self._path):  # it would be made again
+            raise _gone(self._path)
         try:
             self._made[slices(box)] = block
         except OSError as error:
@@ -220,8 +222,12 @@ def writer(path: str) -> Writer:
     """Open an array that `Creation` made at `path`, perhaps in another process."""
     node = Node.at(Folder(path, path, None), path)
     if node is None or not node.is_array:
-        raise TransferError(f"`{clean(path)}` is gone: expected the new array", rule="output")
+        raise _gone(path)
     return Writer(path, node.spec)
+
+
+def _gone(path: str) -> TransferError:
+    return TransferError(f"`{clean(path)}` is gone: expected the new array", rule="output")
 
 
 def _is_array(path: str) -> bool:
