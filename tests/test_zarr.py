@@ -349,7 +349,7 @@ def _in_threads(job: Callable[[int], None]) -> None:
 def test_four_threads_write_one_array_and_read_nothing_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from gathercli.io.zarrcodecs import Files
+    from gathercli.io.zarr.codecs import Files
 
     seen: list[str] = []
     monkeypatch.setattr(Files, "_read", lambda *_: seen.append("read"))
@@ -807,7 +807,7 @@ def test_a_chunk_never_unpacks_to_more_than_it_holds(
     with open(path, "wb") as out:
         out.write(bomb())
     # The check of sizes would stop most of them before they are unpacked.
-    monkeypatch.setattr("gathercli.io.zarrmeta.Spec.most", 1 << 30)
+    monkeypatch.setattr("gathercli.io.zarr.meta.Spec.most", 1 << 30)
     tracemalloc.start()
     try:
         found = refusal("x.zarr", limit=1 << 30)

@@ -370,6 +370,7 @@ class Cluster:
             answer = await self._client.gather(future, asynchronous=True)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  (told apart later)
             answer = error
+        future.release()  # else dask makes an answer again when the worker that made it dies
         self._ended.put((future, answer))
 
     def _wait(self, order: Order, every: float) -> Iterator[Done]:

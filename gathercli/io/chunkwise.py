@@ -85,7 +85,7 @@ def write(
     if held is not None:
         _check_room(output.path, total)
     like = making.data if isinstance(making.data, Stored) else None
-    output.open(making.shape, making.data.dtype, sizes, like)
+    output.open(making.shape, making.data.dtype, sizes, like, storage=making.data.storage)
     ended: Generator[int]
     if crew is None:
         made = writer(output.temporary)

@@ -33,7 +33,7 @@ from gathercli.core.dims import product
 from gathercli.core.text import clean
 from gathercli.errors import GatherError, InputError
 from gathercli.io.files import unreadable
-from gathercli.io.zarrmeta import COMPRESSORS, FILTERS
+from gathercli.io.zarr.meta import COMPRESSORS, FILTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from zarr.core.buffer import Buffer, BufferPrototype
 
     from gathercli.core.dtypes import AnyArray
-    from gathercli.io.zarrmeta import Spec
+    from gathercli.io.zarr.meta import Spec
 
 SMALL: Final = 1 << 16
 """Bytes that take less time than handing them to another thread."""

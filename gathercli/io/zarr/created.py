@@ -12,10 +12,10 @@ from gathercli.core.dtypes import BFLOAT16, STRING, DType
 from gathercli.core.text import clean
 from gathercli.core.tiles import sizes, slices
 from gathercli.errors import GatherError, InputError, OutputError, TransferError
-from gathercli.io import zarrmeta
 from gathercli.io.files import Folder
 from gathercli.io.write import is_stream
-from gathercli.io.zarrstored import Node, engine
+from gathercli.io.zarr import meta
+from gathercli.io.zarr.stored import Node, engine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from gathercli.core.dtypes import AnyArray
     from gathercli.core.tiles import Box
-    from gathercli.io.zarrmeta import Spec
-    from gathercli.io.zarrstored import Stored
+    from gathercli.io.zarr.meta import Spec
+    from gathercli.io.zarr.stored import Stored
 
 _TRIES: Final = 10
 """How often a folder is removed into which a thread may still be writing."""
@@ -126,7 +126,7 @@ class Creation:
         short_name = os.fsdecode(os.fsencode(name)[:200])
         # Known before it is there: a signal may come.
         self.temporary = os.path.join(folder, f".{short_name}.{os.urandom(6).hex()}.tmp")
-        file, document = zarrmeta.described(spec)
+        file, document = meta.described(spec)
         try:
             os.mkdir(self.temporary)
             with open(os.path.join(self.temporary, file), "x", encoding="utf-8") as out:
@@ -196,7 +196,7 @@ class Writer:
         TransferError
             ``output``: the writing was stopped.
         """
-        from gathercli.io import zarrcodecs
+        from gathercli.io.zarr import codecs
 
         if 0 in sizes(box):
             return
@@ -212,8 +212,7 @@ class Writer:
             ) from None
         except (ValueError, TypeError, RuntimeError) as error:
             raise TransferError(
-                f"zarr cannot write a chunk ({zarrcodecs.reason(error)}), "
-                "the output is not complete",
+                f"zarr cannot write a chunk ({codecs.reason(error)}), the output is not complete",
                 rule="output",
             ) from error
 
@@ -267,10 +266,10 @@ def _planned(
     like: Stored | None,
 ) -> Spec:
     """Say what a new array is."""
-    fill = zarrmeta.zero(dtype)
+    fill = meta.zero(dtype)
     if like is None:
         packed = ({"name": "bytes", "endian": _endian(held)}, _ZSTD)
-        return zarrmeta.Spec(
+        return meta.Spec(
             3, dtype, held, shape, chunks, chunks, packed, fill, keys="default", separator="/"
         )
     codecs = tuple(_adapted(codec, held, len(shape), like) for codec in like.spec.codecs)

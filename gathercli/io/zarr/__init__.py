@@ -15,15 +15,15 @@ from gathercli.core.dtypes import DType, Tensor
 from gathercli.core.text import clean, closest, short, some
 from gathercli.core.tiles import everything
 from gathercli.errors import GatherError, InputError, LimitError
-from gathercli.io.zarrstored import Node, Stored
-from gathercli.io.zarrwrite import Creation, Writer, writer
+from gathercli.io.zarr.created import Creation, Writer, writer
+from gathercli.io.zarr.stored import Node, Stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gathercli.io.content import Layout
     from gathercli.io.files import Folder
-    from gathercli.io.zarrmeta import Spec
+    from gathercli.io.zarr.meta import Spec
 
 __all__ = ["Creation", "Stored", "Writer", "Zarr", "writer"]
 

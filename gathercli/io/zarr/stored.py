@@ -13,9 +13,9 @@ from gathercli.core.dtypes import STRING, DType
 from gathercli.core.text import clean, short
 from gathercli.core.tiles import sizes, slices, tiled
 from gathercli.errors import GatherError, InputError, LimitError
-from gathercli.io import zarrmeta
 from gathercli.io.foreign import install, missing
 from gathercli.io.npy import check_strings
+from gathercli.io.zarr import meta
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gathercli.core.dtypes import AnyArray
     from gathercli.core.tiles import Box
     from gathercli.io.files import Folder
-    from gathercli.io.zarrmeta import Spec
+    from gathercli.io.zarr.meta import Spec
 
 
 MAX_CHUNKS: Final = 1 << 18
@@ -42,10 +42,10 @@ def engine() -> ModuleType:
         ``format``: the package is not installed.
     """
     try:
-        from gathercli.io import zarrcodecs
+        from gathercli.io.zarr import codecs
     except ImportError:
         raise InputError(missing("zarr"), rule="format", hint=install("zarr")) from None
-    return zarrcodecs
+    return codecs
 
 
 class Node:
@@ -61,7 +61,7 @@ class Node:
             file = os.path.join(path, name)
             if not os.path.lexists(file):
                 continue
-            document = zarrmeta.document(folder, file)
+            document = meta.document(folder, file)
             if version == 2:
                 return cls(2, document, is_array=name == ".zarray")
             kind = document.get("node_type")
@@ -77,7 +77,7 @@ class Node:
     @cached_property
     def spec(self) -> Spec:
         """What the metadata of an array says."""
-        return zarrmeta.parse(self._document, self._version)
+        return meta.parse(self._document, self._version)
 
 
 class Stored:
@@ -204,7 +204,7 @@ class Stored:
             return None
         import numpy as np
 
-        from gathercli.io import zarrcodecs
+        from gathercli.io.zarr import codecs
 
         try:
             with np.errstate(all="ignore"):  # the sums of a delta may overflow
@@ -218,7 +218,7 @@ class Stored:
         except Exception as error:
             raise InputError(
                 f"the chunk `{clean(f'{self.name}/{key}')}` cannot be read "
-                f"({zarrcodecs.reason(error)}): "
+                f"({codecs.reason(error)}): "
                 f"expected {self.chunk_nbytes} bytes of elements, packed by {self.codecs}",
                 rule="format",
                 where=key,
