@@ -275,3 +275,24 @@ def test_boxes_count_their_cells() -> None:
     assert cells(everything((3, 4))) == 12
     assert sizes(((1, 3), (2, 2))) == (2, 0)
     assert list(tiled((), ())) == [()]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_what_is_mapped_is_viewed_in_its_byte_order(order: Any) -> None:
+    array = np.asarray(np.arange(60.0).reshape(5, 4, 3), ">f8", order=order)
+    indices = np.array([[3, -1], [0, 9]], ">i4")
+    given, picked = (
+        Tensor(dtype_of(each.dtype), each)  # type: ignore[arg-type]
+        for each in (array, indices)
+    )
+    for axis in range(3):
+        call = engine.bind(
+            find("openvino-8", "gather").op, Operand.of(given), Operand.of(picked), axis=axis
+        )
+        made = Gathering(call, Held(given), Held(picked))
+        block = made.block(everything(made.shape))
+        assert block.dtype.isnative
+        assert block.tobytes() == engine.run(call, given, picked).whole().array.tobytes()
+    assert (
+        Copied(Held(given)).block(((1, 3), (0, 4), (2, 3))).tolist() == array[1:3, :, 2:].tolist()
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product as combinations
 from typing import TYPE_CHECKING, Final
 
+from gathercli.chunked.making import COPIES
 from gathercli.core.dims import product
 from gathercli.core.tiles import cells, cuts, everything, tiled
 from gathercli.errors import LimitError
@@ -83,11 +84,17 @@ def _tasks(making: Making, chunks: Sequence[int], most: int, threads: int, least
     def box(times: Sequence[int]) -> Box:
         return tuple((0, min(t * c, n)) for t, c, n in zip(times, chunks, shape, strict=True))
 
+    def cost(times: Sequence[int]) -> int:
+        nbytes = making.data.storage.itemsize * product(chunks)
+        writers = min(threads, product(times))
+        written = making.data.storage.itemsize * cells(box(times)) + writers * COPIES * nbytes
+        return max(making.cost(box(times), threads), written)
+
     def fits(times: Sequence[int]) -> bool:
         number = product([-(-count // t) for count, t in zip(counts, times, strict=True)])
-        return number >= least and making.cost(box(times), threads) <= most
+        return number >= least and cost(times) <= most
 
-    _check(making.cost(box(grown), threads), most)
+    _check(cost(grown), most)
     alone = making.alone
     others = [o for o in range(len(shape)) if o not in alone]
     for o in reversed(alone):

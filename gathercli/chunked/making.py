@@ -81,8 +81,8 @@ class Gathering(NamedTuple):
         made = cells(box) * itemsize
         pieces = min(made, PIECE * (itemsize + 8 * len(self.shape)))
         each = COPIES * chunk_bytes(self.data) + pieces
-        indices = self._indices_box(box)
-        return made + cells(indices) * INDEX_BYTES + threads * each
+        indices = cells(self._indices_box(box)) * INDEX_BYTES
+        return made + max(indices + threads * each, COPIES * chunk_bytes(self.indices))
 
     def block(self, box: Box, threads: int = 1) -> AnyArray:
         """Make a box of the output, whose indices are all legal.

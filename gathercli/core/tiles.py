@@ -35,7 +35,7 @@ if TYPE_CHECKING:
             """Sizes of what is read at once, from 1 on."""
 
         def read(self, box: Box) -> AnyArray:
-            """Return the elements of a box: its shape, in native byte order."""
+            """Return the elements of a box: its shape, in either byte order."""
 
 
 Span: TypeAlias = "tuple[int, int]"
@@ -145,6 +145,6 @@ class Held(NamedTuple):
         return tuple(max(1, size) for size in self.tensor.shape)
 
     def read(self, box: Box) -> AnyArray:
-        """View a box, or copy it where the byte order is another."""
+        """View a box."""
         found: AnyArray = self.tensor.array[slices(box)]
-        return found.astype(self.tensor.storage, copy=False)
+        return found
