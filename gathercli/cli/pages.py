@@ -16,6 +16,14 @@ from gathercli.report.rows import cells
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_CHUNKS: Final = (
+    "Of a .zarr tensor only the chunks are read that the indices are in. Of a .zarr output as much "
+    "is made at a time as --max-bytes allows, for which each chunk of DATA is read once, and each "
+    "chunk is written once; it has its name when all are there. With --scheduler or "
+    "--scheduler-file the workers of a dask scheduler make it, each thread with 1 GiB or what "
+    "--max-bytes says. gathercli-formats(5) says what is read, gathercli-batch(1) whom to trust."
+)
+
 DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
     "gather": (
         "Copies slices of DATA along an axis: out[p, i, s] = data[p, indices[p[:b], i], s], where "
@@ -23,11 +31,13 @@ DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
         "and b is the number of batch dimensions.",
         "The version decides which index values are legal and what becomes of the others. The "
         f"default is {FAMILIES['gather'].ROWS[0].id}.",
+        _CHUNKS,
     ),
     "gather-elements": (
         "Copies one element of DATA for every element of INDICES: out[c] = data[c with c[axis] := "
         "indices[c]]. INDICES have the rank of DATA, and the output has their shape. The default "
         f"version is {FAMILIES['gather-elements'].ROWS[0].id}; OpenVINO requires `--axis`.",
+        _CHUNKS,
     ),
     "shape": (
         "Infers the shape of the output from the shapes of the inputs, which may hold unknown "
