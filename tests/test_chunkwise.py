@@ -164,6 +164,11 @@ def test_an_array_is_replaced_whole_and_nothing_else_is(run: Run, data: Any) -> 
     found = run("gather", "x3.zarr", "4,", "-o", "d.zarr")
     assert found.status == 73
     assert os.listdir("d.zarr") == ["mine.txt"]
+    Path("o.zarr", "mine.txt").write_text("mine")
+    found = run("gather", "x3.zarr", "4,", "-o", "o.zarr")
+    assert found.status == 73
+    assert "it holds `mine.txt`, which is no part of an array" in found.err
+    assert Path("o.zarr", "mine.txt").read_text() == "mine"
 
 
 def test_an_input_is_replaced_by_what_is_made_of_it(run: Run, data: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
 
 _TRIES: Final = 10
 """How often a folder is removed into which a thread may still be writing."""
+
+_OWN: Final = re.compile(
+    r"zarr\.json|\.z(array|attrs|metadata)|c([./]\d+)*|\d+([./]\d+)*", re.ASCII
+)
+"""What the folder of an array holds: metadata and chunks."""
 
 _ZSTD: Final[dict[str, Any]] = {"name": "zstd", "level": 0, "checksum": False}
 """How zarr itself packs a new array."""
@@ -73,12 +79,9 @@ class Creation:
                 raise self._refused(
                     "it exists", "a new name", "without `--no-clobber` it would be replaced"
                 )
-            if not os.path.isdir(target):
-                raise self._refused("it is a file", "a new name, or a zarr array to replace")
-            if not _is_array(target):
-                raise self._refused(
-                    "it is a folder, and no zarr array", "a new name, or a zarr array to replace"
-                )
+            why = _kept(target)
+            if why is not None:
+                raise self._refused(why, "a new name, or a zarr array to replace")
         except (OSError, ValueError) as error:
             if isinstance(error, GatherError):
                 raise
@@ -223,6 +226,16 @@ def writer(path: str) -> Writer:
     if node is None or not node.is_array:
         raise _gone(path)
     return Writer(path, node.spec)
+
+
+def _kept(path: str) -> str | None:
+    """Say why what is there is not replaced; None for an array and nothing else."""
+    if not os.path.isdir(path):
+        return "it is a file"
+    if not _is_array(path):
+        return "it is a folder, and no zarr array"
+    other = next((name for name in os.listdir(path) if not _OWN.fullmatch(name)), None)
+    return other and f"it holds `{clean(other)}`, which is no part of an array"
 
 
 def _gone(path: str) -> TransferError:
