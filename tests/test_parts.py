@@ -151,7 +151,7 @@ def test_an_interrupt_leaves_nothing(dask: Dask) -> None:
     wait_until(begun)
     process.send_signal(signal.SIGINT)
     assert process.wait(PATIENCE) == 130
-    time.sleep(2)  # for what a worker is at
+    time.sleep(2)  # what a worker is at is not written any more
     assert os.listdir() == ["x.zarr"]
 
 

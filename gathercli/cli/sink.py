@@ -121,10 +121,8 @@ class Sink(NamedTuple):
             `--no-clobber` and the file exists, or the target cannot be a file.
         """
         if self.path is not None:
-            if self.chosen == "zarr":
-                self.keeping.creation(self.path)
-            else:
-                self.keeping.output(self.path)
+            in_chunks = self.fmt == "auto" and save.is_zarr(self.path)
+            (self.keeping.creation if in_chunks else self.keeping.output)(self.path)
         chosen = self.chosen  # refuses a suffix that names no format
         if self.path is None and save.is_binary(chosen) and is_terminal(STDOUT):
             raise binary_refused(self.chosen, "stdout")

@@ -46,6 +46,9 @@ FORMATS: Final = {
     "zarr": Format(".zarr", binary=True, several=False),
 }
 
+STREAMED: Final = tuple(name for name in FORMATS if name != "zarr")
+"""The formats that are one file, written from its beginning; io.chunkwise writes folders."""
+
 _BY_SUFFIX: Final = {
     f.suffix: name for name, f in FORMATS.items() if name not in ("oip", "literal")
 }
@@ -96,14 +99,14 @@ def write(
     Parameters
     ----------
     fmt
-        A key of `FORMATS`.
+        One of `STREAMED`.
     results
         Tensors and their names; exactly one where the format does not hold several.
     parameters
         What ``oip`` notes about the results.
     """
-    if fmt not in FORMATS:
-        raise UsageError(f"no format `{fmt}`: expected {listed(FORMATS)}", rule="usage", value=fmt)
+    if fmt not in STREAMED:
+        raise UsageError(f"no format `{fmt}`: expected {listed(STREAMED)}", rule="usage", value=fmt)
     if FORMATS[fmt].binary:
         for name, _ in results:
             _check_name(fmt, name)

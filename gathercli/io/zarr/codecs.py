@@ -11,6 +11,7 @@ import os
 import stat
 import struct
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -229,6 +230,27 @@ class Files(LocalStore):
         except OSError as error:
             raise unreadable(f"{self._name}/{key}", error) from None
         return (prototype or default_buffer_prototype()).buffer.from_array_like(raw)
+
+    async def set(self, key: str, value: Buffer) -> None:
+        """Write a file, which is absent or whole."""
+        await asyncio.to_thread(self._put, key, value)
+
+    def _put(self, key: str, value: Buffer) -> None:
+        """Write a file below the folder, which is not made again when it was removed."""
+        *folders, _ = key.split("/")
+        for depth in range(1, len(folders) + 1):
+            with suppress(FileExistsError):
+                os.mkdir(os.path.join(self._folder, *folders[:depth]))
+        path = os.path.join(self._folder, key)
+        partial = f"{path}.{os.urandom(6).hex()}.partial"
+        try:
+            with open(partial, "xb") as file:
+                file.write(value.as_buffer_like())
+            os.replace(partial, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(partial)
+            raise
 
     def _read(self, fd: int, byte_range: ByteRequest | None) -> AnyArray:
         status = os.fstat(fd)

@@ -203,10 +203,10 @@ class Writer:
 
         if 0 in sizes(box):
             return
-        if not os.path.isdir(self._path):  # it would be made again
-            raise _gone(self._path)
         try:
             self._made[slices(box)] = block
+        except FileNotFoundError:
+            raise _gone(self._path) from None
         except OSError as error:
             if isinstance(error, GatherError):
                 raise
