@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import io
+import json as standard_json
 import warnings
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numcodecs
 import numpy as np
+import zarr
+import zarr.codecs
+import zarr.storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -196,6 +201,40 @@ def file() -> Iterator[bytes]:
     yield from (b"", b" \n", b"1,2\n3,4\n", b"\x89HDF\r\n\x1a\n\0\0", b"\x80\x04]\x94.", b"(lp0\n")
 
 
+def _stored(version: int, codecs: Any, shape: tuple[int, ...], **options: Any) -> bytes:
+    """Write an array of one chunk as zarr does: its metadata, a NUL, the chunk."""
+    array = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(options.get("dtype", "<i2"))
+    store: dict[str, Any] = {}
+    made = zarr.create_array(
+        zarr.storage.MemoryStore(store),
+        shape=shape,
+        chunks=shape,
+        dtype=array.dtype,
+        compressors=codecs,
+        zarr_format=version,  # type: ignore[arg-type]
+        filters=options.get("filters"),
+        shards=options.get("shards"),
+    )
+    made[...] = array
+    document = next(text for name, text in store.items() if name in ("zarr.json", ".zarray"))
+    chunk = next(raw for name, raw in store.items() if name[-1].isdigit())
+    text = standard_json.dumps(standard_json.loads(document.to_bytes()), separators=(",", ":"))
+    return text.encode() + b"\0" + bytes(chunk.to_bytes())
+
+
+def zarr_folder() -> Iterator[bytes]:
+    """Make arrays in chunks, of both versions, with every codec."""
+    for dtype in ("<i2", "<f8", "|b1", "<c8"):
+        yield _stored(3, None, (2, 3), dtype=dtype)
+        yield _stored(2, None, (6,), dtype=dtype)
+    for codec in (zarr.codecs.ZstdCodec(), zarr.codecs.GzipCodec(), zarr.codecs.BloscCodec()):
+        yield _stored(3, codec, (2, 3))
+        yield _stored(3, codec, (4, 4), shards=(4, 4))
+    for packer in (numcodecs.Zstd(), numcodecs.Zlib(), numcodecs.LZ4(), numcodecs.Blosc()):
+        yield _stored(2, packer, (6,))
+        yield _stored(2, packer, (6,), filters=[numcodecs.Shuffle(2)])
+
+
 SEEDS: Final = {
     "npy": npy,
     "npz": npz,
@@ -204,6 +243,7 @@ SEEDS: Final = {
     "shape": shape,
     "job": job,
     "file": file,
+    "zarr": zarr_folder,
 }
 
 _NPY_WORDS: Final = (
@@ -230,6 +270,23 @@ _JOB_WORDS: Final = tuple(
         *("out_of_range", "data_dtype", "expect", "expect_error", "rtol", "output", "title"),
     )
 )
+_ZARR_WORDS: Final = (
+    *(
+        '\\"shape\\":[',
+        '\\"chunk_shape\\":[',
+        '\\"chunks\\":[',
+        '\\"codecs\\":[',
+        '\\"fill_value\\":',
+    ),
+    *(
+        '\\"name\\":\\"zstd\\"',
+        '\\"id\\":\\"blosc\\"',
+        '\\"dtype\\":\\"|O\\"',
+        '\\"order\\":\\"F\\"',
+        "\\x00",
+    ),
+    *("\\x28\\xb5\\x2f\\xfd", "\\x1f\\x8b\\x08", "\\x78\\x9c", "\\xff\\xff\\xff\\xff", "0", "-1"),
+)
 WORDS: Final[dict[str, tuple[str, ...]]] = {
     "npy": _NPY_WORDS,
     "npz": (*_ZIP_WORDS, *_NPY_WORDS),
@@ -238,5 +295,6 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
     "shape": ("...", "..", "?", "_", "-1", "x", "N", "[", "]", '\\"', "9223372036854775807"),
     "job": (*_JOB_WORDS, *_JSON_WORDS, '\\"gather-elements\\"', '\\"shape\\"', '\\"openvino-8\\"'),
     "file": (*_NPY_WORDS, *_ZIP_WORDS, *_JSON_WORDS),
+    "zarr": (*_ZARR_WORDS, *_JSON_WORDS),
 }
 """Words that a mutation is likely to miss, as a dictionary of libFuzzer spells them."""

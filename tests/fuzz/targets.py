@@ -283,6 +283,20 @@ def read_file(raw: bytes) -> None:
         )
 
 
+def read_zarr(raw: bytes) -> None:
+    """Read a folder of chunks: its metadata, a NUL, and what is in its first chunk."""
+    metadata, _, chunk = raw.partition(b"\0")
+    made = folder() / "x.zarr"
+    shutil.rmtree(made, ignore_errors=True)
+    (made / "c" / "0").mkdir(parents=True)
+    (made / (".zarray" if b'"zarr_format":2' in metadata else "zarr.json")).write_bytes(metadata)
+    for key in ("0", "0.0", "c/0/0"):
+        (made / key).write_bytes(chunk)
+    found = attempt(_read, f"@{made}")
+    if isinstance(found, Tensor):
+        check_encoded(found)
+
+
 def _read(token: str) -> Tensor:
     with source.Inputs(MOST) as inputs:
         found = inputs.tensor(token, "data")
@@ -297,4 +311,5 @@ TARGETS: Final[dict[str, Target]] = {
     "shape": read_shape,
     "job": read_job,
     "file": read_file,
+    "zarr": read_zarr,
 }
