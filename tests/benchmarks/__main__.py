@@ -1,7 +1,7 @@
 """``python -m tests.benchmarks``: measure, and print a table for each suite.
 
 The package should be installed as users have it (``pip install '.[bench]'``): an editable one may
-compile on every run. The files take up to 12 GB in the folder for temporary files, or `--folder`.
+compile on every run. The files take up to 18 GB in the folder for temporary files, or `--folder`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from tests.benchmarks import batch, curve, files, kernels, startup, text
+from tests.benchmarks import batch, cluster, curve, files, kernels, startup, text
 from tests.benchmarks.measure import Row, table
 
 SUITES = {
@@ -25,9 +25,10 @@ SUITES = {
     "text": "JSON of 10^6 numbers",
     "curve": "cost by size",
     "batch": "batch",
+    "cluster": "workers and chunks",
 }
 MODULES = {"startup": startup, "files": files, "text": text, "curve": curve, "batch": batch}
-PACKAGES = ("gathercli", "numpy", "orjson", "torch", "onnxruntime", "openvino")
+PACKAGES = ("gathercli", "numpy", "orjson", "torch", "onnxruntime", "openvino", "zarr", "dask")
 
 
 def machine() -> dict[str, str]:
@@ -51,6 +52,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2, help="in memory")
     parser.add_argument("--only", default="", help="the cases whose name has this in it")
+    parser.add_argument("--size", type=float, default=8.0, help="GB of the array in chunks")
     parser.add_argument("--folder", type=Path, help="where the files are made")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     asked = parser.parse_args()
@@ -60,6 +62,8 @@ def main() -> None:
             folder = Path(name)
             if suite == "kernels":
                 rows = kernels.measure(asked.rounds, asked.threads, asked.only)
+            elif suite == "cluster":
+                rows = cluster.measure(asked.rounds, folder, asked.only, asked.size)
             else:
                 rows = MODULES[suite].measure(asked.rounds, folder, asked.only)
         found[suite] = rows
