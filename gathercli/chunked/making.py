@@ -230,9 +230,13 @@ def _runs(positions: AnyArray, size: int) -> Iterator[_Run]:
     if first // size == last // size:
         yield _Run(first, last, None)
         return
-    numbers = (positions // size).reshape(-1)  # -1 stays, and comes first
-    if last // size <= np.iinfo(np.int16).max:
-        numbers = numbers.astype(np.int16)  # which numpy sorts in linear time
+    most = last // size
+    kind = next(t for t in (np.int16, np.int32, np.int64) if most <= np.iinfo(t).max)
+    numbers: AnyArray = np.empty(
+        positions.shape, kind
+    )  # of 16 bits, numpy sorts them in linear time
+    np.floor_divide(positions, size, out=numbers, casting="unsafe")  # -1 stays, and comes first
+    numbers = numbers.reshape(-1)
     order = numbers.argsort(kind="stable")
     numbers = numbers[order]
     starts = np.flatnonzero(np.diff(numbers)) + 1
@@ -304,6 +308,11 @@ class _Part:
         """Store what is at some flat places, a piece at a time."""
         import numpy as np
 
+        alone = [o for o, (d, _) in enumerate(self._walks) if d is None]
+        follow = self._positions.flags.c_contiguous and self._out.flags.c_contiguous
+        if alone and follow and all(i is not None for _, i in self._walks):
+            self._scatter_flat(order, alone)
+            return
         places = np.unravel_index(order, self._positions.shape)
         positions = self._positions[places]
         first = int(positions.min())
@@ -316,6 +325,26 @@ class _Part:
         for start in range(0, order.size, step):
             part = slice(start, start + step)
             put(chunk, positions[part], tuple(each[part] for each in places))
+
+    def _scatter_flat(self, order: AnyArray, alone: Sequence[int]) -> None:
+        """Store what is at some flat places, where each has an index and they follow each other."""
+        import numpy as np
+
+        positions = self._positions.reshape(-1)[order]
+        first = int(positions.min())
+        chunk = self._read(first, int(positions.max()))
+        source, out = np.ascontiguousarray(chunk).reshape(-1), self._out.reshape(-1)
+        shape = self._out.shape
+        behind, batch = product(shape[alone[-1] + 1 :]), product(shape[alone[0] :])
+        for start in range(0, order.size, PIECE):
+            places = order[start : start + PIECE]
+            at = positions[start : start + PIECE] - first
+            if behind > 1:
+                at *= behind
+                at += places - places // behind * behind  # numpy divides faster than it takes %
+            if batch < out.size:
+                at += places // batch * (chunk.shape[self._axis] * behind)
+            out[places] = source.take(at)
 
     def _put(self, chunk: AnyArray, positions: AnyArray, places: tuple[AnyArray, ...]) -> None:
         """Store what all of `data` around the axis shares its indices for."""
