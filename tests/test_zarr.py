@@ -314,6 +314,27 @@ def test_a_box_reads_each_chunk_that_it_meets_once() -> None:
 
 
 @pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("version", [2, 3])
+def test_of_a_chunk_that_is_not_packed_only_rows_are_read(
+    version: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = np.arange(70 * 9, dtype=">i4").reshape(70, 9)
+    peer("x.zarr", array, chunks=(32, 5), compressors=None, zarr_format=version)
+    found, sizes, real = stored("x.zarr"), [], os.preadv
+
+    def preadv(fd: int, buffers: Any, offset: int) -> int:
+        count = real(fd, [buffers[0][:40]], offset)  # less than it was asked for
+        sizes.append(count)
+        return count
+
+    monkeypatch.setattr(os, "preadv", preadv)
+    native = array.astype("i4")
+    assert same(np.ascontiguousarray(found.read(((33, 36), (1, 4)))), native[33:36, 1:4])
+    assert sizes == [40, 20]
+    assert same(np.ascontiguousarray(found.read(((68, 70), (3, 9)))), native[68:70, 3:9])
+
+
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("options", [{}, {"shards": (4, 6)}], ids=["chunks", "shards"])
 def test_four_threads_read_one_array(options: dict[str, Any]) -> None:
     array = np.random.default_rng(1).integers(0, 99, (40, 30))

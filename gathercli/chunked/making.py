@@ -350,9 +350,13 @@ class _Part:
         """Store what all of `data` around the axis shares its indices for."""
         walked = [o for o, (_, i) in enumerate(self._walks) if i is not None]
         index: list[Any] = [slice(None)] * self._out.ndim
+        alone = positions.size == 1  # what is as large as a piece is copied once, not twice
         for o, each in zip(walked, places, strict=True):
-            index[o] = each
-        self._out[tuple(index)] = chunk.take(positions, self._axis)
+            index[o] = each[0] if alone else each
+        if alone:
+            self._out[tuple(index)] = chunk[(slice(None),) * self._axis + (positions[0],)]
+        else:
+            self._out[tuple(index)] = chunk.take(positions, self._axis)
 
     def _put_shared(
         self, chunk: AnyArray, positions: AnyArray, places: tuple[AnyArray, ...]

@@ -32,6 +32,7 @@ from zarr.storage import LocalStore, StorePath
 
 from gathercli.core.dims import product
 from gathercli.core.text import clean
+from gathercli.core.tiles import slices
 from gathercli.errors import GatherError, InputError
 from gathercli.io.files import unreadable
 from gathercli.io.zarr.meta import COMPRESSORS, FILTERS
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from zarr.core.buffer import Buffer, BufferPrototype
 
     from gathercli.core.dtypes import AnyArray
+    from gathercli.core.tiles import Box
     from gathercli.io.zarr.meta import Spec
 
 SMALL: Final = 1 << 16
@@ -263,13 +265,52 @@ class Files(LocalStore):
         if not 0 <= start < stop <= size:
             raise ValueError(f"it has {size} bytes, and none at {start} to {stop}")
         out = np.empty(stop - start, np.uint8)
-        done = 0
-        while done < len(out):
-            count = os.preadv(fd, [out[done:].data], start + done)
-            if not count:
-                raise ValueError(f"it ends at byte {start + done}")
-            done += count
+        if not _filled(out, fd, start):
+            raise ValueError(f"it ends before byte {stop}")
         return out
+
+
+def plain(spec: Spec, root: str, key: str, box: Box) -> AnyArray | None:
+    """Read of a chunk that is not packed no more than the rows that a box in it needs.
+
+    Returns
+    -------
+        In the byte order of the file; None if the file is not as it should be: who reads it as
+        any other says why.
+    """
+    if not (spec.plain and box):
+        return None
+    firsts = (start // size * size for (start, _), size in zip(box, spec.chunks, strict=True))
+    first, *rest = ((a - at, b - at) for (a, b), at in zip(box, firsts, strict=True))
+    out = np.empty((first[1] - first[0], *spec.chunks[1:]), spec.held)
+    raw = out.reshape(-1).view(np.uint8)
+    path = os.path.join(root, key)
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return None
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            status = os.fstat(fd)
+            if not stat.S_ISREG(status.st_mode) or status.st_size != spec.chunk_nbytes:
+                return None
+            if not _filled(raw, fd, first[0] * (raw.size // len(out))):
+                return None
+        finally:
+            os.close(fd)
+    except OSError:
+        return None
+    return out[(slice(None), *slices(tuple(rest)))]
+
+
+def _filled(raw: AnyArray, fd: int, start: int) -> bool:
+    """Read so many bytes from a file; tell whether it has them."""
+    done = 0
+    while done < len(raw):
+        count = os.preadv(fd, [raw[done:].data], start + done)
+        if not count:
+            return False
+        done += count
+    return True
 
 
 def _span(byte_range: ByteRequest | None, size: int) -> tuple[int, int]:

@@ -145,6 +145,12 @@ class Spec(NamedTuple):
         )
 
     @property
+    def plain(self) -> bool:
+        """Whether a file holds the elements of a chunk as they are, row-major."""
+        packed = any(codec["name"] != "bytes" for codec in self.codecs)
+        return not (packed or self.sharded or self.order == "F" or self.dtype is STRING)
+
+    @property
     def words(self) -> str:
         """The codecs in a few words."""
         said = (_said(codec) for codec in self.codecs if codec["name"] != "bytes")

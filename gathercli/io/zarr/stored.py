@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gathercli.core.dims import product
 from gathercli.core.dtypes import STRING, DType
 from gathercli.core.text import clean, short
-from gathercli.core.tiles import sizes, slices, tiled
+from gathercli.core.tiles import inside, sizes, slices, tiled
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io.foreign import install, missing
 from gathercli.io.npy import check_strings
@@ -180,7 +180,7 @@ class Stored:
             found = self._part(made, part)
             if found is None:
                 continue
-            out[slices(_within(part, box))] = found
+            out[slices(inside(part, box))] = found
             done += found.nbytes
             if progress is not None:
                 progress(done)
@@ -206,6 +206,8 @@ class Stored:
 
         from gathercli.io.zarr import codecs
 
+        if (plain := codecs.plain(self.spec, self.path, key, box)) is not None:
+            return plain
         try:
             with np.errstate(all="ignore"):  # the sums of a delta may overflow
                 found = np.asarray(made[slices(box)]).astype(self.storage, copy=False)
@@ -230,13 +232,6 @@ def _met(box: Box, chunks: Sequence[int]) -> int:
     """Count the chunks that a box meets."""
     spans = zip(box, chunks, strict=True)
     return product([(stop - 1) // size - start // size + 1 for (start, stop), size in spans])
-
-
-def _within(part: Box, box: Box) -> Box:
-    """Return the coordinates of a part of a box, counted from where the box starts."""
-    return tuple(
-        (start - first, stop - first) for (start, stop), (first, _) in zip(part, box, strict=True)
-    )
 
 
 def _places(box: Box, chunks: Sequence[int]) -> Iterator[tuple[int, ...]]:
