@@ -30,6 +30,9 @@ PIECE: Final = 1 << 18
 INDEX_BYTES: Final = 48
 """What an index takes while it is worked with: its position, its chunk, its place among others."""
 
+FLAT_INDEX_BYTES: Final = 32
+"""What it takes where its coordinates are not needed: of each element, and not cut by chunks."""
+
 COPIES: Final = 3
 """How often a chunk is held while it is read or written: as stored, decoded, and copied."""
 
@@ -81,7 +84,8 @@ class Gathering(NamedTuple):
         made = cells(box) * itemsize
         pieces = min(made, PIECE * (itemsize + 8 * len(self.shape)))
         each = COPIES * chunk_bytes(self.data) + pieces
-        indices = cells(self._indices_box(box)) * INDEX_BYTES
+        index = FLAT_INDEX_BYTES if self._is_flat(box) else INDEX_BYTES
+        indices = cells(self._indices_box(box)) * index
         return made + max(indices + threads * each, COPIES * chunk_bytes(self.indices))
 
     def block(self, box: Box, threads: int = 1) -> AnyArray:
@@ -103,6 +107,14 @@ class Gathering(NamedTuple):
         parts = list(self._parts(box, positions, out)) if out.size else []
         share(len(parts), lambda: lambda number: parts[number].fill(), threads)
         return out
+
+    def _is_flat(self, box: Box) -> bool:
+        """Tell whether each element of a box has an index, and all those the same chunks."""
+        walks, chunks = self.walks, self.data.chunks
+        return all(
+            i is not None and (d is None or start // chunks[d] >= (stop - 1) // chunks[d])
+            for (start, stop), (d, i) in zip(box, walks, strict=True)
+        )
 
     def _indices_box(self, box: Box) -> Box:
         spans = {i: span for span, (_, i) in zip(box, self.walks, strict=True) if i is not None}
@@ -232,9 +244,7 @@ def _runs(positions: AnyArray, size: int) -> Iterator[_Run]:
         return
     most = last // size
     kind = next(t for t in (np.int16, np.int32, np.int64) if most <= np.iinfo(t).max)
-    numbers: AnyArray = np.empty(
-        positions.shape, kind
-    )  # of 16 bits, numpy sorts them in linear time
+    numbers: AnyArray = np.empty(positions.shape, kind)  # numpy sorts few bits in linear time
     np.floor_divide(positions, size, out=numbers, casting="unsafe")  # -1 stays, and comes first
     numbers = numbers.reshape(-1)
     order = numbers.argsort(kind="stable")
