@@ -207,7 +207,7 @@ class Stored:
         from gathercli.io.zarr import codecs
 
         if (plain := codecs.plain(self.spec, self.path, key, box)) is not None:
-            return plain
+            return plain.astype(self.storage, copy=False)
         try:
             with np.errstate(all="ignore"):  # the sums of a delta may overflow
                 found = np.asarray(made[slices(box)]).astype(self.storage, copy=False)
