@@ -141,6 +141,10 @@ def test_the_chunks_are_like_those_of_the_data(run: Run, data: Any) -> None:
             "`--chunks` is given, and the output is o.npy: expected a .zarr output",
         ),
         (
+            ("-o", "o.zarr", "-f", "npy", "--chunks", "1,1,1"),
+            "`--chunks` is given, and the output is npy: expected a .zarr output",
+        ),
+        (
             ("--chunks", "1,1,1"),
             "`--chunks` is given, and the output is stdout: expected a .zarr output",
         ),
@@ -200,6 +204,37 @@ def test_a_few_rows_of_what_memory_cannot_hold(run: Run, folder: Path) -> None:
     assert run("shape", "gather", "huge.zarr", "3,2").out == "[3,2,1024]\n"
     assert run("info", "huge.zarr", "--max-bytes", "100M").status == LimitError.status
     assert run("info", "huge.zarr", "--header").status == 0
+
+
+def test_chunks_are_smaller_where_memory_is_short(run: Run, folder: Path) -> None:
+    array = np.arange(2_000_000.0).reshape(1000, 2000)
+    stored(folder / "x.zarr", array, (10, 2000))
+    np.save("i.npy", np.arange(1000))
+    for most, least in (("1G", 10), ("1500K", 5)):
+        words = ("x.zarr", "i.npy", "-o", "o.zarr", "--max-bytes", most)
+        assert run("gather", *words).status == 0
+        assert (read("o.zarr") == array).all()
+        assert zarr.open_array("o.zarr", mode="r").chunks[0] <= least
+
+
+def test_what_is_streamed_from_chunks_may_be_larger_than_memory(run: Run, folder: Path) -> None:
+    array = np.arange(2_000_000.0).reshape(1000, 2000)
+    stored(folder / "x.zarr", array, (10, 2000))
+    for words in (
+        ("convert", "x.zarr", "o.npy"),
+        ("gather", "x.zarr", "arange:1000", "-o", "o.npy"),
+    ):
+        assert run(*words, "--max-bytes", "3M").status == 0
+        assert (np.load("o.npy") == array).all()
+    assert run("gather", "x.zarr", "arange:1000", "--max-bytes", "3M", "-f", "pretty").status == 65
+
+
+def test_a_folder_that_is_not_there_is_named(run: Run, data: Any) -> None:
+    del data
+    for name in ("none/o.zarr", "x.npy/o.zarr"):
+        found = run("gather", "x3.zarr", "1,", "-o", name)
+        assert found.status == 73
+        assert f"`{name}` cannot be written" in found.err
 
 
 def test_expect_compares_what_was_made(run: Run, data: Any) -> None:

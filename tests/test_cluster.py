@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -578,12 +579,32 @@ def test_tls_is_spoken_where_that_is_asked_for(
         assert own.url.startswith("tls://")
         ran = run("batch", listed, "-q", "--scheduler", own.url, *tls)
         assert [status for _, status, _ in statuses(ran.out)] == ["ok"] * 3
-        for more in ([], [*tls[:3], "jobs.jsonl"], [*tls[:3], "none.pem"]):
+        for more in ([], [*tls[:3], "jobs.jsonl"]):
             ran = run("batch", listed, "--scheduler", own.url, *more)
             assert (ran.status, ran.out, "cannot be reached" in ran.err) == (74, "", True)
+        ran = run("batch", listed, "--scheduler", own.url, *tls[:3], "none.pem")
+        assert (ran.status, ran.out, "`none.pem` cannot be read" in ran.err) == (66, "", True)
         plain = own.url.replace("tls", "tcp")
         ran = run("batch", listed, "--scheduler", plain, *tls)
         assert (ran.status, ran.out, "cannot be reached" in ran.err) == (74, "", True)
+
+
+def test_another_server_at_the_address_is_no_scheduler(run: Run) -> None:
+    listed = write_jobs(job("a"))
+    with socket.create_server((HERE, 0)) as server:
+
+        def greet() -> None:
+            with server.accept()[0] as caller:
+                caller.sendall(b"SSH-2.0-OpenSSH_9.6\r\n" + bytes(4096))
+                caller.settimeout(PATIENCE)
+                with suppress(OSError):
+                    caller.recv(1)
+
+        threading.Thread(target=greet, daemon=True).start()
+        url = f"tcp://{HERE}:{server.getsockname()[1]}"
+        ran = run("batch", listed, "--scheduler", url)
+    assert (ran.status, ran.out) == (74, "")
+    assert ran.err.startswith(f"error: the scheduler `{url}` cannot be reached (")
 
 
 # Words that are refused, and dask that is not there

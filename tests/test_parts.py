@@ -96,12 +96,18 @@ def test_what_a_worker_refuses_is_refused_here_and_leaves_nothing(
         (("x.npy", "0,", "-o", "o.npy"), "`--scheduler` is given, and the output is not in chunks"),
         (("x.npy", "0,"), "`--scheduler` is given, and the output is not in chunks"),
         (("x.npy", "-", "-o", "o.zarr"), "`-` is given with `--scheduler`"),
+        (("pipe", "0,", "-o", "o.zarr"), "`pipe` is given with `--scheduler`"),
+        (
+            ("x.npy", "0,", "-o", "o.zarr", "--threads", "2"),
+            "`--threads` is given with a scheduler",
+        ),
     ],
 )
 def test_what_workers_cannot_do_is_a_usage_error(
     run: Run, data: Any, words: tuple[str, ...], message: str
 ) -> None:
     del data
+    os.mkfifo("pipe")
     found = run("gather", *words, "--scheduler", "tcp://127.0.0.1:1")
     assert found.status == 2
     assert message in found.err

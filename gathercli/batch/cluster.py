@@ -225,6 +225,9 @@ def _process(given: Given) -> Iterator[_Process]:
     except GatherError as error:  # which would not survive the way
         process.close()
         raise RuntimeError(error.message) from None
+    except OSError as error:  # which would be taken for one of the network
+        process.close()
+        raise RuntimeError(error.strerror or str(error)) from None
     except BaseException:
         process.close()
         raise
@@ -422,7 +425,7 @@ def _gone() -> TransferError:
     return TransferError(
         "the scheduler went away: expected it to stay until all jobs are done",
         rule="scheduler",
-        hint="with `--report FILE`, `--resume` does the rest",
+        hint="a batch with `--report FILE` is gone on with by `--resume`",
     )
 
 
@@ -456,6 +459,9 @@ def _connected(address: Address) -> Iterator[Client]:
             hint="`pip install 'gathercli[cluster]'`",
         ) from None
     url, security = address.url or _url_in(address.file or ""), None
+    for path in (address.ca_file, address.cert, address.key):
+        if path is not None:
+            _check_readable(path)
     try:
         if address.ca_file is not None:
             security = Security(
@@ -470,8 +476,10 @@ def _connected(address: Address) -> Iterator[Client]:
             if kind != "Scheduler":
                 raise ValueError(f"it is a {kind.lower()}")  # noqa: TRY301
             client = Client(url, timeout=WAIT, security=security, set_as_default=False)
-    except (OSError, ValueError, TypeError, RuntimeError, ImportError) as error:
+    except Exception as error:  # noqa: BLE001  (anything may answer, in any words)
         reason = str(error).partition("\n")[0] or type(error).__name__
+        if isinstance(error, TimeoutError) and not str(error):
+            reason = f"nobody answered within {WAIT:g} s"
         raise TransferError(
             f"the scheduler `{clean(url)}` cannot be reached ({clean(short(reason))}): "
             "expected one that runs",
@@ -483,6 +491,26 @@ def _connected(address: Address) -> Iterator[Client]:
         yield client
     finally:
         client.close(timeout=WAIT)
+
+
+def _check_readable(path: str) -> None:
+    """Refuse a file of TLS that is not there, which dask would not name."""
+    try:
+        check_kind(path, path, "a file for TLS")
+        os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
+    except OSError as error:
+        if isinstance(error, GatherError):
+            raise
+        raise _unreadable(path, error, "a file for TLS") from None
+
+
+def _unreadable(path: str, error: Exception, expected: str) -> NoInputError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return NoInputError(
+        f"`{clean(path)}` cannot be read ({clean(reason).lower()}): expected {expected}",
+        rule="missing" if isinstance(error, FileNotFoundError) else "unreadable",
+        value=path,
+    )
 
 
 async def _kind(url: str, security: Security | None) -> str:
@@ -503,13 +531,7 @@ def _url_in(path: str) -> str:
     except NoInputError:
         raise
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise NoInputError(
-            f"`{clean(path)}` cannot be read ({clean(str(reason)).lower()}): "
-            "expected the file of a scheduler",
-            rule="missing" if isinstance(error, FileNotFoundError) else "unreadable",
-            value=path,
-        ) from None
+        raise _unreadable(path, error, "the file of a scheduler") from None
     url = found.get("address") if isinstance(found, dict) else None
     if not isinstance(url, str) or not URL.fullmatch(url):
         raise InputError(

@@ -20,8 +20,12 @@ WORTH: Final = 64 << 20
 """Bytes of output that are worth a task, whatever it must read."""
 
 
-SHARE: Final = 0.6
-"""How much of the memory boxes may take: the rest is for the program, and for what it frees."""
+PROGRAM: Final = 96 << 20
+"""Bytes that the program itself takes."""
+
+SHARE, LEAST = 0.7, 0.4
+"""How much of the rest boxes may take, as not all that is freed is there again at once; and how
+much of all memory they may take even if the program has no room for more."""
 
 WHOLE: Final = 1 << 30
 """Bytes that a box may take where any number may be held."""
@@ -42,7 +46,7 @@ def divided(
     chunks
         Those of the output, which are not divided; None where boxes follow each other row-major.
     held
-        Bytes of memory, `SHARE` of which are for a box and what is read for it; None for any.
+        Bytes of memory for the program, a box, and what is read for it; None for any.
     threads
         How many work on a box; fewer where memory is short.
     least
@@ -59,7 +63,7 @@ def divided(
     """
     if 0 in making.shape:
         return 1, []
-    most = WHOLE if held is None else int(held * SHARE)
+    most = WHOLE if held is None else int(max((held - PROGRAM) * SHARE, held * LEAST))
     while True:
         try:
             if chunks is None:

@@ -12,7 +12,7 @@ from gathercli.core.picks import Picks, Sort, Treatment
 from gathercli.core.positions import known
 from gathercli.core.spec import OutOfRange
 from gathercli.core.threads import share
-from gathercli.core.tiles import Held, cells, cuts, inside, sizes, slices, tiled
+from gathercli.core.tiles import Held, Tiling, cells, cuts, inside, sizes, slices
 from gathercli.kernel import Kernel, Worker
 from gathercli.ops import FAMILIES
 
@@ -32,6 +32,9 @@ INDEX_BYTES: Final = 48
 
 FLAT_INDEX_BYTES: Final = 32
 """What it takes where its coordinates are not needed: of each element, and not cut by chunks."""
+
+PART_BYTES: Final = 1000
+"""What it takes to know which indices are in a chunk."""
 
 COPIES: Final = 3
 """How often a chunk is held while it is read or written: as stored, decoded, and copied."""
@@ -60,6 +63,11 @@ class Gathering(NamedTuple):
         return known(engine.infer(self.call))
 
     @property
+    def is_held(self) -> bool:
+        """Whether nothing of it is in chunks."""
+        return isinstance(self.data, Held) and isinstance(self.indices, Held)
+
+    @property
     def walks(self) -> Sequence[tuple[int | None, int | None]]:
         """For each output dimension, those of `data` and of `indices` it walks along."""
         return FAMILIES[self.call.op.family].walks(self.call)
@@ -86,7 +94,8 @@ class Gathering(NamedTuple):
         each = COPIES * chunk_bytes(self.data) + pieces
         index = FLAT_INDEX_BYTES if self._is_flat(box) else INDEX_BYTES
         indices = cells(self._indices_box(box)) * index
-        return made + max(indices + threads * each, COPIES * chunk_bytes(self.indices))
+        parts = self._most_parts(box) * PART_BYTES
+        return made + max(indices + parts + threads * each, COPIES * chunk_bytes(self.indices))
 
     def block(self, box: Box, threads: int = 1) -> AnyArray:
         """Make a box of the output, whose indices are all legal.
@@ -107,6 +116,20 @@ class Gathering(NamedTuple):
         parts = list(self._parts(box, positions, out)) if out.size else []
         share(len(parts), lambda: lambda number: parts[number].fill(), threads)
         return out
+
+    def _most_parts(self, box: Box) -> int:
+        """Count the chunks of `data` that a box may need."""
+        axis, chunks = self.call.places[0], self.data.chunks
+        walked = zip(box, self.walks, strict=True)
+        around = product(
+            [
+                (stop - 1) // chunks[d] - start // chunks[d] + 1
+                for (start, stop), (d, _) in walked
+                if d is not None
+            ]
+        )
+        along = -(-self.call.size // chunks[axis])
+        return around * min(along, cells(self._indices_box(box)))
 
     def _is_flat(self, box: Box) -> bool:
         """Tell whether each element of a box has an index, and all those the same chunks."""
@@ -172,13 +195,13 @@ class Copied(NamedTuple):
         import numpy as np
 
         out = np.empty(sizes(box), self.data.storage)
-        parts = list(tiled(box, self.data.chunks))
+        tiling = Tiling(box, self.data.chunks)
 
         def copy(number: int) -> None:
-            part = parts[number]
+            part = tiling.part(number)
             out[slices(inside(part, box))] = self.data.read(part)
 
-        share(len(parts), lambda: copy, threads)
+        share(tiling.number, lambda: copy, threads)
         return out
 
 

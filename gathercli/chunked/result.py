@@ -14,7 +14,7 @@ from gathercli.core.picks import Tallies, Tally, Treatment, tallied
 from gathercli.core.positions import coordinate
 from gathercli.core.spec import Indices, Negative
 from gathercli.core.threads import share
-from gathercli.core.tiles import Held, cells, everything, sizes, tiled
+from gathercli.core.tiles import Held, Tiling, cells, everything, sizes
 from gathercli.errors import GatherError
 from gathercli.kernel import BLOCK
 
@@ -190,14 +190,14 @@ def examined(gathering: Gathering, *, threads: int = 1, tick: Tick | None = None
     call, indices = gathering.call, gathering.indices
     if isinstance(indices, Held):
         return engine.examined(call, indices.tensor.array, threads=threads, tick=tick)[1]
-    boxes = list(tiled(everything(indices.shape), _larger(indices)))
+    tiling = Tiling(everything(indices.shape), _larger(indices))
     found, lock = Tallies(Tally(), Tally(), Tally()), Lock()
     how = Treatment(call.size, call.wraps_negative, call.outside)
     counts = call.negative is Negative.ERROR or call.op.indices is Indices.UNSIGNED
 
     def look(number: int) -> None:
         nonlocal found
-        box = boxes[number]
+        box = tiling.part(number)
         seen, _ = tallied(indices.read(box), how, counts=counts)
         for tally in seen:
             _place(tally, box, indices.shape)
@@ -205,8 +205,10 @@ def examined(gathering: Gathering, *, threads: int = 1, tick: Tick | None = None
             found = Tallies(*(one | other for one, other in zip(found, seen, strict=True)))
 
     total = product(indices.shape) * indices.storage.itemsize
-    told = None if tick is None else lambda done: tick("checked", total * done // len(boxes), total)
-    share(len(boxes), lambda: look, threads, told)
+    told = (
+        None if tick is None else lambda done: tick("checked", total * done // tiling.number, total)
+    )
+    share(tiling.number, lambda: look, threads, told)
     return engine.judged(call, found, indices.shape)
 
 

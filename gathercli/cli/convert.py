@@ -139,7 +139,7 @@ def command(
 ) -> Callable[[], int]:
     """Collect the request."""
     limits, keeping = Limits.parse(max_bytes), Keeping(no_clobber, fsync)
-    sizes = opt.chunks_of(chunks, ".zarr" if to == "zarr" else paths[-1])
+    sizes = opt.chunks_of(chunks, paths[-1], to or "auto")
     types = opt.type_of(data_dtype), opt.type_of(to_dtype)
     return partial(
         _run,
@@ -255,8 +255,10 @@ def _write(
         _write_chunks(path, results[0][1], asked, inputs, messages)
         return
     size = sum(result.nbytes for _, result in results)
-    if asked.limits.file is not None and size > asked.limits.file:
-        raise LimitError.over(f"the output takes {size} bytes", size, asked.limits.file)
+    in_chunks = any(isinstance(result, Slabs) for _, result in results)
+    most = asked.limits.streamed if in_chunks else asked.limits.file
+    if most is not None and size > most:
+        raise LimitError.over(f"the output takes {size} bytes", size, most)
     for _, result in results:
         messages.notes += losses(fmt, result, path, option="--to")
     write = partial(

@@ -34,6 +34,11 @@ class Limits(NamedTuple):
     file: int | None
     typed: bool = False
 
+    @property
+    def streamed(self) -> int | None:
+        """Bytes that may be written of what is never held: what is typed is then for memory."""
+        return None if self.file is None else max(self.file, FILE)
+
     @classmethod
     def parse(cls, text: str | None) -> Limits:
         """Read the option.

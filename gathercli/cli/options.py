@@ -360,8 +360,13 @@ Debug = Annotated[
 ]
 
 
-def chunks_of(text: str | None, output: str | None) -> tuple[int, ...] | None:
+def chunks_of(text: str | None, output: str | None, fmt: str) -> tuple[int, ...] | None:
     """Read the sizes of chunks, if they were given.
+
+    Parameters
+    ----------
+    output, fmt
+        The name of the output, and its format; ``auto`` where the name tells it.
 
     Raises
     ------
@@ -372,10 +377,10 @@ def chunks_of(text: str | None, output: str | None) -> tuple[int, ...] | None:
         return None
     from gathercli.io.save import is_zarr
 
-    if output is None or not is_zarr(output):
+    if fmt not in ("auto", "zarr") or (fmt == "auto" and not is_zarr(output or "")):
         raise UsageError(
-            f"`--chunks` is given, and the output is {clean(output or 'stdout')}: "
-            "expected a .zarr output",
+            "`--chunks` is given, and the output is "
+            f"{clean(output or 'stdout') if fmt == 'auto' else fmt}: expected a .zarr output",
             rule="usage",
             value=text,
         )

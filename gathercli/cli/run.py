@@ -15,7 +15,9 @@ from gathercli.cli.operator import Operator
 from gathercli.cli.scheduler import address_of
 from gathercli.cli.sink import Keeping, Sink, View
 from gathercli.core.spec import Negative, OutOfRange
+from gathercli.core.text import clean
 from gathercli.errors import UsageError
+from gathercli.io.write import is_stream
 
 if TYPE_CHECKING:
     from gathercli.batch.cluster import Address
@@ -76,7 +78,7 @@ def build(name: str) -> Callable[..., Callable[[], int]]:
                 nonfinite,
                 limits,
                 view,
-                opt.chunks_of(chunks, output),
+                opt.chunks_of(chunks, output, fmt),
             ),
             threads,
             _Expected(expect, rtol, atol),
@@ -147,7 +149,7 @@ def _run(
     op = operator.row(messages)
     sink.check()
     if address is not None:
-        _check_cluster(sink, data, indices)
+        _check_cluster(sink, threads, data[0], indices[0])
     Inputs.share_stdin(data[0], indices[0], expectation.given)
     tick = messages.progress() if sink.leaves_terminal else None
     with messages, Inputs(sink.limits.held, notes=messages.notes, tick=tick) as inputs:
@@ -156,7 +158,7 @@ def _run(
         gathering = Gathering(call, given, picked)
         run = chunked.run(
             gathering,
-            max_bytes=sink.most_bytes,
+            max_bytes=sink.most_bytes(in_chunks=not gathering.is_held),
             held=sink.limits.held,
             threads=threads or cores(),
             tick=tick,
@@ -177,8 +179,10 @@ def _run(
     return 0
 
 
-def _check_cluster(sink: Sink, *tokens: tuple[str, str | None]) -> None:
+def _check_cluster(sink: Sink, threads: int | None, *tokens: str) -> None:
     """Refuse what the workers of a scheduler cannot do."""
+    from gathercli.io.source import Inputs
+
     if sink.path is None or sink.chosen != "zarr":
         raise UsageError(
             "`--scheduler` is given, and the output is not in chunks, of which each worker makes "
@@ -186,15 +190,22 @@ def _check_cluster(sink: Sink, *tokens: tuple[str, str | None]) -> None:
             rule="usage",
             hint="`-o out.zarr`; or `gathercli batch`, of whose jobs each worker does some",
         )
-    from gathercli.io.source import is_stdin
-
-    if any(is_stdin(token) for token, _ in tokens):
+    if threads is not None:
         raise UsageError(
-            "`-` is given with `--scheduler`, whose workers do not have this standard input: "
-            "expected a file that they see",
+            "`--threads` is given with a scheduler, whose workers have theirs: expected one of "
+            "them",
             rule="usage",
-            value="-",
+            hint="`dask worker --nthreads N` decides how many parts it makes at a time",
         )
+    for token in tokens:
+        path, _ = Inputs(None).file_of(token)
+        if path is not None and (path == "-" or is_stream(path)):
+            raise UsageError(
+                f"`{clean(path)}` is given with `--scheduler`, whose workers cannot read it: "
+                "expected a file that they see",
+                rule="usage",
+                value=path,
+            )
 
 
 def _crew(job: dict[str, Any], address: Address, limits: Limits, messages: Messages) -> Crew:

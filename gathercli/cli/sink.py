@@ -103,12 +103,19 @@ class Sink(NamedTuple):
         """Whether the terminal is free for progress: no text runs over it block by block."""
         return self.path is not None or not (self.streams and is_terminal(STDOUT))
 
-    @property
-    def most_bytes(self) -> int | None:
-        """How large the result may be; one in chunks is limited by the disk alone."""
+    def most_bytes(self, *, in_chunks: bool) -> int | None:
+        """How large the result may be; a .zarr output is limited by the disk alone.
+
+        Parameters
+        ----------
+        in_chunks
+            Whether it is made of chunks, and so never held where it is streamed.
+        """
         if self.chosen == "zarr":
             return None
-        return self.limits.file if self.streams else self.limits.held
+        if not self.streams:
+            return self.limits.held
+        return self.limits.streamed if in_chunks else self.limits.file
 
     def check(self) -> None:
         """Refuse, before anything is read, what cannot be written.

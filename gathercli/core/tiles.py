@@ -6,6 +6,7 @@ from itertools import product as combinations
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from gathercli.core.dims import product
+from gathercli.core.positions import coordinate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,6 +81,39 @@ def cuts(span: Span, size: int) -> Iterator[Span]:
 def tiled(box: Box, chunks: Sequence[int]) -> Iterator[Box]:
     """Cut a box where chunks end, row-major."""
     return combinations(*(list(cuts(*each)) for each in zip(box, chunks, strict=True)))
+
+
+class Tiling(NamedTuple):
+    """A box cut where chunks end, whose parts are numbered row-major; they may be very many."""
+
+    box: Box
+    chunks: Sequence[int]
+
+    @property
+    def number(self) -> int:
+        """How many parts there are."""
+        return product(self._counts)
+
+    @property
+    def _counts(self) -> list[int]:
+        spans = zip(self.box, self.chunks, strict=True)
+        return [
+            -(-stop // size) - start // size if start < stop else 0 for (start, stop), size in spans
+        ]
+
+    def part(self, number: int) -> Box:
+        """Return one part.
+
+        >>> Tiling(((3, 9), (0, 2)), (4, 2)).part(1)
+        ((4, 8), (0, 2))
+        """
+        found = []
+        for place, span, size in zip(
+            coordinate(number, self._counts), self.box, self.chunks, strict=True
+        ):
+            at = (span[0] // size + place) * size
+            found.append((max(span[0], at), min(span[1], at + size)))
+        return tuple(found)
 
 
 def inside(part: Box, box: Box) -> Box:

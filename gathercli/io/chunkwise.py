@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gathercli.chunked.cutting import divided
 from gathercli.core.dims import product
 from gathercli.core.text import clean, counted
 from gathercli.core.threads import share
-from gathercli.core.tiles import cells, inside, slices, tiled
-from gathercli.errors import OutputError, UsageError
+from gathercli.core.tiles import Tiling, cells, inside, slices
+from gathercli.errors import LimitError, OutputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Callable, Generator, Sequence
     from typing import Protocol
 
     from gathercli.chunked.making import Making
@@ -75,11 +76,15 @@ def write(
     """
     from gathercli.io.zarr import Stored, writer
 
-    sizes = making.suited_chunks() if chunks is None else _checked(chunks, making.shape)
     if crew is None:
-        threads, boxes = divided(making, sizes, held, threads)
+        cut = partial(divided, making, held=held, threads=threads)
     else:
-        _, boxes = divided(making, sizes, crew.held, 1, least=crew.threads)
+        cut = partial(divided, making, held=crew.held, threads=1, least=crew.threads)
+    if chunks is None:
+        sizes, (threads, boxes) = _suited(making, cut)
+    else:
+        sizes = _checked(chunks, making.shape)
+        threads, boxes = cut(sizes)
     itemsize = making.data.storage.itemsize
     total = product(making.shape) * itemsize
     if held is not None:
@@ -103,13 +108,29 @@ def write(
 def fill(making: Making, made: Writer, chunks: Sequence[int], box: Box, threads: int = 1) -> int:
     """Compute a box of whole chunks, and write each of them once; return its elements' number."""
     block = making.block(box, threads)
-    parts = list(tiled(box, chunks))
+    tiling = Tiling(box, chunks)
 
     def put(number: int) -> None:
-        made.write(parts[number], block[slices(inside(parts[number], box))])
+        part = tiling.part(number)
+        made.write(part, block[slices(inside(part, box))])
 
-    share(len(parts), lambda: put, threads)
+    share(tiling.number, lambda: put, threads)
     return cells(box)
+
+
+def _suited(
+    making: Making, cut: Callable[[Sequence[int]], tuple[int, list[Box]]]
+) -> tuple[Sequence[int], tuple[int, list[Box]]]:
+    """Choose chunks that suit the data, smaller ones where memory is short."""
+    sizes = list(making.suited_chunks())
+    while True:
+        try:
+            return sizes, cut(sizes)
+        except LimitError:
+            largest = max(range(len(sizes)), key=sizes.__getitem__, default=None)
+            if largest is None or sizes[largest] == 1:
+                raise
+            sizes[largest] = -(-sizes[largest] // 2)
 
 
 def _checked(chunks: Sequence[int], shape: tuple[int, ...]) -> Sequence[int]:
@@ -126,7 +147,10 @@ def _checked(chunks: Sequence[int], shape: tuple[int, ...]) -> Sequence[int]:
 
 def _check_room(path: str, size: int) -> None:
     """Refuse what the disk has no room for, as far as that can be told."""
-    disk = os.statvfs(os.path.dirname(path) or ".")
+    try:
+        disk = os.statvfs(os.path.dirname(path.rstrip("/")) or ".")
+    except OSError:  # which is said where the output is opened
+        return
     free = disk.f_bavail * disk.f_frsize
     if size > free:
         raise OutputError(
