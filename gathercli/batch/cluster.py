@@ -290,6 +290,8 @@ class Cluster:
         self._mean = TASK
         """Seconds that a job takes, about."""
         self._threads, self._looked = 0, 0.0
+        self._known: set[str] = set()
+        """The workers whose version was compared."""
         self._alone: float | None = None
         """Since when there are no workers; infinite once that was said."""
         with ExitStack() as stack:
@@ -347,7 +349,14 @@ class Cluster:
         return group
 
     def _look(self) -> None:
-        """Count the threads of the workers, now and then, and say it if there are none."""
+        """Count the threads of the workers, now and then, and say it if there are none.
+
+        Raises
+        ------
+        TransferError
+            ``scheduler``: it went away, or a worker has another version, or none: such a one would
+            end at its first task.
+        """
         now = time.monotonic()
         if now - self._looked < _EVERY:
             return
@@ -355,9 +364,13 @@ class Cluster:
         if self._client.status != "running":
             raise _gone()
         try:
-            self._threads = sum(self._client.nthreads().values())
+            workers = self._client.nthreads()
         except OSError:
             raise _gone() from None
+        if workers.keys() - self._known:
+            self._known = set(workers)
+            self._check_versions()
+        self._threads = sum(workers.values())
         if self._threads:
             self._alone = None
         elif self._alone is None:
@@ -365,6 +378,18 @@ class Cluster:
         elif now - self._alone > WAIT:
             self._say("the scheduler has no workers: waiting for one")
             self._alone = float("inf")
+
+    def _check_versions(self) -> None:
+        versions = self._client._get_versions  # noqa: SLF001  (the other waits without limit)
+        try:
+            found = self._client.sync(versions, packages=["gathercli"], callback_timeout=WAIT)
+        except Exception:  # noqa: BLE001  (a worker died, or is busy: its first task will tell)
+            return
+        for address, told in found["workers"].items():
+            version = told["packages"].get("gathercli")
+            if version != __version__:
+                what = "no gathercli" if version is None else f"gathercli {version}"
+                raise _unable(RuntimeError(f"the one at {address} has {what}"))
 
     async def _watch(self, future: Future) -> None:
         """Wait for a task in dask's own thread, as its answer may be lost and be made again."""

@@ -110,4 +110,4 @@ def _is_ok(done: Done) -> bool:
 def _refusal(line: dict[str, Any]) -> GatherError:
     """Make of a line what refused."""
     kind = _REFUSALS.get(line["rule"], InputError)
-    return kind(line["message"], rule=line["rule"])
+    return kind(line["message"], rule=line["rule"], hint="a worker of the scheduler refused it")

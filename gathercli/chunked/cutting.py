@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product as combinations
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from gathercli.chunked.making import COPIES
@@ -133,13 +134,14 @@ def _slabs(making: Making, most: int, threads: int) -> list[Box]:
 def _check(cost: int, most: int) -> None:
     """Refuse the smallest box if it is too large."""
     if cost > most:
+        enough = min(cost / LEAST, PROGRAM + cost / SHARE)
         raise LimitError(
             f"a chunk of the result, and what is read for it, takes about {cost} bytes: "
-            f"expected at most {most} bytes",
+            f"expected at most {most} bytes, which is what the limit leaves for it",
             rule="limit",
             value=cost,
             expected=f"at most {most} bytes",
-            hint="smaller chunks (`--chunks`), or a higher `--max-bytes`",
+            hint=f"`--max-bytes {ceil(enough / 10**6)}M`, or smaller chunks (`--chunks`)",
         )
 
 

@@ -231,10 +231,8 @@ class Batch:
 
     def _remark(self, text: str) -> None:
         """Say something that the user should know at once."""
-        messages = self._messages
-        if not messages.quiet and not messages.json_errors:
-            self._clear()
-            messages.write(f"note: {text}\n")
+        self._clear()
+        self._messages.remark(text)
 
     def _ended(self, done: Done) -> bool:
         """Count a job that has ended; tell whether others may begin."""

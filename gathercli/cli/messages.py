@@ -91,6 +91,12 @@ class Messages:
         if self.watched:
             self._say(text + "\n")
 
+    def remark(self, text: str) -> None:
+        """Say something that the user should know at once, and not only a person."""
+        if not self.quiet and not self.json_errors:
+            self.clear()
+            self.write(f"note: {text}\n")
+
     def _colored(self) -> bool:
         return wants_color(self.color, STDERR)
 

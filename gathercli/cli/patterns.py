@@ -14,6 +14,7 @@ from gathercli.core.dtypes import dtype
 from gathercli.core.spec import Negative, OutOfRange
 from gathercli.core.text import clean, closest, listed, short
 from gathercli.errors import InputError, NoInputError, UsageError
+from gathercli.io.files import is_zarr
 from gathercli.io.jobfile import Written
 from gathercli.io.source import Inputs
 from gathercli.ops import find
@@ -151,7 +152,8 @@ def _matches(pattern: str) -> Iterator[_Match]:
 
 
 def _found(pattern: str) -> list[str]:
-    return sorted(each for each in glob.glob(pattern, recursive=True) if not os.path.isdir(each))
+    found = glob.glob(pattern, recursive=True)
+    return sorted(each for each in found if not os.path.isdir(each) or is_zarr(each))
 
 
 def _parts(pattern: str) -> tuple[str, str | None, str | None]:

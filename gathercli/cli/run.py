@@ -213,4 +213,4 @@ def _crew(job: dict[str, Any], address: Address, limits: Limits, messages: Messa
     from gathercli.batch.parts import Crew
 
     held = limits.held if limits.typed else EACH
-    return Crew(job, address, held=held, say=messages.say, debug=messages.debug)
+    return Crew(job, address, held=held, say=messages.remark, debug=messages.debug)

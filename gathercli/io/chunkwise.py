@@ -127,7 +127,8 @@ def _suited(
         try:
             return sizes, cut(sizes)
         except LimitError:
-            largest = max(range(len(sizes)), key=sizes.__getitem__, default=None)
+            open_ones = [o for o in making.alone if sizes[o] > 1] or range(len(sizes))
+            largest = max(open_ones, key=sizes.__getitem__, default=None)
             if largest is None or sizes[largest] == 1:
                 raise
             sizes[largest] = -(-sizes[largest] // 2)
