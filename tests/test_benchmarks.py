@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.benchmarks import batch
+import numpy as np
+
+from tests.benchmarks import batch, cluster
 from tests.benchmarks.measure import Row, table
 
 if TYPE_CHECKING:
@@ -47,6 +49,28 @@ def test_the_batch_suite_times_the_same_outputs_of_every_way(
     assert first.goals == second.goals == {"numpy loop": 2.0, "shell loop": 0.01}
     assert list(first.seconds) == ["gathercli", "numpy loop", "shell loop"]
     assert first.seconds["shell loop"] == second.seconds["shell loop"]
+
+
+def test_the_cluster_suite_counts_readings_of_every_way(tmp_path: Path) -> None:
+    cluster.store(tmp_path / "d.zarr", 8, packed=False)
+    rows = cluster.gathers(1, tmp_path, "all", np.arange(8)[::-1], {})
+    ours, *peers = rows
+    assert (ours.name, len(peers)) == ("all, here", len(cluster.PEERS))
+    assert set(ours.ratios()) == set(cluster.PEERS)
+    for row in rows:
+        assert row.also["reads a chunk"] == 1
+        assert 20 < row.also["MB"] < 1000
+    assert 8 * 4.1 < ours.also["GB read"] * 1000 < 100
+
+
+def test_the_cluster_suite_does_all_jobs_on_workers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(batch, "JOBS", 20)
+    with cluster.cluster(1, tmp_path / "dask") as workers:
+        rows = cluster.jobs(1, tmp_path, {"1 worker": workers})
+    assert [row.name for row in rows] == ["20 jobs, -j 1", "20 jobs, -j 2", "20 jobs, 1 worker"]
+    assert rows[-1].also["MB of a worker"] > 50
 
 
 def test_a_table_gives_our_time_and_its_ratio_to_that_of_others() -> None:

@@ -198,7 +198,7 @@ def gathers(
         def run() -> None:
             with Opened(folder / "d.zarr") as opened:
                 seen[way] = watched(words, folder, others, most)
-            reads[way] = sum(n for file, n in opened.counts.items() if file[0] == "c") / chunks
+            reads[way] = sum(n for file, n in opened.counts.items() if file[:1] == "c") / chunks
             if not seen[way].stopped:
                 _check(folder, indices, way)
 
@@ -216,6 +216,7 @@ def gathers(
         also = {
             "MB/s": len(indices) * ROW / 1e6 / taken,
             "reads a chunk": reads[way],
+            "GB read": seen[way].read,
             "MB": seen[way].own,
         }
         also |= _of_others(seen[way])
@@ -263,7 +264,7 @@ def measure(rounds: int, folder: Path, only: str = "", size: float = 8.0) -> lis
             with _folder(folder / "jobs") as inner:
                 rows += jobs(rounds, inner, clusters)
         for packed, gigabytes, kinds in KINDS:
-            chosen = {f"{kind}, packed" if packed else kind: kind for kind in kinds}
+            chosen = {f"{'packed' if packed else 'plain'}, {kind}": kind for kind in kinds}
             chosen = {name: kind for name, kind in chosen.items() if only in name}
             if not chosen:
                 continue

@@ -33,12 +33,15 @@ class Seen(NamedTuple):
     own, others
         Megabytes that were resident at most: of the command, and of each of the others with the
         processes that they started, whose peaks are added up.
+    read
+        Gigabytes that all of them read, from files and from each other, as far as was seen.
     stopped
         Whether it was stopped, as it took more than it may.
     """
 
     own: float
     others: list[float]
+    read: float
     stopped: bool = False
 
 
@@ -97,19 +100,24 @@ def watched(
     """
     own, stopped = 0.0, False
     peaks: list[dict[int, float]] = [{} for _ in others]
+    before = {one: _read(one) for pid in others for one in _tree(pid)}
+    read: dict[int, int] = {}
     with subprocess.Popen(command, cwd=folder) as process:
         while process.poll() is None:
             own = max(own, _peak(process.pid))
+            read[process.pid] = _read(process.pid) or read.get(process.pid, 0)
             if most is not None and own > most:
                 process.kill()
                 stopped = True
             for pid, each in zip(others, peaks, strict=True):
                 for one in _tree(pid):
                     each[one] = max(each.get(one, 0.0), _now(one))
+                    read[one] = max(read.get(one, 0), _read(one) - before.get(one, 0))
             time.sleep(EVERY)
         if process.returncode and not stopped:
             raise SystemExit(f"{command} failed")
-    return Seen(own, [sum(each.values()) for each in peaks], stopped)
+    held = [sum(each.values()) for each in peaks]
+    return Seen(own, held, sum(read.values()) / 1e9, stopped)
 
 
 def _status(pid: int, what: str) -> float:
@@ -127,6 +135,14 @@ def _peak(pid: int) -> float:
 def _now(pid: int) -> float:
     """Return what is resident, as a peak may be of the run before."""
     return _status(pid, "VmRSS")
+
+
+def _read(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/io", encoding="ascii") as lines:
+            return int(next(lines).split()[1])
+    except (OSError, StopIteration):
+        return 0
 
 
 def _tree(pid: int) -> Iterator[int]:
