@@ -212,7 +212,7 @@ def test_every_term_has_a_meaning_that_is_a_sentence(name: str) -> None:
 
 def test_there_is_a_page_for_the_program_and_for_every_command() -> None:
     commands = (f"gathercli-{command}" for command in COMMANDS)
-    topics = (f"gathercli-{topic}" for topic in ("formats", "jobs", "operators"))
+    topics = (f"gathercli-{topic}" for topic in ("formats", "jobs", "operators", "planning"))
     assert list(PAGES) == ["gathercli", *commands, *topics]
     assert page("gather") == PAGES["gathercli-gather"]
     assert page(None) == PAGES["gathercli"]
@@ -275,7 +275,8 @@ def test_man_in_colour_says_the_same(capfd: pytest.CaptureFixture[str]) -> None:
 def test_man_of_an_unknown_command_names_the_nearest(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["man", "gahter"]) == 2
     assert capfd.readouterr().err == (
-        f"error: no page `gahter`: expected {', '.join(COMMANDS)}, formats, jobs or operators\n"
+        f"error: no page `gahter`: expected {', '.join(COMMANDS)}, formats, jobs, operators or "
+        "planning\n"
         "hint: did you mean `gathercli man gather`?\n"
     )
 

@@ -21,7 +21,7 @@ Topic = Annotated[
     str | None,
     typer.Argument(
         metavar="[COMMAND]",
-        help="The command to explain, formats, jobs or operators.",
+        help="The command to explain, formats, jobs, operators or planning.",
         show_default=False,
     ),
 ]

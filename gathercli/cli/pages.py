@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.cli import formats, jobpage, operators
+from gathercli.cli import formats, jobpage, operators, planning
 from gathercli.cli.main import COMMANDS, load
 from gathercli.core import rules
 from gathercli.core.dtypes import DTYPES
@@ -368,6 +368,7 @@ TOPICS: Final = {
     formats.NAME: formats.page,
     jobpage.NAME: jobpage.page,
     operators.NAME: operators.page,
+    planning.NAME: planning.page,
 }
 """The pages that are about no command."""
 
@@ -418,7 +419,7 @@ def _root() -> Page:
     version = ("version", "The operator has the version.")
     others = [f"gathercli-{name}(1)" for name in COMMANDS]
     others += [f"gathercli-{formats.NAME}(5)", f"gathercli-{jobpage.NAME}(5)"]
-    others += [f"gathercli-{operators.NAME}(7)"]
+    others += [f"gathercli-{operators.NAME}(7)", f"gathercli-{planning.NAME}(7)"]
     types = ", ".join(f"{d.name} ({d.short})" if d.short != d.name else d.name for d in DTYPES)
     return Page(
         "gathercli",

@@ -80,7 +80,7 @@ _gathercli() {
             "ops --color") words="auto always never" ;;
             "ops ops") words="openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11" ;;
             "man --color") words="auto always never" ;;
-            "man man") words="gather gather-elements shape explain check compare batch convert info demo ops man completion formats jobs operators" ;;
+            "man man") words="gather gather-elements shape explain check compare batch convert info demo ops man completion formats jobs operators planning" ;;
             "completion completion") words="bash zsh fish" ;;
         esac
         if [[ "$word" == -* ]]; then

@@ -223,5 +223,5 @@ complete -c gathercli -n '__gathercli_first ops' -f -a 'openvino.Gather-8 openvi
 complete -c gathercli -n '__gathercli_in man' -l color -x -a 'auto always never' -d 'auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never'
 complete -c gathercli -n '__gathercli_in man' -l json-errors -d 'Print a refusal as one line of JSON'
 complete -c gathercli -n '__gathercli_in man' -l debug -d 'Show the traceback of a failure'
-complete -c gathercli -n '__gathercli_first man' -f -a 'gather gather-elements shape explain check compare batch convert info demo ops man completion formats jobs operators'
+complete -c gathercli -n '__gathercli_first man' -f -a 'gather gather-elements shape explain check compare batch convert info demo ops man completion formats jobs operators planning'
 complete -c gathercli -n '__gathercli_first completion' -f -a 'bash zsh fish'

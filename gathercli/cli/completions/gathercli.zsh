@@ -311,7 +311,7 @@ _gathercli() {
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '1:COMMAND:(gather gather-elements shape explain check compare batch convert info demo ops man completion formats jobs operators)' \
+            '1:COMMAND:(gather gather-elements shape explain check compare batch convert info demo ops man completion formats jobs operators planning)' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         completion) _arguments \
             '1:SHELL:(bash zsh fish)' \

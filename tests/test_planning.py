@@ -1,0 +1,48 @@
+"""What gathercli-planning(7) reckons is what happens."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from gathercli import engine
+from gathercli.chunked import cutting
+from gathercli.chunked.making import Gathering, operand
+from gathercli.cli import planning
+from gathercli.cli.planning import LARGE, Plan, reads
+from gathercli.core.dtypes import Tensor, dtype
+from gathercli.core.tiles import Held
+from gathercli.ops import find
+from tests.test_chunked import Chunks, gathering
+
+
+def test_the_boxes_of_the_large_gather_are_those_that_would_be_made() -> None:
+    rows = LARGE.data // LARGE.row
+    data = Chunks(np.broadcast_to(np.float32(0), (rows, 1024, 1024)), (4, 1024, 1024))
+    indices = Held(Tensor(dtype("int64"), np.broadcast_to(np.int64(0), rows)))
+    call = engine.bind(find("openvino-8", "gather").op, operand(data), operand(indices), axis=0)
+    made = Gathering(call, data, indices)
+    _, boxes = cutting.divided(made, made.suited_chunks(), LARGE.held, 1)
+    assert len(boxes) == LARGE.boxes
+
+
+@pytest.mark.parametrize("rows", [1, 4, 16])
+@pytest.mark.parametrize("held", [600_000, 2_000_000, None])
+def test_a_chunk_is_read_as_often_as_is_reckoned(rows: int, held: int | None) -> None:
+    rng = np.random.default_rng(rows)
+    made, data = gathering(rng.random((1024, 64)), rng.permutation(1024), (rows, 64))
+    boxes = cutting.divided(made, (rows, 64), held, 1)[1]
+    for box in boxes:
+        made.block(box)
+    counted = Counter(data.reads).total() / len(data.reads)
+    assert counted == pytest.approx(reads(len(boxes), rows), rel=0.1)
+
+
+def test_a_plan_says_what_order_costs() -> None:
+    plan = Plan(8 * 10**9, 8 * 10**9, 16 << 20, 4 << 20, 10**9)
+    assert plan.boxes == 15
+    assert plan.random == pytest.approx(3.68, rel=0.1)  # as a worker was measured
+    assert plan.sorted < 1.04
+    assert "4.00" in planning._table(LARGE)
