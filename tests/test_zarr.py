@@ -1001,9 +1001,9 @@ Inputs(None).tensor("x.zarr", "")
 def test_an_array_is_there_only_when_it_is_whole() -> None:
     with Creation("x.zarr") as made:
         made.open(X.shape, held_of(X), (2, 3))
-        assert os.path.dirname(made.temporary) == ""
-        assert made.temporary.startswith(".x.zarr.")
-        assert os.listdir(".") == [made.temporary]
+        assert os.path.dirname(made.temporary) == os.getcwd()
+        assert os.path.basename(made.temporary).startswith(".x.zarr.")
+        assert os.listdir(".") == [os.path.basename(made.temporary)]
         writer(made.temporary).write(((0, 2), (0, 3)), X[:2, :3])
     assert os.listdir(".") == []
 
@@ -1090,6 +1090,8 @@ def test_only_an_array_is_replaced(folder: Path) -> None:
     os.mkfifo(folder / "fifo")
     (folder / "bad").mkdir()
     (folder / "bad/zarr.json").write_text("{")
+    (folder / "fake").mkdir()
+    (folder / "fake/zarr.json").write_text('{"node_type":"array"}')
     before = sorted(os.listdir(folder))
     for name, words in {
         "file": "it is a file",
@@ -1097,6 +1099,13 @@ def test_only_an_array_is_replaced(folder: Path) -> None:
         "group": "it is a folder, and no zarr array",
         "group2": "it is a folder, and no zarr array",
         "bad": "it is a folder, and no zarr array",
+        "fake": "it is a folder, and no zarr array",
+        "array/..": "its last part names no folder",
+        "array/.": "its last part names no folder",
+        "/": "its last part names no folder",
+        "array/x.zarr": "it lies in the array",
+        "array/c/0/none/x.zarr": "it lies in the array",
+        "folder/../array/c/x.zarr": "it lies in the array",
         "link": "it is a symbolic link",
         "link/": "it is a symbolic link",
         "fifo": "it is a device or a pipe",
@@ -1114,6 +1123,90 @@ def test_only_an_array_is_replaced(folder: Path) -> None:
     with Creation("none/x.zarr") as made, pytest.raises(OutputError, match="no such file"):
         made.open(X.shape, held_of(X), (2, 3))
     assert sorted(os.listdir(folder)) == before
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_name_that_leads_through_what_is_replaced_is_settled_beforehand(run: Run) -> None:
+    peer("x.zarr", X)
+    assert run("gather", "x.zarr", "0,1", "-o", "x.zarr/../x.zarr").status == 0
+    assert os.listdir(".") == ["x.zarr"]
+    assert same(read("x.zarr"), X[:2])
+    assert run("convert", "x.zarr", "x.zarr/..", "--to", "zarr").status == 0
+    assert same(read("x.zarr"), X[:2])
+    assert run("gather", "x.zarr", "0,1", "-o", "x.zarr/c/0/y.zarr").status == 73
+    assert os.listdir(".") == ["x.zarr"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_array_that_cannot_come_back_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    peer("x.zarr", X)
+    rename, calls = os.rename, Counter[str]()
+
+    def failing(source: str, target: str) -> None:
+        calls["rename"] += 1
+        if calls["rename"] > 1:
+            raise OSError(28, "No space left on device")
+        rename(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", failing)
+        with pytest.raises(TransferError, match="could not be put back") as caught:
+            create("x.zarr", X + 1, (2, 3))
+    (left,) = os.listdir(".")
+    assert str(caught.value) == (
+        "`x.zarr` could not be put back (no space left on device): "
+        f"the array that was there is now `{os.getcwd()}/{left}`"
+    )
+    assert same(read(left), X)
+
+
+@pytest.mark.parametrize("name", ["c/thesis.tex", "c/0/sub.zarr/zarr.json", "c/0/0.txt"])
+def test_an_array_that_holds_anything_else_is_not_replaced(folder: Path, name: str) -> None:
+    peer("x.zarr", X)
+    (folder / "x.zarr" / name).parent.mkdir(exist_ok=True)
+    (folder / "x.zarr" / name).write_text("mine")
+    with pytest.raises(OutputError, match="which is no part of an array"):
+        Creation("x.zarr")
+    assert (folder / "x.zarr" / name).read_text() == "mine"
+
+
+def test_all_of_an_array_is_looked_at_before_it_is_replaced(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gathercli.io.zarr.created.LOOKED", 2)
+    peer("x.zarr", X)
+    (folder / "x.zarr/c/0/thesis.tex").write_text("mine")
+    with pytest.raises(OutputError, match="holds `c/0/thesis"):
+        create("x.zarr", X + 1, (2, 3))
+    assert os.listdir(".") == ["x.zarr"]
+    assert (folder / "x.zarr/c/0/thesis.tex").read_text() == "mine"
+
+
+@pytest.mark.usefixtures("folder")
+def test_chunks_are_on_the_disk_before_they_get_a_name_if_that_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[str] = []
+    fsync, rename = os.fsync, os.rename
+
+    def synced(fd: int) -> None:
+        seen.append(os.path.basename(os.readlink(f"/proc/self/fd/{fd}")))
+        fsync(fd)
+
+    def renamed(source: str, target: str) -> None:
+        seen.append("rename")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "rename", renamed)
+    create("x.zarr", X, (5, 4))
+    assert seen == ["rename"]
+    seen.clear()
+    create("y.zarr", X, (5, 4), fsync=True)
+    assert sorted(seen[:4]) == ["0", "0", "1", "c"]
+    assert seen[4] == "zarr.json"
+    assert seen[5].startswith(".y.zarr.")
+    assert seen[6:] == ["rename", os.path.basename(os.getcwd())]
 
 
 @pytest.mark.usefixtures("folder")

@@ -298,6 +298,5 @@ def _write_chunks(
             tick=messages.progress(),
         )
         inputs.recheck()
-        asked.keeping.settle()
         output.commit()
     messages.say(f"wrote {clean(path)}: {result}")

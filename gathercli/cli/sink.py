@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -52,12 +51,7 @@ class Keeping(NamedTuple):
         """Make the output in chunks of this name."""
         from gathercli.io.zarr import Creation
 
-        return Creation(path, no_clobber=self.no_clobber)
-
-    def settle(self) -> None:
-        """Have the chunks of an output on the disk, if that is promised."""
-        if self.fsync:
-            os.sync()
+        return Creation(path, no_clobber=self.no_clobber, fsync=self.fsync)
 
 
 class Sink(NamedTuple):
@@ -177,7 +171,6 @@ class Sink(NamedTuple):
                 crew=crew,
             )
             inputs.recheck()
-            self.keeping.settle()
             output.commit()
 
     def _write(self, call: Call, result: Run, inputs: Inputs, messages: Messages) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from gathercli.core.dtypes import BFLOAT16, STRING, DType
@@ -17,6 +15,7 @@ from gathercli.io.files import Folder
 from gathercli.io.write import is_stream
 from gathercli.io.zarr import meta
 from gathercli.io.zarr.stored import Node, engine
+from gathercli.io.zarr.target import LOOKED, around, kept, settled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,11 +31,6 @@ if TYPE_CHECKING:
 _TRIES: Final = 10
 """How often a folder is removed into which a thread may still be writing."""
 
-_OWN: Final = re.compile(
-    r"zarr\.json|\.z(array|attrs|metadata)|c([./]\d+)*|\d+([./]\d+)*", re.ASCII
-)
-"""What the folder of an array holds: metadata and chunks."""
-
 _ZSTD: Final[dict[str, Any]] = {"name": "zstd", "level": 0, "checksum": False}
 """How zarr itself packs a new array."""
 
@@ -50,6 +44,8 @@ class Creation:
         Its folder. An array that has the name is replaced; nothing else is.
     no_clobber
         Whether an array that has the name is left alone.
+    fsync
+        Whether the chunks, and then the name, are on the disk before `commit` returns.
 
     Raises
     ------
@@ -57,29 +53,46 @@ class Creation:
         ``output``: the target cannot be created.
     """
 
-    def __init__(self, path: str, *, no_clobber: bool = False) -> None:
-        self.path, self._no_clobber = path, no_clobber
-        self._target = path.rstrip("/")
+    def __init__(self, path: str, *, no_clobber: bool = False, fsync: bool = False) -> None:
+        self.path, self._no_clobber, self._fsync = path, no_clobber, fsync
         self.temporary = self._old = ""
-        self._check_target()
+        self._target = self._settled()
+        self._check_target(LOOKED)
 
-    def _check_target(self) -> None:
-        """Refuse what cannot be replaced."""
-        target = self._target
-        if not target:
+    def _settled(self) -> str:
+        """Find out once where the array goes: what is looked at and renamed is then the same."""
+        if not self.path:
             raise self._refused("the name is empty", "the name of a folder")
         try:
-            if is_stream(target):
+            if is_stream(self.path.rstrip("/")):
                 raise self._refused("it is a device or a pipe", "the name of a folder")
+            target = settled(self.path)
+        except (OSError, ValueError) as error:
+            if isinstance(error, GatherError):
+                raise
+            raise self._refused(_reason(error), "a folder that can be written") from None
+        if not os.path.basename(target):
+            raise self._refused("its last part names no folder", "the name of a folder")
+        array = around(target)
+        if array is not None:
+            raise self._refused(f"it lies in the array `{clean(array)}`", "a place outside of it")
+        return target
+
+    def _check_target(self, most: int | None = None) -> None:
+        """Refuse what cannot be replaced, looking at so many of its files."""
+        target = self._target
+        try:
             if os.path.islink(target):
                 raise self._refused("it is a symbolic link", "the name of a folder")
+            if is_stream(target):
+                raise self._refused("it is a device or a pipe", "the name of a folder")
             if not os.path.lexists(target):
                 return
             if self._no_clobber:
                 raise self._refused(
                     "it exists", "a new name", "without `--no-clobber` it would be replaced"
                 )
-            why = _kept(target)
+            why = kept(target, most)
             if why is not None:
                 raise self._refused(why, "a new name, or a zarr array to replace")
         except (OSError, ValueError) as error:
@@ -138,13 +151,25 @@ class Creation:
             raise self._refused(_reason(error), "a folder that can be written") from None
 
     def commit(self) -> None:
-        """Give the array its name, replacing the one that had it."""
+        """Give the array its name, replacing the one that had it.
+
+        Raises
+        ------
+        OutputError
+            ``output``: what has the name now, or anything in it, is no array or a part of one.
+        TransferError
+            ``output``: the disk failed.
+        """
         self._check_target()
         try:
+            if self._fsync:
+                _sync(self.temporary)
             if os.path.lexists(self._target):
                 self._old = f"{self.temporary.removesuffix('.tmp')}.old.tmp"
                 os.rename(self._target, self._old)
             os.rename(self.temporary, self._target)
+            if self._fsync:
+                _sync_one(os.path.dirname(self._target))
         except OSError as error:
             raise TransferError(
                 f"`{clean(self.path)}` could not be finished ({_reason(error)})", rule="output"
@@ -167,14 +192,32 @@ class Creation:
 
     def _remove(self) -> None:
         """Remove what has no name that anyone knows; the old array, unless it must come back."""
-        if self._old and os.path.lexists(self._old):
-            if os.path.lexists(self._target):
-                _remove(self._old)
-            else:
-                with suppress(OSError):
-                    os.rename(self._old, self._target)
-        if self.temporary:
-            _remove(self.temporary)
+        try:
+            if self._old and os.path.lexists(self._old):
+                if os.path.lexists(self._target):
+                    _remove(self._old)
+                else:
+                    self._restore()
+        finally:
+            if self.temporary:
+                _remove(self.temporary)
+
+    def _restore(self) -> None:
+        """Give the old array its name back.
+
+        Raises
+        ------
+        TransferError
+            ``output``: it keeps the name that it has, which the message tells.
+        """
+        try:
+            os.rename(self._old, self._target)
+        except OSError as error:
+            raise TransferError(
+                f"`{clean(self.path)}` could not be put back ({_reason(error)}): "
+                f"the array that was there is now `{clean(self._old)}`",
+                rule="output",
+            ) from None
 
 
 def _remove(path: str) -> None:
@@ -182,6 +225,22 @@ def _remove(path: str) -> None:
         if not os.path.lexists(path):
             break
         shutil.rmtree(path, ignore_errors=True)
+
+
+def _sync(path: str) -> None:
+    """Have all that is under a folder on the disk."""
+    for folder, _, names in os.walk(path, topdown=False):
+        for name in names:
+            _sync_one(os.path.join(folder, name))
+        _sync_one(folder)
+
+
+def _sync_one(path: str) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 class Writer:
@@ -228,27 +287,8 @@ def writer(path: str) -> Writer:
     return Writer(path, node.spec)
 
 
-def _kept(path: str) -> str | None:
-    """Say why what is there is not replaced; None for an array and nothing else."""
-    if not os.path.isdir(path):
-        return "it is a file"
-    if not _is_array(path):
-        return "it is a folder, and no zarr array"
-    other = next((name for name in os.listdir(path) if not _OWN.fullmatch(name)), None)
-    return other and f"it holds `{clean(other)}`, which is no part of an array"
-
-
 def _gone(path: str) -> TransferError:
     return TransferError(f"`{clean(path)}` is gone: expected the new array", rule="output")
-
-
-def _is_array(path: str) -> bool:
-    """Tell whether a folder is a zarr array, so that another may replace it."""
-    try:
-        node = Node.at(Folder(path, path, None), path)
-    except (GatherError, OSError):
-        return False
-    return node is not None and node.is_array
 
 
 def _held(dtype: DType, like: Stored | None, storage: np.dtype[Any] | None) -> np.dtype[Any]:
