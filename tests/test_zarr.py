@@ -857,6 +857,17 @@ def test_a_bomb_in_a_shard_does_not_unpack(folder: Path) -> None:
     assert "the chunk `x.zarr/c/0` cannot be read" in str(found)
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_chunk_of_a_shard_is_no_longer_than_a_chunk_can_be(folder: Path, whole: bool) -> None:
+    peer("x.zarr", np.zeros(4096, np.uint8), chunks=(16,), shards=(4096,), fill_value=9)
+    size = 100_000  # within what the shard may have
+    index = struct.pack("<2Q", 0, size) * 256
+    index += crc(index)
+    (folder / "x.zarr/c/0").write_bytes(zstd_runs(16).ljust(size, b"\0") + index)
+    with pytest.raises(InputError, match="100000 bytes, more than a chunk can have"):
+        stored("x.zarr").read(((0, 4096 if whole else 16),))
+
+
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("version", [2, 3])
 def test_a_zstd_frame_need_not_say_its_size(version: int) -> None:

@@ -152,13 +152,16 @@ class Unpacker:
 
 @dataclass(frozen=True)
 class Unpacking(BytesBytesCodec):
-    """A compressor of version 3 that only unpacks, to `size` bytes."""
+    """A compressor of version 3 that only unpacks, at most `most` bytes to `size` bytes."""
 
     kind: str
     size: int
+    most: int
     is_fixed_size = False
 
     def _decode_sync(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
+        if len(chunk_bytes) > self.most:
+            raise ValueError(f"it has {len(chunk_bytes)} bytes, more than a chunk can have")
         out = _UNPACKERS[self.kind](chunk_bytes.as_numpy_array().data.cast("B"), self.size)
         return chunk_spec.prototype.buffer.from_array_like(out)
 
@@ -264,6 +267,10 @@ class Files(LocalStore):
         start, stop = _span(byte_range, size)
         if not 0 <= start < stop <= size:
             raise ValueError(f"it has {size} bytes, and none at {start} to {stop}")
+        if byte_range is not None and stop - start > max(
+            self._spec.packed, self._spec.index_nbytes
+        ):
+            raise ValueError(f"its part has {stop - start} bytes, more than a chunk can have")
         out = np.empty(stop - start, np.uint8)
         if not _filled(out, fd, start):
             raise ValueError(f"it ends before byte {stop}")
@@ -425,9 +432,9 @@ def _compressor_2(codec: dict[str, Any]) -> Any:
 def _metadata_3(spec: Spec, *, writes: bool) -> ArrayV3Metadata:
     """Make metadata of version 3."""
     held: Any = parse_dtype(spec.held.newbyteorder("="), zarr_format=3)
-    codecs = _codecs_3(spec.codecs, spec.chunk_nbytes, writes=writes)
+    codecs = _codecs_3(spec.codecs, spec.chunk_nbytes, spec.packed, writes=writes)
     if spec.sharded:
-        index = _codecs_3(spec.shard_index, 0, writes=writes)
+        index = _codecs_3(spec.shard_index, 0, 0, writes=writes)
         place = "start" if spec.index_first else "end"
         codecs = (
             zarr_codecs.ShardingCodec(
@@ -447,8 +454,10 @@ def _metadata_3(spec: Spec, *, writes: bool) -> ArrayV3Metadata:
     )
 
 
-def _codecs_3(codecs: Sequence[dict[str, Any]], size: int, *, writes: bool) -> tuple[Codec, ...]:
-    """Make codecs; what is before the compressor tells how much that unpacks."""
+def _codecs_3(
+    codecs: Sequence[dict[str, Any]], size: int, most: int, *, writes: bool
+) -> tuple[Codec, ...]:
+    """Make codecs; what is before the compressor tells how much that unpacks, of up to `most`."""
     kinds: dict[str, Any] = {
         "bytes": zarr_codecs.BytesCodec,
         "transpose": zarr_codecs.TransposeCodec,
@@ -461,7 +470,7 @@ def _codecs_3(codecs: Sequence[dict[str, Any]], size: int, *, writes: bool) -> t
     for codec in codecs:
         name = codec["name"]
         if name in COMPRESSORS[3] and not writes:
-            made.append(Unpacking(name, size))
+            made.append(Unpacking(name, size, most))
         else:
             made.append(kinds[name](**_told(codec)))
         size += 4 * (name == "crc32c")

@@ -33,6 +33,9 @@ MAX_METADATA: Final = 16 << 20
 MAX_INNER: Final = 1 << 16
 """Chunks of one shard accepted: zarr takes 2 KB and a third of a millisecond for each."""
 
+SLACK: Final = 1 << 10
+"""Bytes by which headers and sums may lengthen a chunk."""
+
 COMPRESSORS: Final = {2: ("blosc", "zstd", "gzip", "zlib", "lz4"), 3: ("blosc", "zstd", "gzip")}
 """The codecs that make bytes fewer, by version."""
 
@@ -130,10 +133,14 @@ class Spec(NamedTuple):
         return 16 * product(self.inner) + 4 * sums if self.sharded else 0
 
     @property
+    def packed(self) -> int:
+        """Bytes that no sound chunk exceeds: codecs may add a little to what cannot be reduced."""
+        return self.chunk_nbytes + self.chunk_nbytes // 8 + SLACK
+
+    @property
     def most(self) -> int:
-        """Bytes that no sound file exceeds: codecs may add a little to what cannot be reduced."""
-        each = self.chunk_nbytes + self.chunk_nbytes // 8 + 4096
-        return each * (product(self.inner) if self.sharded else 1) + self.index_nbytes
+        """Bytes that no sound file exceeds."""
+        return self.packed * (product(self.inner) if self.sharded else 1) + self.index_nbytes
 
     @property
     def fortran(self) -> bool:
