@@ -15,8 +15,9 @@ from gathercli.chunked import cutting, result
 from gathercli.chunked.making import Copied, Gathering, suited
 from gathercli.core.call import Operand
 from gathercli.core.dtypes import DType, Tensor, dtype_of
+from gathercli.core.spec import Negative, OutOfRange
 from gathercli.core.tiles import Box, Held, Tiling, cells, cuts, everything, sizes, slices, tiled
-from gathercli.errors import GatherError, LimitError
+from gathercli.errors import GatherError, LimitError, TransferError
 from gathercli.ops import find
 
 
@@ -174,6 +175,44 @@ def test_what_is_sorted_reads_every_chunk_once_however_many_boxes_there_are() ->
     for box in boxes:
         made.block(box)
     assert set(data.reads.values()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("version", "attributes", "changed"),
+    [
+        ("onnx-13", {}, 9),
+        ("openvino-1", {}, -1),
+        ("openvino-8", {"negative": Negative.ERROR}, -1),
+        ("openvino-8", {"out_of_range": OutOfRange.ERROR}, 9),
+    ],
+)
+def test_indices_that_turn_illegal_after_they_were_checked_are_refused(
+    version: str, attributes: dict[str, Any], changed: int
+) -> None:
+    data, indices = Chunks(np.arange(6), (2,)), Chunks(np.array([0, 5, 3]), (2,))
+    op = find(version, "gather").op
+    operands = (
+        Operand.of(Tensor(data.dtype, data.array)),
+        Operand.of(Tensor(indices.dtype, indices.array)),
+    )
+    call = engine.bind(op, *operands, axis=0, **attributes)
+    run = result.run(Gathering(call, data, indices), held=None)
+    indices.array[1] = changed
+    with pytest.raises(TransferError) as caught:
+        run.whole()
+    assert caught.value.rule == "unreadable"
+    assert str(caught.value) == (
+        "`indices` changed while they were read: expected them to stay as they were"
+    )
+
+
+def test_indices_that_may_be_filled_may_turn_so_unnoticed_here() -> None:
+    data, indices = Chunks(np.arange(6) + 1, (2,)), Chunks(np.array([0, 5, 3]), (2,))
+    operands = (Operand.of(Tensor(each.dtype, each.array)) for each in (data, indices))
+    call = engine.bind(find("openvino-8", "gather").op, *operands, axis=0)
+    run = result.run(Gathering(call, data, indices), held=None)
+    indices.array[1] = 9
+    assert run.whole().array.tolist() == [1, 0, 4]
 
 
 def test_more_memory_means_fewer_readings() -> None:

@@ -15,7 +15,12 @@ import numpy as np
 import pytest
 import zarr
 
+from gathercli.batch import work
+from gathercli.chunked import result
+from gathercli.core.dtypes import dtype
 from gathercli.errors import LimitError
+from gathercli.io import job as jobs
+from gathercli.io.zarr import Creation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -278,6 +283,42 @@ def test_a_damaged_chunk_leaves_no_output(run: Run, data: Any) -> None:
     assert found.status == 65
     assert "x3.zarr" in found.err
     assert not [name for name in os.listdir() if name.startswith((".o", "o"))]
+
+
+@pytest.mark.parametrize("output", ["o.zarr", "o.npy"])
+@pytest.mark.parametrize("index", [4, 99])
+def test_indices_that_change_between_check_and_use_leave_no_output(
+    run: Run, data: Any, output: str, index: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del data
+    stored("i.zarr", np.array([0, 1, 2]), (2,))
+    examined = result.examined
+
+    def changing(*args: Any, **options: Any) -> Any:
+        found = examined(*args, **options)
+        zarr.open_array("i.zarr", mode="r+")[1] = index
+        return found
+
+    monkeypatch.setattr(result, "examined", changing)
+    found = run("gather", "x3.zarr", "i.zarr", "-o", output)
+    assert found.status == 74
+    assert "`i.zarr` changed while it was read" in found.err
+    assert not [name for name in os.listdir() if name.startswith((".o", "o"))]
+
+
+def test_a_part_is_not_made_of_indices_that_are_refused(data: Any) -> None:
+    del data
+    stored("i.zarr", np.array([0, 1, 99]), (2,))
+    text = {"id": "a", "op": "gather", "version": "onnx-13", "data": "x3.zarr"}
+    job = jobs.parse(text | {"indices": "i.zarr"}, where="here")
+    with Creation("o.zarr") as made:
+        made.open((3, 6, 7), dtype("float32"), (3, 6, 7))
+        part = work.Part(made.temporary, (3, 6, 7), ((0, 3), (0, 6), (0, 7)))
+        line = work.line_of(job, b"", work.Settings(), part)
+        assert os.listdir(made.temporary) == ["zarr.json"]
+    assert (line.status, line.rule) == ("error", "unreadable")
+    assert line.message is not None
+    assert "`indices` changed while they were read" in line.message
 
 
 def test_jobs_read_and_write_chunks(run: Run, data: Any) -> None:

@@ -537,6 +537,61 @@ def test_a_group_that_changes_on_the_way_is_noticed() -> None:
             inputs.recheck()
 
 
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("plain", [True, False], ids=["plain", "packed"])
+@pytest.mark.parametrize("shards", [None, (4, 6)], ids=["chunks", "shards"])
+def test_a_chunk_that_changes_after_it_was_read_is_noticed(plain: bool, shards: Any) -> None:
+    options: dict[str, Any] = {"shards": shards} | ({"compressors": None} if plain else {})
+    made = peer("x.zarr", X, **options)
+    with Inputs(None) as inputs:
+        tiles = inputs.tiles("x.zarr", "")
+        tiles.read(((0, 2), (0, 3)))
+        tiles.read(((2, 4), (0, 3)))
+        inputs.recheck()
+        made[4] = 0  # in another file
+        inputs.recheck()
+        made[0] = 0
+        with pytest.raises(TransferError, match="changed while it was read"):
+            inputs.recheck()
+        with pytest.raises(TransferError, match="changed while it was read"):
+            tiles.read(((0, 1), (0, 1)))
+
+
+def test_a_chunk_that_comes_or_goes_after_it_was_read_is_noticed(folder: Path) -> None:
+    peer("x.zarr", X)
+    chunk = folder / "x.zarr/c/0/0"
+    raw = chunk.read_bytes()
+    for comes in (True, False):
+        with Inputs(None) as inputs:
+            if comes:
+                chunk.unlink()
+            tiles = inputs.tiles("x.zarr", "")
+            tiles.read(((0, 2), (0, 3)))
+            inputs.recheck()
+            if comes:
+                chunk.write_bytes(raw)
+            else:
+                chunk.unlink()
+            with pytest.raises(TransferError, match="changed while it was read"):
+                inputs.recheck()
+            with pytest.raises(TransferError, match="changed while it was read"):
+                tiles.read(((0, 1), (0, 1)))
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_states_of_a_few_files_only_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gathercli.io.files.MOST_NOTED", 2)
+    made = peer("x.zarr", X)
+    with Inputs(None) as inputs:
+        tiles = inputs.tiles("x.zarr", "")
+        tiles.read(everything(X.shape))
+        made[4] = 0
+        inputs.recheck()
+        made[0] = 0
+        with pytest.raises(TransferError, match="changed while it was read"):
+            inputs.recheck()
+
+
 # Metadata that are refused
 
 

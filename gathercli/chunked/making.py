@@ -13,6 +13,7 @@ from gathercli.core.positions import known
 from gathercli.core.spec import OutOfRange
 from gathercli.core.threads import share
 from gathercli.core.tiles import Held, Tiling, cells, cuts, inside, sizes, slices
+from gathercli.errors import OutOfRangeError, TransferError
 from gathercli.kernel import Kernel, Worker
 from gathercli.ops import FAMILIES
 
@@ -98,7 +99,7 @@ class Gathering(NamedTuple):
         return made + max(indices + parts + threads * each, COPIES * chunk_bytes(self.indices))
 
     def block(self, box: Box, threads: int = 1) -> AnyArray:
-        """Make a box of the output, whose indices are all legal.
+        """Make a box of the output, whose indices were all found to be legal.
 
         Parameters
         ----------
@@ -108,10 +109,18 @@ class Gathering(NamedTuple):
         Returns
         -------
             The shape of the box, C-ordered, in native byte order.
+
+        Raises
+        ------
+        TransferError
+            ``unreadable``: the indices are not those that were looked at.
         """
         import numpy as np
 
-        positions = engine.positions(self.call, self.indices.read(self._indices_box(box)))
+        indices = self.indices.read(self._indices_box(box))
+        positions = engine.positions(self.call, indices)
+        if positions.size and int(positions.min()) < 0:  # filled, or refused
+            _check_again(self.call, indices)
         out = np.zeros(sizes(box), self.data.storage)
         parts = list(self._parts(box, positions, out)) if out.size else []
         share(len(parts), lambda: lambda number: parts[number].fill(), threads)
@@ -162,6 +171,17 @@ class Gathering(NamedTuple):
                 ]
                 for run in runs:
                     yield _Part(self, at, picked, out[(*target, ...)], run)
+
+
+def _check_again(call: Call, indices: AnyArray) -> None:
+    """Refuse indices of which none was refused when all of them were looked at."""
+    try:
+        engine.examined(call, indices)
+    except OutOfRangeError:
+        raise TransferError(
+            "`indices` changed while they were read: expected them to stay as they were",
+            rule="unreadable",
+        ) from None
 
 
 class Copied(NamedTuple):

@@ -29,6 +29,9 @@ SPOOLED: Final = 64 << 20
 MOST_THREADS: Final = 16
 """Threads after which memory is what is short: each has its buffers."""
 
+MOST_NOTED: Final = 1 << 17
+"""Files of a folder whose state is held, in a few hundred bytes each."""
+
 NOT_HELD: Final = "a .npy file is mapped and not held"
 _TO_HOLD: Final = "the input has {} to be held in memory"
 _CHUNK: Final = 1 << 20
@@ -266,7 +269,7 @@ class Folder:
 
     def __init__(self, name: str, path: str, limit: int | None, tick: Tick | None = None) -> None:
         self.name, self.path, self.limit, self.tick = name, path, limit, tick
-        self._noted: dict[str, Stamp] = {}
+        self._noted: dict[str, int] = {}
 
     @cached_property
     def stamp(self) -> Stamp:
@@ -281,18 +284,35 @@ class Folder:
         """The bytes of all its files."""
         return self.stamp.size
 
-    def note(self, path: str, status: os.stat_result) -> None:
-        """Take down the state of a file that must stay as it is."""
-        self._noted[path] = stamp_of(status)
+    def note(self, path: str, status: os.stat_result | None) -> None:
+        """Take down the state of a file that must stay as it is, of up to `MOST_NOTED` files.
+
+        Parameters
+        ----------
+        status
+            None where there is no such file, which must stay so too.
+
+        Raises
+        ------
+        TransferError
+            ``unreadable``: it was noted in another state.
+        """
+        now = _state(status)
+        if len(self._noted) < MOST_NOTED:
+            before = self._noted.setdefault(path, now)
+        else:
+            before = self._noted.get(path, now)
+        if before != now:
+            raise _changed(self.name)
 
     def recheck(self) -> None:
         """Refuse a folder in which a file that was noted has changed."""
-        for path, stamp in self._noted.items():
+        for path, before in self._noted.items():
             try:
-                same = stamp_of(os.stat(path)) == stamp
+                now = _state(os.stat(path))
             except OSError:
-                same = False
-            if not same:
+                now = _state(None)
+            if now != before:
                 raise _changed(self.name)
 
     def close(self) -> None:
@@ -311,6 +331,11 @@ def folder_stamp(path: str) -> Stamp:
                 status = entry.stat(follow_symlinks=False)
                 size, newest = size + status.st_size, max(newest, status.st_mtime_ns)
     return Stamp(size, newest)
+
+
+def _state(status: os.stat_result | None) -> int:
+    """Put into a few bytes what changes with a file."""
+    return 0 if status is None else hash((status.st_ino, *stamp_of(status)))
 
 
 def _changed(name: str) -> TransferError:

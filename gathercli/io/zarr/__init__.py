@@ -126,7 +126,7 @@ class Zarr:
                 f"a chunk of the array has {needed} bytes to be held in memory", needed, limit
             )
         name = self._folder.name if path == self._path else f"{self._folder.name}#{key}"
-        return Stored(name, path, spec)
+        return Stored(name, path, spec, self._folder.note)
 
     def _node(self, key: str | None) -> tuple[str, Spec]:
         """Find the array `key`, or the only one."""

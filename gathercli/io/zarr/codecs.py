@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from gathercli.core.dtypes import AnyArray
     from gathercli.core.tiles import Box
     from gathercli.io.zarr.meta import Spec
+    from gathercli.io.zarr.stored import Note
 
 SMALL: Final = 1 << 16
 """Bytes that take less time than handing them to another thread."""
@@ -191,11 +192,15 @@ class Files(LocalStore):
         The folder, and how the user calls it.
     spec
         What its metadata says.
+    note
+        Is told the path and the state of each file that is read.
     """
 
-    def __init__(self, root: str, name: str, spec: Spec, *, read_only: bool) -> None:
+    def __init__(
+        self, root: str, name: str, spec: Spec, note: Note | None = None, *, read_only: bool
+    ) -> None:
         super().__init__(root, read_only=read_only)
-        self._folder, self._name, self._spec = root, name, spec
+        self._folder, self._name, self._spec, self._note = root, name, spec, note
 
     async def get(
         self,
@@ -225,7 +230,8 @@ class Files(LocalStore):
                 raise ValueError("it is no regular file")
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
             try:
-                raw = self._read(fd, byte_range)
+                status = os.fstat(fd)
+                raw = self._read(fd, status, byte_range)
             finally:
                 os.close(fd)
         except (FileNotFoundError, NotADirectoryError):
@@ -234,6 +240,8 @@ class Files(LocalStore):
             return None
         except OSError as error:
             raise unreadable(f"{self._name}/{key}", error) from None
+        if self._note is not None:
+            self._note(path, status)
         return (prototype or default_buffer_prototype()).buffer.from_array_like(raw)
 
     async def set(self, key: str, value: Buffer) -> None:
@@ -257,8 +265,7 @@ class Files(LocalStore):
                 os.unlink(partial)
             raise
 
-    def _read(self, fd: int, byte_range: ByteRequest | None) -> AnyArray:
-        status = os.fstat(fd)
+    def _read(self, fd: int, status: os.stat_result, byte_range: ByteRequest | None) -> AnyArray:
         size = status.st_size
         if not stat.S_ISREG(status.st_mode):
             raise ValueError("it is no regular file")
@@ -277,8 +284,13 @@ class Files(LocalStore):
         return out
 
 
-def plain(spec: Spec, root: str, key: str, box: Box) -> AnyArray | None:
+def plain(spec: Spec, root: str, key: str, box: Box, note: Note | None = None) -> AnyArray | None:
     """Read of a chunk that is not packed no more than the rows that a box in it needs.
+
+    Parameters
+    ----------
+    note
+        As for `Files`.
 
     Returns
     -------
@@ -306,6 +318,8 @@ def plain(spec: Spec, root: str, key: str, box: Box) -> AnyArray | None:
             os.close(fd)
     except OSError:
         return None
+    if note is not None:
+        note(path, status)
     return out[(slice(None), *slices(tuple(rest)))]
 
 
@@ -334,13 +348,17 @@ def _span(byte_range: ByteRequest | None, size: int) -> tuple[int, int]:
 # An array of the package
 
 
-def array(spec: Spec, root: str, name: str, *, writes: bool = False) -> zarr.Array[Any]:
+def array(
+    spec: Spec, root: str, name: str, note: Note | None = None, *, writes: bool = False
+) -> zarr.Array[Any]:
     """Make an array of the package, which reads chunks with the codecs above, or writes them.
 
     Parameters
     ----------
     root, name
         The folder of the array, and how the user calls it.
+    note
+        As for `Files`.
 
     Raises
     ------
@@ -350,7 +368,7 @@ def array(spec: Spec, root: str, name: str, *, writes: bool = False) -> zarr.Arr
     try:
         with np.errstate(all="ignore"):  # a fill value may be too large for the type
             metadata = (_metadata_2 if spec.version == 2 else _metadata_3)(spec, writes=writes)
-        store = Files(root, name, spec, read_only=not writes)
+        store = Files(root, name, spec, note, read_only=not writes)
         config: Any = {"order": "C", "write_empty_chunks": True}
         made: Any = AsyncArray(metadata=metadata, store_path=StorePath(store), config=config)
         return zarr.Array(made)

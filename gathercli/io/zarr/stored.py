@@ -20,6 +20,7 @@ from gathercli.io.zarr import meta
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import ModuleType
+    from typing import TypeAlias
 
     import numpy as np
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from gathercli.io.files import Folder
     from gathercli.io.zarr.meta import Spec
 
+    Note: TypeAlias = Callable[[str, os.stat_result | None], None]
 
 MAX_CHUNKS: Final = 1 << 18
 """Chunks accepted in what is read at once: a few bytes of metadata may promise any number."""
@@ -85,6 +87,12 @@ class Stored:
 
     Several threads may read it at once.
 
+    Parameters
+    ----------
+    note
+        Is told the path and the state of each file that is read, None where it is absent; it may
+        refuse to go on.
+
     Attributes
     ----------
     name, path
@@ -93,8 +101,8 @@ class Stored:
         How often each chunk was read, by its place in the grid of chunks.
     """
 
-    def __init__(self, name: str, path: str, spec: Spec) -> None:
-        self.name, self.path, self.spec = name, path, spec
+    def __init__(self, name: str, path: str, spec: Spec, note: Note | None = None) -> None:
+        self.name, self.path, self.spec, self._note = name, path, spec, note
         self.reads: Counter[tuple[int, ...]] = Counter()
         self._lock = Lock()
         self._made: Any = None
@@ -192,7 +200,7 @@ class Stored:
         """Return the array of the package, made when it is first read."""
         with self._lock:
             if self._made is None:
-                self._made = engine().array(self.spec, self.path, self.name)
+                self._made = engine().array(self.spec, self.path, self.name, self._note)
             return self._made
 
     def _part(self, made: Any, box: Box) -> AnyArray | None:
@@ -200,13 +208,16 @@ class Stored:
         place = [start // size for (start, _), size in zip(box, self.spec.grid, strict=True)]
         key = self.spec.key(place)
         # zarr takes a millisecond to find that a file is absent, and there may be many.
-        if not os.path.lexists(os.path.join(self.path, key)):
+        path = os.path.join(self.path, key)
+        if not os.path.lexists(path):
+            if self._note is not None:
+                self._note(path, None)
             return None
         import numpy as np
 
         from gathercli.io.zarr import codecs
 
-        if (plain := codecs.plain(self.spec, self.path, key, box)) is not None:
+        if (plain := codecs.plain(self.spec, self.path, key, box, self._note)) is not None:
             return plain.astype(self.storage, copy=False)
         try:
             with np.errstate(all="ignore"):  # the sums of a delta may overflow
