@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pytest
+import zarr
 
 from gathercli.batch.journal import Journal
 from gathercli.cli import main
@@ -151,6 +152,53 @@ def test_contents_are_compared_where_that_is_asked_for(folder: Path) -> None:
     assert again("--hash") == {"output"}
     assert np.load("o.npy").tolist() == [7, 5]
     assert sorted(os.listdir(folder)) == ["jobs.jsonl", "o.npy", "r.jsonl", "x.npy"]
+
+
+def chunks(path: str, array: Any) -> None:
+    zarr.create_array(
+        path, shape=array.shape, chunks=(2,), dtype=array.dtype, compressors=None, overwrite=True
+    )[...] = array
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_folder_has_changed_when_an_old_file_in_it_has() -> None:
+    chunks("x.zarr", np.arange(6))
+    for number in range(3):
+        os.utime(f"x.zarr/c/{number}", (number, number))
+    write_jobs(job("a", data="x.zarr"))
+    assert main([*WORDS]) == 0
+    assert again() == set()
+    np.arange(7, 9).tofile("x.zarr/c/1")
+    os.utime("x.zarr/c/1", (2, 2))  # as old as the newest, and as large
+    assert again() == {"a"}
+    os.rename("x.zarr/c/1", "x.zarr/c/7")
+    assert again() == {"a"}
+    assert again() == set()
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_contents_of_a_folder_are_compared_where_that_is_asked_for() -> None:
+    chunks("x.zarr", np.arange(6))
+    os.symlink("nowhere", "x.zarr/link")
+    os.mkfifo("x.zarr/pipe")
+    write_jobs(job("file", data="x.zarr"), job("output", output="o.zarr"))
+    assert main([*WORDS, "--hash"]) == 0
+    stamp = json.loads(reported()["file"])["stamp"]["inputs"]["x.zarr"]
+    assert [type(each) for each in stamp] == [int, int, str]
+    os.utime("x.zarr/c/1", (1, 1))
+    assert again("--hash") == set()
+    np.arange(7, 9).tofile("x.zarr/c/1")
+    os.utime("x.zarr/c/1", (1, 1))
+    assert again("--hash") == {"file"}
+    chunk = Path("o.zarr/c/0")
+    sound = chunk.read_bytes()
+    chunk.write_bytes(bytes(len(sound)))
+    assert again("--hash") == {"output"}
+    assert chunk.read_bytes() == sound
+    os.unlink("x.zarr/link")
+    os.symlink("nowhen", "x.zarr/link")
+    assert again("--hash") == {"file"}
+    assert again("--hash") == set()
 
 
 @pytest.mark.usefixtures("done")

@@ -9,16 +9,18 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import GatherError
-from gathercli.io.files import Stamp, folder_stamp, stamp_of
+from gathercli.io.files import Folder, Stamp, files_of, folder_stamp, stamp_of
 from gathercli.io.source import Inputs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gathercli.io.job import Job
 
 _PART: Final = 1 << 20
 _MOST_DIGESTS: Final = 1024
 _digests: dict[tuple[int, ...], str] = {}
-"""Of files, by what changes whenever they are written."""
+"""Of files and folders, by what changes whenever they are written."""
 
 _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe would wait for a writer
 
@@ -32,7 +34,7 @@ class Stamps(NamedTuple):
         The digest of its text, as hexadecimal digits.
     inputs
         By name: size, nanoseconds of the last writing, and perhaps the digest of the content;
-        None for a file that was not there.
+        None for a file that was not there. For a folder, the second is what `folder_stamp` says.
     output
         Size, and perhaps the digest; None when nothing was written.
     """
@@ -48,8 +50,11 @@ class Stamps(NamedTuple):
         for name, file in inputs.named.items():
             found[name] = None
             if file is not None:
-                noted = hashed and file.regular
-                found[name] = [*file.stamp, *([_digest_of(file.fd)] if noted else ())]
+                found[name] = [*file.stamp]
+                if hashed and isinstance(file, Folder):
+                    found[name] = _stamp_at(file.path, hashed=True)
+                elif hashed and file.regular:
+                    found[name] = [*file.stamp, _digest_of(file.fd)]
         path = job.output and os.path.join(job.folder, job.output)
         return cls("", found, _output(path, hashed=hashed) if path else None)
 
@@ -106,20 +111,17 @@ def is_done(stamp: Any, job: bytes, folder: str, output: str | None, *, hashed: 
 
 def _is_same(path: str, known: Any, *, hashed: bool) -> bool:
     try:
-        by_time = not hashed or os.path.isdir(path)
-        fd = -1 if by_time else os.open(path, _FLAGS)
-        now = _stamp(path) if by_time else stamp_of(os.fstat(fd))
+        now = _stamp(path)
+        if not hashed:
+            return isinstance(known, list) and known[:2] == list(now)
+        if not isinstance(known, list) or len(known) != 3 or known[0] != now.size:
+            return False
     except (OSError, ValueError):
         return known is None
-    if by_time:
-        return isinstance(known, list) and known[:2] == list(now)
     try:
-        same = isinstance(known, list) and len(known) == 3 and known[0] == now.size
-        return same and known[2] == _digest_of(fd)
+        return bool(known[2] == _digest_at(path))
     except OSError:  # a pipe, or a disk that fails
         return False
-    finally:
-        os.close(fd)
 
 
 def _stamp(path: str) -> Stamp:
@@ -129,43 +131,75 @@ def _stamp(path: str) -> Stamp:
 
 def _stamp_at(path: str, *, hashed: bool) -> list[Any] | None:
     try:
-        if not hashed or not stat.S_ISREG(os.stat(path).st_mode):
-            return [*_stamp(path)]
-        fd = os.open(path, _FLAGS)
+        stamp = [*_stamp(path)]
+        special = not os.path.isdir(path) and not stat.S_ISREG(os.stat(path).st_mode)
+        return stamp if not hashed or special else [*stamp, _digest_at(path)]
     except (OSError, ValueError):
         return None
-    try:
-        return [*stamp_of(os.fstat(fd)), _digest_of(fd)]
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
 
 
 def _output(path: str, *, hashed: bool) -> list[Any] | None:
     """Describe an output; None when it is not there."""
     try:
-        if not hashed or os.path.isdir(path):
-            return [_stamp(path).size]
-        fd = os.open(path, _FLAGS)
+        return [_stamp(path).size, *([_digest_at(path)] if hashed else ())]
     except (OSError, ValueError):
         return None
+
+
+def _digest_at(path: str) -> str:
+    """Return the digest of what a file, or a folder, holds."""
+    if os.path.isdir(path):
+        return _digest_under(path)
+    fd = os.open(path, _FLAGS)
     try:
-        return [os.fstat(fd).st_size, _digest_of(fd)]
-    except OSError:
-        return None
+        return _digest_of(fd)
+    finally:
+        os.close(fd)
+
+
+def _digest_under(path: str) -> str:
+    """Return the digest of the names and contents of all files under a folder."""
+    files = sorted(files_of(path))
+    states = ((name, each.st_ino, *stamp_of(each), each.st_ctime_ns) for name, each in files)
+    known = os.stat(path).st_ino, hash(tuple(states))
+
+    def made() -> str:
+        found = hashlib.blake2b(digest_size=16)
+        for name, status in files:
+            text = f"{_content(os.path.join(path, name), status.st_mode)} ".encode()
+            raw = os.fsencode(name)
+            found.update(text + len(raw).to_bytes(8, "little") + raw)
+        return found.hexdigest()
+
+    return _once(known, made)
+
+
+def _content(path: str, mode: int) -> str:
+    """Return what stands for the content of a file: of a link where it leads, of a pipe nothing."""
+    if stat.S_ISLNK(mode):
+        return hashlib.blake2b(os.fsencode(os.readlink(path)), digest_size=16).hexdigest()
+    if not stat.S_ISREG(mode):
+        return ""
+    fd = os.open(path, _FLAGS)
+    try:
+        return _made_digest(fd)
     finally:
         os.close(fd)
 
 
 def _digest_of(fd: int) -> str:
-    """Return the digest of a file's content; that of a file which many jobs name is made once."""
+    """Return the digest of a file's content."""
     status = os.fstat(fd)
     known = status.st_dev, status.st_ino, *stamp_of(status), status.st_ctime_ns
+    return _once(known, lambda: _made_digest(fd))
+
+
+def _once(known: tuple[int, ...], made: Callable[[], str]) -> str:
+    """Make a digest, or return it: of what many jobs name it is made once."""
     if known not in _digests:
         if len(_digests) >= _MOST_DIGESTS:
             _digests.clear()
-        _digests[known] = _made_digest(fd)
+        _digests[known] = made()
     return _digests[known]
 
 

@@ -8,6 +8,7 @@ import shlex
 import stat
 from contextlib import suppress
 from functools import cached_property
+from hashlib import blake2b
 from io import RawIOBase
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
@@ -34,12 +35,16 @@ MOST_NOTED: Final = 1 << 17
 
 NOT_HELD: Final = "a .npy file is mapped and not held"
 _TO_HOLD: Final = "the input has {} to be held in memory"
+_MIXED: Final = (1 << 56) - 1
 _CHUNK: Final = 1 << 20
 _LARGE_CHUNK: Final = 64 << 20
 
 
 class Stamp(NamedTuple):
-    """The bytes of a file, and the nanoseconds at which they were last written."""
+    """The bytes of a file, and the nanoseconds at which they were last written.
+
+    For a folder see `folder_stamp`.
+    """
 
     size: int
     mtime_ns: int
@@ -273,7 +278,7 @@ class Folder:
 
     @cached_property
     def stamp(self) -> Stamp:
-        """The bytes of all its files, and when the newest was written."""
+        """The bytes of all its files, and what tells whether any of them has changed."""
         try:
             return folder_stamp(self.path)
         except OSError as error:
@@ -320,17 +325,33 @@ class Folder:
 
 
 def folder_stamp(path: str) -> Stamp:
-    """Add up the files under a folder; links are not followed."""
-    size, newest, folders = 0, 0, [path]
+    """Add up the files under a folder, their names, sizes and times; links are not followed.
+
+    Returns
+    -------
+        All bytes, and in place of a time a number that is another when any file is, or its name.
+    """
+    size, mixed = 0, 0
+    for name, status in files_of(path):
+        size += status.st_size
+        text = f"{status.st_size} {status.st_mtime_ns} ".encode() + os.fsencode(name)
+        # A sum: the order in which a system lists files is its own.
+        mixed += int.from_bytes(blake2b(text, digest_size=7).digest())
+    return Stamp(size, mixed & _MIXED)
+
+
+def files_of(path: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the names below a folder of all its files, and their state; links are not followed."""
+    folders = [""]
     while folders:
-        with os.scandir(folders.pop()) as entries:
+        inner = folders.pop()
+        with os.scandir(os.path.join(path, inner)) as entries:
             for entry in entries:
+                name = f"{inner}{entry.name}"
                 if entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.path)
-                    continue
-                status = entry.stat(follow_symlinks=False)
-                size, newest = size + status.st_size, max(newest, status.st_mtime_ns)
-    return Stamp(size, newest)
+                    folders.append(f"{name}/")
+                else:
+                    yield name, entry.stat(follow_symlinks=False)
 
 
 def _state(status: os.stat_result | None) -> int:
