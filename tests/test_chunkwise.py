@@ -266,6 +266,44 @@ def test_convert_to_and_from_chunks(run: Run, data: Any) -> None:
     assert run("convert", "x.npy", "-", "--to", "zarr").status == 2
 
 
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_copy_keeps_what_is_said_of_the_array_and_a_gather_does_not(
+    run: Run, folder: Path, version: Any
+) -> None:
+    names = {"dimension_names": ["time", None]} if version == 3 else {}
+    said = {"units": "K", "scale": 0.1, "of": [1, {"ü": None}]}
+    options: Any = {"zarr_format": version, "attributes": said, **names}
+    stored(folder / "x.zarr", np.arange(6).reshape(2, 3), (1, 2), **options)
+    assert run("convert", "x.zarr", "y.zarr").status == 0
+    made = zarr.open_array("y.zarr", mode="r")
+    assert dict(made.attrs) == said
+    assert getattr(made.metadata, "dimension_names", None) == (("time", None) if names else None)
+    assert run("convert", "y.zarr", "y.zarr", "--chunks", "2,3").status == 0
+    assert dict(zarr.open_array("y.zarr", mode="r").attrs) == said
+    assert run("gather", "x.zarr", "0,", "-o", "z.zarr").status == 0
+    made = zarr.open_array("z.zarr", mode="r")
+    assert dict(made.attrs) == {}
+    assert getattr(made.metadata, "dimension_names", None) is None
+
+
+def test_what_is_said_of_an_array_is_not_copied_if_it_is_malformed(run: Run, data: Any) -> None:
+    text = json.loads(Path("x3.zarr/zarr.json").read_text())
+    text |= {"attributes": [1], "dimension_names": ["a"]}
+    Path("x3.zarr/zarr.json").write_text(json.dumps(text))
+    assert run("convert", "x3.zarr", "y.zarr").status == 0
+    assert (read("y.zarr") == data).all()
+
+
+def test_a_copy_without_shards_says_so(run: Run, data: Any) -> None:
+    ran = run("convert", "xs.zarr", "y.zarr")
+    assert (ran.status, ran.err) == (
+        0,
+        "note: y.zarr is written without shards, each chunk as a file\n",
+    )
+    assert (read("y.zarr") == data).all()
+    assert zarr.open_array("y.zarr", mode="r").shards is None
+
+
 def test_a_member_of_a_group_is_a_tensor(run: Run, data: Any) -> None:
     group = zarr.open_group("g.zarr", mode="w")
     made = group.create_array("inner/x", shape=DATA, chunks=(5, 6, 7), dtype="f4")

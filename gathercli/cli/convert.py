@@ -286,8 +286,11 @@ def _write_chunks(
 ) -> None:
     """Write one tensor in chunks; it gets its name only when all of it is there."""
     from gathercli.io import chunkwise
+    from gathercli.io.zarr import Stored
 
     making = result.making if isinstance(result, Slabs) else Copied(Held(result.whole()))
+    if isinstance(making.data, Stored) and making.data.spec.sharded:
+        messages.notes.append(f"{clean(path)} is written without shards, each chunk as a file")
     with asked.keeping.creation(path) as output:
         chunkwise.write(
             making,

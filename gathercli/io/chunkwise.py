@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gathercli.chunked.cutting import divided
+from gathercli.chunked.making import Copied
 from gathercli.core.dims import product
 from gathercli.core.text import clean, counted
 from gathercli.core.threads import share
@@ -90,7 +91,10 @@ def write(
     if held is not None:
         _check_room(output.path, total)
     like = making.data if isinstance(making.data, Stored) else None
-    output.open(making.shape, making.data.dtype, sizes, like, storage=making.data.storage)
+    same = isinstance(making, Copied)
+    output.open(
+        making.shape, making.data.dtype, sizes, like, storage=making.data.storage, same=same
+    )
     ended: Generator[int]
     if crew is None:
         made = writer(output.temporary)

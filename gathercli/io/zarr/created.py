@@ -116,6 +116,7 @@ class Creation:
         like: Stored | None = None,
         *,
         storage: np.dtype[Any] | None = None,
+        same: bool = False,
     ) -> None:
         """Make the array, without a chunk, in a hidden folder beside the target.
 
@@ -127,6 +128,8 @@ class Creation:
             The array whose version, codecs, order and names of files it takes.
         storage
             The numpy dtype, where that is not the one of `like`: of strings, for their width.
+        same
+            Whether it is the tensor of `like`, whose attributes it then keeps.
 
         Raises
         ------
@@ -142,11 +145,16 @@ class Creation:
         short_name = os.fsdecode(os.fsencode(name)[:200])
         # Known before it is there: a signal may come.
         self.temporary = os.path.join(folder, f".{short_name}.{os.urandom(6).hex()}.tmp")
-        file, document = meta.described(spec)
+        if not same:
+            spec = spec._replace(attributes=None, names=None)
+        documents = dict([meta.described(spec)])
+        if same and like is not None:
+            documents |= _attributes(like)
         try:
             os.mkdir(self.temporary)
-            with open(os.path.join(self.temporary, file), "x", encoding="utf-8") as out:
-                json.dump(document, out, indent=2)
+            for name, document in documents.items():
+                with open(os.path.join(self.temporary, name), "x", encoding="utf-8") as out:
+                    json.dump(document, out, indent=2)
         except OSError as error:
             raise self._refused(_reason(error), "a folder that can be written") from None
 
@@ -337,6 +345,14 @@ def _planned(
         shard_index=(),
         index_first=False,
     )
+
+
+def _attributes(like: Stored) -> dict[str, Any]:
+    """Read attributes that have a file of their own, by its name."""
+    path = os.path.join(like.path, ".zattrs")
+    if like.version != 2 or not os.path.lexists(path):
+        return {}
+    return {".zattrs": meta.document(Folder(like.name, like.path, None), path)}
 
 
 def _endian(held: np.dtype[Any]) -> str:

@@ -90,6 +90,8 @@ class Spec(NamedTuple):
         How the files are named: ``default`` or ``v2``, with ``.`` or ``/``.
     shard_index, index_first
         The codecs of a shard's index, and whether it comes before the chunks.
+    attributes, names
+        Version 3: what the user says of the array, and the names of its dimensions.
     """
 
     version: int
@@ -105,6 +107,8 @@ class Spec(NamedTuple):
     separator: str = "."
     shard_index: tuple[dict[str, Any], ...] = ()
     index_first: bool = False
+    attributes: dict[str, Any] | None = None
+    names: list[str | None] | None = None
 
     @property
     def sharded(self) -> bool:
@@ -344,7 +348,21 @@ def _parse_3(found: dict[str, Any]) -> Spec:
         separator=separator,
         shard_index=index,
         index_first=first,
+        attributes=_attributes(found.get("attributes")),
+        names=_dimension_names(found.get("dimension_names"), len(shape)),
     )
+
+
+def _attributes(value: object) -> dict[str, Any] | None:
+    """Return attributes that may be written again; nothing else is done with them."""
+    return value if isinstance(value, dict) else None
+
+
+def _dimension_names(value: object, rank: int) -> list[str | None] | None:
+    """Return names that may be written again; nothing else is done with them."""
+    if not isinstance(value, list) or len(value) != rank:
+        return None
+    return value if all(isinstance(each, str | None) for each in value) else None
 
 
 def _sizes(
@@ -534,6 +552,7 @@ def described(spec: Spec) -> tuple[str, dict[str, Any]]:
             "filters": filters or None,
             "compressor": compressors[0] if compressors else None,
         }
+    named = {} if spec.names is None else {"dimension_names": spec.names}
     typed: Any = spec.dtype.name
     if spec.dtype is STRING:
         typed = {"name": _TEXT, "configuration": {"length_bytes": spec.held.itemsize}}
@@ -546,7 +565,8 @@ def described(spec: Spec) -> tuple[str, dict[str, Any]]:
         "chunk_key_encoding": {"name": spec.keys, "configuration": {"separator": spec.separator}},
         "fill_value": spec.fill,
         "codecs": [_as_3(codec) for codec in spec.codecs],
-        "attributes": {},
+        "attributes": spec.attributes or {},
+        **named,
     }
 
 
