@@ -475,7 +475,12 @@ def test_a_folder_is_told_by_what_it_holds(run: Run, folder: Path) -> None:
     assert run("shape", "gather", "./plain", "[4]").out == "[4,7]\n"
     (folder / "empty.zarr").mkdir()
     ran = run("info", "empty.zarr")
-    assert (ran.status, "is a directory: expected a file" in ran.err) == (66, True)
+    assert (ran.status, ran.err) == (
+        66,
+        "error: `empty.zarr` is a directory: expected a file\n"
+        "hint: a zarr folder has `zarr.json`, `.zarray` or `.zgroup`; this has none\n"
+        "rule: unreadable\n",
+    )
 
 
 def test_info_shows_how_an_array_is_cut_and_packed(run: Run, folder: Path) -> None:

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from io import RawIOBase
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
-from gathercli.core.text import clean, closest
+from gathercli.core.text import clean, closest, listed
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError, TransferError
 
 if TYPE_CHECKING:
@@ -425,7 +425,14 @@ def open_input(
             return Folder(name, path, limit, tick)
     except ValueError:  # a NUL in the name
         pass
-    return open_file(name, folder, limit, tick)
+    try:
+        return open_file(name, folder, limit, tick)
+    except NoInputError as error:
+        if error.rule == "unreadable" and os.path.isdir(path):
+            error.hint = (
+                f"a zarr folder has {listed(f'`{each}`' for each in METADATA)}; this has none"
+            )
+        raise
 
 
 def check_kind(path: str, name: str, expected: str = "a file") -> None:
