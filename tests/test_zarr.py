@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 import tracemalloc
 import warnings
 import zlib
@@ -217,6 +218,74 @@ def test_the_chunks_of_shards_are_read_one_by_one(place: Any) -> None:
     create("y.zarr", array, (2, 3), found)
     assert [codec["name"] for codec in metadata("y.zarr")["codecs"]] == ["bytes", "zstd"]
     assert same(peer_reads("y.zarr"), array)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("small", [1 << 16, 0], ids=["by us", "by the package"])
+@pytest.mark.parametrize("packer", [name for name in PACKERS if PACKERS[name][0] == 3])
+def test_every_codec_is_read_in_shards(
+    packer: str, small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gathercli.io.zarr.shards.SMALL", small)
+    options = PACKERS[packer][1]
+    if packer.startswith("transpose"):  # more than one
+        orders = ((1, 2, 0), (0, 2, 1))
+        options = options | {"filters": [zc.TransposeCodec(order=order) for order in orders]}
+    for name in ("<i4", ">f8", "?", "<U2"):
+        array = X.astype(name)[None]
+        peer("x.zarr", array, chunks=(1, 2, 3), shards=(1, 4, 6), **options)
+        found = stored("x.zarr")
+        for box in (everything(array.shape), *tiled(everything(array.shape), (1, 3, 5))):
+            assert same(found.read(box), array[slices(box)].astype(found.storage, order="C"))
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_scalar_may_lie_in_a_shard() -> None:
+    peer("x.zarr", np.array(7.5), chunks=())
+    alter("x.zarr", codecs=sharding(chunk_shape=[]))
+    with open("x.zarr/c", "wb") as out:
+        out.write(struct.pack("<d2Q", 7.5, 0, 8))
+    assert read("x.zarr").tolist() == 7.5
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("small", [1 << 16, 0], ids=["by us", "by the package"])
+def test_a_damaged_shard_is_refused(small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gathercli.io.zarr.shards.SMALL", small)
+    draw = np.random.default_rng(5)
+    for name, (version, options) in PACKERS.items():
+        if version == 2 or name == "transpose+zstd":
+            continue
+        peer("x.zarr", X, shards=(4, 6), **options)
+        with open("x.zarr/c/0/0", "rb") as chunk:
+            sound = chunk.read()
+        ended = [sound[:-1], sound[:3], b"", sound[70:]]
+        places = draw.integers(0, len(sound), 20).tolist()
+        ended += (sound[:at] + bytes([sound[at] ^ 0x81]) + sound[at + 1 :] for at in places)
+        for number, raw in enumerate(ended):
+            with open("x.zarr/c/0/0", "wb") as chunk:
+                chunk.write(raw)
+            for box in (everything(X.shape), ((0, 1), (0, 1))):
+                try:
+                    assert stored("x.zarr").read(box).shape
+                except InputError as error:
+                    assert "x.zarr/c/0/0" in str(error)  # noqa: PT017
+                else:
+                    assert number > 2
+
+
+@pytest.mark.usefixtures("folder")
+def test_many_small_chunks_of_a_shard_are_read_in_a_moment() -> None:
+    array = np.arange(1 << 15).astype(np.uint8)
+    peer("x.zarr", np.empty(0, np.uint8), shape=array.shape, chunks=(1,), shards=array.shape)
+    alter("x.zarr", codecs=sharding(chunk_shape=[1]))
+    os.mkdir("x.zarr/c")
+    index = np.stack([np.arange(array.size), np.ones(array.size)], 1).astype("<u8")
+    with open("x.zarr/c/0", "wb") as out:
+        out.write(array.tobytes() + index.tobytes())
+    start = time.monotonic()
+    assert same(read("x.zarr"), array)
+    assert time.monotonic() - start < 3  # the package takes that for a few thousand
 
 
 @pytest.mark.usefixtures("folder")
@@ -717,7 +786,7 @@ HOSTILE_3: Final[dict[str, tuple[dict[str, Any], str, str]]] = {
             "codecs": sharding(chunk_shape=[1, 1]),
         },
         "limit",
-        "a shard holds 3145728 chunks",
+        "a shard holds 3145728 chunks: expected at most 32768",
     ),
     "another kind of node": ({"node_type": "plan"}, "format", "the node_type of `zarr.json` is"),
 }

@@ -1,7 +1,8 @@
 """What the `zarr` package reads chunks with: codecs that cannot unpack more than a chunk holds.
 
 Every codec is made here, from metadata that was checked: no name of a file reaches a registry of
-the package, whose plugins would be code. The only module that imports the package.
+the package, whose plugins would be code. Only this module and `shards`
+import the package.
 """
 
 from __future__ import annotations
@@ -124,6 +125,13 @@ _UNPACKERS: Final[dict[str, Callable[[memoryview, int], AnyArray]]] = {
 }
 
 
+def unpacked(kind: str, raw: AnyArray, size: int, most: int) -> AnyArray:
+    """Unpack a chunk of version 3, of up to `most` bytes, to `size` bytes."""
+    if len(raw) > most:
+        raise ValueError(f"it has {len(raw)} bytes, more than a chunk can have")
+    return _UNPACKERS[kind](raw.data.cast("B"), size)
+
+
 class Unpacker:
     """A compressor of version 2 that only unpacks, to `size` bytes."""
 
@@ -161,9 +169,7 @@ class Unpacking(BytesBytesCodec):
     is_fixed_size = False
 
     def _decode_sync(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
-        if len(chunk_bytes) > self.most:
-            raise ValueError(f"it has {len(chunk_bytes)} bytes, more than a chunk can have")
-        out = _UNPACKERS[self.kind](chunk_bytes.as_numpy_array().data.cast("B"), self.size)
+        out = unpacked(self.kind, chunk_bytes.as_numpy_array(), self.size, self.most)
         return chunk_spec.prototype.buffer.from_array_like(out)
 
     async def _decode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 MAX_METADATA: Final = 16 << 20
 """Bytes of metadata accepted."""
 
-MAX_INNER: Final = 1 << 16
-"""Chunks of one shard accepted: zarr takes 2 KB and a third of a millisecond for each."""
+MAX_INNER: Final = 1 << 15
+"""Chunks of one shard accepted: a few bytes of metadata may promise any number."""
 
 SLACK: Final = 1 << 10
 """Bytes by which headers and sums may lengthen a chunk."""

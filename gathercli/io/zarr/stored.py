@@ -215,13 +215,19 @@ class Stored:
             return None
         import numpy as np
 
-        from gathercli.io.zarr import codecs
+        from gathercli.io.zarr import codecs, shards
 
         if (plain := codecs.plain(self.spec, self.path, key, box, self._note)) is not None:
             return plain.astype(self.storage, copy=False)
         try:
             with np.errstate(all="ignore"):  # the sums of a delta may overflow
-                found = np.asarray(made[slices(box)]).astype(self.storage, copy=False)
+                if shards.suits(self.spec):
+                    some = shards.read(self.spec, made, key, box)
+                    if some is None:
+                        return None
+                    found = some
+                else:
+                    found = np.asarray(made[slices(box)]).astype(self.storage, copy=False)
             if self.dtype is STRING:
                 check_strings(found, rule="format")
         except (GatherError, MemoryError) as error:
