@@ -24,7 +24,7 @@ WORTH: Final = 64 << 20
 PROGRAM: Final = 96 << 20
 """Bytes that the program itself takes."""
 
-SHARE, LEAST = 0.7, 0.4
+SHARE, LEAST = 2 / 3, 0.4
 """How much of the rest boxes may take, as not all that is freed is there again at once; and how
 much of all memory they may take even if the program has no room for more."""
 

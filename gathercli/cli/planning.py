@@ -6,7 +6,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.batch.cluster import AHEAD
-from gathercli.chunked.cutting import SHARE
+from gathercli.chunked.cutting import PROGRAM, SHARE
 from gathercli.chunked.making import COPIES, FLAT_INDEX_BYTES, INDEX_BYTES, PIECE
 from gathercli.report.manual import Console, Page, Terms
 
@@ -53,7 +53,7 @@ class Plan(NamedTuple):
     def box(self) -> int:
         """Bytes of a box of the output: whole chunks, as many as may be held."""
         piece = PIECE * 28  # of float32, and three coordinates
-        room = self.held * SHARE - COPIES * self.chunk - piece
+        room = (self.held - PROGRAM) * SHARE - COPIES * self.chunk - piece
         return int(room / (self.chunk + self.chunk // self.row * INDEX_BYTES)) * self.chunk
 
     @property
@@ -149,9 +149,10 @@ def _memory() -> Terms:
     return Terms(
         (
             (
-                f"{SHARE:.0%} of --max-bytes",
-                "May be taken by the boxes that a process makes at a time: one. The rest is for "
-                "the program, about 60 MB, and for memory that was freed and not given back. On "
+                "--max-bytes",
+                f"Of what it leaves beside the {PROGRAM / 1e6:.0f} MB of the program, "
+                f"{SHARE:.0%} may be taken by the box that a process makes; the rest is for "
+                "memory that was freed and not given back. On "
                 "workers --max-bytes is for each thread, 1 GiB if it is not given, and each has a "
                 "process of its own beside that of the worker, which takes about 65 MB more.",
             ),
@@ -376,7 +377,7 @@ def _large() -> Iterator[Block]:
     yield "Reckoned, not tried. What is assumed:"
     yield _ASSUMED
     yield (
-        f"{SHARE:.0%} of 4 GB, less {COPIES} chunks and a piece, is a box of "
+        f"{SHARE:.0%} of 3.9 GB, less {COPIES} chunks and a piece, is a box of "
         f"{_size(plan.box)}, {plan.box // plan.chunk} chunks: {plan.boxes:,} boxes, "
         f"{ceil(plan.boxes / WORKERS)} for the worker that has most, each a task. "
         f"With k = 4 and B = {plan.boxes:,} a chunk is read {plan.random:.2f} times if the order "
