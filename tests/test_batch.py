@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 PROGRAM: Final = (sys.executable, "-m", "gathercli")
 KEYS: Final = ["id", "status", "rule", "message", "operator", "shape", "dtype"]
 FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
-PATIENCE: Final = 30
+PATIENCE: Final = 120
 LINUX: Final = pytest.mark.skipif(
     not os.path.isdir("/proc/self/task"), reason="the system does not list the processes"
 )

@@ -180,6 +180,15 @@ def test_an_array_is_replaced_whole_and_nothing_else_is(run: Run, data: Any) -> 
     assert Path("o.zarr", "mine.txt").read_text() == "mine"
 
 
+def test_the_name_of_an_output_may_end_as_that_of_a_folder(run: Run, data: Any) -> None:
+    for _ in range(2):
+        assert run("gather", "x3.zarr", "4,", "-o", "o.zarr/").status == 0
+        assert (read("o.zarr") == data[[4]]).all()
+    found = run("gather", "x3.zarr", "4,", "-o", "none/o.zarr")
+    assert found.status == 73
+    assert "`none/o.zarr` cannot be written (no such file or directory)" in found.err
+
+
 def test_an_input_is_replaced_by_what_is_made_of_it(run: Run, data: Any) -> None:
     assert run("gather", "x3.zarr", "4,0", "-o", "x3.zarr").status == 0
     assert (read("x3.zarr") == data[[4, 0]]).all()

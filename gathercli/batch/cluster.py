@@ -59,6 +59,12 @@ MOST: Final = 256
 AHEAD: Final = 3
 """Tasks for every thread of the cluster that the scheduler is given beforehand."""
 
+BRIEF: Final = 2.0
+"""Seconds in which workers must say their version, else their first task will tell."""
+
+COMPARED: Final = 10.0
+"""Seconds until new workers are asked, as they may come and go."""
+
 IDLE: Final = 10.0
 """Seconds after which the process of a thread ends that has nothing to do."""
 
@@ -292,6 +298,8 @@ class Cluster:
         self._threads, self._looked = 0, 0.0
         self._known: set[str] = set()
         """The workers whose version was compared."""
+        self._compare = 0.0
+        """When others may be."""
         self._alone: float | None = None
         """Since when there are no workers; infinite once that was said."""
         with ExitStack() as stack:
@@ -367,8 +375,8 @@ class Cluster:
             workers = self._client.nthreads()
         except OSError:
             raise _gone() from None
-        if workers.keys() - self._known:
-            self._known = set(workers)
+        if workers.keys() - self._known and now >= self._compare:
+            self._known, self._compare = set(workers), now + COMPARED
             self._check_versions()
         self._threads = sum(workers.values())
         if self._threads:
@@ -382,7 +390,7 @@ class Cluster:
     def _check_versions(self) -> None:
         versions = self._client._get_versions  # noqa: SLF001  (the other waits without limit)
         try:
-            found = self._client.sync(versions, packages=["gathercli"], callback_timeout=WAIT)
+            found = self._client.sync(versions, packages=["gathercli"], callback_timeout=BRIEF)
         except Exception:  # noqa: BLE001  (a worker died, or is busy: its first task will tell)
             return
         for address, told in found["workers"].items():

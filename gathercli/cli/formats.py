@@ -95,9 +95,12 @@ _FILES: Final = Terms(
             "a group. Codecs: blosc, zstd, gzip, zlib, lz4, crc32c, transpose, and the filters "
             "shuffle and delta; others are refused, and so is a chunk that inflates beyond its "
             "size. gather, gather-elements and convert read only the chunks they need, and hold "
-            "a part of the result at a time, so that neither need fit in memory. An output is "
-            "written beside its place, each chunk once, and gets its name when all are there; it "
-            "is stored as the data is, or as --chunks says. Needs gathercli[zarr].",
+            "a part of the result at a time, so that neither need fit in memory; a chunk that "
+            "changes meanwhile ends the command. An output is written beside its place, each chunk "
+            "once, and gets its name when all are there, or that of an array that holds nothing "
+            "else; SIGKILL leaves a folder .NAME.*.tmp, which may be removed. It is stored as the "
+            "data is, without shards, or as --chunks says; convert keeps attributes and names of "
+            "dimensions. Needs gathercli[zarr].",
         ),
         (
             "raw bytes .bin (bin)",
@@ -147,6 +150,10 @@ _LIMITS: Final = Terms(
         ("dimensions", "64."),
         ("header of .npy, of .safetensors", "10 000 bytes, 100 000 000 bytes."),
         ("members of .npz", "100 000."),
+        (
+            "members of a group of .zarr, chunks of a shard, chunks read at once",
+            "10 000, 32 768, 262 144.",
+        ),
         (
             "strings side by side",
             "Each takes the width of the longest: 16 times the bytes of all, past 256 MiB; "

@@ -113,8 +113,9 @@ LINE: Final = Terms(
             "stamp",
             "In a report that is a file: what --resume compares. job is a digest of the text of "
             "the job; inputs gives every file that was read its size and the nanoseconds of its "
-            "last writing, null for one that was not there; output is the size of the output; "
-            "--hash adds a digest of each content.",
+            "last writing (of a .zarr folder a number that changes with any of its files), null "
+            "for one that was not there; output is the size of the output; --hash adds a digest "
+            "of each content.",
         ),
     )
 )

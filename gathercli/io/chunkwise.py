@@ -89,7 +89,7 @@ def write(
     itemsize = making.data.storage.itemsize
     total = product(making.shape) * itemsize
     if held is not None:
-        _check_room(output.path, total)
+        _check_room(output, total)
     like = making.data if isinstance(making.data, Stored) else None
     same = isinstance(making, Copied)
     output.open(
@@ -150,18 +150,18 @@ def _checked(chunks: Sequence[int], shape: tuple[int, ...]) -> Sequence[int]:
     return chunks
 
 
-def _check_room(path: str, size: int) -> None:
+def _check_room(output: Creation, size: int) -> None:
     """Refuse what the disk has no room for, as far as that can be told."""
     try:
-        disk = os.statvfs(os.path.dirname(path.rstrip("/")) or ".")
-    except OSError:  # which is said where the output is opened
+        disk = os.statvfs(output.folder)
+    except OSError:  # who creates the output says why
         return
     free = disk.f_bavail * disk.f_frsize
     if size > free:
         raise OutputError(
-            f"`{clean(path)}` cannot be written (the result takes {size} bytes before it is "
+            f"`{clean(output.path)}` cannot be written (the result takes {size} bytes before it is "
             f"compressed and the disk has {free}): expected room for it",
             rule="output",
-            value=path,
+            value=output.path,
             hint="`--max-bytes 0` tries it",
         )

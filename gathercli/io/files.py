@@ -356,7 +356,7 @@ def files_of(path: str) -> Iterator[tuple[str, os.stat_result]]:
 
 def _state(status: os.stat_result | None) -> int:
     """Put into a few bytes what changes with a file."""
-    return 0 if status is None else hash((status.st_ino, *stamp_of(status)))
+    return 0 if status is None else hash(stamp_of(status))
 
 
 def _changed(name: str) -> TransferError:

@@ -59,6 +59,11 @@ class Creation:
         self._target = self._settled()
         self._check_target(LOOKED)
 
+    @property
+    def folder(self) -> str:
+        """The folder that it lies in."""
+        return os.path.dirname(self._target)
+
     def _settled(self) -> str:
         """Find out once where the array goes: what is looked at and renamed is then the same."""
         if not self.path:
@@ -177,7 +182,7 @@ class Creation:
                 os.rename(self._target, self._old)
             os.rename(self.temporary, self._target)
             if self._fsync:
-                _sync_one(os.path.dirname(self._target))
+                _sync_one(self.folder)
         except OSError as error:
             raise TransferError(
                 f"`{clean(self.path)}` could not be finished ({_reason(error)})", rule="output"
