@@ -8,7 +8,6 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 import tracemalloc
 import warnings
 import zlib
@@ -275,7 +274,9 @@ def test_a_damaged_shard_is_refused(small: int, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.usefixtures("folder")
-def test_many_small_chunks_of_a_shard_are_read_in_a_moment() -> None:
+def test_many_small_chunks_of_a_shard_are_read_without_the_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     array = np.arange(1 << 15).astype(np.uint8)
     peer("x.zarr", np.empty(0, np.uint8), shape=array.shape, chunks=(1,), shards=array.shape)
     alter("x.zarr", codecs=sharding(chunk_shape=[1]))
@@ -283,9 +284,8 @@ def test_many_small_chunks_of_a_shard_are_read_in_a_moment() -> None:
     index = np.stack([np.arange(array.size), np.ones(array.size)], 1).astype("<u8")
     with open("x.zarr/c/0", "wb") as out:
         out.write(array.tobytes() + index.tobytes())
-    start = time.monotonic()
+    monkeypatch.delattr(zarr.Array, "__getitem__")
     assert same(read("x.zarr"), array)
-    assert time.monotonic() - start < 3  # the package takes that for a few thousand
 
 
 @pytest.mark.usefixtures("folder")
