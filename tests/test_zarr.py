@@ -1034,6 +1034,15 @@ def test_the_index_of_a_shard_may_lie_anywhere(at: list[int], whole: bool) -> No
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_chunk_of_a_shard_that_is_not_packed_has_the_bytes_of_its_elements() -> None:
+    peer("x.zarr", np.arange(4, dtype=np.uint8), chunks=(2,), shards=(4,), compressors=None)
+    index = struct.pack("<4Q", 0, 3, 0, 2)
+    with open("x.zarr/c/0", "wb") as out:
+        out.write(b"\1\2\3\4" + index + crc(index))
+    assert "the chunk `x.zarr/c/0` cannot be read (it has 3 bytes)" in str(refusal("x.zarr"))
+
+
+@pytest.mark.usefixtures("folder")
 @every_packer
 def test_a_damaged_chunk_is_refused_by_the_name_of_its_file(packer: str) -> None:
     version, options = PACKERS[packer]
@@ -1278,6 +1287,20 @@ def test_a_name_that_leads_through_what_is_replaced_is_settled_beforehand(run: R
     assert same(read("x.zarr"), X[:2])
     assert run("gather", "x.zarr", "0,1", "-o", "x.zarr/c/0/y.zarr").status == 73
     assert os.listdir(".") == ["x.zarr"]
+
+
+@both
+def test_nothing_is_created_inside_an_array(folder: Path, version: int) -> None:
+    peer("x.zarr", X, zarr_format=version)
+    for name in ("x.zarr/y.zarr", "x.zarr/c/0/y.zarr"):
+        with pytest.raises(OutputError, match="it lies in the array"):
+            Creation(name)
+    (folder / "bad").mkdir()
+    (folder / "bad/zarr.json").write_text("{")  # of what it is nobody can say
+    create("bad/x.zarr", X, (2, 3))
+    group("g.zarr", version)
+    create("g.zarr/new", X, (2, 3))
+    assert same(read("g.zarr#new"), X) if version == 3 else os.path.isdir("g.zarr/new")
 
 
 @pytest.mark.usefixtures("folder")
