@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 
 from gathercli import __version__
-from gathercli.batch import cluster
+from gathercli.batch import cluster, scheduler, task
 from gathercli.batch.plan import Text
 from gathercli.batch.work import Settings
 from gathercli.cli import main
@@ -439,8 +439,8 @@ def test_a_worker_that_does_not_see_the_folder_is_named(
 def test_nobody_at_the_address_is_an_error_within_seconds(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert cluster.WAIT <= 5
-    monkeypatch.setattr(cluster, "WAIT", 1.0)
+    assert scheduler.WAIT <= 5
+    monkeypatch.setattr(scheduler, "WAIT", 1.0)
     listed = write_jobs(job("a", output="a.npy"))
     with socket.create_server((HERE, 0)) as silent:
         port = silent.getsockname()[1]
@@ -472,7 +472,7 @@ def test_nobody_at_the_address_is_an_error_within_seconds(
 def test_a_file_that_no_scheduler_wrote_is_refused(
     content: bytes | None, status: int, said: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "WAIT", 0.2)
+    monkeypatch.setattr(scheduler, "WAIT", 0.2)
     if content is not None:
         Path("f").write_bytes(content)
     ran = run("batch", write_jobs(job("a")), "--scheduler-file", "f")
@@ -664,19 +664,19 @@ def records(*listed: dict[str, Any]) -> list[tuple[int, bytes]]:
 @pytest.fixture
 def unkept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """End processes at once when they have nothing to do."""
-    monkeypatch.setattr(cluster, "IDLE", 0.1)
-    monkeypatch.setattr(cluster, "_is_wanted", lambda: True)
+    monkeypatch.setattr(task, "IDLE", 0.1)
+    monkeypatch.setattr(task, "_is_wanted", lambda: True)
     yield
-    wait_until(lambda: not cluster._idle)
+    wait_until(lambda: not task._idle)
 
 
 @pytest.mark.usefixtures("unkept")
 def test_a_task_does_its_jobs_and_another_goes_on_with_its_process() -> None:
     for _ in range(2):
-        seconds, answers = cluster.do(__version__, given(), records(job("a"), job("b", axis=1)))
+        seconds, answers = task.do(__version__, given(), records(job("a"), job("b", axis=1)))
         assert [(number, status) for number, status, *_ in answers] == [(7, "ok"), (8, "error")]
         assert 0 < seconds < PATIENCE
-        (process,) = cluster._idle
+        (process,) = task._idle
     assert len(process.jobs) == 0
 
 
@@ -685,9 +685,9 @@ def test_a_task_does_its_jobs_and_another_goes_on_with_its_process() -> None:
 def test_a_task_begins_no_more_jobs_when_it_was_long_or_has_much_to_say(
     name: str, value: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, name, value)
+    monkeypatch.setattr(task, name, value)
     listed = [job(str(at)) for at in range(200)]
-    _, answers = cluster.do(__version__, given(), records(*listed))
+    _, answers = task.do(__version__, given(), records(*listed))
     assert 1 <= len(answers) < 100
 
 
@@ -704,8 +704,8 @@ def test_a_task_ends_its_process_when_nobody_wants_it(
     )
     monkeypatch.setattr(distributed, "get_worker", lambda: worker)
     with pytest.raises(RuntimeError, match="nobody wants this task"):
-        cluster.do(__version__, given(), records(job("a", data="pipe")))
-    assert (is_read("pipe"), cluster._idle) == (False, [])
+        task.do(__version__, given(), records(job("a", data="pipe")))
+    assert (is_read("pipe"), task._idle) == (False, [])
 
 
 @pytest.mark.usefixtures("unkept")
@@ -715,14 +715,14 @@ def test_a_task_divides_the_memory_of_its_worker(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(distributed, "get_worker", lambda: worker)
     Path("x.json").write_text(f"[{'1,' * 600}1]", "ascii")
     listed = records(job("a", data="x.json"))
-    _, answers = cluster.do(__version__, given(divided=True), listed)
+    _, answers = task.do(__version__, given(divided=True), listed)
     assert (answers[0][1], b"at most 1000 bytes" in answers[0][2]) == ("error", True)
 
 
 def test_a_task_is_refused_by_a_worker_that_cannot_do_it(folder: Path) -> None:
     with pytest.raises(RuntimeError, match=r"it has gathercli .*, not 9\.9"):
-        cluster.do("9.9", given(), [])
+        task.do("9.9", given(), [])
     here = given()
     folder.rename(folder.with_name("gone"))
     with pytest.raises(RuntimeError, match="it has no folder"):
-        cluster.do(__version__, here, [])
+        task.do(__version__, here, [])

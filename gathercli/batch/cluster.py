@@ -6,8 +6,9 @@
     do(task)  ->  answers   a thread of a worker has a process do them, as `Pool` does here
     Cluster   ->  Done      their lines, as if they had been done here
 
-Text and numbers travel, tensors do not. This is the one module that uses a network, and dask's
-protocol, which loads pickles: whoever can reach the scheduler can run code on all of it.
+Text and numbers travel, tensors do not. This and its neighbours `scheduler` and `task` are all that
+uses a network, and dask's protocol, which loads pickles: whoever can reach the scheduler can run
+code on all of it.
 """
 
 from __future__ import annotations
@@ -15,43 +16,31 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import re
-import threading
 import time
-import warnings
 from collections import deque
 from concurrent.futures import CancelledError
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from gathercli import __version__
 from gathercli.batch.order import Done, Order
-from gathercli.batch.plan import Spool, Text
-from gathercli.batch.pool import Pool, lost
-from gathercli.batch.work import Settings
+from gathercli.batch.pool import lost
+from gathercli.batch.scheduler import WAIT, Address, connected
+from gathercli.batch.task import EVERY, Given, do
 from gathercli.core.text import clean, short
-from gathercli.errors import GatherError, InputError, NoInputError, TransferError, UsageError
-from gathercli.io import json
-from gathercli.io.files import check_kind, free_memory
+from gathercli.errors import TransferError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from distributed import Client, Future, Security
+    from distributed import Future
 
-
-WAIT: Final = 5.0
-"""Seconds in which a scheduler must answer, and after which it is said that it has no workers."""
+    from gathercli.batch.plan import Spool
+    from gathercli.batch.work import Settings
 
 TASK: Final = 0.25
 """Seconds of work that are worth a task, which costs some milliseconds."""
-
-LONG: Final = 4 * TASK
-"""Seconds after which a task begins no more of its jobs: others may have time for them."""
-
-LARGE: Final = 16 << 20
-"""Bytes of lines after which it begins none either, as they are held on their way."""
 
 MOST: Final = 256
 """Jobs of a task."""
@@ -64,192 +53,6 @@ BRIEF: Final = 2.0
 
 COMPARED: Final = 10.0
 """Seconds until new workers are asked, as they may come and go."""
-
-IDLE: Final = 10.0
-"""Seconds after which the process of a thread ends that has nothing to do."""
-
-_EVERY: Final = 1.0
-_LARGEST: Final = 1 << 20
-
-Answer = tuple[int, str, bytes, dict[str, str]]
-"""What comes back of a job: its number, its status, its line, its notes."""
-
-URL: Final = re.compile(r"(tcp|tls)://[^\s/]+:\d{1,5}", re.ASCII)
-"""Where a scheduler may be."""
-
-
-class Address(NamedTuple):
-    """Where the scheduler is, and how it is trusted.
-
-    Attributes
-    ----------
-    url, file
-        ``tcp://host:8786``, or a file that the scheduler has written; one of them.
-    ca_file, cert, key
-        Files for TLS.
-    """
-
-    url: str | None = None
-    file: str | None = None
-    ca_file: str | None = None
-    cert: str | None = None
-    key: str | None = None
-
-
-class Given(NamedTuple):
-    """What holds for all tasks of a batch.
-
-    Attributes
-    ----------
-    settings
-        Those of its jobs.
-    divided
-        Whether a job may hold its share of the memory of the worker, whatever the settings say.
-    timeout
-        Seconds that a job may take.
-    folder
-        Where relative paths start.
-    """
-
-    settings: Settings
-    divided: bool
-    timeout: float | None
-    folder: bytes
-
-
-# On a worker
-
-
-def do(
-    version: str, given: tuple[Any, ...], records: list[tuple[int, bytes]]
-) -> tuple[float, list[Answer]]:
-    """Do the jobs of a task, or as many as there is time and room for.
-
-    Parameters
-    ----------
-    version
-        That of the program that asks, which must be that of the worker.
-    given
-        A `Given`.
-    records
-        The numbers of the jobs, and their texts.
-
-    Returns
-    -------
-        Seconds, and what became of the jobs.
-
-    Raises
-    ------
-    RuntimeError
-        This worker cannot do them, or nobody wants them any more.
-    """
-    if version != __version__:
-        raise RuntimeError(f"it has gathercli {__version__}, not {version}")
-    begun, size = time.monotonic(), 0
-    answers: list[Answer] = []
-
-    def goes_on(done: Done) -> bool:
-        nonlocal size
-        size += len(done.line)
-        return size < LARGE and time.monotonic() - begun < LONG
-
-    with _process(Given(Settings(*given[0]), *given[1:])) as process:
-        for _, record in records:
-            process.jobs.add(Text.parse(record))
-        process.jobs.flush()
-        order = Order(range(len(records)), keeps=False)
-        for done in process.pool.run(order, goes_on, every=_EVERY):
-            if done is not None:
-                answers.append((records[done.number][0], *done[1:]))
-            elif not _is_wanted():
-                raise RuntimeError("nobody wants this task")
-    return time.monotonic() - begun, answers
-
-
-def _is_wanted() -> bool:
-    """Tell whether the task of this thread was not cancelled, and its worker not told to end."""
-    from distributed import get_worker
-
-    worker = get_worker()
-    task = worker.state.tasks.get(worker.get_current_task())
-    ends = worker.status.name in {"closing", "closed"}
-    return not ends and task is not None and task.state != "cancelled"
-
-
-class _Process:
-    """A process that does the jobs of one task after the other.
-
-    Not the worker itself does them: it should outlive a job that takes too long, dies, or maps
-    more than dask lets a worker hold.
-    """
-
-    def __init__(self, given: Given) -> None:
-        settings, folder = given.settings, os.fsdecode(given.folder)
-        if not os.path.isdir(folder):
-            raise RuntimeError(f"it has no folder `{clean(folder)}`")
-        if given.divided:
-            settings = settings._replace(held=_share())
-        self.given, self.idle = given, threading.Timer(IDLE, self._end)
-        with ExitStack() as stack:
-            self.jobs = stack.enter_context(Spool())
-            pool = Pool(self.jobs, settings, 1, timeout=given.timeout, folder=folder)
-            self.pool = stack.enter_context(pool)
-            self.close = stack.pop_all().close
-
-    def rest(self) -> None:
-        """Wait for another task, and end if there is none for a while."""
-        self.jobs.clear()
-        self.idle = threading.Timer(IDLE, self._end)
-        self.idle.daemon = True
-        with _lock:
-            _idle.append(self)
-            self.idle.start()
-
-    def _end(self) -> None:
-        with _lock:
-            if self not in _idle:
-                return
-            _idle.remove(self)
-        self.close()
-
-
-_idle: list[_Process] = []
-_lock: Final = threading.Lock()
-
-
-@contextmanager
-def _process(given: Given) -> Iterator[_Process]:
-    """Lend a process of this batch that has nothing to do, or a new one."""
-    with _lock:
-        found = next((each for each in _idle if each.given == given), None)
-        if found is not None:
-            _idle.remove(found)
-            found.idle.cancel()
-    process = found or _Process(given)
-    try:
-        yield process
-    except GatherError as error:  # which would not survive the way
-        process.close()
-        raise RuntimeError(error.message) from None
-    except OSError as error:  # which would be taken for one of the network
-        process.close()
-        raise RuntimeError(error.strerror or str(error)) from None
-    except BaseException:
-        process.close()
-        raise
-    process.rest()
-
-
-def _share() -> int:
-    """Return how much a job may hold: half of what is free here, divided between the threads."""
-    from distributed import get_worker
-
-    worker = get_worker()
-    free, limit = free_memory(), worker.memory_manager.memory_limit
-    return int(min(free, limit or free) // 2 // worker.state.nthreads)
-
-
-# Here
 
 
 class Cluster:
@@ -306,7 +109,7 @@ class Cluster:
             if not debug:  # what matters is said here
                 stack.callback(logging.disable, logging.root.manager.disable)
                 logging.disable()
-            self._client = stack.enter_context(_connected(address))
+            self._client = stack.enter_context(connected(address))
             self._loop: Any = self._client.loop
             self._open = stack.pop_all()
 
@@ -317,7 +120,7 @@ class Cluster:
         return max(self._threads, 1)
 
     def run(
-        self, order: Order, ended: Callable[[Done], bool], *, every: float = _EVERY
+        self, order: Order, ended: Callable[[Done], bool], *, every: float = EVERY
     ) -> Iterator[Done | None]:
         """Do jobs, as `Pool.run` does."""
         while self._feed(order):
@@ -366,7 +169,7 @@ class Cluster:
             end at its first task.
         """
         now = time.monotonic()
-        if now - self._looked < _EVERY:
+        if now - self._looked < EVERY:
             return
         self._looked = now
         if self._client.status != "running":
@@ -470,106 +273,3 @@ def _unable(error: Exception) -> TransferError:
         rule="scheduler",
         hint="`pip install 'gathercli[cluster]'` where the scheduler and the workers run",
     )
-
-
-@contextmanager
-def _connected(address: Address) -> Iterator[Client]:
-    """Reach the scheduler.
-
-    Raises
-    ------
-    UsageError
-        dask is not installed.
-    TransferError
-        ``scheduler``: nobody answers.
-    """
-    try:
-        from distributed import Client, Security
-    except ImportError as error:
-        raise UsageError(
-            f"a scheduler needs dask, which is not installed ({error}): expected the extra",
-            rule="usage",
-            hint="`pip install 'gathercli[cluster]'`",
-        ) from None
-    url, security = address.url or _url_in(address.file or ""), None
-    for path in (address.ca_file, address.cert, address.key):
-        if path is not None:
-            _check_readable(path)
-    try:
-        if address.ca_file is not None:
-            security = Security(
-                tls_ca_file=address.ca_file,
-                tls_client_cert=address.cert,
-                tls_client_key=address.key,
-                require_encryption=True,
-            )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of versions that differ; ours is compared
-            kind = asyncio.run(asyncio.wait_for(_kind(url, security), WAIT))
-            if kind != "Scheduler":
-                raise ValueError(f"it is a {kind.lower()}")  # noqa: TRY301
-            client = Client(url, timeout=WAIT, security=security, set_as_default=False)
-    except Exception as error:  # noqa: BLE001  (anything may answer, in any words)
-        reason = str(error).partition("\n")[0] or type(error).__name__
-        if isinstance(error, TimeoutError) and not str(error):
-            reason = f"nobody answered within {WAIT:g} s"
-        raise TransferError(
-            f"the scheduler `{clean(url)}` cannot be reached ({clean(short(reason))}): "
-            "expected one that runs",
-            rule="scheduler",
-            value=url,
-            hint="`dask scheduler` starts one, and says its address",
-        ) from None
-    try:
-        yield client
-    finally:
-        client.close(timeout=WAIT)
-
-
-def _check_readable(path: str) -> None:
-    """Refuse a file of TLS that is not there, which dask would not name."""
-    try:
-        check_kind(path, path, "a file for TLS")
-        os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
-    except OSError as error:
-        if isinstance(error, GatherError):
-            raise
-        raise _unreadable(path, error, "a file for TLS") from None
-
-
-def _unreadable(path: str, error: Exception, expected: str) -> NoInputError:
-    reason = getattr(error, "strerror", None) or str(error)
-    return NoInputError(
-        f"`{clean(path)}` cannot be read ({clean(reason).lower()}): expected {expected}",
-        rule="missing" if isinstance(error, FileNotFoundError) else "unreadable",
-        value=path,
-    )
-
-
-async def _kind(url: str, security: Security | None) -> str:
-    """Ask who is there: `Client` would wait for ever for one who takes a call and says nothing."""
-    from distributed.core import rpc
-
-    arguments = {} if security is None else security.get_connection_args("client")
-    async with rpc(url, timeout=WAIT, connection_args=arguments) as other:
-        return str((await other.identity())["type"])
-
-
-def _url_in(path: str) -> str:
-    """Read the address from the file of a scheduler."""
-    try:
-        check_kind(path, path, "the file of a scheduler")
-        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
-            found = json.parse(file.read(_LARGEST))
-    except NoInputError:
-        raise
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, error, "the file of a scheduler") from None
-    url = found.get("address") if isinstance(found, dict) else None
-    if not isinstance(url, str) or not URL.fullmatch(url):
-        raise InputError(
-            f"`{clean(path)}` has no address: expected the file of a scheduler",
-            rule="json",
-            value=path,
-        )
-    return url

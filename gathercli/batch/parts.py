@@ -6,7 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from gathercli.batch.cluster import Address, Cluster
+from gathercli.batch.cluster import Cluster
 from gathercli.batch.order import Done, Order
 from gathercli.batch.plan import Spool, Text
 from gathercli.batch.work import OK, Part, Settings
@@ -16,6 +16,7 @@ from gathercli.errors import GatherError, InputError, LimitError, NoInputError, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
+    from gathercli.batch.scheduler import Address
     from gathercli.core.tiles import Box
 
 _REFUSALS: Final[dict[str, type[GatherError]]] = {

@@ -23,9 +23,10 @@ from gathercli.report.terminal import is_terminal, rendered, wants_color, width_
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from gathercli.batch.cluster import Address, Cluster
+    from gathercli.batch.cluster import Cluster
     from gathercli.batch.order import Done
     from gathercli.batch.plan import Plan
+    from gathercli.batch.scheduler import Address
     from gathercli.batch.tally import Limit
     from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages

@@ -20,8 +20,8 @@ from gathercli.errors import UsageError
 from gathercli.io.write import is_stream
 
 if TYPE_CHECKING:
-    from gathercli.batch.cluster import Address
     from gathercli.batch.parts import Crew
+    from gathercli.batch.scheduler import Address
     from gathercli.core.dtypes import DType, Tensor
     from gathercli.errors import MismatchError
     from gathercli.expect import Tolerance

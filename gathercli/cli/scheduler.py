@@ -8,7 +8,7 @@ from gathercli.core.text import clean
 from gathercli.errors import UsageError
 
 if TYPE_CHECKING:
-    from gathercli.batch.cluster import Address
+    from gathercli.batch.scheduler import Address
 
 
 def address_of(
@@ -33,7 +33,7 @@ def address_of(
             "expected both, as either side shows who it is",
             rule="usage",
         )
-    from gathercli.batch.cluster import URL, Address
+    from gathercli.batch.scheduler import URL, Address
 
     if url is not None and not URL.fullmatch(url):
         raise UsageError(
