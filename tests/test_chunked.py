@@ -34,6 +34,8 @@ class Chunks:
         assert found is not None
         return found
 
+    decided = None
+
     @property
     def storage(self) -> Any:
         return self.array.dtype

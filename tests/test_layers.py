@@ -126,9 +126,11 @@ def test_the_version_and_the_completions_start_without_typer(argv: list[str]) ->
     assert "typer" not in loaded(f"from gathercli.cli import main; assert main({argv}) == 0")
 
 
-def test_a_result_for_a_pipe_starts_without_rich_and_without_ml_dtypes() -> None:
+def test_a_result_for_a_pipe_starts_without_what_it_does_not_need() -> None:
     code = "from gathercli.cli import main; assert main(['gather', '3xbf16=1', '0']) == 0"
-    assert not {"rich", "ml_dtypes"} & loaded(code)
+    found = loaded(code)
+    assert not {"rich", "ml_dtypes"} & found
+    assert not {"zarr", "distributed", "hashlib", "gathercli.chunked"} & found
 
 
 def test_importing_the_package_imports_nothing_of_it() -> None:

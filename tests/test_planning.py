@@ -9,9 +9,10 @@ import pytest
 
 from gathercli import engine
 from gathercli.chunked import cutting
-from gathercli.chunked.making import Gathering, operand
+from gathercli.chunked.making import Gathering
 from gathercli.cli import planning
 from gathercli.cli.planning import LARGE, Plan, reads
+from gathercli.core.call import Operand
 from gathercli.core.dtypes import Tensor, dtype
 from gathercli.core.tiles import Held
 from gathercli.ops import find
@@ -22,7 +23,9 @@ def test_the_boxes_of_the_large_gather_are_those_that_would_be_made() -> None:
     rows = LARGE.data // LARGE.row
     data = Chunks(np.broadcast_to(np.float32(0), (rows, 1024, 1024)), (4, 1024, 1024))
     indices = Held(Tensor(dtype("int64"), np.broadcast_to(np.int64(0), rows)))
-    call = engine.bind(find("openvino-8", "gather").op, operand(data), operand(indices), axis=0)
+    call = engine.bind(
+        find("openvino-8", "gather").op, Operand.of(data), Operand.of(indices), axis=0
+    )
     made = Gathering(call, data, indices)
     _, boxes = cutting.divided(made, made.suited_chunks(), LARGE.held, 1)
     assert len(boxes) == LARGE.boxes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gathercli import engine
-from gathercli.chunked.making import Gathering, operand
+from gathercli.chunked.making import Gathering
 from gathercli.core.call import Operand
 from gathercli.io.job import SHAPE
 from gathercli.ops import family_of, find
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def gathering(job: Job, op: Op, inputs: Inputs) -> Gathering:
     """Put the call of a job together as `bound` does; tensors in chunks are not read as a whole."""
     data, indices = job.tiles("data", inputs), job.tiles("indices", inputs)
-    return Gathering(_bind(job, op, operand(data), operand(indices)), data, indices)
+    return Gathering(_bind(job, op, Operand.of(data), Operand.of(indices)), data, indices)
 
 
 class Bound(NamedTuple):

@@ -6,8 +6,7 @@ from itertools import product as combinations
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from gathercli import engine
-from gathercli.core.call import Operand
-from gathercli.core.dims import Shape, product
+from gathercli.core.dims import product
 from gathercli.core.picks import Picks, Sort, Treatment
 from gathercli.core.positions import known
 from gathercli.core.spec import OutOfRange
@@ -44,13 +43,6 @@ CHUNK: Final = 16 << 20
 """Bytes of a chunk of output where the data has none."""
 
 
-def operand(tiles: Tiles) -> Operand:
-    """Describe a tensor."""
-    if isinstance(tiles, Held):
-        return Operand.of(tiles.tensor)
-    return Operand(Shape(tiles.shape), tiles.dtype)
-
-
 class Gathering(NamedTuple):
     """A bound call and the tensors it is of, which are read chunk by chunk."""
 
@@ -62,11 +54,6 @@ class Gathering(NamedTuple):
     def shape(self) -> tuple[int, ...]:
         """The shape of the output."""
         return known(engine.infer(self.call))
-
-    @property
-    def is_held(self) -> bool:
-        """Whether nothing of it is in chunks."""
-        return isinstance(self.data, Held) and isinstance(self.indices, Held)
 
     @property
     def walks(self) -> Sequence[tuple[int | None, int | None]]:

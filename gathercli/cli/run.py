@@ -22,7 +22,10 @@ from gathercli.io.write import is_stream
 if TYPE_CHECKING:
     from gathercli.batch.parts import Crew
     from gathercli.batch.scheduler import Address
+    from gathercli.core.call import Call
     from gathercli.core.dtypes import DType, Tensor
+    from gathercli.core.tiles import Tiles
+    from gathercli.engine import Run, Tick
     from gathercli.errors import MismatchError
     from gathercli.expect import Tolerance
     from gathercli.io.source import Inputs
@@ -141,9 +144,7 @@ def _run(
     messages: Messages,
 ) -> int:
     """Do what was asked: everything that can be refused is, before the first byte of output."""
-    from gathercli.chunked import result as chunked
-    from gathercli.chunked.making import Gathering, operand
-    from gathercli.io.files import cores
+    from gathercli.core.call import Operand
     from gathercli.io.source import Inputs
 
     op = operator.row(messages)
@@ -153,16 +154,9 @@ def _run(
     Inputs.share_stdin(data[0], indices[0], expectation.given)
     tick = messages.progress() if sink.leaves_terminal else None
     with messages, Inputs(sink.limits.held, notes=messages.notes, tick=tick) as inputs:
-        given, picked = operator.read(op, inputs.tiles, data, indices)
-        call = operator.bind(op, operand(given), operand(picked))
-        gathering = Gathering(call, given, picked)
-        run = chunked.run(
-            gathering,
-            max_bytes=sink.most_bytes(in_chunks=not gathering.is_held),
-            held=sink.limits.held,
-            threads=threads or cores(),
-            tick=tick,
-        )
+        tiles = operator.read(op, inputs.tiles, data, indices)
+        call = operator.bind(op, *map(Operand.of, tiles))
+        run = _made(call, tiles, sink, threads, tick)
         messages.notes += map(str, run.treated)
         near, expected = expectation.tolerance, expectation.read(inputs, run.dtype)
         with ExitStack() as stack:
@@ -170,13 +164,39 @@ def _run(
             if address is not None:
                 job = operator.job(data, indices)
                 crew = stack.enter_context(_crew(job, address, sink.limits, messages))
-            sink.write(gathering, run, inputs, messages, crew)
+            sink.write(run, tiles, inputs, messages, crew)
         mismatch = None if expected is None else near.difference(run, expected)
     if mismatch is None or not messages.json_errors:
         messages.print()
     if mismatch is not None:
         raise mismatch
     return 0
+
+
+def _made(
+    call: Call, tiles: tuple[Tiles, Tiles], sink: Sink, threads: int | None, tick: Tick | None
+) -> Run:
+    """Check every index; the output follows, from chunks if anything is in chunks."""
+    from gathercli import engine
+    from gathercli.core.tiles import Held
+    from gathercli.io.files import cores
+
+    data, indices = tiles
+    threads = threads or cores()
+    if isinstance(data, Held) and isinstance(indices, Held):
+        most = sink.most_bytes(in_chunks=False)
+        given, picked = data.tensor, indices.tensor
+        return engine.run(call, given, picked, max_bytes=most, threads=threads, tick=tick)
+    from gathercli.chunked import result
+    from gathercli.chunked.making import Gathering
+
+    return result.run(
+        Gathering(call, data, indices),
+        max_bytes=sink.most_bytes(in_chunks=True),
+        held=sink.limits.held,
+        threads=threads,
+        tick=tick,
+    )
 
 
 def _check_cluster(sink: Sink, threads: int | None, *tokens: str) -> None:

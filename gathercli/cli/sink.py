@@ -15,10 +15,10 @@ from gathercli.report.terminal import is_terminal, rendered, wants_color, width_
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gathercli.chunked.making import Gathering
     from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages
     from gathercli.core.call import Call
+    from gathercli.core.tiles import Tiles
     from gathercli.engine import Run, Treated
     from gathercli.io.chunkwise import Crew
     from gathercli.io.encode import Result
@@ -130,18 +130,18 @@ class Sink(NamedTuple):
 
     def write(
         self,
-        gathering: Gathering,
         result: Run,
+        tiles: tuple[Tiles, Tiles],
         inputs: Inputs,
         messages: Messages,
         crew: Crew | None = None,
     ) -> None:
         """Write a result; a file gets its name only when all of it is there."""
-        call = gathering.call
+        call = result.call
         messages.notes += losses(self.chosen, result, self.path)
         try:
             if self.path is not None and self.chosen == "zarr":
-                self._write_chunks(self.path, gathering, result, inputs, crew)
+                self._write_chunks(self.path, result, tiles, inputs, crew)
             else:
                 self._write(call, result, inputs, messages)
         except GatherError as error:
@@ -153,16 +153,17 @@ class Sink(NamedTuple):
     def _write_chunks(
         self,
         path: str,
-        gathering: Gathering,
         result: Run,
+        tiles: tuple[Tiles, Tiles],
         inputs: Inputs,
         crew: Crew | None,
     ) -> None:
+        from gathercli.chunked.making import Gathering
         from gathercli.io import chunkwise
 
         with self.keeping.creation(path) as output:
             chunkwise.write(
-                gathering,
+                Gathering(result.call, *tiles),
                 output,
                 self.chunks,
                 held=self.limits.held,

@@ -13,6 +13,7 @@ from gathercli.core.spec import Indices, Negative, OutOfRange
 
 if TYPE_CHECKING:
     from gathercli.core.spec import Op
+    from gathercli.core.tiles import Tiles
 
 UNKNOWN_AXIS: Final = ("unknown", "?")
 """What `axis` says when it is an input whose value inference does not know."""
@@ -34,7 +35,7 @@ class Operand(NamedTuple):
     decided: str | None = None
 
     @classmethod
-    def of(cls, tensor: Tensor) -> Operand:
+    def of(cls, tensor: Tensor | Tiles) -> Operand:
         """Describe a tensor."""
         return cls(Shape(tensor.shape), tensor.dtype, tensor.decided)
 

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
             """The type of the elements."""
 
         @property
+        def decided(self) -> str | None:
+            """What decided the type, as of `Tensor`."""
+
+        @property
         def storage(self) -> np.dtype[Any]:
             """The numpy dtype of the elements, in native byte order."""
 
@@ -162,6 +166,11 @@ class Held(NamedTuple):
     def dtype(self) -> DType:
         """The type of the elements."""
         return self.tensor.dtype
+
+    @property
+    def decided(self) -> str | None:
+        """What decided the type."""
+        return self.tensor.decided
 
     @property
     def storage(self) -> np.dtype[Any]:

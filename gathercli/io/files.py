@@ -8,7 +8,6 @@ import shlex
 import stat
 from contextlib import suppress
 from functools import cached_property
-from hashlib import blake2b
 from io import RawIOBase
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
@@ -331,6 +330,8 @@ def folder_stamp(path: str) -> Stamp:
     -------
         All bytes, and in place of a time a number that is another when any file is, or its name.
     """
+    from hashlib import blake2b
+
     size, mixed = 0, 0
     for name, status in files_of(path):
         size += status.st_size

@@ -101,6 +101,9 @@ class Stored:
         How often each chunk was read, by its place in the grid of chunks.
     """
 
+    decided = None
+    """What decided the type: the metadata names it."""
+
     def __init__(self, name: str, path: str, spec: Spec, note: Note | None = None) -> None:
         self.name, self.path, self.spec, self._note = name, path, spec, note
         self.reads: Counter[tuple[int, ...]] = Counter()
