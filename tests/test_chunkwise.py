@@ -17,10 +17,10 @@ import zarr
 
 from gathercli.batch import work
 from gathercli.chunked import result
-from gathercli.core.dtypes import dtype
+from gathercli.core.dtypes import INT64, dtype
 from gathercli.errors import LimitError
 from gathercli.io import job as jobs
-from gathercli.io.zarr import Creation
+from gathercli.io.zarr import Creation, writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -258,6 +258,53 @@ def test_expect_compares_what_was_made(run: Run, data: Any) -> None:
     found = run("gather", "x3.zarr", "1,2", "--expect", "w.zarr", "-o", "o.zarr")
     assert found.status == 1
     assert "at `[1,0,0]`" in found.err
+
+
+def test_expect_is_compared_before_an_input_is_replaced(run: Run, data: Any) -> None:
+    np.save("w.npy", data[[1, 0]])
+    assert run("gather", "x3.zarr", "1,0", "--expect", "w.npy", "-o", "x3.zarr").status == 0
+    stored("i.zarr", np.array([1, 0]), (1,))
+    assert run("gather", "x2.zarr", "i.zarr", "--expect", "w.npy", "-o", "i.zarr").status == 0
+    assert (read("i.zarr") == data[[1, 0]]).all()
+
+
+def test_one_of_two_runs_is_last_and_nothing_else_is_lost(folder: Path) -> None:
+    stored(folder / "r.zarr", np.array([0]), (1,))
+    one, other = Creation("r.zarr"), Creation("r.zarr")
+    for value, made in ((1, one), (2, other)):
+        made.open((1,), INT64, (1,))
+        writer(made.temporary).write(((0, 1),), np.array([value]))
+    with other:
+        with one:
+            one.commit()
+            os.rename("r.zarr", "aside")  # as the other does while it replaces it
+        assert not os.path.exists("r.zarr")
+        os.rename("aside", "r.zarr")
+        other.commit()
+    assert (os.listdir(), read("r.zarr").tolist()) == (["r.zarr"], [2])
+
+
+def test_a_member_is_read_whatever_becomes_of_its_neighbours(run: Run, data: Any) -> None:
+    zarr.open_group("g.zarr", mode="w")
+    stored("g.zarr/a", data, (5, 6, 7))
+    stored("g.zarr/b", data, (5, 6, 7))
+    Path("g.zarr/b/zarr.json").write_text("garbage")
+    stored("g.zarr/.c.0123.tmp", data, (5, 6, 7))
+    assert run("gather", "g.zarr#a", "1,", "-o", "o.npy").status == 0
+    assert "tmp" not in run("info", "g.zarr", "-f", "json").out
+    for name in ("../x3.zarr", "a/..", "", ".", "a/c"):
+        assert run("gather", f"g.zarr#{name}", "1,").status == 65
+
+
+def test_the_fill_value_is_kept(run: Run, folder: Path) -> None:
+    array = np.arange(6, dtype="i2")
+    stored(folder / "x.zarr", array, (2,), fill_value=-9)
+    stored(folder / "y.zarr", array, (2,), fill_value=-9, zarr_format=2)
+    for name in ("x.zarr", "y.zarr"):
+        for words in (("convert", name, "o.zarr"), ("gather", name, "0,9", "-o", "o.zarr")):
+            assert run(*words).status == 0
+            assert zarr.open_array("o.zarr", mode="r").fill_value == -9
+    assert read("o.zarr").tolist() == [0, 0]
 
 
 def test_convert_to_and_from_chunks(run: Run, data: Any) -> None:

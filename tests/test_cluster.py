@@ -608,6 +608,27 @@ def test_another_server_at_the_address_is_no_scheduler(run: Run) -> None:
     assert ran.err.startswith(f"error: the scheduler `{url}` cannot be reached (")
 
 
+def test_a_scheduler_that_is_stopped_has_gone_away(
+    own: Dask, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "STOPPED", 2.0)
+    monkeypatch.setattr(cluster, "WAIT", 1.0)
+    os.mkfifo(folder / "pipe")
+    own.add()
+    own.ready(1)
+    stop = threading.Timer(3, own.scheduler.send_signal, [signal.SIGSTOP])
+    stop.start()
+    try:
+        begun = time.monotonic()
+        ran = run("batch", write_jobs(job("a", data="pipe")), "--scheduler", own.url)
+    finally:
+        stop.join()
+        own.scheduler.send_signal(signal.SIGCONT)
+    assert (ran.status, ran.out) == (74, "")
+    assert "error: the scheduler went away" in ran.err
+    assert time.monotonic() - begun < PATIENCE
+
+
 # Words that are refused, and dask that is not there
 
 

@@ -48,6 +48,9 @@ MOST: Final = 256
 AHEAD: Final = 3
 """Tasks for every thread of the cluster that the scheduler is given beforehand."""
 
+STOPPED: Final = 20.0
+"""Seconds after which a scheduler that says nothing has gone away."""
+
 BRIEF: Final = 2.0
 """Seconds in which workers must say their version, else their first task will tell."""
 
@@ -175,7 +178,9 @@ class Cluster:
         if self._client.status != "running":
             raise _gone()
         try:
-            workers = self._client.nthreads()
+            # As `nthreads` asks, which would wait without limit for a scheduler that was stopped.
+            asked: Any = self._client.scheduler
+            workers = self._client.sync(asked.ncores, workers=None, callback_timeout=STOPPED)
         except OSError:
             raise _gone() from None
         if workers.keys() - self._known and now >= self._compare:
@@ -252,7 +257,8 @@ class Cluster:
 
     def __exit__(self, *_: object) -> None:
         with suppress(Exception):  # whoever is gone has nothing to be cancelled
-            self._client.cancel(list(self._tasks), force=True)
+            cancel = self._client._cancel  # noqa: SLF001  (the other waits without limit)
+            self._client.sync(cancel, list(self._tasks), force=True, callback_timeout=WAIT)
         with suppress(Exception):
             self._open.close()
 

@@ -274,6 +274,7 @@ class Folder:
     def __init__(self, name: str, path: str, limit: int | None, tick: Tick | None = None) -> None:
         self.name, self.path, self.limit, self.tick = name, path, limit, tick
         self._noted: dict[str, int] = {}
+        self._whole: Stamp | None = None
 
     @cached_property
     def stamp(self) -> Stamp:
@@ -309,8 +310,14 @@ class Folder:
         if before != now:
             raise _changed(self.name)
 
+    def hold(self) -> None:
+        """Take down the state of all files, as others will read them."""
+        self._whole = self.stamp
+
     def recheck(self) -> None:
         """Refuse a folder in which a file that was noted has changed."""
+        if self._whole is not None and folder_stamp(self.path) != self._whole:
+            raise _changed(self.name)
         for path, before in self._noted.items():
             try:
                 now = _state(os.stat(path))

@@ -186,6 +186,12 @@ class Inputs:
             file.close()
         self._files.clear()
 
+    def hold(self) -> None:
+        """Take down the state of all folders as they are, of which others will read parts."""
+        for file in self._files:
+            if isinstance(file, Folder):
+                file.hold()
+
     def recheck(self) -> None:
         """Refuse to commit a result whose inputs changed on the way."""
         for file in self._all():

@@ -62,7 +62,8 @@ class Zarr:
             group = groups.pop()
             with os.scandir(os.path.join(self._path, group)) as entries:
                 for entry in entries:
-                    if not entry.is_dir(follow_symlinks=False):
+                    begun = entry.name.startswith(".") and entry.name.endswith((".tmp", ".old"))
+                    if begun or not entry.is_dir(follow_symlinks=False):
                         continue
                     name = f"{group}/{entry.name}" if group else entry.name
                     try:
@@ -128,6 +129,17 @@ class Zarr:
         name = self._folder.name if path == self._path else f"{self._folder.name}#{key}"
         return Stored(name, path, spec, self._folder.note)
 
+    def _member(self, key: str) -> Spec | None:
+        """Find the array of a name, looking at no other; None if there is no such one."""
+        path, node = self._path, self._root
+        for name in key.split("/"):
+            path = os.path.join(path, name)
+            plain = name not in ("", ".", "..") and "\0" not in name
+            if node is None or node.is_array or not plain or os.path.islink(path):
+                return None
+            node = Node.at(self._folder, path)
+        return node.spec if node is not None and node.is_array else None
+
     def _node(self, key: str | None) -> tuple[str, Spec]:
         """Find the array `key`, or the only one."""
         if self._root is not None and self._root.is_array:
@@ -136,6 +148,8 @@ class Zarr:
                     f"the folder is one array and has no member `{clean(key)}`", "no key"
                 )
             return self._path, self._root.spec
+        if key is not None and (spec := self._member(key)) is not None:
+            return os.path.join(self._path, key), spec
         names = self.names or ()
         if key is None and len(names) == 1:
             key = names[0]

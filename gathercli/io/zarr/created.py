@@ -56,6 +56,7 @@ class Creation:
     def __init__(self, path: str, *, no_clobber: bool = False, fsync: bool = False) -> None:
         self.path, self._no_clobber, self._fsync = path, no_clobber, fsync
         self.temporary = self._old = ""
+        self._is_named = False
         self._target = self._settled()
         self._check_target(LOOKED)
 
@@ -178,9 +179,10 @@ class Creation:
             if self._fsync:
                 _sync(self.temporary)
             if os.path.lexists(self._target):
-                self._old = f"{self.temporary.removesuffix('.tmp')}.old.tmp"
+                self._old = f"{self.temporary.removesuffix('.tmp')}.old"
                 os.rename(self._target, self._old)
             os.rename(self.temporary, self._target)
+            self._is_named = True
             if self._fsync:
                 _sync_one(self.folder)
         except OSError as error:
@@ -207,7 +209,7 @@ class Creation:
         """Remove what has no name that anyone knows; the old array, unless it must come back."""
         try:
             if self._old and os.path.lexists(self._old):
-                if os.path.lexists(self._target):
+                if self._is_named:
                     _remove(self._old)
                 else:
                     self._restore()
@@ -338,6 +340,8 @@ def _planned(
         return meta.Spec(
             3, dtype, held, shape, chunks, chunks, packed, fill, keys="default", separator="/"
         )
+    if dtype is like.dtype:
+        fill = like.spec.fill
     codecs = tuple(_adapted(codec, held, len(shape), like) for codec in like.spec.codecs)
     return like.spec._replace(
         dtype=dtype,

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.dims import product
-from gathercli.core.dtypes import STRING, DType
+from gathercli.core.dtypes import STRING, DType, described
 from gathercli.core.text import clean, short
 from gathercli.core.tiles import inside, sizes, slices, tiled
 from gathercli.errors import GatherError, InputError, LimitError
@@ -149,6 +149,9 @@ class Stored:
     def codecs(self) -> str:
         """How chunks are packed, in a few words."""
         return self.spec.words
+
+    def __str__(self) -> str:
+        return described(self.dtype, ",".join(map(str, self.shape)))
 
     def read(self, box: Box, progress: Callable[[int], None] | None = None) -> AnyArray:
         """Return the elements of a box, reading each chunk that it meets once.
