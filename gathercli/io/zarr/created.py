@@ -56,7 +56,9 @@ class Creation:
     def __init__(self, path: str, *, no_clobber: bool = False, fsync: bool = False) -> None:
         self.path, self._no_clobber, self._fsync = path, no_clobber, fsync
         self.temporary = self._old = ""
-        self._is_named = False
+        self._own: os.stat_result | None = None
+        self._had_name = False
+        """Whether it got the name, which another run may have taken since."""
         self._target = self._settled()
         self._check_target(LOOKED)
 
@@ -158,6 +160,7 @@ class Creation:
             documents |= _attributes(like)
         try:
             os.mkdir(self.temporary)
+            self._own = os.stat(self.temporary)
             for name, document in documents.items():
                 with open(os.path.join(self.temporary, name), "x", encoding="utf-8") as out:
                     json.dump(document, out, indent=2)
@@ -182,7 +185,7 @@ class Creation:
                 self._old = f"{self.temporary.removesuffix('.tmp')}.old"
                 os.rename(self._target, self._old)
             os.rename(self.temporary, self._target)
-            self._is_named = True
+            self._had_name = True
             if self._fsync:
                 _sync_one(self.folder)
         except OSError as error:
@@ -209,13 +212,20 @@ class Creation:
         """Remove what has no name that anyone knows; the old array, unless it must come back."""
         try:
             if self._old and os.path.lexists(self._old):
-                if self._is_named:
+                if self._had_name or self._has_name():  # after a signal only the latter is known
                     _remove(self._old)
                 else:
                     self._restore()
         finally:
             if self.temporary:
                 _remove(self.temporary)
+
+    def _has_name(self) -> bool:
+        """Tell whether what has the name is this array, and not that of another run."""
+        try:
+            return self._own is not None and os.path.samestat(self._own, os.stat(self._target))
+        except OSError:
+            return False
 
     def _restore(self) -> None:
         """Give the old array its name back.
