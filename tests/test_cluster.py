@@ -366,13 +366,15 @@ def test_only_the_job_whose_workers_die_again_and_again_has_died(
         own.ready(3)
         words = ["batch", write_jobs(*listed), "-q", "--scheduler", own.url]
         with start(*words) as process:
+            fds = []  # open to the end, as what is tried again may read before one is closed
             for _ in range(2):  # with others, and alone
-                fd = opened("pipe")
+                fds.append(opened("pipe"))
                 child, parent = reader(folder / "pipe")
                 own.kill(next(each for each in own.workers if each.pid == parent))
                 wait_until(partial(is_gone, child))
-                os.close(fd)
             out, err = process.communicate(timeout=PATIENCE)
+        for fd in fds:
+            os.close(fd)
     assert (process.returncode, err) == (1, b"")
     assert [rule for _, _, rule in statuses(out)] == [None, None, "died", *[None] * 5]
     assert lines(out)[2]["message"] == "the workers that did it died, one after the other"
