@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from tests.test_cluster import Dask
+
 COLOR_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR")
 
 
@@ -31,6 +33,17 @@ class Ran(NamedTuple):
     def raw(self) -> bytes:
         """The bytes of stdout."""
         return self.out.encode(errors="surrogateescape")
+
+
+@pytest.fixture(scope="module")
+def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
+    """Start a scheduler and two workers, for all tests of a module that harm none of them."""
+    from tests.test_cluster import Dask
+
+    with Dask(tmp_path_factory.mktemp("dask")) as found:
+        found.add(2)
+        found.ready(2)
+        yield found
 
 
 @pytest.fixture(autouse=True)

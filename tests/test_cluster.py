@@ -115,15 +115,6 @@ class Dask:
         self._end.close()
 
 
-@pytest.fixture(scope="module")
-def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
-    """Two workers for all tests that harm none of them."""
-    with Dask(tmp_path_factory.mktemp("dask")) as found:
-        found.add(2)
-        found.ready(2)
-        yield found
-
-
 @pytest.fixture
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
     """Start a scheduler for one test."""

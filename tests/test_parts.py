@@ -19,22 +19,13 @@ from tests.test_chunkwise import read, stored
 from tests.test_cluster import PATIENCE, Dask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from tests.conftest import Ran
 
     Run = Callable[..., Ran]
 
 pytestmark = pytest.mark.usefixtures("folder")
-
-
-@pytest.fixture(scope="module")
-def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
-    """Two workers for all tests that harm none of them."""
-    with Dask(tmp_path_factory.mktemp("dask")) as found:
-        found.add(2)
-        found.ready(2)
-        yield found
 
 
 @pytest.fixture

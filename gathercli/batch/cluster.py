@@ -126,15 +126,7 @@ class Cluster:
         self, order: Order, ended: Callable[[Done], bool], *, every: float = EVERY
     ) -> Iterator[Done | None]:
         """Do jobs, as `Pool.run` does."""
-        while self._feed(order):
-            found = list(self._wait(order, every))
-            for done in found:
-                order.end(done)
-                if not ended(done):
-                    order.stop()
-            if not found:
-                yield None
-            yield from order.ready()
+        return order.run(lambda: self._feed(order), lambda: self._wait(order, every), ended)
 
     def _feed(self, order: Order) -> bool:
         """Submit tasks; tell whether any job is under way."""

@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 WAITING: Final = 10_000
 """Jobs that may have ended before an earlier one has; the rest wait for that one."""
@@ -47,6 +47,33 @@ class Order:
     def under_way(self) -> bool:
         """Whether any job was given out and has not ended."""
         return self._under_way > 0
+
+    def run(
+        self,
+        feed: Callable[[], bool],
+        wait: Callable[[], Iterable[Done]],
+        ended: Callable[[Done], bool],
+    ) -> Iterator[Done | None]:
+        """Have the jobs done; yield those that are handed on, and None when none has ended.
+
+        Parameters
+        ----------
+        feed
+            Gives jobs out; whether any is under way.
+        wait
+            Waits a while, and returns those that have ended.
+        ended
+            Is told of every job when it ends, in whatever order; whether others may begin.
+        """
+        while feed():
+            found = list(wait())
+            for done in found:
+                self.end(done)
+                if not ended(done):
+                    self.stop()
+            if not found:
+                yield None
+            yield from self.ready()
 
     def next(self) -> int | None:
         """Give out a job; None if there is none, or too many wait for an earlier one."""

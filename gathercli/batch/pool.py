@@ -184,15 +184,7 @@ class Pool:
         every
             Seconds after which None is yielded.
         """
-        while self._feed(order):
-            found = list(self._wait(order, every))
-            for done in found:
-                order.end(done)
-                if not ended(done):
-                    order.stop()
-            if not found:
-                yield None
-            yield from order.ready()
+        return order.run(lambda: self._feed(order), lambda: self._wait(order, every), ended)
 
     def _feed(self, order: Order) -> bool:
         """Give jobs to processes that have few; tell whether any job is under way."""

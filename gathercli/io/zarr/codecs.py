@@ -146,8 +146,9 @@ class Unpacker:
         return _UNPACKERS[self._kind](memoryview(buf).cast("B"), self._size)
 
     def encode(self, buf: Any) -> Any:
-        """Refuse: what is only read is not written."""
-        raise NotImplementedError
+        """Refuse."""
+        del buf
+        raise TypeError("what is only read is not written")
 
     def get_config(self) -> dict[str, Any]:
         """Name the codec."""
@@ -155,8 +156,9 @@ class Unpacker:
 
     @classmethod
     def from_config(cls, config: Any) -> Self:
-        """Refuse: it is made from metadata that was checked."""
-        raise NotImplementedError
+        """Refuse."""
+        del config
+        raise TypeError("it is made from metadata that was checked")
 
 
 @dataclass(frozen=True)
@@ -182,8 +184,9 @@ class Unpacking(BytesBytesCodec):
         return {"name": self.kind}
 
     def compute_encoded_size(self, input_byte_length: int, chunk_spec: ArraySpec) -> int:
-        """Refuse: that is not known."""
-        raise NotImplementedError
+        """Refuse."""
+        del input_byte_length, chunk_spec
+        raise TypeError("what is only read is not written")
 
 
 # The files of chunks
