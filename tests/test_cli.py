@@ -1058,7 +1058,7 @@ OPTIONS: Final = {
         "--max-bytes --format --threads --color --quiet --json-errors --debug"
     ),
     "convert": (
-        "--to --directory --dtype --lossy --data-dtype --max-bytes --no-clobber --fsync "
+        "--to --directory --dtype --lossy --truncate --data-dtype --max-bytes --no-clobber --fsync "
         "--nonfinite --color --quiet --json-errors --debug"
     ),
     "info": (

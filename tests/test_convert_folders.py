@@ -121,7 +121,7 @@ def test_a_note_on_changed_elements_says_in_which_file(run: Run, files: Path) ->
     ran = run("convert", "b.json", "c.json", "-d", "out", "--to", "npy", "--dtype", "i8", "--lossy")
     assert (ran.status, ran.out) == (0, "")
     first, second = ran.err.splitlines()
-    assert "1 of 1 element changed" in first
+    assert "1 of 1 element rounded" in first
     assert "b.json" in first
     assert "c.json" in second
 
@@ -240,6 +240,15 @@ USAGE: Final = [
     (
         ["a.npy", "c.npy", "--lossy"],
         "`--lossy` is given without `--dtype`: expected both\n",
+    ),
+    (
+        ["a.npy", "c.npy", "--truncate"],
+        "`--truncate` is given without `--dtype`: expected both\n",
+    ),
+    (
+        ["a.npy", "c.npy", "--lossy", "--truncate", "--dtype", "f16"],
+        "`--truncate` is given with `--dtype float16`: expected an integer type\n"
+        "hint: `--lossy` converts to the nearest value\n",
     ),
     (
         ["-", "-", "-d", "out", "--to", "npy"],

@@ -70,7 +70,16 @@ ToDtype = Annotated[
 ]
 Lossy = Annotated[
     bool,
-    typer.Option("--lossy", help="Let --dtype round; nothing wraps or becomes infinite."),
+    typer.Option(
+        "--lossy",
+        help="Let --dtype round to the nearest, half to even; nothing wraps or becomes infinite.",
+    ),
+]
+Truncate = Annotated[
+    bool,
+    typer.Option(
+        "--truncate", help="The same, but let --dtype make integers of floats towards zero."
+    ),
 ]
 
 
@@ -101,6 +110,8 @@ class _Asked(NamedTuple):
     ----------
     declared, wanted
         The types of untyped input, and of the output.
+    lossy, truncate
+        As `Recast` takes them.
     """
 
     to: str | None
@@ -108,6 +119,7 @@ class _Asked(NamedTuple):
     declared: DType | None
     wanted: DType | None
     lossy: bool
+    truncate: bool
     nonfinite: str
     limits: Limits
     keeping: Keeping
@@ -126,6 +138,7 @@ def command(
     directory: Directory = None,
     to_dtype: ToDtype = None,
     lossy: Lossy = False,
+    truncate: Truncate = False,
     data_dtype: opt.SourceDtype = None,
     max_bytes: opt.MaxBytes = None,
     chunks: opt.Chunks = None,
@@ -144,7 +157,9 @@ def command(
     return partial(
         _run,
         paths,
-        _Asked(to, directory, *types, lossy, nonfinite, limits, keeping, sizes),
+        _Asked(
+            to, directory, *types, lossy or truncate, truncate, nonfinite, limits, keeping, sizes
+        ),
         Messages(quiet, color, json_errors=json_errors, debug=debug),
     )
 
@@ -152,8 +167,7 @@ def command(
 def _run(paths: list[str], asked: _Asked, messages: Messages) -> int:
     from gathercli.io.source import Inputs
 
-    if asked.lossy and asked.wanted is None:
-        raise UsageError("`--lossy` is given without `--dtype`: expected both", rule="usage")
+    _check_loss(asked)
     sources, target = places(paths, asked.to, asked.directory)
     Inputs.share_stdin(*sources)
     with (
@@ -196,6 +210,20 @@ def _run(paths: list[str], asked: _Asked, messages: Messages) -> int:
     return status
 
 
+def _check_loss(asked: _Asked) -> None:
+    """Refuse an option on loss that would do nothing."""
+    option = "--truncate" if asked.truncate else "--lossy"
+    if asked.lossy and asked.wanted is None:
+        raise UsageError(f"`{option}` is given without `--dtype`: expected both", rule="usage")
+    if asked.truncate and asked.wanted is not None and not asked.wanted.integral:
+        raise UsageError(
+            f"`--truncate` is given with `--dtype {asked.wanted}`: expected an integer type",
+            rule="usage",
+            value=asked.wanted.name,
+            hint="`--lossy` converts to the nearest value",
+        )
+
+
 def _merge(
     sources: list[str], target: Target, asked: _Asked, inputs: Inputs, messages: Messages
 ) -> None:
@@ -231,7 +259,7 @@ def _named(source: Source, asked: _Asked, messages: Messages, *, binding: bool =
     if asked.wanted is None or asked.wanted is tensor.dtype:
         return name, tensor
     try:
-        made = Recast(tensor, asked.wanted, lossy=asked.lossy)
+        made = Recast(tensor, asked.wanted, lossy=asked.lossy, truncate=asked.truncate)
     except GatherError as error:
         source.name(error)
         raise

@@ -126,9 +126,9 @@ DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
         "file of such a format, each under the stem of its name. Sources that would get one name "
         "are refused before anything is read. The metadata of .safetensors is not kept.",
         "Elements keep their type unless --dtype names another, which must hold every one of them "
-        "exactly. With --lossy floats are rounded to the nearest, integers are made of floats "
-        "towards zero, and of booleans 0 and 1; what would overflow is still refused, and a note "
-        "counts the elements that changed.",
+        "exactly. With --lossy they are rounded to the nearest, half to even, and booleans become "
+        "0 and 1; --truncate makes integers of floats towards zero. What would overflow is still "
+        "refused, and a note counts the elements that changed.",
     ),
     "info": (
         "Describes each file, or any tensor: format, type, shape, bytes, memory order; smallest "
@@ -273,7 +273,9 @@ $ gathercli convert arange:2x3 x.npy && gathercli convert x.npy -
 $ gathercli convert arange:2x3 - --dtype bf16 --to literal
 2x3xbf16=[[0.0 1.0 2.0][3.0 4.0 5.0]]
 $ gathercli convert '[0.1,2]' - --dtype float16 --lossy --quiet
-[0.099975586,2.0]""",
+[0.099975586,2.0]
+$ gathercli convert '[1.9,2.5,-1.9]' - --dtype int8 --lossy --quiet
+[2,2,-2]""",
     "info": """\
 $ gathercli info '[[1,2],[3,8]]'
 [[1,2],[3,8]]   literal

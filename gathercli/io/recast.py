@@ -8,7 +8,7 @@ from gathercli.core.dtypes import BOOL, STRING, DType, Kind, Tensor, described
 from gathercli.core.dtypes import dtype as dtype_named
 from gathercli.core.text import counted, grouped
 from gathercli.errors import InputError
-from gathercli.io.store import cast, check_kinds, not_held
+from gathercli.io.store import cast, check_kinds, not_held, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,8 +29,10 @@ class Recast:
     dtype
         The type it becomes.
     lossy
-        Whether values may be rounded: to the nearest float, to an integer towards zero, to true
-        or false; none becomes infinite or wraps around.
+        Whether values may change: to the nearest, ties to even, or to true or false; none becomes
+        infinite or wraps around.
+    truncate
+        Whether floats become integers towards zero instead, if they may change.
 
     Raises
     ------
@@ -38,7 +40,9 @@ class Recast:
         ``dtype``: the types do not convert, or a value would change, or does not fit at all.
     """
 
-    def __init__(self, tensor: Tensor, dtype: DType, *, lossy: bool) -> None:
+    def __init__(
+        self, tensor: Tensor, dtype: DType, *, lossy: bool, truncate: bool = False
+    ) -> None:
         types = (tensor.dtype, dtype)
         boolean = BOOL in types and STRING not in types
         if not (lossy and boolean):
@@ -47,7 +51,7 @@ class Recast:
             except InputError as error:
                 error.hint = "`--lossy` converts between booleans and numbers" if boolean else None
                 raise
-        self._tensor, self.dtype, self._lossy = tensor, dtype, lossy
+        self._tensor, self.dtype, self._lossy, self._truncate = tensor, dtype, lossy, truncate
         self.shape = tensor.shape
         self.storage = tensor.storage if tensor.dtype is dtype else dtype.storage()
         self.note = self._check()
@@ -81,7 +85,7 @@ class Recast:
             return held, held == part.values()
         if part.dtype is BOOL:
             part = Tensor(_BYTE, (block != 0).view(np.uint8))
-        return cast(part, self.dtype)
+        return cast(part, self.dtype, truncate=self._truncate)
 
     def _check(self) -> str | None:
         """Refuse the first value that does not convert; say how many change."""
@@ -101,7 +105,10 @@ class Recast:
         if first is None:
             return None
         total = counted(self._tensor.array.size, "element")
-        return f"{grouped(changed)} of {total} changed in becoming {self.dtype}, {self._at(first)}"
+        how = "rounded to the nearest"
+        if self.dtype is BOOL or self._truncate:
+            how = "truncated to" if self._truncate else "changed to"
+        return f"{grouped(changed)} of {total} {how} {self.dtype}, {self._at(first)}"
 
     def _beyond(self, block: AnyArray, held: AnyArray) -> Any:
         """Tell which values the type cannot come near: they would wrap or become infinite."""
@@ -113,26 +120,48 @@ class Recast:
             if self._tensor.dtype.integral:
                 return (values < bottom) | (values > top)
             with np.errstate(invalid="ignore"):  # a signalling NaN
-                whole = np.trunc(values.astype(np.float64))
-            return ~((whole >= float(bottom)) & (whole < float(top + 1)))
+                wide = whole(values, truncate=self._truncate).astype(np.float64)
+            return ~((wide >= float(bottom)) & (wide < float(top + 1)))
         if self.dtype.kind in (Kind.FLOAT, Kind.COMPLEX):
             return np.isinf(Tensor(self.dtype, held).values()) & np.isfinite(values)
         return np.zeros(block.shape, np.bool_)
 
     def _refusal(self, at: int) -> InputError:
         error = not_held(self._tensor, at, self.dtype)
-        if not self._lossy:
-            error.hint = "`--lossy` converts to the nearest value"
-            if not self._tensor.typed and {self.dtype.kind, self._tensor.dtype.kind} == {
-                Kind.FLOAT
-            }:
-                error.hint = (
-                    f"`--data-dtype {self.dtype}` reads the text as {self.dtype}; "
-                    "`--lossy` converts to the nearest value"
-                )
-        else:
+        if self._lossy:
             error.message = error.message.replace("converts without loss", "is within its range")
+        error.hint = "; ".join(self._advice()) or None
         return error
+
+    def _advice(self) -> Iterator[str]:
+        """Name the options with which every element converts."""
+        found = self._tensor.dtype
+        if not self._lossy and self._fits(truncate=False):
+            floats = {self.dtype.kind, found.kind} == {Kind.FLOAT}
+            if floats and not self._tensor.typed and self._reads_as_text():
+                yield f"`--data-dtype {self.dtype}` reads the text as {self.dtype}"
+            yield "`--lossy` converts to the nearest value"
+        truncates = self.dtype.integral and found.kind is Kind.FLOAT
+        if truncates and not self._truncate and self._fits(truncate=True):
+            yield "`--truncate` converts towards zero"
+
+    def _fits(self, *, truncate: bool) -> bool:
+        """Tell whether every element converts if it may change."""
+        try:
+            Recast(self._tensor, self.dtype, lossy=True, truncate=truncate)
+        except InputError:
+            return False
+        return True
+
+    def _reads_as_text(self) -> bool:
+        """Tell whether text of the elements can be read as the type: integers are not rounded."""
+        import numpy as np
+
+        for block in self._tensor.blocks():
+            values = Tensor(self._tensor.dtype, block).values()
+            if (~self._cast(block)[1] & (values == np.floor(values))).any():
+                return False
+        return True
 
     def _at(self, at: int) -> str:
         from gathercli.core.positions import coordinate

@@ -248,8 +248,13 @@ def convert(tensor: Tensor, dtype: DType) -> Tensor:
     return Tensor(dtype, held, tensor.typed)
 
 
-def cast(tensor: Tensor, dtype: DType) -> tuple[AnyArray, AnyArray]:
-    """Convert values to the nearest that `dtype` has, floats to integers towards zero.
+def cast(tensor: Tensor, dtype: DType, *, truncate: bool = False) -> tuple[AnyArray, AnyArray]:
+    """Convert values to the nearest that `dtype` has, ties to even.
+
+    Parameters
+    ----------
+    truncate
+        Whether floats become integers towards zero instead.
 
     Returns
     -------
@@ -259,8 +264,12 @@ def cast(tensor: Tensor, dtype: DType) -> tuple[AnyArray, AnyArray]:
 
     values = tensor.values()
     with np.errstate(all="ignore"):
-        bits = to_bfloat16(_sticky(values)) if dtype is BFLOAT16 else None
-        held = values.astype(dtype.storage()) if bits is None else bits
+        if dtype is BFLOAT16:
+            held = to_bfloat16(_sticky(values))
+        else:
+            held = (whole(values, truncate=truncate) if dtype.integral else values).astype(
+                dtype.storage()
+            )
         back = Tensor(dtype, held).values()
         if tensor.dtype.integral and not dtype.integral:
             kept = _survive_as_floats(values, back)
@@ -272,6 +281,21 @@ def cast(tensor: Tensor, dtype: DType) -> tuple[AnyArray, AnyArray]:
         else:
             kept = _same(back.real, values.real) & _same(back.imag, values.imag)
     return held, kept
+
+
+def whole(values: AnyArray, *, truncate: bool) -> AnyArray:
+    """Round floats to integers, ties to even, or towards zero; exact in any float type.
+
+    >>> import numpy as np
+    >>> whole(np.array([1.9, 2.5, -1.5, -0.5]), truncate=False)
+    array([ 2.,  2., -2., -0.])
+    """
+    import numpy as np
+
+    if values.dtype.kind != "f":
+        return values
+    rounded: AnyArray = np.trunc(values) if truncate else np.rint(values)
+    return rounded
 
 
 def not_held(tensor: Tensor, at: int, dtype: DType) -> InputError:

@@ -92,7 +92,7 @@ _gathercli() {
                 check) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --max-bytes --all --allow-fill --format -f --threads -j --color --quiet -q --json-errors --debug -h --help" ;;
                 compare) words="--axis -a --batch-dims -b --ops --negative --out-of-range --data-dtype --indices-dtype --max-bytes --format -f --threads -j --color --quiet -q --json-errors --debug -h --help" ;;
                 batch) words="--op --data --indices --output -o --matrix --axis -a --batch-dims -b --version -V --negative --out-of-range --data-dtype --indices-dtype --expect --rtol --atol --dry-run --allow-outside --workers -j --fail-fast --max-failures --retries --timeout --max-bytes --scheduler --scheduler-file --tls-ca-file --tls-cert --tls-key --report --resume --resume-failed --hash --junit --format -f --color --quiet -q --json-errors --debug -h --help" ;;
-                convert) words="--to --directory -d --dtype --lossy --data-dtype --max-bytes --chunks --no-clobber --fsync --nonfinite --color --quiet -q --json-errors --debug -h --help" ;;
+                convert) words="--to --directory -d --dtype --lossy --truncate --data-dtype --max-bytes --chunks --no-clobber --fsync --nonfinite --color --quiet -q --json-errors --debug -h --help" ;;
                 info) words="--header --data-dtype --max-bytes --format -f --precision --color --quiet -q --json-errors --debug -h --help" ;;
                 demo) words="--list --all --color --json-errors --debug -h --help" ;;
                 ops) words="--diff --like --decisions --format -f --color --json-errors --debug -h --help" ;;

@@ -260,7 +260,8 @@ _gathercli() {
             '--directory=[Write a file for every source into this folder, which is made if it is not there]:dir:_files' \
             '-d[Write a file for every source into this folder, which is made if it is not there]:dir:_files' \
             '--dtype=[Convert the elements, if none of them changes]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--lossy[Let --dtype round]' \
+            '--lossy[Let --dtype round to the nearest, half to even]' \
+            '--truncate[The same, but let --dtype make integers of floats towards zero]' \
             '--data-dtype=[The type of what names none]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
             '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
             '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024]:sizes: ' \
