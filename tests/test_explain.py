@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from rich.cells import cell_len
+from rich.color import Color
 
 import gathercli
 from gathercli.cli import main
@@ -27,6 +28,7 @@ from gathercli.core.dtypes import Tensor, dtype_of
 from gathercli.lesson import Fate
 from gathercli.report.lesson import picture
 from gathercli.report.panels import ASCII
+from gathercli.report.parts import STYLES
 from gathercli.report.shown import Look
 from tests import oracle
 from tests.test_laws import (
@@ -268,6 +270,39 @@ def test_colour_marks_the_same_as_the_letters(run: Run) -> None:
     assert "\x1b[35mb" in ran.out  # magenta: b
     plain = re.sub(r"\x1b\[[0-9;]*m", "", ran.out)
     assert plain == run("explain", "gather", "[10,20]", "1,0").out
+
+
+HEADING: Final = re.compile(
+    r"(?:openvino|onnx)\.\w+-.*|for .*|(?:data|indices|out)\b.*|batch \d.*|\[[\d:,]+\].*"
+    r"|the index .*|shape  .*|read  .*|\$ .*|Try|  gathercli .*"
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "headings"),
+    [
+        (("explain", "gather", "[10,20]", "1,0"), 5),
+        (("explain", "gather", "arange:2x5", "[[0,4],[4,0]]", "-a", "1", "-b", "1"), 8),
+        (("explain", "gather-elements", "arange:2x2x2", "[[[0,1]]]", "-V", "onnx-13"), 8),
+        (("explain", "gather-elements", "arange:2x2x2", "[[[0]],[[1]]]", "-V", "13", "-a", "2"), 8),
+        (("demo", "batch-dims"), 12),
+    ],
+    ids=["slices", "batches", "facets", "panels", "lesson"],
+)
+def test_no_heading_has_the_colour_of_a_letter(
+    run: Run, words: tuple[str, ...], headings: int
+) -> None:
+    colors = [str(Color.parse(style).get_ansi_codes()[0]) for style in STYLES]
+
+    lines = run(*words, "--color", "always").out.splitlines()
+
+    marked = [line for line in lines if HEADING.fullmatch(re.sub(r"\x1b\[[0-9;]*m", "", line))]
+    assert len(marked) == headings
+    for line in marked:
+        codes = [
+            code for found in re.findall(r"\x1b\[([0-9;]*)m", line) for code in found.split(";")
+        ]
+        assert not set(codes) & set(colors), line
 
 
 def test_a_refused_index_is_shown_in_its_place_and_refuses(run: Run) -> None:

@@ -57,11 +57,14 @@ class Screen(NamedTuple):
 
 
 def drawn(screen: Screen, width: int) -> Text:
-    """Put a lesson together; sentences are broken at `width`."""
+    """Put a lesson together; sentences are broken at `width`.
+
+    Colours are those of the letters in the picture.
+    """
     text = Text()
     text.append(f"{screen.title}\n", "bold")
     text.append("\n".join(wrap(screen.says, width, break_on_hyphens=False)) + "\n\n")
-    text.append("$ " + _folded(screen.command, width, "    ") + "\n", "green")
+    text.append("$ ", "dim").append(_folded(screen.command, width, "    ") + "\n", "bold")
     text.append_text(screen.picture)
     if screen.refusal is not None:
         for line in ["", *error_text(screen.refusal, color=False).splitlines()]:
@@ -72,7 +75,7 @@ def drawn(screen: Screen, width: int) -> Text:
     text.append("\nTry\n", "bold")
     for line, shows in screen.tries:
         fits = len(line) + len(shows) + 7 <= width
-        text.append("  " + _folded(line, width, "      "), "green")
+        text.append("  " + _folded(line, width, "      "))
         text.append(f"{'   ' if fits else chr(10) + '      '}{shows}\n", "dim")
     return text
 

@@ -89,19 +89,22 @@ def title(call: Call, width: int | None, *, where: str = "", room: int | None = 
 
 
 def tensors(call: Call, out: Shape, width: int | None) -> Text:
-    """Write the types and shapes of the tensors."""
+    """Write the types and shapes of the tensors.
+
+    The names have no colour: colours are those of letters in the pictures below.
+    """
     from rich.text import Text
 
     text = Text()
     named = [
-        ("data", call.data, "cyan"),
-        ("indices", call.indices, "magenta"),
-        ("out", Operand(out, call.data.dtype), "green"),
+        ("data", call.data),
+        ("indices", call.indices),
+        ("out", Operand(out, call.data.dtype)),
     ]
-    words = [f"{name} {operand}" for name, operand, _ in named]
+    words = [f"{name} {operand}" for name, operand in named]
     joint = "   " if width is None or len("   ".join(words)) <= width else "\n"
-    for at, (name, operand, style) in enumerate(named):
-        text.append((joint if at else "") + name, style)
+    for at, (name, operand) in enumerate(named):
+        text.append((joint if at else "") + name, "bold")
         text.append(f" {operand}")
     return text.append("\n")
 
