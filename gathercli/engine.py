@@ -91,7 +91,7 @@ def bind(
         for rule in rules.RULES:
             rule(call)
     except GatherError as error:
-        error.met(op.full_name, str(data), str(indices))
+        error.met(op.full_name, data, indices)
         raise
     return call
 
@@ -353,7 +353,7 @@ def run(
         picks, treated = examined(call, indices.array, threads=threads, tick=tick)
         check_size(known(infer(call)), data, max_bytes)
     except GatherError as error:
-        error.met(call.op.full_name, str(call.data), str(call.indices))
+        error.met(call.op.full_name, call.data, call.indices)
         raise
     return Run(call, data, picks, treated, threads=threads, tick=tick)
 

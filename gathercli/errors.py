@@ -29,6 +29,8 @@ TYPE_CHECKING = False  # `typing` costs a third of what `gathercli --version` ta
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from gathercli.core.call import Operand
+
 
 class GatherError(Exception):
     """The root of every refusal.
@@ -79,10 +81,15 @@ class GatherError(Exception):
         self.data: str | None = None
         self.indices: str | None = None
 
-    def met(self, operator: str | None, data: str | None, indices: str | None) -> None:
-        """Add the call in which this refusal came up; the first to say so is the nearest."""
+    def met(self, operator: str | None, data: Operand | None, indices: Operand | None) -> None:
+        """Add the call in which this refusal came up; the first to say so is the nearest.
+
+        The inputs are operands, so that what is shown is their type and shape and never a tensor.
+        """
         if self.operator is None:
-            self.operator, self.data, self.indices = operator, data, indices
+            self.operator = operator
+            self.data = None if data is None else str(data)
+            self.indices = None if indices is None else str(indices)
 
     def within(self, place: str) -> None:
         """Say in which place the refusal came up, before the message."""

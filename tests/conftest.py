@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.test_cluster import Dask
+
+REPR = re.compile(r"\btensor=|\barray=|\barray\(\[|DType\(|<gathercli|object at 0x")
+"""What only Python writes, of an object that was printed as it is."""
 
 COLOR_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR")
 
@@ -113,6 +117,7 @@ def run(folder: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> Iterator[Cal
     """Run a command line in this process, in an empty folder.
 
     ``run("gather", "-", "0", stdin=b"[1]")``; `terminal` names the descriptors that are terminals.
+    Whatever is run, no message of it may hold a Python object as `repr` writes it.
     """
     del folder
 
@@ -127,11 +132,14 @@ def run(folder: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> Iterator[Cal
         out, err = capfdbinary.readouterr()
         out += b"".join(seen.get(1, []))
         err += b"".join(seen.get(2, []))
-        return Ran(
+        ran = Ran(
             status,
             out.decode(errors="surrogateescape"),
             err.decode(errors="backslashreplace"),
         )
+        shown = REPR.search(ran.err)
+        assert shown is None or "--debug" in argv, ran.err
+        return ran
 
     handler = signal.getsignal(signal.SIGTERM)
     yield command

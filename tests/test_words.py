@@ -6,6 +6,9 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
+from gathercli.core.call import Operand
+from gathercli.core.dims import Dim, Shape, parse
+from gathercli.core.dtypes import FLOAT64, INT64, DType
 from gathercli.errors import AxisError, GatherError, OutOfRangeError, UsageError
 from gathercli.report.words import error_json, error_text, note_text
 
@@ -24,6 +27,10 @@ FIELDS: Final = [
 ]
 
 
+def operand(sizes: str, dtype: DType | None = None) -> Operand:
+    return Operand(parse(f"[{sizes}]"), dtype)
+
+
 def refused() -> AxisError:
     error = AxisError(
         "`axis` is 3, but `data` has rank 2: expected -2 to 1",
@@ -32,7 +39,7 @@ def refused() -> AxisError:
         expected="-2 to 1",
         hint="the last dimension is `--axis -1`",
     )
-    error.met("openvino.Gather-8", "i64[2,5]", "i64[3]")
+    error.met("openvino.Gather-8", operand("2,5", INT64), operand("3", INT64))
     return error
 
 
@@ -83,13 +90,13 @@ def test_a_call_of_which_only_the_row_is_known_is_the_row() -> None:
 
 def test_a_call_whose_indices_are_not_yet_read_names_the_data() -> None:
     error = GatherError("no", rule="json")
-    error.met("onnx.Gather-13", "f32[2]", None)
-    assert "\n  onnx.Gather-13   data f32[2]\n" in error_text(error, color=False)
+    error.met("onnx.Gather-13", operand("2", FLOAT64), None)
+    assert "\n  onnx.Gather-13   data f64[2]\n" in error_text(error, color=False)
 
 
 def test_the_first_call_that_a_refusal_met_stays() -> None:
     error = refused()
-    error.met("onnx.Gather-1", "[9]", "[9]")
+    error.met("onnx.Gather-1", operand("9"), operand("9"))
     assert "openvino.Gather-8" in error_text(error, color=False)
 
 
@@ -114,7 +121,7 @@ def test_a_usage_error_names_no_rule() -> None:
 )
 def test_what_strangers_wrote_is_escaped_in_every_line(raw: str, safe: str, *, color: bool) -> None:
     error = GatherError(f"message {raw}", rule="npy", hint=f"hint {raw}")
-    error.met(f"row {raw}", f"shape {raw}", None)
+    error.met(f"row {raw}", Operand(Shape([Dim(name=f"N {raw}")])), None)
     text = error_text(error, color=color)
     assert text.count(safe) == 4
     assert raw not in text

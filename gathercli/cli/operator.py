@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from gathercli.core.call import Call, Operand
     from gathercli.core.dtypes import Tensor
     from gathercli.core.spec import Op
+    from gathercli.core.tiles import Tiles
     from gathercli.engine import Tick
     from gathercli.verdicts import Case
 
-_Read = TypeVar("_Read")
+_Read = TypeVar("_Read", bound="Tensor | Tiles | Operand")
 Token = tuple[str, str | None]
 """A tensor argument and the type declared for it."""
 
@@ -99,12 +100,14 @@ def read(
 ) -> tuple[_Read, _Read]:
     """Read both tensors, naming the operator, if it is one, in what is refused."""
     declared = [type_of(name) for _, name in (data, indices)]
-    given: _Read | None = None
+    first: _Read | None = None
     try:
-        given = reader(data[0], "data", declared=declared[0])
-        return given, reader(indices[0], "indices", declared=declared[1], empty=INT64)
+        first = reader(data[0], "data", declared=declared[0])
+        return first, reader(indices[0], "indices", declared=declared[1], empty=INT64)
     except GatherError as error:
-        error.met(operator, None if given is None else str(given), None)
+        from gathercli.core.call import Operand
+
+        error.met(operator, None if first is None else Operand.of(first), None)
         raise
 
 

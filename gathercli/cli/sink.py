@@ -145,7 +145,7 @@ class Sink(NamedTuple):
             else:
                 self._write(call, result, inputs, messages)
         except GatherError as error:
-            error.met(call.op.full_name, str(call.data), str(call.indices))
+            error.met(call.op.full_name, call.data, call.indices)
             raise
         if self.path is not None:
             messages.say(f"wrote {clean(self.path)}: {result}")

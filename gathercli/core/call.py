@@ -35,8 +35,10 @@ class Operand(NamedTuple):
     decided: str | None = None
 
     @classmethod
-    def of(cls, tensor: Tensor | Tiles) -> Operand:
-        """Describe a tensor."""
+    def of(cls, tensor: Tensor | Tiles | Operand) -> Operand:
+        """Describe a tensor; what describes one already stays."""
+        if isinstance(tensor, cls):
+            return tensor
         return cls(Shape(tensor.shape), tensor.dtype, tensor.decided)
 
     def __str__(self) -> str:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli import engine
+from gathercli.core.call import Operand
 from gathercli.core.dtypes import row_major
 from gathercli.core.picks import CELLS, Tallies, Tally, Treatment, survey, tallied
 from gathercli.core.positions import coordinates, known
@@ -180,7 +181,7 @@ def verdict(op: Op, case: Case, max_bytes: int | None = None) -> Verdict:
         treated = engine.judged(call, found, case.indices.shape)
         engine.check_size(known(shape), case.data, max_bytes)
     except (OperatorError, LimitError) as error:
-        error.met(op.full_name, str(case.data), str(case.indices))
+        error.met(op.full_name, Operand.of(case.data), Operand.of(case.indices))
         return Verdict(op, call, shape, error=error)
     return Verdict(op, call, shape, tuple(treated))
 

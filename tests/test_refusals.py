@@ -1,0 +1,264 @@
+"""Every command with each of its inputs wrong in turn, and the whole of what it says."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+import pytest
+
+import gathercli
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
+
+
+class Wrong(NamedTuple):
+    """A tensor argument that every command refuses, and how it is refused."""
+
+    token: str
+    message: str
+    rule: str
+    status: int = 65
+    hint: str | None = None
+
+
+MISSING: Final = "there is no file `no.npy`: expected a file, "
+LIFTS: Final = "`--max-bytes 0` lifts the limit"
+
+WRONG: Final = {
+    "a missing file": Wrong("no.npy", MISSING + "a literal such as 0,0,4, or `-`", "missing", 66),
+    "a folder": Wrong(
+        "a.folder",
+        "`a.folder` is a directory: expected a file",
+        "unreadable",
+        66,
+        "a zarr folder has `zarr.json`, `.zarray` or `.zgroup`; this has none",
+    ),
+    "malformed JSON": Wrong(
+        "twice.json", 'twice.json: the key "a" is repeated: expected it once', "json"
+    ),
+    "a value that is none": Wrong(
+        "none.json",
+        "none.json: the value at `$[1]` is null: expected a number, a boolean, a string or a list",
+        "json",
+    ),
+    "a ragged literal": Wrong(
+        "[[1],[2,3]]",
+        "the list at `$[1]` has length 2: expected length 1, as its siblings",
+        "ragged",
+        hint="every list of a dimension has the same length",
+    ),
+    "a ragged file": Wrong(
+        "ragged.json",
+        "ragged.json: the list at `$[1]` has length 2: expected length 1, as its siblings",
+        "ragged",
+        hint="every list of a dimension has the same length",
+    ),
+    "a literal of no type": Wrong(
+        "2xq=1", "`q` in the literal is no type: expected one such as i64, f32 or bf16", "literal"
+    ),
+    "a mixture": Wrong(
+        "[[true,1]]",
+        "the value at `$[0][1]` is 1, among booleans: expected one sort of values, booleans or "
+        "numbers or strings",
+        "dtype",
+    ),
+    "a generator of too much": Wrong(
+        "zeros:1000",
+        "the tensor i64[1000] takes 8000 bytes: expected at most 5000",
+        "limit",
+        hint=LIFTS,
+    ),
+    "a file of too much": Wrong(
+        "large.json",
+        "large.json: the input has 6001 bytes to be held in memory: expected at most 5000 bytes",
+        "limit",
+        hint=f"{LIFTS}; a .npy file is mapped and not held",
+    ),
+    "a .npy without its end": Wrong(
+        "cut.npy", "cut.npy: the file ends at byte 6: expected a header", "npy"
+    ),
+    "a member that is not there": Wrong(
+        "two.npz#c", "two.npz: the archive has `a` and `b`: expected the member `c`", "npz"
+    ),
+    "bytes of another size": Wrong(
+        "bin:2xi64@none.json",
+        "none.json: the file has 8 bytes: expected 16, for i64[2]",
+        "format",
+        hint="`bin:1xi64@none.json` has that many",
+    ),
+}
+
+CALLS: Final[dict[str, tuple[tuple[str, ...], str | None]]] = {
+    "gather": (("gather",), "openvino.Gather-8"),
+    "gather by another version": (("gather", "-V", "onnx-11"), "onnx.Gather-11"),
+    "gather-elements": (("gather-elements", "-a", "0"), "openvino.GatherElements-6"),
+    "shape": (("shape", "gather"), "openvino.Gather-8"),
+    "explain": (("explain", "gather"), "openvino.Gather-8"),
+    "check": (("check", "gather"), "openvino.Gather-8"),
+    "compare": (("compare",), None),
+}
+"""The commands that take both tensors, and the row that a refusal names."""
+
+LIMIT: Final = ("--max-bytes", "5000")
+
+
+@pytest.fixture(autouse=True)
+def files(folder: Path) -> Path:
+    """Make what is wrong, and tensors of several formats that are right."""
+    (folder / "a.folder").mkdir()
+    (folder / "twice.json").write_text('{"a":[1],"a":[2]}')
+    (folder / "none.json").write_text("[1,null]")
+    (folder / "ragged.json").write_text("[[1],[2,3]]")
+    (folder / "large.json").write_text(f"[{' ' * 5998}1]")
+    (folder / "cut.npy").write_bytes(b"\x93NUMPY")
+    np.savez(folder / "two.npz", a=np.arange(2), b=np.arange(2))
+    square = np.array([[1, 2], [3, 4]])
+    np.save(folder / "square.npy", square)
+    (folder / "square.json").write_text("[[1,2],[3,4]]")
+    gathercli.save(folder / "square.zarr", square)
+    return folder
+
+
+def text(wrong: Wrong, role: str, met: str) -> str:
+    """Write the whole refusal as it is printed."""
+    lines = [f"error: `{role}`: {wrong.message}" if role else f"error: {wrong.message}"]
+    lines += [met] if met.strip() else []
+    lines += [f"hint: {wrong.hint}"] if wrong.hint else []
+    return "\n".join([*lines, f"rule: {wrong.rule}\n"])
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_data_are_refused_in_the_same_words_by_every_command(
+    name: str, call: str, run: Run
+) -> None:
+    wrong, (words, row) = WRONG[name], CALLS[call]
+
+    ran = run(*words, wrong.token, "[[0]]", *LIMIT)
+
+    assert ran == (wrong.status, "", text(wrong, "data", f"  {row or ''}"))
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_indices_are_refused_in_the_same_words_by_every_command(
+    name: str, call: str, run: Run
+) -> None:
+    wrong, (words, row) = WRONG[name], CALLS[call]
+
+    ran = run(*words, "[[1,2],[3,4]]", wrong.token, *LIMIT)
+
+    met = "  " + "   ".join(filter(None, (row, "data i64[2,2]")))
+    assert ran == (wrong.status, "", text(wrong, "indices", met))
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("role", ["data", "indices"])
+@pytest.mark.parametrize("name", WRONG)
+def test_the_same_is_said_in_json(name: str, role: str, call: str, run: Run) -> None:
+    wrong, (words, row) = WRONG[name], CALLS[call]
+    both = {"data": (wrong.token, "[[0]]"), "indices": ("[[1,2],[3,4]]", wrong.token)}
+
+    ran = run(*words, *both[role], *LIMIT, "--json-errors")
+
+    said = json.loads(ran.err)
+    assert {key: said[key] for key in ("error", "status", "rule", "hint")} == {
+        "error": f"`{role}`: {wrong.message}",
+        "status": wrong.status,
+        "rule": wrong.rule,
+        "hint": wrong.hint,
+    }
+    assert [said[key] for key in ("operator", "data", "indices")] == [
+        row,
+        "i64[2,2]" if role == "indices" else None,
+        None,
+    ]
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("data", ["square.npy", "square.json", "square.zarr", "arange:2x2", "-"])
+def test_wrong_indices_meet_the_type_and_shape_of_data_from_anywhere(
+    data: str, call: str, run: Run
+) -> None:
+    wrong, (words, row) = WRONG["a missing file"], CALLS[call]
+
+    ran = run(*words, data, wrong.token, stdin=b"[[1,2],[3,4]]")
+
+    met = "  " + "   ".join(filter(None, (row, "data i64[2,2]")))
+    assert ran == (wrong.status, "", text(wrong, "indices", met))
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("words", [("info", ""), ("convert", "out.npy"), ("convert", "-")])
+def test_a_wrong_file_alone_is_refused_in_the_same_words(
+    words: tuple[str, str], name: str, run: Run, files: Path
+) -> None:
+    wrong, (command, target) = WRONG[name], words
+
+    ran = run(command, wrong.token, *filter(None, (target,)), *LIMIT)
+
+    assert ran == (wrong.status, "", text(wrong, "", ""))
+    assert not (files / "out.npy").exists()
+
+
+@pytest.mark.parametrize("name", sorted(WRONG.keys() - {"a mixture"}))  # which is another type
+def test_a_wrong_expectation_is_refused_in_the_same_words(name: str, run: Run) -> None:
+    wrong = WRONG[name]
+
+    ran = run("gather", "[1,2]", "0", "--expect", wrong.token, *LIMIT)
+
+    assert ran == (wrong.status, "", text(wrong, "expect", ""))
+
+
+@pytest.mark.parametrize("role", ["data", "indices"])
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_tensor_of_a_job_is_refused_in_the_same_words(
+    name: str, role: str, run: Run, files: Path
+) -> None:
+    wrong = WRONG[name]
+    other = {"data": "indices", "indices": "data"}[role]
+    job = {"id": "j", "op": "gather", role: wrong.token, other: [0]}
+    (files / "jobs.jsonl").write_text(json.dumps(job) + "\n")
+
+    ran = run("batch", "jobs.jsonl", "--report", "-", *LIMIT)
+
+    said = json.loads(ran.out)
+    elsewhere = wrong.message.replace(", a literal such as 0,0,4, or `-`", "")
+    assert ran.status == 1
+    assert (said["rule"], said["operator"]) == (wrong.rule, "openvino.Gather-8")
+    assert said["message"].startswith(f"`{role}`: {elsewhere}")
+
+
+@pytest.mark.parametrize(
+    ("call", "takes"),
+    [
+        ("gather", "int8, int16, int32, int64, uint8, uint16, uint32 or uint64"),
+        ("gather by another version", "int32 or int64"),
+        ("gather-elements", "int32 or int64"),
+        ("shape", "int8, int16, int32, int64, uint8, uint16, uint32 or uint64"),
+        ("explain", "int8, int16, int32, int64, uint8, uint16, uint32 or uint64"),
+    ],
+)
+def test_typed_indices_that_are_no_integers_are_refused_by_what_the_version_takes(
+    call: str, takes: str, run: Run
+) -> None:
+    words, row = CALLS[call]
+
+    ran = run(*words, "[[1,2],[3,4]]", "1x2xf32=0")
+
+    assert ran == (
+        65,
+        "",
+        f"error: `indices` is float32, which {row} does not take: expected {takes}\n"
+        f"  {row}   data i64[2,2]   indices f32[1,2]\n"
+        "hint: `--indices-dtype int64` converts them if every value is whole\n"
+        "rule: indices-dtype\n",
+    )
