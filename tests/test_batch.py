@@ -356,6 +356,47 @@ def test_a_junit_file_that_cannot_be_written_is_refused_before_the_work(run: Run
     assert (ran.status, ran.out, os.listdir()) == (73, "", ["jobs.jsonl"])
 
 
+# A working folder that was removed
+
+
+REMOVED: Final = "mkdir gone; cd gone; rmdir ../gone"
+
+
+@pytest.mark.parametrize("more", ["", " --resume"])
+@pytest.mark.parametrize("path", ["r.jsonl", "none/r.jsonl"])
+def test_a_report_in_a_folder_that_was_removed_is_named(
+    path: str, more: str, folder: Path, program: Program
+) -> None:
+    write_jobs(job("a"))
+
+    ran = program(
+        f"mkdir gone; cd gone; rmdir ../gone; $G batch {folder}/jobs.jsonl --report {path}{more}"
+    )
+
+    assert (ran.returncode, ran.stdout) == (73, b"")
+    assert ran.stderr.decode() == (
+        f"error: the report `{path}` cannot be written (there is no such folder): "
+        "expected one that is there\n"
+        "rule: output\n"
+    )
+
+
+def test_in_a_folder_that_was_removed_a_batch_does_what_lies_elsewhere(
+    folder: Path, program: Program
+) -> None:
+    write_jobs(job("a", output="a.npy"))
+    line = '{"id":"b","op":"gather","data":"b.npy","indices":"0,"}'
+
+    ran = program(
+        f"{REMOVED}; $G batch {folder}/jobs.jsonl -q --report {folder}/r.jsonl || exit; "
+        f"echo '{line}' | $G batch - -q"
+    )
+
+    assert (ran.returncode, ran.stderr) == (1, b"")
+    assert statuses(Path("r.jsonl").read_bytes()) == [("a", "ok", None)]
+    assert statuses(ran.stdout) == [("b", "error", "missing")]
+
+
 # Jobs that do not end, or end their process
 
 

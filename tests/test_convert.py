@@ -12,12 +12,14 @@ import safetensors.numpy
 from tests.test_io import archive, saved
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
     from pathlib import Path
 
     from tests.conftest import Ran
 
     Run = Callable[..., Ran]
+    Program = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
 def names(folder: Path) -> list[str]:
@@ -403,3 +405,13 @@ def test_members_of_one_archive_are_sources_of_their_own(run: Run, files: Path) 
     raw = (files / "m.npz").read_bytes()
     assert run("convert", "-#x", "-#y", "-d", "out", "--to", "json", stdin=raw) == (0, "", "")
     assert (files / "out/stdin.x.json").read_text() == "[5,6]\n"
+
+
+@pytest.mark.parametrize("target", ["x.npy", "x.zarr"])
+def test_a_target_in_a_working_folder_that_was_removed_is_named(
+    target: str, program: Program
+) -> None:
+    ran = program(f"mkdir gone; cd gone; rmdir ../gone; $G convert '[1,2]' {target}")
+
+    assert (ran.returncode, ran.stdout) == (73, b"")
+    assert ran.stderr.startswith(b"error: `%s` cannot be written (" % target.encode())

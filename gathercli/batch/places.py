@@ -10,6 +10,7 @@ from gathercli.batch.stamps import digest
 from gathercli.core.text import clean
 from gathercli.errors import InputError
 from gathercli.io import save
+from gathercli.io.write import real_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -180,7 +181,7 @@ class Places:
         path = os.path.join(folder, name)
         parent, last = os.path.split(path)
         if last in ("", ".", "..") or os.path.islink(path):
-            return os.path.realpath(path)
+            return real_path(path)
         return os.path.join(self._folder(parent), last)
 
     def _folder(self, path: str) -> str:
@@ -188,7 +189,7 @@ class Places:
         if path not in self._folders:
             if len(self._folders) >= _MOST_FOLDERS:
                 self._folders.clear()
-            self._folders[path] = os.path.realpath(path)
+            self._folders[path] = real_path(path)
         return self._folders[path]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from functools import partial
@@ -19,7 +18,7 @@ from gathercli.cli.scheduler import address_of
 from gathercli.core.spec import Negative, OutOfRange
 from gathercli.core.text import clean, closest, listed
 from gathercli.errors import UsageError
-from gathercli.io.write import is_stream
+from gathercli.io.write import is_stream, real_path
 from gathercli.ops import FAMILIES
 
 if TYPE_CHECKING:
@@ -220,14 +219,14 @@ def _taken(files: list[str], reporting: Reporting) -> dict[str, str]:
     """Name the files that no job may write; nor may the report be one that holds jobs."""
     from gathercli.batch.places import JOB_FILE
 
-    taken = dict.fromkeys(map(os.path.realpath, files), JOB_FILE)
+    taken = dict.fromkeys(map(real_path, files), JOB_FILE)
     for name, path, what in (
         ("--report", reporting.path, "the report"),
         ("--junit", reporting.junit, "the JUnit file"),
     ):
         if path is None:
             continue
-        real = os.path.realpath(path)
+        real = real_path(path)
         if real in taken:
             raise UsageError(
                 f"`{name}` is `{clean(path)}`, which is {taken[real]}: expected another file",
@@ -269,12 +268,9 @@ def _sources(
             rule="usage",
             hint="`gathercli batch jobs.jsonl`",
         )
-    own = {os.path.realpath(path) for path in (reporting.path, reporting.junit) if path}
+    own = {real_path(path) for path in (reporting.path, reporting.junit) if path}
     found = [
-        path
-        for word in words
-        for path in files(word)
-        if path == word or os.path.realpath(path) not in own
+        path for word in words for path in files(word) if path == word or real_path(path) not in own
     ]
     return chain.from_iterable(map(written, found)), [path for path in found if path != "-"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gathercli.core.text import UNSAFE, clean
 from gathercli.errors import UsageError
 from gathercli.io import save
-from gathercli.io.write import is_stream
+from gathercli.io.write import is_stream, real_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +107,7 @@ def named_files(sources: Sequence[str], inputs: Inputs) -> dict[str, str]:
                 value=token,
             )
         taken[name] = token
-        files[os.path.realpath(path or "")] = token
+        files[real_path(path or "")] = token
     return files
 
 
@@ -130,7 +130,7 @@ def check_path(
             rule="usage",
             value=path,
         )
-    other = token if path is None else files.get(os.path.realpath(path), token)
+    other = token if path is None else files.get(real_path(path), token)
     if other != token:
         raise UsageError(
             f"`{clean(token)}` would become `{clean(path or '')}`, which is a source itself: "

@@ -27,6 +27,9 @@ STDOUT: Final = 1
 STDERR: Final = 2
 ALLOCATED: Final = 1 << 20
 """Bytes from which the disk is asked beforehand."""
+_REMOVED: Final = "/ (removed)"
+"""What stands for a working folder that was removed."""
+
 _OWN_FDS: Final = "/proc/self/fd"
 _STREAMS: Final = re.compile(r"/dev/std(out|err)|(?:/dev/fd|/proc/self/fd)/(\d{1,9})", re.ASCII)
 
@@ -322,6 +325,18 @@ def make_folder(path: str) -> None:
             rule="output",
             value=path,
         ) from None
+
+
+def real_path(path: str) -> str:
+    """Return the real path of a file, which need not be there.
+
+    Where the working folder was removed a relative path has none, and gets one that no file has:
+    whoever opens the file says what is wrong.
+    """
+    try:
+        return os.path.realpath(path)
+    except FileNotFoundError:  # of `os.getcwd`
+        return os.path.normpath(os.path.join(_REMOVED, path))
 
 
 def is_stream(path: str) -> bool:

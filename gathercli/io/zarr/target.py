@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from gathercli.core.text import clean
 from gathercli.errors import GatherError
 from gathercli.io.files import Folder
+from gathercli.io.write import real_path
 from gathercli.io.zarr.stored import Node
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def settled(path: str) -> str:
     The last part is kept as it is; it is empty where the path names no folder of its own.
     """
     folder, name = os.path.split(path.rstrip("/"))
-    return os.path.join(os.path.realpath(folder), "" if name in (".", "..") else name)
+    return os.path.join(real_path(folder), "" if name in (".", "..") else name)
 
 
 def around(path: str) -> str | None:
