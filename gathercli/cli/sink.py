@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.core.dtypes import BFLOAT16, Kind, Tensor
-from gathercli.core.text import clean
+from gathercli.core.text import clean, shell_word
 from gathercli.errors import GatherError, UsageError
 from gathercli.io import save
 from gathercli.io.write import STDOUT, Output, Stream, is_stream
@@ -241,7 +240,7 @@ def losses(fmt: str, result: Result, path: str | None, *, option: str = "-f") ->
         )
     if fmt == "bin":
         sizes = "x".join((*map(str, result.shape), result.dtype.short))
-        token = shlex.quote(f"bin:{sizes}@{path or '-'}")
+        token = shell_word(f"bin:{sizes}@{path or '-'}")
         yield f"raw bytes carry neither type nor shape; `{token}` reads them"
 
 

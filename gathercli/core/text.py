@@ -49,6 +49,29 @@ def json_string(text: str) -> str:
     return re.sub(UNSAFE, lambda found: json.dumps(found[0])[1:-1], quoted)
 
 
+def shell_word(text: str) -> str:
+    r"""Quote `text` so that a shell reads it as one word, whatever bytes a file name has.
+
+    What `clean` would escape is escaped in ``$'...'``, which bash, zsh and ksh read.
+
+    >>> print(shell_word("a b"), shell_word("caf\udce9's"))
+    'a b' $'caf\xe9\'s'
+    """
+    import shlex
+
+    if not re.search(UNSAFE, text):
+        return shlex.quote(text)
+    text = text.replace("\\", "\\\\").replace("'", "\\'")
+    return "$'" + re.sub(UNSAFE, lambda found: _bytes_of(found[0]), text) + "'"
+
+
+def _bytes_of(character: str) -> str:
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    return "".join(f"\\x{byte:02x}" for byte in character.encode(errors="surrogatepass"))
+
+
 def listed(words: Iterable[str], joint: str = "or") -> str:
     """Join words as a sentence does.
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import shlex
 import stat
 from contextlib import suppress
 from functools import cached_property
 from io import RawIOBase
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
-from gathercli.core.text import clean, closest, listed
+from gathercli.core.text import clean, closest, listed, shell_word
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError, TransferError
 
 if TYPE_CHECKING:
@@ -522,7 +521,7 @@ def _missing(path: str, folder: str) -> GatherError:
         rule="missing",
         value=path,
         expected="a file, a literal or `-`",
-        hint=f"did you mean `{shlex.quote(near)}`?" if near else None,
+        hint=f"did you mean `{shell_word(near)}`?" if near else None,
     )
 
 

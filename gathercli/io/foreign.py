@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from typing import Final
 
-from gathercli.core.text import clean
+from gathercli.core.text import clean, shell_word
 from gathercli.errors import InputError
 
 READ: Final = ".npy, .npz, .safetensors, .pb or JSON"
@@ -57,8 +56,8 @@ def refuse(start: bytes, name: str) -> None:
             raise InputError(
                 f"the input is compressed: expected {READ}",
                 rule="format",
-                hint=f"`<({program} {shlex.quote(name)})` in its place, or `{program} "
-                f"{shlex.quote(name)} |` before and `-` in its place, unpacks it",
+                hint=f"`<({program} {shell_word(name)})` in its place, or `{program} "
+                f"{shell_word(name)} |` before and `-` in its place, unpacks it",
             )
     refuse_binary(start, start)
 
@@ -88,7 +87,7 @@ def conversion(kind: str, name: str) -> str:
     line = (
         f"import {_MODULES.get(kind, 'numpy')}; {_CONVERSIONS[kind].format(name=json.dumps(path))}"
     )
-    return f"`python -c {shlex.quote(line)}`"
+    return f"`python -c {shell_word(line)}`"
 
 
 def missing(package: str) -> str:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import codecs
 import json
-import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.dims import LARGEST, MAX_RANK
 from gathercli.core.dtypes import FLOAT64, Tensor, dtype_in_json, dtype_of
-from gathercli.core.text import closest, listed, short, some
+from gathercli.core.text import closest, listed, shell_word, short, some
 from gathercli.errors import GatherError, InputError
 from gathercli.io import fast
 from gathercli.io.content import Layout
@@ -301,7 +300,7 @@ def tensor(
             f"the document is no object: expected one with the key {json.dumps(key)}",
             rule="json",
             value=key,
-            hint=f"a plain list is read without a key: `{shlex.quote(name or '')}`",
+            hint=f"a plain list is read without a key: `{shell_word(name or '')}`",
         )
     if isinstance(value, dict):
         return typed(value, root, max_bytes=max_bytes)
@@ -325,7 +324,7 @@ def _chosen(document: dict[str, Any], key: str | None, name: str | None) -> tupl
         rule="json",
         value=key,
         expected=names,
-        hint=f"name the tensor: `{shlex.quote(f'{name}#{near}')}`" if near and name else None,
+        hint=f"name the tensor: `{shell_word(f'{name}#{near}')}`" if near and name else None,
     )
 
 

@@ -8,13 +8,12 @@ is bounded before it is read, the type is one of ours, and the bytes declared ar
 from __future__ import annotations
 
 import re
-import shlex
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.core.dims import product
 from gathercli.core.dtypes import BFLOAT16, STRING, DType, Tensor, dtype_of
-from gathercli.core.text import clean
+from gathercli.core.text import clean, shell_word
 from gathercli.errors import InputError
 from gathercli.io.content import NPY as MAGIC
 from gathercli.io.content import Layout, check_shape
@@ -100,7 +99,7 @@ class Npy:
                 f"a .npy file holds one tensor and no member `{clean(key)}`: expected no key",
                 rule="npy",
                 value=key,
-                hint=f"`{shlex.quote(self._file.name)}`",
+                hint=f"`{shell_word(self._file.name)}`",
             )
         found = header(self._file.start(PREAMBLE))
         check_length(found, self._file.size)

@@ -6,11 +6,10 @@ size, or use anything but the stored and deflate methods. Names are keys and nev
 
 from __future__ import annotations
 
-import shlex
 import zipfile
 from typing import IO, TYPE_CHECKING, NoReturn
 
-from gathercli.core.text import closest, short, some
+from gathercli.core.text import closest, shell_word, short, some
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io import npy
 from gathercli.io.content import NPY
@@ -83,7 +82,7 @@ class Archive:
         _refuse(
             f"the archive has {some(f'`{name}`' for name in self._members)}",
             f"the member `{short(key)}`" if key else "the name of one",
-            f"name the member: `{shlex.quote(f'{self._name}#{near}')}`" if near else None,
+            f"name the member: `{shell_word(f'{self._name}#{near}')}`" if near else None,
         )
 
     def layout(self, key: str | None, declared: DType | None) -> Layout:

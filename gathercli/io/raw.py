@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import shlex
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.core.dims import product
 from gathercli.core.dtypes import STRING, DType, Tensor, described, named
-from gathercli.core.text import clean
+from gathercli.core.text import clean, shell_word
 from gathercli.errors import InputError
 from gathercli.io.content import Layout, check_shape
 
@@ -100,7 +99,7 @@ class Raw:
         if not self._declared.shape or not row or size % row or first == size // row:
             return None
         sizes = "x".join(map(str, (size // row, *rest, dtype.short)))
-        return f"`{shlex.quote(f'{PREFIX}{sizes}@{self._declared.path}')}` has that many"
+        return f"`{shell_word(f'{PREFIX}{sizes}@{self._declared.path}')}` has that many"
 
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
         """View the elements; those of a large regular file are mapped."""

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json as stdlib_json
 import os
-import shlex
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.dtypes import DTYPES, DType, Tensor
-from gathercli.core.text import closest, listed, short, some
+from gathercli.core.text import closest, listed, shell_word, short, some
 from gathercli.errors import InputError
 from gathercli.io import json
 from gathercli.io.content import Layout, check_shape
@@ -102,7 +101,7 @@ class Bundle:
         raise _refused(
             f"the file has {some(f'`{name}`' for name in self.names)}",
             f"the tensor `{short(key)}`" if key else "the name of one",
-            f"name the tensor: `{shlex.quote(f'{self._file.name}#{near}')}`" if near else None,
+            f"name the tensor: `{shell_word(f'{self._file.name}#{near}')}`" if near else None,
         )
 
 

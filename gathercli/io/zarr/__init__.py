@@ -7,12 +7,11 @@ sees them, and which alone tell what an array is; and the bounds that no chunk m
 from __future__ import annotations
 
 import os
-import shlex
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from gathercli.core.dtypes import DType, Tensor
-from gathercli.core.text import clean, closest, short, some
+from gathercli.core.text import clean, closest, shell_word, short, some
 from gathercli.core.tiles import everything
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io.zarr.created import Creation, Writer, writer
@@ -159,7 +158,7 @@ class Zarr:
                 "the group has "
                 + (some(f"`{clean(name)}`" for name in names) if names else "no arrays"),
                 f"the array `{clean(short(key))}`" if key else "the name of one",
-                f"name the array: `{shlex.quote(f'{self._folder.name}#{near}')}`" if near else None,
+                f"name the array: `{shell_word(f'{self._folder.name}#{near}')}`" if near else None,
             )
         path = os.path.join(self._path, key)
         node = Node.at(self._folder, path)
