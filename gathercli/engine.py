@@ -433,9 +433,17 @@ def judged(call: Call, found: Tallies, shape: tuple[int, ...]) -> list[Treated]:
         outside = call.outside
         if outside is OutOfRange.ERROR or (s == 0 and outside is not OutOfRange.ZERO):
             raise rules.index_range(call, *_first(found.outside, shape), total)
-        legal = f"outside 0..{s - 1}" if s else "on an empty axis"
-        treated.append(_treated(outside.done, found.outside, shape, legal))
+        treated.append(_treated(outside.done, found.outside, shape, beyond(call.legal)))
     return treated
+
+
+def beyond(legal: tuple[int, int] | None) -> str:
+    """Say where indices are that are not between the legal ones; None are those of an empty axis.
+
+    >>> beyond((-5, 4)), beyond(None)
+    ('outside -5..4', 'on an empty axis')
+    """
+    return f"outside {legal[0]}..{legal[1]}" if legal else "on an empty axis"
 
 
 def positions(call: Call, indices: AnyArray) -> AnyArray:

@@ -284,7 +284,7 @@ def test_notes_are_summed_up_over_the_jobs(run: Run) -> None:
     ran = run("batch", write_jobs(*listed), "-j", "1")
     assert ran.status == 0
     assert ran.err.startswith(
-        "note: a: 1 of 1 index outside 0..2, zero-filled; first 9 at [0], and so in 2 more jobs\n"
+        "note: a: 1 of 1 index outside -3..2, zero-filled; first 9 at [0], and so in 2 more jobs\n"
         "3 jobs: 3 ok   "
     )
 

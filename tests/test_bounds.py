@@ -351,8 +351,40 @@ def test_an_index_below_the_lowest_that_counts_is_not_noted_as_counted(run: Run)
     assert (ran.status, ran.out) == (0, "[0,30,10]\n")
     assert ran.err == (
         "note: 1 of 3 indices negative, counted from the end; first -1 at [1]\n"
-        "note: 1 of 3 indices outside 0..2, zero-filled; first -4 at [0]\n"
+        "note: 1 of 3 indices outside -3..2, zero-filled; first -4 at [0]\n"
     )
+
+
+@pytest.mark.parametrize("command", ["gather", "explain", "check"])
+@pytest.mark.parametrize(
+    ("words", "legal"),
+    [
+        (("-V", "openvino-8"), "outside -3..2"),
+        (("-V", "onnx-13", "--out-of-range", "zero"), "outside -3..2"),
+        (("-V", "onnx-13", "--out-of-range", "clamp"), "outside -3..2"),
+        (("-V", "onnx-13", "--out-of-range", "wrap"), "outside -3..2"),
+        (("-V", "onnx-13", "--negative", "wrap", "--out-of-range", "zero"), "outside -3..2"),
+        (("-V", "openvino-8", "--negative", "error"), "outside 0..2"),
+        (("-V", "openvino-7", "--out-of-range", "zero"), "outside 0..2"),
+        (("-V", "onnx-1", "--out-of-range", "clamp"), "outside 0..2"),
+    ],
+)
+def test_a_note_names_the_range_of_which_the_index_is_outside(
+    words: tuple[str, ...], legal: str, command: str, run: Run
+) -> None:
+    call = ("gather",) if command == "gather" else (command, "gather")
+
+    ran = run(*call, "[10,20,30]", "[2,7]", *words)
+
+    said = ran.out if command == "check" else ran.err
+    assert f"1 of 2 indices {legal}" in said
+
+
+@pytest.mark.parametrize("negative", ["spec", "wrap"])
+def test_what_is_filled_on_an_empty_axis_is_outside_of_no_range(negative: str, run: Run) -> None:
+    ran = run("gather", "zeros:0", "[0,-1]", "--negative", negative)
+
+    assert ran.err == "note: 2 of 2 indices on an empty axis, zero-filled; first 0 at [0]\n"
 
 
 @pytest.mark.parametrize(("index", "advised"), [(-4, False), (-3, True), (-1, True), (3, False)])

@@ -119,7 +119,7 @@ def test_everything_in_json(run: Run) -> None:
         "count": 1,
         "at": [0, 1],
         "index": 7,
-        "message": "1 of 2 indices outside 0..1, zero-filled; first 7 at [0,1]",
+        "message": "1 of 2 indices outside -2..1, zero-filled; first 7 at [0,1]",
     }
     assert verdicts[-1] == {
         "version": "onnx.Gather-1",

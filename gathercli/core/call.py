@@ -132,6 +132,15 @@ class Call:
         return self.negative is Negative.WRAP
 
     @property
+    def legal(self) -> tuple[int, int] | None:
+        """The least and the greatest index on the axis, with those that are wrapped; or None.
+
+        An axis without elements has none.
+        """
+        s = self.size
+        return (-s if self.wraps_negative else 0, s - 1) if s else None
+
+    @property
     def outside(self) -> OutOfRange:
         """What happens to an index that stays outside the axis; never ``spec``."""
         if self.out_of_range is OutOfRange.SPEC:

@@ -282,19 +282,18 @@ def index_negative(call: Call, value: int, where: str, count: int, total: int) -
     """No index is negative, where `--negative error` asks for that."""
     return OutOfRangeError(
         f"index {value} at `{where}` is negative and `--negative error` refuses it: "
-        f"expected {_legal(call, signed=False)} ({_share(count, total)})",
+        f"expected {_legal(call.legal)} ({_share(count, total)})",
         rule="index-negative",
         where=where,
         value=value,
-        expected=_legal(call, signed=False),
+        expected=_legal(call.legal),
         count=count,
     )
 
 
 def index_range(call: Call, value: int, where: str, count: int, total: int) -> OutOfRangeError:
     """Every index lies on the axis, where the version or `--out-of-range` does not replace it."""
-    legal = _legal(call, signed=call.wraps_negative)
-    size = call.size
+    legal, size = _legal(call.legal), call.size
     hint = None
     fills = _version_that(
         call, lambda op: op.outside is OutOfRange.ZERO, "fills such slices with zeros"
@@ -331,10 +330,8 @@ SAID: Final = {
 """What every rule says, by its name, in the order of trial."""
 
 
-def _legal(call: Call, *, signed: bool) -> str:
-    if not call.size:
-        return "no index at all, as the axis is empty"
-    return _interval(-call.size if signed else 0, call.size - 1)
+def _legal(ends: tuple[int, int] | None) -> str:
+    return _interval(*ends) if ends else "no index at all, as the axis is empty"
 
 
 def _share(count: int, total: int) -> str:

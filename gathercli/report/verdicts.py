@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.core.positions import cell
 from gathercli.core.text import clean, counted, grouped, listed
+from gathercli.engine import beyond
 from gathercli.report.header import header, tensor_json
 from gathercli.report.rows import hanging
 from gathercli.verdicts import legal, number_illegal
@@ -96,12 +97,12 @@ def opening(found: Checked, width: int | None) -> Text:
     text = header(chosen.call, chosen.shape, width)
     number, total = number_illegal(chosen.call, case), case.indices.array.size
     ends = legal(chosen.call)
-    within = f"{ends[0]}..{ends[1]}" if ends else ""
-    if not number:
-        text.append(f"\nall {grouped(total)} in {within}\n" if total else "\nno indices\n")
+    if number:
+        share = f"{grouped(number)} of {counted(total, 'index', 'indices')}"
+        text.append(f"\n{share} {beyond(ends)}\n")
     else:
-        outside = f"outside {within}" if ends else "on an empty axis"
-        text.append(f"\n{grouped(number)} of {counted(total, 'index', 'indices')} {outside}\n")
+        within = f"all {grouped(total)} in {ends[0]}..{ends[1]}" if ends and total else "no indices"
+        text.append(f"\n{within}\n")
     return text
 
 

@@ -21,7 +21,7 @@ ANSWERS: Final[list[tuple[str, str, str, tuple[str, ...]]]] = [
         "uint64 2^64-1 is an index past the end and not -1",
         f"gather [5,6,7] 1xu64={TOP}",
         "[0]",
-        (f"1 of 1 index outside 0..2, zero-filled; first {TOP} at [0]",),
+        (f"1 of 1 index outside -3..2, zero-filled; first {TOP} at [0]",),
     ),
     ("uint64 2^64-1 untyped too", f"gather [5,6,7] [{TOP},0]", "[0,5]", (f"first {TOP} at [0]",)),
     (
