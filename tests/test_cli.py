@@ -640,9 +640,12 @@ def test_the_suffix_of_the_output_picks_the_format_and_stdout_stays_empty(
 
 
 @pytest.mark.parametrize("fmt", ["json", "oip", "literal", "pretty"])
-def test_the_format_beats_the_suffix(fmt: str, run: Run, folder: Path) -> None:
-    on_stdout = run("gather", "[1,2,3]", "[2,0]", "-f", fmt)
-    assert run("gather", "[1,2,3]", "[2,0]", "--output", "x.npy", "-f", fmt) == (0, "", "")
+def test_a_format_that_is_forced_beats_the_suffix(fmt: str, run: Run, folder: Path) -> None:
+    words = ("gather", "[1,2,3]", "[2,0]", "-f", fmt)
+    on_stdout = run(*words)
+
+    assert run(*words, "--output", "x.npy", "--force-format") == (0, "", "")
+
     assert (folder / "x.npy").read_text() == on_stdout.out
 
 
@@ -681,6 +684,51 @@ def test_an_unknown_suffix_without_a_format_is_a_usage_error(
         f"error: `{name}` {what}\nhint: `-f npy` (or json, oip, literal) names the format\n",
     )
     assert os.listdir(folder) == []
+
+
+@pytest.mark.parametrize("command", ["gather", "gather-elements"])
+@pytest.mark.parametrize(
+    ("name", "fmt"),
+    [("out.npy", "json"), ("out.json", "npy"), ("a/out.NPY", "pretty"), ("out.zarr", "literal")],
+)
+def test_a_suffix_and_another_format_exclude_each_other(
+    command: str, name: str, fmt: str, run: Run, folder: Path
+) -> None:
+    (folder / "a").mkdir()
+    words = (command, "[1]", "[0]", "--axis", "0", "-o", name, "-f", fmt)
+
+    ran = run(*words)
+
+    assert ran == (
+        2,
+        "",
+        f"error: `{name}` has the suffix `{os.path.splitext(name)[1].lower()}`, and the format is "
+        f"`-f {fmt}`: expected one format\n"
+        f"hint: `--force-format` writes {fmt} into it all the same\n",
+    )
+    assert not (folder / name).exists()
+    assert run(*words, "--force-format").status == 0
+    assert (folder / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "fmt"),
+    [("x.npy", "npy"), ("x.json", "json"), ("y.json", "oip"), ("x.txt", "pretty"), ("x", "npy")],
+)
+def test_a_suffix_and_its_own_format_go_together(
+    name: str, fmt: str, run: Run, folder: Path
+) -> None:
+    assert run("gather", "[1]", "[0]", "-o", name, "-f", fmt) == (0, "", "")
+
+    assert (folder / name).exists()
+
+
+def test_there_is_no_format_to_force_without_one(run: Run) -> None:
+    assert run("gather", "[1]", "[0]", "--force-format") == (
+        2,
+        "",
+        "error: `--force-format` is given without `-f`: expected both\n",
+    )
 
 
 def test_no_clobber_keeps_what_is_there(run: Run, folder: Path) -> None:
@@ -1037,8 +1085,9 @@ def test_another_shell_is_a_usage_error_that_names_the_three(run: Run) -> None:
 OPTIONS: Final = {
     "gather": (
         "--axis --batch-dims --version --negative --out-of-range --data-dtype --indices-dtype "
-        "--max-bytes --output --format --no-clobber --nonfinite --expect --rtol --atol --full "
-        "--precision --color --quiet --json-errors --debug -a -b -V -o -f -q -h"
+        "--max-bytes --output --format --force-format --no-clobber --nonfinite --expect "
+        "--rtol --atol --full --precision --color --quiet --json-errors --debug "
+        "-a -b -V -o -f -q -h"
     ),
     "shape": (
         "--axis --batch-dims --version --negative --out-of-range --data-dtype --indices-dtype "
@@ -1058,8 +1107,8 @@ OPTIONS: Final = {
         "--max-bytes --format --threads --color --quiet --json-errors --debug"
     ),
     "convert": (
-        "--to --directory --dtype --lossy --truncate --data-dtype --max-bytes --no-clobber --fsync "
-        "--nonfinite --color --quiet --json-errors --debug"
+        "--to --force-format --directory --dtype --lossy --truncate --data-dtype --max-bytes "
+        "--no-clobber --fsync --nonfinite --color --quiet --json-errors --debug"
     ),
     "info": (
         "--header --data-dtype --max-bytes --format --precision --color --quiet --json-errors "

@@ -3,12 +3,13 @@ from __future__ import annotations
 import json
 import os
 import stat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pytest
 import safetensors.numpy
 
+from gathercli.io import save
 from tests.test_io import archive, saved
 
 if TYPE_CHECKING:
@@ -51,9 +52,65 @@ def test_the_suffix_names_the_format(run: Run, files: Path) -> None:
     assert np.load("c.NPY").tolist() == [[0.5]]
 
 
-def test_to_beats_the_suffix(run: Run, files: Path) -> None:
-    assert run("convert", "a.npy", "c.npy", "--to", "literal") == (0, "", "")
-    assert (files / "c.npy").read_text() == "2xi64=[1 2]\n"
+OTHERS: Final = {
+    "npy": "literal",
+    "npz": "npy",
+    "json": "npy",
+    "safetensors": "json",
+    "pb": "bin",
+    "bin": "oip",
+    "zarr": "json",
+    "NPY": "json",
+}
+
+
+@pytest.mark.parametrize("suffix", OTHERS)
+def test_a_known_suffix_and_another_format_exclude_each_other(
+    suffix: str, run: Run, files: Path
+) -> None:
+    name, fmt = f"c.{suffix}", OTHERS[suffix]
+
+    ran = run("convert", "a.npy", name, "--to", fmt)
+
+    assert ran == (
+        2,
+        "",
+        f"error: `{name}` has the suffix `.{suffix.lower()}`, and the format is `--to {fmt}`: "
+        "expected one format\n"
+        f"hint: `--force-format` writes {fmt} into it all the same\n",
+    )
+    assert not (files / name).exists()
+
+
+@pytest.mark.parametrize("suffix", OTHERS)
+def test_a_format_that_is_forced_beats_the_suffix(suffix: str, run: Run, files: Path) -> None:
+    name, fmt = f"c.{suffix}", OTHERS[suffix]
+
+    ran = run("convert", "a.npy", name, "--to", fmt, "--force-format", "-q")
+
+    assert ran == (0, "", "")
+    assert (files / name).read_bytes() == run("convert", "a.npy", "-", "--to", fmt, "-q").raw
+
+
+@pytest.mark.parametrize("fmt", save.FORMATS)
+def test_a_format_and_its_own_suffix_or_an_unknown_one_go_together(
+    fmt: str, run: Run, files: Path
+) -> None:
+    for name in (f"c{save.FORMATS[fmt].suffix}", "c.dat", "c"):
+        assert run("convert", "a.npy", name, "--to", fmt, "-q") == (0, "", "")
+
+        assert (files / name).exists()
+
+
+def test_an_array_in_chunks_is_no_folder_for_files(run: Run, files: Path) -> None:
+    assert run("convert", "a.npy", "x.zarr").status == 0
+    before = names(files)
+
+    ran = run("convert", "a.npy", "x.zarr", "--to", "npy")
+
+    assert ran.status == 2
+    assert "`x.zarr` has the suffix `.zarr`, and the format is `--to npy`" in ran.err
+    assert names(files) == before
 
 
 def test_standard_output_gets_json_unless_another_format_is_asked_for(
@@ -297,7 +354,7 @@ def test_an_archive_becomes_a_file_for_every_member_where_it_does_not(
 ) -> None:
     assert run("convert", "m.npz", "-d", "out", "--to", fmt, "-q") == (0, "", "")
     assert names(files / "out") == [f"m.x.{suffix}", f"m.y.{suffix}"]
-    assert run("convert", "m.npz", "c.npy", "--to", fmt) == (
+    assert run("convert", "m.npz", "c", "--to", fmt) == (
         65,
         "",
         "error: m.npz: the archive has `x` and `y`: expected the name of one\n"

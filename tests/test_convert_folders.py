@@ -242,6 +242,15 @@ USAGE: Final = [
         "`--lossy` is given without `--dtype`: expected both\n",
     ),
     (
+        ["a.npy", "c.npy", "--force-format"],
+        "`--force-format` is given without `--to`: expected both\n",
+    ),
+    (
+        ["a.npy", "b.json", "c.json", "--to", "npy"],
+        "`c.json` has the suffix `.json`, and the format is `--to npy`: expected one format\n"
+        "hint: `--force-format` writes npy into it all the same\n",
+    ),
+    (
         ["a.npy", "c.npy", "--truncate"],
         "`--truncate` is given without `--dtype`: expected both\n",
     ),

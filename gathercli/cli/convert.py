@@ -108,6 +108,8 @@ class _Asked(NamedTuple):
 
     Attributes
     ----------
+    to, force
+        The format, and whether it is written whatever the suffix.
     declared, wanted
         The types of untyped input, and of the output.
     lossy, truncate
@@ -115,6 +117,7 @@ class _Asked(NamedTuple):
     """
 
     to: str | None
+    force: bool
     directory: str | None
     declared: DType | None
     wanted: DType | None
@@ -135,6 +138,7 @@ def build(name: str) -> Callable[..., Callable[[], int]]:
 def command(
     paths: Paths,
     to: To = None,
+    force_format: opt.ForceFormat = False,
     directory: Directory = None,
     to_dtype: ToDtype = None,
     lossy: Lossy = False,
@@ -158,7 +162,16 @@ def command(
         _run,
         paths,
         _Asked(
-            to, directory, *types, lossy or truncate, truncate, nonfinite, limits, keeping, sizes
+            to,
+            force_format,
+            directory,
+            *types,
+            lossy or truncate,
+            truncate,
+            nonfinite,
+            limits,
+            keeping,
+            sizes,
         ),
         Messages(quiet, color, json_errors=json_errors, debug=debug),
     )
@@ -168,7 +181,7 @@ def _run(paths: list[str], asked: _Asked, messages: Messages) -> int:
     from gathercli.io.source import Inputs
 
     _check_loss(asked)
-    sources, target = places(paths, asked.to, asked.directory)
+    sources, target = places(paths, asked.to, asked.directory, force=asked.force)
     Inputs.share_stdin(*sources)
     with (
         messages,

@@ -203,7 +203,8 @@ def page() -> Page:
                 (
                     "A file is told by its first bytes, not by its name; a pipe or a FIFO is read "
                     "like a file. For an output the suffix names the format, or the word in "
-                    "brackets does after --to or -f.",
+                    "brackets does after --to or -f; the two must agree where the suffix is known, "
+                    "unless --force-format is given.",
                     _FILES,
                 ),
             ),

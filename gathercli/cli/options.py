@@ -169,6 +169,14 @@ Format = Annotated[
         rich_help_panel=_RESULT,
     ),
 ]
+ForceFormat = Annotated[
+    bool,
+    typer.Option(
+        "--force-format",
+        help="Write the format that is asked for into a file whose suffix is another's.",
+        rich_help_panel=_RESULT,
+    ),
+]
 TextFormat = Annotated[
     Literal["auto", "pretty", "json"],
     typer.Option(

@@ -48,6 +48,7 @@ def build(name: str) -> Callable[..., Callable[[], int]]:
         output: opt.OutputPath = None,
         chunks: opt.Chunks = None,
         fmt: opt.Format = "auto",
+        force_format: opt.ForceFormat = False,
         no_clobber: opt.NoClobber = False,
         fsync: opt.Fsync = False,
         nonfinite: opt.Nonfinite = "quoted",
@@ -77,6 +78,7 @@ def build(name: str) -> Callable[..., Callable[[], int]]:
             Sink(
                 output,
                 fmt,
+                force_format,
                 Keeping(no_clobber, fsync),
                 nonfinite,
                 limits,

@@ -60,12 +60,15 @@ class Sink(NamedTuple):
     ----------
     output, fmt
         A path (None or ``-`` is stdout) and the value of `--format`.
+    force
+        Whether the format is written whatever the suffix of the path.
     chunks
         The sizes of the chunks of a .zarr output; None for those that suit the data.
     """
 
     output: str | None
     fmt: str
+    force: bool
     keeping: Keeping
     nonfinite: str
     limits: Limits
@@ -116,10 +119,12 @@ class Sink(NamedTuple):
         Raises
         ------
         UsageError
-            An unknown suffix, or binary for a terminal.
+            An unknown suffix, that of another format, or binary for a terminal.
         OutputError
             `--no-clobber` and the file exists, or the target cannot be a file.
         """
+        asked = None if self.fmt == "auto" else self.fmt
+        save.check_format(self.path, asked, option="-f", force=self.force)
         if self.path is not None:
             in_chunks = self.fmt == "auto" and save.is_zarr(self.path)
             (self.keeping.creation if in_chunks else self.keeping.output)(self.path)

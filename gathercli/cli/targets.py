@@ -33,7 +33,9 @@ class Target(NamedTuple):
     folder: str | None = None
 
 
-def places(paths: Sequence[str], to: str | None, folder: str | None) -> tuple[list[str], Target]:
+def places(
+    paths: Sequence[str], to: str | None, folder: str | None, *, force: bool
+) -> tuple[list[str], Target]:
     """Tell the sources from the target, and find the format of the target.
 
     Parameters
@@ -42,11 +44,13 @@ def places(paths: Sequence[str], to: str | None, folder: str | None) -> tuple[li
         What was typed: sources, and the target last unless `folder` is given.
     to, folder
         The values of `--to` and `--directory`.
+    force
+        Whether the format is written whatever the suffix of the target.
 
     Raises
     ------
     UsageError
-        There is no target, or not one for so many sources, or no format.
+        There is no target, or not one for so many sources, or no format, or two.
     """
     *sources, last = paths
     if folder is not None:
@@ -57,18 +61,8 @@ def places(paths: Sequence[str], to: str | None, folder: str | None) -> tuple[li
             rule="usage",
             value=last,
         )
-    elif not (to in (None, "zarr") and save.is_zarr(last)) and (
-        last.endswith("/") or os.path.isdir(last)
-    ):
+    elif _is_folder(last, to):
         folder = last
-    elif len(sources) > 1 and not save.FORMATS[_format(last, to)].several:
-        raise UsageError(
-            f"`{clean(last)}` holds one tensor, and there are {len(sources)} sources: "
-            "expected a folder for them, or a format that holds several",
-            rule="usage",
-            value=last,
-            hint="`-d DIR` makes a folder; .npz and .safetensors hold several tensors",
-        )
     if folder is not None:
         if to is None:
             raise UsageError(
@@ -77,7 +71,24 @@ def places(paths: Sequence[str], to: str | None, folder: str | None) -> tuple[li
                 hint="`--to npy` (or another) names it",
             )
         return sources, Target(to, folder=folder)
-    return sources, Target(_format(last, to), path=None if last == "-" else last)
+    save.check_format(last, to, option="--to", force=force)
+    fmt = _format(last, to)
+    if len(sources) > 1 and not save.FORMATS[fmt].several:
+        raise UsageError(
+            f"`{clean(last)}` holds one tensor, and there are {len(sources)} sources: "
+            "expected a folder for them, or a format that holds several",
+            rule="usage",
+            value=last,
+            hint="`-d DIR` makes a folder; .npz and .safetensors hold several tensors",
+        )
+    return sources, Target(fmt, path=None if last == "-" else last)
+
+
+def _is_folder(path: str, to: str | None) -> bool:
+    """Tell whether the target is a folder for files; one of chunks is an output of its own."""
+    if save.is_zarr(path):
+        return path.endswith("/") and to not in (None, "zarr")
+    return path.endswith("/") or os.path.isdir(path)
 
 
 def _format(path: str, to: str | None) -> str:

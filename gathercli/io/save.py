@@ -62,7 +62,7 @@ def format_of(path: str, *, option: str = "-f") -> str:
     UsageError
         ``usage``: the suffix names no format.
     """
-    suffix = os.path.splitext(path.rstrip("/"))[1].lower()
+    suffix = _suffix(path)
     if suffix not in _BY_SUFFIX:
         raise UsageError(
             f"`{clean(path)}` has {f'the suffix `{clean(suffix)}`' if suffix else 'no suffix'}: "
@@ -73,6 +73,46 @@ def format_of(path: str, *, option: str = "-f") -> str:
             hint=f"`{option} npy` (or json, oip, literal) names the format",
         )
     return _BY_SUFFIX[suffix]
+
+
+def check_format(path: str | None, fmt: str | None, *, option: str, force: bool) -> None:
+    """Refuse a format that contradicts the name of the file.
+
+    Parameters
+    ----------
+    path
+        The file; None for stdout.
+    fmt
+        The format that was asked for, a key of `FORMATS` or another; None for the suffix's own.
+    option
+        The one that names a format, for the message.
+    force
+        Whether the format is meant all the same.
+
+    Raises
+    ------
+    UsageError
+        ``usage``: the suffix is known, and of another format; or nothing is there to be forced.
+    """
+    if fmt is None and force:
+        raise UsageError(
+            f"`--force-format` is given without `{option}`: expected both", rule="usage"
+        )
+    suffix = _suffix(path or "")
+    if fmt is None or force or suffix not in _BY_SUFFIX:
+        return
+    if fmt not in FORMATS or FORMATS[fmt].suffix != suffix:
+        raise UsageError(
+            f"`{clean(path or '')}` has the suffix `{suffix}`, and the format is "
+            f"`{option} {fmt}`: expected one format",
+            rule="usage",
+            value=path,
+            hint=f"`--force-format` writes {fmt} into it all the same",
+        )
+
+
+def _suffix(path: str) -> str:
+    return os.path.splitext(path.rstrip("/"))[1].lower()
 
 
 def is_zarr(path: str) -> bool:

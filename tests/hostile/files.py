@@ -243,8 +243,9 @@ INTACT: Final[list[tuple[str, tuple[str, ...], str, str, int]]] = [
     ("a limit", ("gather", "old.npy", "[0,0]", "--max-bytes", "9"), "limit", "at most 9", 65),
     ("an expectation that is malformed", ("gather", "old.npy", "0", "--expect", "[1"), "literal",
      "`expect`", 65),
-    ("a number that is not finite", ("gather", "[NaN]", "0", "-f", "json", "--nonfinite", "error"),
-     "json", "`--nonfinite error`", 65),
+    ("a number that is not finite",
+     ("gather", "[NaN]", "0", "-f", "json", "--force-format", "--nonfinite", "error"), "json",
+     "`--nonfinite error`", 65),
 ]  # fmt: skip
 
 CASES: Final[list[Case]] = [

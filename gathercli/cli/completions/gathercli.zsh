@@ -40,6 +40,7 @@ _gathercli() {
             '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024]:sizes: ' \
             '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
             '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
+            '--force-format[Write the format that is asked for into a file whose suffix is another'\''s]' \
             '--no-clobber[Do not replace an existing file]' \
             '--fsync[Return once the file and its name are on the disk]' \
             '--nonfinite=[NaN and infinities in JSON]:way:(quoted bare null error)' \
@@ -80,6 +81,7 @@ _gathercli() {
             '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024]:sizes: ' \
             '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
             '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
+            '--force-format[Write the format that is asked for into a file whose suffix is another'\''s]' \
             '--no-clobber[Do not replace an existing file]' \
             '--fsync[Return once the file and its name are on the disk]' \
             '--nonfinite=[NaN and infinities in JSON]:way:(quoted bare null error)' \
@@ -257,6 +259,7 @@ _gathercli() {
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         convert) _arguments \
             '--to=[npy, npz, json, oip, literal, safetensors, pb (ONNX), bin (raw bytes) or zarr]:format:(npy npz json oip literal safetensors pb bin zarr)' \
+            '--force-format[Write the format that is asked for into a file whose suffix is another'\''s]' \
             '--directory=[Write a file for every source into this folder, which is made if it is not there]:dir:_files' \
             '-d[Write a file for every source into this folder, which is made if it is not there]:dir:_files' \
             '--dtype=[Convert the elements, if none of them changes]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
