@@ -1448,12 +1448,36 @@ def test_colour_adds_nothing_that_is_needed_to_understand(run: Run) -> None:
     assert re.sub(r"\x1b\[[\d;]*m", "", colored.err) == plain.err
 
 
-def test_nothing_in_a_pipe_is_cut_to_a_width(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "20")
-    ran = run("gather", "arange:1x30", "0,", "-f", "pretty")
-    assert " 29\n" in ran.out
-    assert "not shown" not in ran.out
-    assert len(run("gather", "[1]", "arange:9x9", "-q").out.splitlines()) == 1
+def test_nothing_in_a_pipe_is_cut_to_a_width_but_to_columns(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("gather", "arange:1x30", "0,", "-f", "pretty")
+
+    whole = run(*words).out
+    monkeypatch.setenv("COLUMNS", "40")
+    cut = run(*words).out
+    as_json = run("gather", "[1]", "arange:9x9", "-q").out
+
+    assert " 29\n" in whole
+    assert "not shown" not in whole
+    assert "   0  1  2  3  4     25  26  27  28  29\n" in cut
+    assert "\n20 of 30 columns not shown;\n" in cut
+    assert len(as_json.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "columns", ["", "0", "-3", "wide", "9" * 5000, "\N{ARABIC-INDIC DIGIT NINE}x"]
+)
+def test_columns_that_are_no_number_are_not_heeded(
+    run: Run, columns: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("gather", "arange:1x30", "0,", "-f", "pretty")
+    plain = run(*words)
+
+    monkeypatch.setenv("COLUMNS", columns)
+
+    assert run(*words) == plain
+    assert run(*words, "--color", "never", terminal=(1,)).status == 0
 
 
 # Limits

@@ -272,6 +272,21 @@ def test_colour_marks_the_same_as_the_letters(run: Run) -> None:
     assert plain == run("explain", "gather", "[10,20]", "1,0").out
 
 
+@pytest.mark.parametrize(("width", "edge"), [(80, 3), (120, 8), (200, 12), (240, 18), (320, 24)])
+def test_a_wider_terminal_shows_more_columns_of_a_picture(
+    run: Run, width: int, edge: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+
+    out = run("explain", "gather", "arange:3x500", "2,0", "--color", "never", terminal=(1,)).out
+
+    lines = out.splitlines()
+    heading = next(line.split() for line in lines if line.strip().startswith("0 "))
+    assert heading[:edge] == [str(n) for n in range(edge)]
+    assert len(heading) == 2 * edge
+    assert max(map(cell_len, lines)) <= width
+
+
 HEADING: Final = re.compile(
     r"(?:openvino|onnx)\.\w+-.*|for .*|(?:data|indices|out)\b.*|batch \d.*|\[[\d:,]+\].*"
     r"|the index .*|shape  .*|read  .*|\$ .*|Try|  gathercli .*"

@@ -335,28 +335,51 @@ def test_forty_rows_are_shown_and_forty_one_are_not() -> None:
     )
 
 
-def test_columns_beyond_the_width_leave_the_first_and_last_three() -> None:
+def test_columns_beyond_the_width_leave_as_many_of_the_first_and_last_as_fit() -> None:
     assert drawn(arange(2, 100)) == (
-        "     0    1    2      97   98   99\n"
-        "0    0    1    2  …   97   98   99\n"
-        "1  100  101  102  …  197  198  199\n"
-        "94 of 100 columns not shown; --full shows all\n"
+        "     0    1    2    3    4    5    6      93   94   95   96   97   98   99\n"
+        "0    0    1    2    3    4    5    6  …   93   94   95   96   97   98   99\n"
+        "1  100  101  102  103  104  105  106  …  193  194  195  196  197  198  199\n"
+        "86 of 100 columns not shown; --full shows all\n"
     )
 
 
-def test_a_long_1d_tensor_leaves_its_first_and_last_three() -> None:
-    text = drawn(arange(2000)).splitlines()
+def test_a_long_1d_tensor_leaves_as_many_of_the_first_and_last_as_fit() -> None:
+    text = drawn(arange(2000), width=70).splitlines()
+
     assert text[:2] == [
-        "[0]  [1]  [2]     [1997]  [1998]  [1999]",
-        "  0    1    2  …    1997    1998    1999",
+        "[0]  [1]  [2]  [3]  [4]     [1995]  [1996]  [1997]  [1998]  [1999]",
+        "  0    1    2    3    4  …    1995    1996    1997    1998    1999",
     ]
-    assert text[2].startswith("1 994 of 2 000 ")
+    assert text[2].startswith("1 990 of 2 000 ")
+
+
+@pytest.mark.parametrize("array", [arange(2, 300), arange(300)], ids=["columns", "elements"])
+def test_a_wider_terminal_shows_more_columns_until_there_is_no_room_for_two(array: Array) -> None:
+    for width in range(40, 240):
+        _, line, *_ = drawn(array, width=width).splitlines()
+
+        assert width - 2 * len("  [299]") < len(line) <= width
+
+
+def test_columns_too_wide_for_six_are_the_first_and_last_three_in_blocks() -> None:
+    text = drawn(arange(2, 100), width=20)
+
+    assert [line.split() for line in text.splitlines() if line.startswith("1")] == [
+        ["1", "100", "101", "102"],
+        ["1", "…", "197", "198", "199"],
+    ]
+
+
+def test_where_there_is_no_width_a_thousand_columns_are_whole_and_six_of_more() -> None:
+    assert "not shown" not in drawn(arange(2, 1000), width=None)
+    assert "995 of 1 001 columns" in drawn(arange(2, 1001), width=None)
 
 
 def test_counts_of_what_is_not_shown_are_exact_and_grouped() -> None:
     text = drawn(np.broadcast_to(np.int64(1), (2000, 3000)))
     assert text.splitlines()[-1] == (
-        "1 994 of 2 000 rows, 2 994 of 3 000 columns not shown; --full shows all"
+        "1 994 of 2 000 rows, 2 984 of 3 000 columns not shown; --full shows all"
     )
 
 
@@ -479,6 +502,8 @@ def test_every_cell_stands_at_its_row_and_column(
     for axis, size in enumerate(array.shape):
         positions = sorted({at[axis] for at in cells})
         most = 3 if axis >= array.ndim - 2 else 1
+        if axis == array.ndim - 1:
+            most = max(3, len(positions) // 2)
         ends = sorted({*range(min(most, size)), *range(max(0, size - most), size)})
         assert positions in ([*range(size)], ends)
     assert not full or len(cells) == array.size
@@ -513,8 +538,10 @@ def test_columns_too_wide_for_the_terminal_are_left_out_and_counted(
     columns = array.shape[-1]
     whole = drawn(array, width=None, full=True)
     if columns > 6 and max(map(len, grid_lines(whole))) > width and array.size <= 40 * columns:
-        text = drawn(array, width=width).replace("\n", " ")
-        assert f" {columns - 6} of {columns} " in text
+        text = drawn(array, width=width)
+        left = columns - len({at[-1] for at in shown(text, array.ndim)})
+        assert 0 < left <= columns - 6
+        assert f" {left} of {columns} " in " " + text.replace("\n", " ")
 
 
 # only shown cells are formatted

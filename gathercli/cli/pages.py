@@ -363,6 +363,11 @@ ENVIRONMENT: Final = Terms(
             "NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR=0, TERM=dumb",
             "Colour, in this order; --color comes before all of them, the terminal after.",
         ),
+        (
+            "COLUMNS, LINES",
+            "The size of the screen, in place of what the terminal says. In a pipe tables and "
+            "pictures are cut to COLUMNS; without it they are cut to nothing.",
+        ),
     )
 )
 

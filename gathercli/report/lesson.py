@@ -26,7 +26,7 @@ from gathercli.report.panels import (
     width,
 )
 from gathercli.report.parts import HIDDEN, TIMES, Parts
-from gathercli.report.shown import COLUMNS, ROWS, WIDTH, Look, Shown
+from gathercli.report.shown import COLUMNS, ROWS, WIDE, WIDTH, Look, Shown
 from gathercli.report.trace import letters, said, unit_text
 
 if TYPE_CHECKING:
@@ -107,7 +107,8 @@ def _fitting(lesson: Lesson, look: Look) -> tuple[_View, list[Line]]:
     """Choose how much is shown, and how it is arranged, so that it fits."""
     room = WIDTH if look.width is None else look.width
     shown: Shown | None = None
-    sizes = list(combinations(enumerate(ROWS[: None if look.height else 1]), enumerate(COLUMNS)))
+    most = WIDE if room > WIDTH else COLUMNS
+    sizes = list(combinations(enumerate(ROWS[: None if look.height else 1]), enumerate(most)))
     for (_, rows), (_, columns) in sorted(sizes, key=lambda pair: pair[0][0] + pair[1][0]):
         before, shown = shown, Shown(lesson, look, rows, columns)
         if before is not None and (before.out, before.data) == (shown.out, shown.data):
@@ -115,8 +116,8 @@ def _fitting(lesson: Lesson, look: Look) -> tuple[_View, list[Line]]:
         view = _View(shown)
         for stacked in (False, True):
             lines = view.lines(room, stacked=stacked)
-            most = 2 * room if stacked and look.width is None else room
-            if widest(lines) <= most and (look.height is None or len(lines) <= look.height):
+            wide = 2 * room if stacked and look.width is None else room
+            if widest(lines) <= wide and (look.height is None or len(lines) <= look.height):
                 return view, lines
     return view, lines
 

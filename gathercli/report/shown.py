@@ -21,6 +21,8 @@ WIDTH: Final = 100
 ROWS: Final = ((12, 3), (7, 3), (5, 2), (3, 1), (1, 0))
 COLUMNS: Final = ((16, 3), (6, 3), (4, 2), (2, 1), (1, 0))
 """How many rows and columns are shown whole, else how many at each edge: the first that fit."""
+WIDE: Final = ((64, 24), (64, 18), (48, 12), (40, 8), (24, 5), *COLUMNS)
+"""The same of columns, on a terminal wider than `WIDTH`."""
 
 PANELS: Final = 4
 FACETS: Final = 4
@@ -67,7 +69,7 @@ class Shown:
     Parameters
     ----------
     rows, columns
-        Of `ROWS` and `COLUMNS`: how many there may be.
+        Of `ROWS` and of `COLUMNS` or `WIDE`: how many there may be.
 
     Attributes
     ----------

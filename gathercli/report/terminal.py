@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 Styled: TypeAlias = "Text"
 """Text with styles, which only a report makes."""
 
+STDOUT: Final = 1
+
 DEFAULT_WIDTH: Final = 80
 DEFAULT_HEIGHT: Final = 24
 """Columns and lines of a terminal that does not say how many it has."""
@@ -49,12 +51,15 @@ def wants_color(choice: str, fd: int, environ: Mapping[str, str] = os.environ) -
 
 
 def width_of(fd: int) -> int | None:
-    """Return the columns of a terminal; None where nothing is cut to a width."""
+    """Return the columns of a terminal; None where nothing is cut to a width.
+
+    COLUMNS comes before what the terminal says, and gives a width to a stdout that is none.
+    """
+    told = _number("COLUMNS")
     if not is_terminal(fd):
-        return None
-    told = os.environ.get("COLUMNS", "")
-    if told.isdecimal() and int(told):
-        return int(told)
+        return told if fd == STDOUT else None
+    if told is not None:
+        return told
     try:
         return os.get_terminal_size(fd).columns or DEFAULT_WIDTH
     except OSError:
@@ -63,13 +68,19 @@ def width_of(fd: int) -> int | None:
 
 def height_of(fd: int) -> int:
     """Return the lines of a terminal."""
-    told = os.environ.get("LINES", "")
-    if told.isdecimal() and int(told):
-        return int(told)
+    told = _number("LINES")
+    if told is not None:
+        return told
     try:
         return os.get_terminal_size(fd).lines or DEFAULT_HEIGHT
     except OSError:
         return DEFAULT_HEIGHT
+
+
+def _number(name: str) -> int | None:
+    """Read a variable that holds a number from 1 on; None where it does not."""
+    word = os.environ.get(name, "")
+    return (int(word) or None) if word.isdecimal() and len(word) < 6 else None
 
 
 def rendered(text: Text, *, color: bool) -> str:
