@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 REPR = re.compile(r"\btensor=|\barray=|\barray\(\[|DType\(|<gathercli|object at 0x")
 """What only Python writes, of an object that was printed as it is."""
 
+ENDING = (signal.SIGTERM, signal.SIGHUP)
 COLOR_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR")
+
+
+def pytest_configure() -> None:
+    """Take a signal that is ignored, as under nohup: programs do not inherit that then."""
+    for number in (*ENDING, signal.SIGINT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 class Ran(NamedTuple):
@@ -141,9 +149,10 @@ def run(folder: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> Iterator[Cal
         assert shown is None or "--debug" in argv, ran.err
         return ran
 
-    handler = signal.getsignal(signal.SIGTERM)
+    handlers = {number: signal.getsignal(number) for number in ENDING}
     yield command
-    signal.signal(signal.SIGTERM, handler)
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

@@ -636,7 +636,7 @@ def test_a_full_device_is_74(program: Program) -> None:
 @LINUX
 @pytest.mark.parametrize(
     ("number", "status"),
-    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, -1), (signal.SIGKILL, -9)],
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGKILL, -9)],
 )
 def test_a_signal_leaves_a_usable_report_and_no_process(
     number: signal.Signals, status: int, folder: Path

@@ -1722,7 +1722,9 @@ def waiting(folder: Path, *words: str) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.parametrize(
-    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"]
+    ("number", "status"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
+    ids=["SIGINT", "SIGTERM", "SIGHUP"],
 )
 def test_a_signal_while_reading_ends_the_run_silently_and_leaves_nothing(
     number: signal.Signals, status: int, folder: Path

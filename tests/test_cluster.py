@@ -505,7 +505,9 @@ def test_a_scheduler_that_is_killed_is_an_error_and_the_rest_is_done_here(
     assert {name: line for name, line in reported().items() if name in known} == known
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_an_interrupt_cancels_what_is_queued_and_ends_what_runs(
     number: signal.Signals, status: int, dask: Dask, folder: Path
 ) -> None:

@@ -331,7 +331,9 @@ def test_a_reader_that_went_away_is_141_and_silence(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"]
+    ("number", "status"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
+    ids=["SIGINT", "SIGTERM", "SIGHUP"],
 )
 @pytest.mark.parametrize("words", ["", "-o x.npy", "-o x.npy --json-errors", "--expect 5"])
 def test_a_signal_while_a_pipe_is_read_is_its_status_and_silence(

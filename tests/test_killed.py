@@ -8,13 +8,14 @@ import random
 import re
 import resource
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pytest
@@ -109,7 +110,7 @@ def test_a_killed_write_leaves_the_target_old_or_whole_and_nothing_else(
         assert [name for name in left_in(folder) if name != "x.npy"] == []
 
 
-SIGNALS: Final = [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, -signal.SIGHUP)]
+SIGNALS: Final = [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)]
 each_signal = pytest.mark.parametrize(
     ("number", "status"), SIGNALS, ids=[number.name for number, _ in SIGNALS]
 )
@@ -150,6 +151,18 @@ def test_a_signal_while_a_fifo_is_read_ends_the_run_silently(
     assert os.listdir(folder) == ["pipe"]
 
 
+def test_a_program_under_nohup_goes_on_when_its_terminal_closes(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    line = f"trap '' HUP; exec {shlex.join(PROGRAM)} gather pipe 0, -o x.npy"
+    with subprocess.Popen(["sh", "-c", line], cwd=folder) as process:
+        with open(folder / "pipe", "wb", buffering=0) as pipe:  # returns once it is being read
+            process.send_signal(signal.SIGHUP)
+            pipe.write(b"[5]")
+        status = process.wait(timeout=30)
+    assert status == 0
+    assert np.load("x.npy").tolist() == [5]
+
+
 # Between any two calls of the system
 
 
@@ -171,7 +184,8 @@ def ended_at(number: signal.Signals, at: int, words: list[str], faults: Faults) 
             os.dup2(writer, 1)
             os.dup2(writer, 2)
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            for each in (signal.SIGTERM, signal.SIGHUP):
+                signal.signal(each, signal.SIG_DFL)
             with faults:
                 status = main(words)
         finally:
@@ -235,7 +249,7 @@ def test_a_signal_at_any_call_leaves_nothing_behind_and_is_silent(
     words: list[str], after: bool, unnamed: bool, folder: Path
 ) -> None:
     whole, names = prepare(folder)
-    number = signal.SIGTERM if after else signal.SIGINT  # both are exceptions to the program
+    number = signal.SIGHUP if after else signal.SIGINT  # both are exceptions to the program
     found = []
     for at, ended in each_end(number, words, lambda: Faults(after=after, unnamed=unnamed)):
         if (ended.status, ended.said) != (dict(SIGNALS)[number], b""):
@@ -263,6 +277,41 @@ def test_killed_at_any_call_leaves_nothing_behind(
         found += [f"{at}: {each}" for each in problems(folder, words, whole, names)]
     assert not found, "\n".join(found)
     assert beside <= 2
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def changes_folders(name: str, args: tuple[Any, ...]) -> bool:
+    del args
+    return name in {"mkdir", "rename", "replace", "rmdir", "scandir", "unlink"}
+
+
+@at_each_call
+@pytest.mark.parametrize("swaps", [True, False], ids=["swapped", "renamed"])
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_signal_at_any_call_leaves_one_array_and_nothing_else(
+    swaps: bool, after: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not swaps:
+        monkeypatch.setattr("gathercli.io.swap.swapped", lambda *_: False)
+    words = ["gather", "small.npy", "[2,0]", "-o", "x.zarr", "-q"]
+    np.save("small.npy", np.arange(3))
+    assert main(["convert", "small.npy", "x.zarr", "--chunks", "1", "-q"]) == 0
+    old = files_in(folder)
+    with Faults(only=changes_folders) as faults:
+        assert main(words) == 0
+    whole, found = files_in(folder), []
+    for at, name in enumerate(faults.calls, 1):
+        shutil.rmtree("x.zarr")
+        assert main(["convert", "small.npy", "x.zarr", "--chunks", "1", "-q"]) == 0
+
+        ended = ended_at(signal.SIGHUP, at, words, Faults(after=after, only=changes_folders))
+
+        if ended != (129, b"") or files_in(folder) not in (old, whole):
+            found.append(f"{name}, call {at}: {ended}, {sorted(files_in(folder))}")
+    assert not found, "\n".join(found)
 
 
 # Readers that go away, and places that are full

@@ -12,6 +12,7 @@ import tracemalloc
 import warnings
 import zlib
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numcodecs
@@ -23,13 +24,13 @@ from zarr import codecs as zc
 from gathercli.core.dtypes import BFLOAT16, DTYPES, STRING, DType, dtype_of
 from gathercli.core.tiles import everything, slices, tiled
 from gathercli.errors import GatherError, InputError, LimitError, OutputError, TransferError
+from gathercli.io import swap
 from gathercli.io.files import Folder
 from gathercli.io.source import Inputs
 from gathercli.io.zarr import Creation, Stored, Zarr, writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     import numpy.typing as npt
 
@@ -1149,6 +1150,12 @@ Inputs(None).tensor("x.zarr", "")
 # Creating
 
 
+@pytest.fixture
+def _unswapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take a file system where two names cannot change places."""
+    monkeypatch.setattr("gathercli.io.swap.swapped", lambda *_: False)
+
+
 @pytest.mark.usefixtures("folder")
 def test_an_array_is_there_only_when_it_is_whole() -> None:
     with Creation("x.zarr") as made:
@@ -1177,7 +1184,7 @@ def test_nothing_remains_of_what_was_interrupted(error: type[BaseException]) -> 
     assert same(read("x.zarr"), X)
 
 
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("folder", "_unswapped")
 @pytest.mark.parametrize("step", [1, 2])
 @pytest.mark.parametrize("late", [True, False])
 def test_a_signal_between_two_renames_leaves_one_array(
@@ -1211,6 +1218,39 @@ def test_an_array_is_replaced_as_a_whole() -> None:
 
 
 @pytest.mark.usefixtures("folder")
+@pytest.mark.skipif(sys.platform not in ("linux", "darwin"), reason="names do not change places")
+def test_an_array_is_replaced_in_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    peer("x.zarr", X)
+    monkeypatch.setattr(os, "rename", lambda *_: pytest.fail("there is a moment without the array"))
+
+    create("x.zarr", X + 1, (2, 3))
+
+    assert os.listdir(".") == ["x.zarr"]
+    assert same(peer_reads("x.zarr"), X + 1)
+
+
+@pytest.mark.usefixtures("folder", "_unswapped")
+def test_an_array_is_replaced_where_names_cannot_change_places() -> None:
+    peer("x.zarr", X)
+
+    create("x.zarr", X + 1, (2, 3))
+
+    assert os.listdir(".") == ["x.zarr"]
+    assert same(peer_reads("x.zarr"), X + 1)
+
+
+@pytest.mark.usefixtures("folder")
+def test_names_change_places_or_nothing_happens() -> None:
+    Path("a").write_text("a")
+    Path("b").mkdir()
+
+    assert not swap.swapped("a", "none")
+    assert sorted(os.listdir(".")) == ["a", "b"]
+    assert swap.swapped("a", "b")
+    assert (os.path.isdir("a"), Path("b").read_text()) == (True, "a")
+
+
+@pytest.mark.usefixtures("folder", "_unswapped")
 @pytest.mark.parametrize("step", [1, 2])
 def test_the_old_array_stays_when_the_new_one_cannot_take_its_place(
     step: int, monkeypatch: pytest.MonkeyPatch
@@ -1303,7 +1343,7 @@ def test_nothing_is_created_inside_an_array(folder: Path, version: int) -> None:
     assert same(read("g.zarr#new"), X) if version == 3 else os.path.isdir("g.zarr/new")
 
 
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("folder", "_unswapped")
 def test_an_array_that_cannot_come_back_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     peer("x.zarr", X)
     rename, calls = os.rename, Counter[str]()
@@ -1425,6 +1465,7 @@ def test_another_process_writes_by_the_path_alone() -> None:
         code = """
 import sys
 import numpy as np
+from gathercli.io import swap
 from gathercli.io.zarr import writer
 x = np.arange(35, dtype=np.int32).reshape(5, 7)
 for start in (0, 2, 4):
@@ -1442,6 +1483,7 @@ import resource, signal, sys
 import numpy as np
 from gathercli.core.dtypes import dtype
 from gathercli.errors import TransferError
+from gathercli.io import swap
 from gathercli.io.zarr import Creation, writer
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 with Creation("x.zarr") as made:

@@ -24,7 +24,7 @@ from gathercli.batch.plan import Text
 from gathercli.batch.work import Part, Settings, line_of
 from gathercli.io.files import STDIN
 from gathercli.io.job import Job
-from gathercli.io.write import STDOUT, write_all
+from gathercli.io.write import STDOUT, let_signals_unwind, write_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,8 @@ def main(fd: int, settings: Settings) -> None:
     fd
         The plan's file.
     """
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that temporary files go away
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # by which it is told to end, is not ignored
+    let_signals_unwind()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process decides
     given, answers = _own(STDIN), _own(STDOUT)
     threading.Thread(target=_end_with, args=(given,), daemon=True).start()

@@ -98,10 +98,10 @@ _FILES: Final = Terms(
             "a part of the result at a time, so that neither need fit in memory; a chunk that "
             "changes meanwhile ends the command. An output is written beside its place, each chunk "
             "once, and gets its name when all are there, or that of an array that holds nothing "
-            "else; a kill leaves a folder .NAME.*.tmp, which may be removed, and at the moment of "
-            "replacing perhaps .NAME.*.old, the array that was there. It is stored as the "
-            "data is, without shards, or as --chunks says; convert keeps attributes and names of "
-            "dimensions. Needs gathercli[zarr].",
+            "else, in one step; a kill leaves a folder .NAME.*.tmp, which may be removed, and "
+            "where the file system cannot exchange two names perhaps .NAME.*.old, the array that "
+            "was there. It is stored as the data is, without shards, or as --chunks says; "
+            "convert keeps attributes and names of dimensions. Needs gathercli[zarr].",
         ),
         (
             "raw bytes .bin (bin)",

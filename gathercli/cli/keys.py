@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from gathercli.cli.main import print_text
@@ -54,8 +53,6 @@ class Keys:
         import tty
 
         self._saved = termios.tcgetattr(STDIN)
-        if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # let it unwind, as SIGTERM does
-            signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
         signal.signal(signal.SIGWINCH, lambda *_: None)
         # A signal between two instructions would not end the wait for a key; a byte here does.
         os.set_blocking(self._woken, False)

@@ -75,9 +75,11 @@ def _parse_and_run(words: list[str]) -> int:
 
 def _guarded(words: Sequence[str], request: Request) -> int:
     """Run a request and turn whatever it raises into a message and a status."""
+    from gathercli.io.write import let_signals_unwind
+
     try:
         try:
-            _install_sigterm()
+            let_signals_unwind()
             return request()
         except BrokenPipeError:
             raise
@@ -88,7 +90,7 @@ def _guarded(words: Sequence[str], request: Request) -> int:
     except KeyboardInterrupt:
         return 130
     except SystemExit as stop:
-        # typer leaves with 1 where the reader of its help went away; SIGTERM with its own status
+        # typer leaves with 1 where the reader of its help went away; signals with their own status
         return stop.code if isinstance(stop.code, int) and stop.code != 1 else 141
 
 
@@ -113,14 +115,6 @@ def _color_of(words: Sequence[str]) -> str:
         if word in ("--color=always", "--color=never"):
             return word.partition("=")[2]
     return "auto"
-
-
-def _install_sigterm() -> None:
-    """Let SIGTERM unwind, so that temporary files go away."""
-    import signal
-
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
 def _version() -> int:

@@ -114,7 +114,7 @@ DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
         "one you trust, and TLS where others reach it.",
         "The status is 0 if every job is ok, else 1; 2 for usage, 65 if the jobs are wrong as a "
         "whole, 66 if a file of jobs cannot be read, 73 if the report is there or cannot be "
-        "written. 130 and 143 leave a report that --resume goes on with.",
+        "written. 129, 130 and 143 leave a report that --resume goes on with.",
     ),
     "convert": (
         "Reads each source in any format and writes it in that of DEST, which its suffix or --to "
@@ -353,7 +353,8 @@ STATUSES: Final = Terms(
         ("70", "A bug in gathercli."),
         ("73", "The output cannot be created."),
         ("74", "Reading or writing failed on the way."),
-        ("130, 143, 141", "Interrupted, terminated, the reader of the output went away."),
+        ("129, 130, 143", "The terminal closed, interrupted, terminated."),
+        ("141", "The reader of the output went away."),
     )
 )
 

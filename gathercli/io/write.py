@@ -11,6 +11,7 @@ import errno
 import os
 import re
 import stat
+import sys
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self
@@ -19,6 +20,7 @@ from gathercli.core.text import clean
 from gathercli.errors import OutputError, TransferError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     from gathercli.engine import Run
@@ -29,6 +31,8 @@ ALLOCATED: Final = 1 << 20
 """Bytes from which the disk is asked beforehand."""
 _REMOVED: Final = "/ (removed)"
 """What stands for a working folder that was removed."""
+_SIGNALS: Final = 5
+"""How often a removal begins again that signals stopped."""
 
 _OWN_FDS: Final = "/proc/self/fd"
 _STREAMS: Final = re.compile(r"/dev/std(out|err)|(?:/dev/fd|/proc/self/fd)/(\d{1,9})", re.ASCII)
@@ -118,6 +122,35 @@ def write_all(fd: int, part: bytes | memoryview, place: int | None = None) -> No
             f"writing stopped ({(error.strerror or '').lower()}), the output is not complete",
             rule="output",
         ) from None
+
+
+def let_signals_unwind() -> None:
+    """Let SIGTERM and SIGHUP raise `SystemExit`, so that temporary files go away.
+
+    What is ignored, as SIGHUP is under nohup, stays ignored.
+    """
+    import signal
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
+
+
+def persist(remove: Callable[[], None]) -> None:
+    """Remove something whatever signals come meanwhile; the last of them is raised afterwards.
+
+    A terminal that closes sends SIGHUP twice: the system does, and the shell.
+    """
+    stopped: BaseException | None = None
+    for _ in range(_SIGNALS):
+        try:
+            remove()
+        except (KeyboardInterrupt, SystemExit) as error:
+            stopped = error
+        else:
+            break
+    if stopped is not None:
+        raise stopped
 
 
 class Output:
@@ -293,11 +326,7 @@ class Output:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        try:
-            self._remove()
-        except BaseException:  # a signal, just before the name was removed
-            self._remove()
-            raise
+        persist(self._remove)
         if self._fd >= 0:
             with suppress(OSError):  # what was written has been asked for
                 os.close(self._fd)

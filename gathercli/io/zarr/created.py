@@ -12,7 +12,7 @@ from gathercli.core.text import clean
 from gathercli.core.tiles import sizes, slices
 from gathercli.errors import GatherError, InputError, OutputError, TransferError
 from gathercli.io.files import Folder
-from gathercli.io.write import is_stream
+from gathercli.io.write import is_stream, persist
 from gathercli.io.zarr import meta
 from gathercli.io.zarr.stored import Node, engine
 from gathercli.io.zarr.target import LOOKED, around, kept, settled
@@ -181,17 +181,25 @@ class Creation:
         try:
             if self._fsync:
                 _sync(self.temporary)
-            if os.path.lexists(self._target):
+            if os.path.lexists(self._target) and not self._swap():
                 self._old = f"{self.temporary.removesuffix('.tmp')}.old"
                 os.rename(self._target, self._old)
-            os.rename(self.temporary, self._target)
-            self._had_name = True
+            if not self._had_name:
+                os.rename(self.temporary, self._target)
+                self._had_name = True
             if self._fsync:
                 _sync_one(self.folder)
         except OSError as error:
             raise TransferError(
                 f"`{clean(self.path)}` could not be finished ({_reason(error)})", rule="output"
             ) from None
+
+    def _swap(self) -> bool:
+        """Take the place of the old array in one step, if the file system can; then it goes."""
+        from gathercli.io.swap import swapped
+
+        self._had_name = swapped(self.temporary, self._target)
+        return self._had_name
 
     def __enter__(self) -> Self:
         return self
@@ -202,11 +210,7 @@ class Creation:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        try:
-            self._remove()
-        except BaseException:  # a signal, before all was removed
-            self._remove()
-            raise
+        persist(self._remove)
 
     def _remove(self) -> None:
         """Remove what has no name that anyone knows; the old array, unless it must come back."""
@@ -249,7 +253,12 @@ def _remove(path: str) -> None:
     for _ in range(_TRIES):  # a thread may still be writing a chunk
         if not os.path.lexists(path):
             break
-        shutil.rmtree(path, ignore_errors=True)
+        try:
+            shutil.rmtree(path, ignore_errors=True)
+        except OSError as error:  # it closes a folder again that was closed when a signal came
+            if isinstance(error.__context__, KeyboardInterrupt | SystemExit):
+                raise error.__context__ from None
+            raise
 
 
 def _sync(path: str) -> None:
