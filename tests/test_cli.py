@@ -1480,6 +1480,24 @@ def test_columns_that_are_no_number_are_not_heeded(
     assert run(*words, "--color", "never", terminal=(1,)).status == 0
 
 
+def test_errors_and_notes_break_between_words_on_a_terminal_alone(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = ("gather", "[1,2]", "5,", "-V", "onnx-13", "--color", "never")
+    filled = ("gather", "[1,2]", "0,5,-9", "--color", "never")
+    monkeypatch.setenv("COLUMNS", "60")
+
+    piped, noted = run(*refused).err, run(*filled).err
+    error, note = run(*refused, terminal=(2,)).err, run(*filled, terminal=(2,)).err
+
+    assert [line[:5] for line in piped.splitlines()] == ["error", "  onn", "hint:", "rule:"]
+    assert noted.count("\n") == 1
+    assert error.split() == piped.split()
+    assert note.split() == noted.split()
+    assert max(map(len, error.splitlines())) <= 60 < max(map(len, piped.splitlines()))
+    assert max(map(len, note.splitlines())) <= 60 < len(noted)
+
+
 # Limits
 
 

@@ -107,6 +107,43 @@ def test_a_usage_error_names_no_rule() -> None:
     )
 
 
+def test_lines_break_between_words_and_never_in_what_is_quoted() -> None:
+    error = UsageError(
+        "`--cell` is `9,9`, but the output has shape [3]: expected 0 to 2",
+        rule="cell",
+        hint="the last is `gathercli explain gather '[1, 2, 3]' 0,1,2 --cell 2`, from 0 on",
+    )
+    error.met("openvino.Gather-8", operand("3", FLOAT64), operand("3", FLOAT64))
+
+    assert error_text(error, color=False, width=44) == (
+        "error: `--cell` is `9,9`, but the output has\n"
+        "       shape [3]: expected 0 to 2\n"
+        "  openvino.Gather-8   data f64[3]\n"
+        "  indices f64[3]\n"
+        "hint: the last is\n"
+        "      `gathercli explain gather '[1, 2, 3]' 0,1,2 --cell 2`,\n"
+        "      from 0 on\n"
+        "rule: cell\n"
+    )
+
+
+@pytest.mark.parametrize("width", [1, 10, 30, 80, 200])
+@pytest.mark.parametrize("color", [True, False])
+def test_folded_lines_say_what_the_whole_lines_say(*, width: int, color: bool) -> None:
+    whole = error_text(refused(), color=color)
+    folded = error_text(refused(), color=color, width=width)
+
+    assert folded.split() == whole.split()
+    if width >= max(len(line) for line in error_text(refused(), color=False).splitlines()):
+        assert folded == whole
+
+
+def test_wide_characters_take_two_columns_of_a_line() -> None:
+    note = note_text("\N{CJK UNIFIED IDEOGRAPH-6F22}" * 5 + " and more", color=False, width=20)
+
+    assert note == f"note: {chr(0x6F22) * 5} and\n      more\n"
+
+
 @pytest.mark.parametrize("color", [True, False])
 @pytest.mark.parametrize(
     ("raw", "safe"),

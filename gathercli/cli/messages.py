@@ -26,9 +26,10 @@ def say_error(error: GatherError, color: str, *, json_errors: bool, debug: bool)
         import traceback
 
         text = "".join(traceback.format_exception(error.__cause__ or error))
-    text += (
-        error_json(error) if json_errors else error_text(error, color=wants_color(color, STDERR))
-    )
+    if json_errors:
+        text += error_json(error)
+    else:
+        text += error_text(error, color=wants_color(color, STDERR), width=width_of(STDERR))
     with suppress(TransferError, BrokenPipeError):  # nobody listens
         write_all(STDERR, text.encode(errors="backslashreplace"))
 
@@ -82,9 +83,7 @@ class Messages:
     def print(self) -> None:
         """Print the notes."""
         if self.notes and not self.quiet:
-            from gathercli.report.words import note_text
-
-            self._say("".join(note_text(n, color=self._colored()) for n in self.notes))
+            self._say("".join(map(self._note, self.notes)))
 
     def say(self, text: str) -> None:
         """Tell a person something that scripts need not know."""
@@ -94,11 +93,12 @@ class Messages:
     def remark(self, text: str) -> None:
         """Say something that the user should know at once, and not only a person."""
         if not self.quiet and not self.json_errors:
-            self.clear()
-            self.write(f"note: {text}\n")
+            self._say(self._note(text))
 
-    def _colored(self) -> bool:
-        return wants_color(self.color, STDERR)
+    def _note(self, text: str) -> str:
+        from gathercli.report.words import note_text
+
+        return note_text(text, color=wants_color(self.color, STDERR), width=width_of(STDERR))
 
     def each(self, items: Sequence[_Item], do: Callable[[_Item], int]) -> int:
         """Do something with every item; what is refused does not keep the others.

@@ -67,8 +67,7 @@ def drawn(screen: Screen, width: int) -> Text:
     text.append("$ ", "dim").append(_folded(screen.command, width, "    ") + "\n", "bold")
     text.append_text(screen.picture)
     if screen.refusal is not None:
-        for line in ["", *error_text(screen.refusal, color=False).splitlines()]:
-            text.append("\n".join(wrap(line, width, subsequent_indent="  ")) + "\n")
+        text.append("\n" + error_text(screen.refusal, color=False, width=width))
     if screen.source:
         said = wrap(f"This is {screen.source}.", width, break_on_hyphens=False)
         text.append("\n" + "\n".join(said) + "\n", "dim")

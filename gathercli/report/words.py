@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -13,24 +14,35 @@ if TYPE_CHECKING:
 LONGEST = 2000
 """Characters of a message that are shown."""
 
+_WORDS = r" *(?:`[^`]*`|[^ ])+"
+"""What a line is broken between: what is quoted to be pasted stays whole."""
+_PARTS = r" *(?:[^ ]| (?! ))+"
+"""The same, where several blanks stand between what belongs together."""
+
 _BOLD_RED, _CYAN, _YELLOW, _DIM, _OFF = "\x1b[1;31m", "\x1b[36m", "\x1b[33m", "\x1b[2m", "\x1b[0m"
 
 
-def error_text(error: GatherError, *, color: bool) -> str:
-    """Write a refusal: the message, the call it came up in, a hint, the rule."""
+def error_text(error: GatherError, *, color: bool, width: int | None = None) -> str:
+    """Write a refusal: the message, the call it came up in, a hint, the rule.
+
+    Parameters
+    ----------
+    width
+        Columns within which lines are broken between words; None for lines of any length.
+    """
     met = [
         error.operator,
         error.data and f"data {error.data}",
         error.indices and f"indices {error.indices}",
     ]
-    lines = [_marked("error:", _BOLD_RED, color) + " " + clean(error.message)]
+    lines = [_marked("error:", _BOLD_RED, error.message, color, width)]
     if any(met):
-        lines.append("  " + clean("   ".join(part for part in met if part)))
+        lines.append(_marked(" ", "", "   ".join(part for part in met if part), False, width))
     if error.hint:
-        lines.append(_marked("hint:", _CYAN, color) + " " + clean(error.hint))
+        lines.append(_marked("hint:", _CYAN, error.hint, color, width))
     if error.rule != "usage":
-        lines.append(_marked(f"rule: {error.rule}", _DIM, color))
-    return "\n".join(map(_cut, lines)) + "\n"
+        lines.append(_marked(f"rule: {error.rule}", _DIM, "", color, width))
+    return "\n".join(lines) + "\n"
 
 
 def _cut(line: str) -> str:
@@ -66,10 +78,43 @@ def _plain(value: object) -> Any:
     return value if value is None or isinstance(value, bool | int | float) else _cut(str(value))
 
 
-def note_text(note: str, *, color: bool) -> str:
-    """Write a note."""
-    return _marked("note:", _YELLOW, color) + " " + clean(note) + "\n"
+def note_text(note: str, *, color: bool, width: int | None = None) -> str:
+    """Write a note; the parameters are those of `error_text`."""
+    return _marked("note:", _YELLOW, note, color, width) + "\n"
 
 
-def _marked(word: str, style: str, color: bool) -> str:
-    return f"{style}{word}{_OFF}" if color else word
+def _marked(mark: str, style: str, text: str, color: bool, width: int | None) -> str:
+    """Write text behind a mark, its further lines below its first."""
+    line = _cut(f"{mark} {clean(text)}" if text else mark)
+    line = _folded(line, len(mark) + 1, width, _WORDS if mark.strip() else _PARTS)
+    return f"{style}{mark}{_OFF}{line[len(mark) :]}" if color else line
+
+
+def _folded(line: str, indent: int, width: int | None, pieces: str) -> str:
+    r"""Break a line between pieces; the pattern finds them with the blanks before them.
+
+    >>> print(_folded("hint: try `gathercli ops` instead", 6, 22, _WORDS))
+    hint: try
+          `gathercli ops`
+          instead
+    """
+    if width is None or _columns(line) <= width:
+        return line
+    lines, used = "", 0
+    for piece in re.findall(pieces, line):
+        word = piece.lstrip(" ")
+        if used > indent and used + _columns(piece) > width:
+            lines += "\n" + " " * indent + word
+            used = indent + _columns(word)
+        else:
+            lines += piece
+            used += _columns(piece)
+    return lines
+
+
+def _columns(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
