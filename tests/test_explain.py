@@ -784,6 +784,36 @@ def test_a_kept_picture_is_named_to_a_person_alone(run: Run) -> None:
     assert run(*words).err == ""
 
 
+def test_a_picture_is_kept_in_every_file_that_is_named(run: Run, folder: Path) -> None:
+    words = ("explain", "gather", "[1,2]", "0")
+    run(*words, "--save", "one.svg")
+    run(*words, "--save", "one.txt")
+
+    ran = run(*words, "--save", "p.svg", "--save", "q.svg", "--save", "p.txt", terminal=(2,))
+
+    assert (ran.status, ran.err) == (0, "wrote p.svg\nwrote q.svg\nwrote p.txt\n")
+    svg = (folder / "one.svg").read_bytes()
+    assert (folder / "p.svg").read_bytes() == (folder / "q.svg").read_bytes() == svg
+    assert (folder / "p.txt").read_bytes() == (folder / "one.txt").read_bytes()
+
+
+def test_no_picture_is_kept_where_one_of_them_cannot_be(run: Run, folder: Path) -> None:
+    (folder / "old.svg").write_text("old")
+    words = ("explain", "gather", "[1,2]", "0", "--save", "new.svg", "--no-clobber")
+
+    clobbers = run(*words, "--save", "old.svg")
+    unknown = run(*words, "--save", "p.png")
+    twice = run(*words, "--save", "./new.svg")
+    same = run(*words, "--save", "new.svg")
+
+    assert [ran.status for ran in (clobbers, unknown, twice, same)] == [73, 2, 2, 2]
+    assert twice.err == (
+        "error: `--save` names `new.svg` and `./new.svg`, which are one file: "
+        "expected different files\n"
+    )
+    assert [path.name for path in folder.iterdir()] == ["old.svg"]
+
+
 def test_a_picture_of_no_known_format_is_a_usage_error(run: Run, folder: Path) -> None:
     ran = run("explain", "gather", "[1,2]", "0", "--save", "p.png")
     assert (ran.status, ran.out) == (2, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
@@ -83,11 +84,11 @@ Ascii = Annotated[
     typer.Option("--ascii", help="Use no characters beyond ASCII.", rich_help_panel="View"),
 ]
 Save = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--save",
         metavar="PATH",
-        help="Also keep the picture: .svg, .html or .txt.",
+        help="Also keep the picture: .svg, .html or .txt. Given again, keep it there too.",
         show_default=False,
         rich_help_panel="Result",
     ),
@@ -131,13 +132,13 @@ def command(
     operator = Operator(op or "", axis, batch_dims, version, negative.value, out_of_range.value)
     tensors = (data, data_dtype), (indices, indices_dtype)
     asked = _Asked(cells.window(window), cells.coordinates(cell), step, ascii_only, fmt, precision)
-    asked.check(saved=save is not None)
+    asked.check(saved=bool(save))
     return partial(
         _run,
         _reader(operator, *tensors) if job is None else _job_reader(job, operator, *tensors),
         Limits.parse(max_bytes),
         asked,
-        None if save is None else _Keep(save, no_clobber),
+        [_Keep(path, no_clobber) for path in save or ()],
         Messages(quiet, color, json_errors=json_errors),
     )
 
@@ -274,16 +275,16 @@ def _run(
     read: Callable[[Limits, Messages], Called],
     limits: Limits,
     asked: _Asked,
-    keep: _Keep | None,
+    keeps: list[_Keep],
     messages: Messages,
 ) -> int:
     """Show what was asked for; what is refused is shown in its place, and then refuses."""
     from gathercli.lesson import Lesson
 
+    _check_paths([keep.path for keep in keeps])
     with ExitStack() as stack:
-        output = None
-        if keep is not None:
-            output = stack.enter_context(keep.output())
+        outputs = [stack.enter_context(keep.output()) for keep in keeps]
+        for output in outputs:
             output.open()
         stack.enter_context(messages)
         called = stack.enter_context(read(limits, messages))
@@ -293,18 +294,35 @@ def _run(
         look = asked.look(lesson, width_of(STDOUT))
         _show(lesson, called, asked, look, messages)
         called.inputs.recheck()
-        if keep is not None and output is not None:
+        if keeps:
             from gathercli.report.shown import WIDTH
 
             text = _text(lesson, called, asked, look._replace(width=WIDTH))
             title = f"gathercli explain: {lesson.call.op}, {lesson.equation}"
-            output.stream.write(keep.content(text, title))
+            for keep, output in zip(keeps, outputs, strict=True):
+                output.stream.write(keep.content(text, title))
+        for output in outputs:
             output.commit()
-            messages.say(f"wrote {clean(keep.path)}")
+            messages.say(f"wrote {clean(output.path)}")
     if lesson.refusal is not None:
         raise lesson.refusal
     messages.print()
     return 0
+
+
+def _check_paths(paths: list[str]) -> None:
+    """Refuse a file that is to be written twice."""
+    files: dict[str, str] = {}
+    for path in paths:
+        file = os.path.realpath(path)
+        if file in files:
+            raise UsageError(
+                f"`--save` names `{clean(files[file])}` and `{clean(path)}`, which are one file: "
+                "expected different files",
+                rule="usage",
+                value=path,
+            )
+        files[file] = path
 
 
 def _show(lesson: Lesson, called: Called, asked: _Asked, look: Look, messages: Messages) -> None:
