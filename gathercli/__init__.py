@@ -7,6 +7,7 @@ array([4, 0, 0])
 Traceback (most recent call last):
 gathercli.errors.OutOfRangeError: index 10 at `[1]` is outside axis 0 of `data`, whose size is 5: \
 expected -5 to 4 (2 of 3 indices)
+hint: openvino-8 fills such slices with zeros: `version="openvino-8"`, or `out_of_range="zero"`
 """
 
 from __future__ import annotations

@@ -251,8 +251,10 @@ def load(
     declared = None if dtype is None else dtype_named(dtype)
     with Inputs(max_bytes) as inputs:
         try:
-            return _array(inputs.tensor(token, "data", declared=declared))
+            return _array(inputs.tensor(token, "source", declared=declared))
         except MemoryError as error:
+            if isinstance(error, GatherError):  # a limit
+                raise
             raise engine.no_memory(error) from None
 
 

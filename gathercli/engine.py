@@ -84,7 +84,7 @@ def bind(
         op.axis.default if axis is None else axis,
         batch_dims,
         _choice(Negative, "negative", negative),
-        _choice(OutOfRange, "out-of-range", out_of_range),
+        _choice(OutOfRange, "out_of_range", out_of_range),
         shapes_only,
     )
     try:
@@ -102,7 +102,7 @@ def _choice(choices: type[_Choice], name: str, given: str) -> _Choice:
     except ValueError:
         expected = listed(choice.value for choice in choices)
         raise UsageError(
-            f"`--{name}` is {given!r}: expected {expected}",
+            f"`{name}` is `{given}`: expected {expected}",
             rule="usage",
             value=given,
             expected=expected,

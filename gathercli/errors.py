@@ -27,9 +27,79 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # `typing` costs a third of what `gathercli --version` takes
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from collections.abc import Callable
+    from typing import ClassVar, Self
 
     from gathercli.core.call import Operand
+
+
+class Hint(str):
+    """A next step that names settings: itself in the command's words, `python` in Python's.
+
+    Parameters
+    ----------
+    text
+        With a field for each setting, if there are any: ``"{version} takes complex"``.
+    settings
+        Their values, by their names in Python; `_PYTHON` has those that are written otherwise.
+
+    Examples
+    --------
+    >>> hint = Hint("{axis} or {out_of_range}", axis=-1, out_of_range="zero")
+    >>> print(hint)
+    `--axis -1` or `--out-of-range zero`
+    >>> print(hint.python)
+    `axis=-1` or `out_of_range="zero"`
+    """
+
+    __slots__ = ("python",)
+    python: str
+
+    def __new__(cls, text: str, **settings: str | int) -> Self:
+        """Write the settings in both ways."""
+
+        def words(write: Callable[[str, str | int], str]) -> str:
+            said = {name: f"`{write(name, value)}`" for name, value in settings.items()}
+            return text.format_map(said) if said else text
+
+        self = super().__new__(cls, words(_typed))
+        self.python = words(_called)
+        return self
+
+
+def _typed(name: str, value: str | int) -> str:
+    """Write a setting as the command takes it."""
+    if name in ("source", "code"):
+        from gathercli.core.text import shell_word
+
+        word = shell_word(str(value))
+        return f"python -c {word}" if name == "code" else word
+    if name == "command":
+        return f"gathercli {value}"
+    option = _OPTIONS.get(name) or f"--{name.replace('_', '-')}"
+    return f"{option} {value}"
+
+
+def _called(name: str, value: str | int) -> str:
+    """Write a setting as a Python caller gives it."""
+    import json
+
+    word = json.dumps(value, ensure_ascii=False)
+    return _PYTHON[name].format(value, word) if name in _PYTHON else f"{name}={word}"
+
+
+_OPTIONS = {"version": "-V", "format": "-f"}
+"""The options of the command that are not named like the setting."""
+
+_PYTHON = {
+    "code": "{0}",
+    "command": "{0}",
+    "data_dtype": "dtype={1}",
+    "indices_dtype": "numpy.asarray(indices, {1})",
+    "max_bytes": "max_bytes=None",  # the command's 0
+    "source": "{1}",
+}
+"""How Python says a setting that is no argument of this name: its value, bare and quoted."""
 
 
 class GatherError(Exception):
@@ -48,7 +118,7 @@ class GatherError(Exception):
     count
         How many values offend, when several can.
     hint
-        A next step, with anything to be pasted in backquotes.
+        A next step, with anything to be pasted in backquotes; a `Hint` where it names settings.
 
     Attributes
     ----------
@@ -97,7 +167,10 @@ class GatherError(Exception):
         self.args = (self.message,)
 
     def __str__(self) -> str:
-        return self.message
+        """Give the message and the hint, in Python's words."""
+        return self.message + (
+            f"\nhint: {getattr(self.hint, 'python', self.hint)}" if self.hint else ""
+        )
 
 
 class MismatchError(GatherError):
@@ -168,7 +241,7 @@ class LimitError(GatherError, ValueError, MemoryError):
             rule="limit",
             value=size,
             expected=expected,
-            hint="`--max-bytes 0` lifts the limit" + (f"; {instead}" if instead else ""),
+            hint=Hint(f"{{max_bytes}} lifts the limit{instead and f'; {instead}'}", max_bytes=0),
         )
 
 

@@ -203,7 +203,7 @@ def test_indices_that_turn_illegal_after_they_were_checked_are_refused(
     with pytest.raises(TransferError) as caught:
         run.whole()
     assert caught.value.rule == "unreadable"
-    assert str(caught.value) == (
+    assert caught.value.message == (
         "`indices` changed while they were read: expected them to stay as they were"
     )
 

@@ -397,7 +397,7 @@ def test_what_is_broken_does_not_keep_the_others(run: Run, folder: Path) -> None
     assert ran.err == (
         "error: bad.json: expecting value at line 1, column 4, where the text has its end: "
         "expected JSON\nrule: json\n"
-        "error: there is no file `nosuch.npy`: expected a file, a literal such as 0,0,4, or `-`\n"
+        "error: there is no file `nosuch.npy`: expected a file, or a literal such as 0,0,4\n"
         "rule: missing\n"
     )
     assert run("info", "nosuch.npy", "bad.json").status == 66

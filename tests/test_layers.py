@@ -11,7 +11,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "gathercli"
 LEFT_OF = {
-    "errors": set[str](),
+    "errors": {"core"},
     "core": {"errors"},
     "ops": {"errors", "core"},
     "kernel": {"errors", "core"},

@@ -426,6 +426,6 @@ def test_a_tensor_larger_than_a_message_is_refused_before_it_is_held(
         "",
         "error: the tensor takes 2147483648 bytes: expected less than 2^31, "
         "as much as a protobuf message holds\n"
-        "hint: `--to npy` or safetensors has no such limit\nrule: limit\n",
+        "hint: npy and safetensors have no such limit\nrule: limit\n",
     )
     assert os.listdir(folder) == ["x.bin"]

@@ -368,7 +368,7 @@ REFUSALS: Final = (
         "a negative index where none is wanted",
         lambda: gather([5, 6], [[0, 1], [-1, -9]], negative="error"),
         "index-negative",
-        "index -1 at `[1,0]` is negative and `--negative error` refuses it: "
+        "index -1 at `[1,0]` is negative, and `negative` is `error`: "
         "expected 0 to 1 (2 of 4 indices)",
         where="[1,0]",
         value=-1,
@@ -492,7 +492,7 @@ def refused(call: Callable[[], object]) -> errors.GatherError:
 @of_each_refusal
 def test_a_refusal_says_what_was_given_what_it_met_and_what_was_allowed(refusal: Refusal) -> None:
     error = refused(refusal.call)
-    assert str(error) == refusal.message
+    assert error.message == refusal.message
     assert (error.rule, error.hint) == (refusal.rule, refusal.hint)
 
 

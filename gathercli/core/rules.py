@@ -18,6 +18,7 @@ from gathercli.errors import (
     BatchDimsError,
     DtypeError,
     ElementsShapeError,
+    Hint,
     OutOfRangeError,
     RankError,
 )
@@ -53,11 +54,11 @@ def indices_dtype(call: Call) -> None:
         return
     where = call.indices.decided
     first = f", first at `{where}`" if where not in (None, "$") and not found.integral else ""
-    hint = None
+    hint: Hint | None = None
     if found.integral and found.bits < 64:
-        hint = "`--indices-dtype int64` converts them without loss"
+        hint = Hint("{indices_dtype} converts them without loss", indices_dtype="int64")
     elif found.kind is Kind.FLOAT and where is None:
-        hint = "`--indices-dtype int64` converts them if every value is whole"
+        hint = Hint("{indices_dtype} converts them if every value is whole", indices_dtype="int64")
     raise DtypeError(
         f"`indices` is {found}{first}, which {call.op} does not take: "
         f"expected {_types(call.op.indices_types)}",
@@ -94,7 +95,7 @@ def indices_rank(call: Call) -> None:
             rule="indices-rank",
             value=found,
             expected=f"rank {wanted}",
-            hint="`gathercli gather` takes indices of any rank",
+            hint=Hint("{command} takes indices of any rank", command="gather"),
         )
 
 
@@ -105,7 +106,7 @@ def axis_required(call: Call) -> None:
             f"{call.op} requires an axis and none was given{_expected_axes(call)}",
             rule="axis-required",
             expected=_axes(call),
-            hint="add `--axis 0`, the default of the ONNX versions",
+            hint=Hint("add {axis}, the default of the ONNX versions", axis=0),
         )
 
 
@@ -147,7 +148,7 @@ def axis_range(call: Call) -> None:
         rule="axis-range",
         value=axis,
         expected=_axes(call),
-        hint="the last dimension is `--axis -1`",
+        hint=Hint("the last dimension is {axis}", axis=-1),
     )
 
 
@@ -207,7 +208,7 @@ def batch_dims_axis(call: Call) -> None:
             rule="batch-dims-axis",
             value=number,
             expected=_interval(0, highest),
-            hint=f"`--axis {batch_dims}` gathers on the first dimension after the batch"
+            hint=Hint("{axis} gathers on the first dimension after the batch", axis=batch_dims)
             if rank is None or batch_dims < rank
             else None,
         )
@@ -281,7 +282,7 @@ RULES: tuple[Callable[[Call], None], ...] = (
 def index_negative(call: Call, value: int, where: str, count: int, total: int) -> OutOfRangeError:
     """No index is negative, where `--negative error` asks for that."""
     return OutOfRangeError(
-        f"index {value} at `{where}` is negative and `--negative error` refuses it: "
+        f"index {value} at `{where}` is negative, and `negative` is `error`: "
         f"expected {_legal(call.legal)} ({_share(count, total)})",
         rule="index-negative",
         where=where,
@@ -294,22 +295,30 @@ def index_negative(call: Call, value: int, where: str, count: int, total: int) -
 def index_range(call: Call, value: int, where: str, count: int, total: int) -> OutOfRangeError:
     """Every index lies on the axis, where the version or `--out-of-range` does not replace it."""
     legal, size = _legal(call.legal), call.size
-    hint = None
+    hint: Hint | None = None
     fills = _version_that(
-        call, lambda op: op.outside is OutOfRange.ZERO, "fills such slices with zeros"
+        call,
+        lambda op: op.outside is OutOfRange.ZERO,
+        "fills such slices with zeros",
+        out_of_range="zero",
     )
-    fills = f"{fills}, or `--out-of-range zero`" if fills else None
     if not size and call.out_of_range in (OutOfRange.CLAMP, OutOfRange.WRAP):
-        hint = "an empty axis has nothing to clamp or wrap to; `--out-of-range zero` fills"
+        hint = Hint(
+            "an empty axis has nothing to clamp or wrap to; {out_of_range} fills",
+            out_of_range="zero",
+        )
     elif not size and call.out_of_range is OutOfRange.SPEC:
-        hint = fills or "on an empty axis only `--out-of-range zero` gives an answer"
+        hint = fills or Hint(
+            "on an empty axis only {out_of_range} gives an answer", out_of_range="zero"
+        )
     elif -size <= value < 0 and not call.wraps_negative and call.negative is Negative.SPEC:
         hint = _version_that(
             call, lambda op: op.indices is Indices.SIGNED, "counts negative indices from the end"
-        ) or ("`--negative wrap` counts negative indices from the end")
+        ) or Hint("{negative} counts negative indices from the end", negative="wrap")
     elif call.out_of_range is OutOfRange.SPEC:
-        hint = fills or (
-            "`--out-of-range zero` fills such cells with zeros, `clamp` and `wrap` move them"
+        hint = fills or Hint(
+            "{out_of_range} fills such cells with zeros, `clamp` and `wrap` move them",
+            out_of_range="zero",
         )
     return OutOfRangeError(
         f"index {value} at `{where}` is outside axis {call.axis_number} of `data`, whose size is "
@@ -375,8 +384,17 @@ def _as_written(given: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _version_that(call: Call, does: Callable[[Op], bool], what: str) -> str | None:
-    """Name a version of the family that would accept, of the same framework if there is one."""
+def _version_that(call: Call, does: Callable[[Op], bool], what: str, **instead: str) -> Hint | None:
+    """Name a version of the family that would accept, of the same framework if there is one.
+
+    Parameters
+    ----------
+    instead
+        A setting that would help too.
+    """
     willing = [op for op in call.versions if does(op) and op is not call.op]
     willing.sort(key=lambda op: (op.framework != call.op.framework, -op.version))
-    return f"{willing[0].id} {what}: `-V {willing[0].id}`" if willing else None
+    if not willing:
+        return None
+    ways = ", or ".join(f"{{{name}}}" for name in ("version", *instead))
+    return Hint(f"{willing[0].id} {what}: {ways}", version=willing[0].id, **instead)

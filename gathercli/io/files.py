@@ -10,8 +10,8 @@ from functools import cached_property
 from io import RawIOBase
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
-from gathercli.core.text import clean, closest, listed, shell_word
-from gathercli.errors import GatherError, InputError, LimitError, NoInputError, TransferError
+from gathercli.core.text import clean, closest, listed
+from gathercli.errors import GatherError, Hint, InputError, LimitError, NoInputError, TransferError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -517,11 +517,11 @@ def _missing(path: str, folder: str) -> GatherError:
         )
     near = _near(path, folder)
     return NoInputError(
-        f"there is no file `{shown}`: expected a file, a literal such as 0,0,4, or `-`",
+        f"there is no file `{shown}`: expected a file, or a literal such as 0,0,4",
         rule="missing",
         value=path,
-        expected="a file, a literal or `-`",
-        hint=f"did you mean `{shell_word(near)}`?" if near else None,
+        expected="a file or a literal",
+        hint=Hint("did you mean {source}?", source=near) if near else None,
     )
 
 

@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from gathercli.core.text import clean, shell_word
-from gathercli.errors import InputError
+from gathercli.errors import Hint, InputError
 
 READ: Final = ".npy, .npz, .safetensors, .pb or JSON"
 """What is read, in the words of the messages."""
@@ -53,12 +53,12 @@ def refuse(start: bytes, name: str) -> None:
             raise foreign(name, what, kind)
     for magic, program in _PACKED.items():
         if start.startswith(magic):
-            raise InputError(
-                f"the input is compressed: expected {READ}",
-                rule="format",
-                hint=f"`<({program} {shell_word(name)})` in its place, or `{program} "
-                f"{shell_word(name)} |` before and `-` in its place, unpacks it",
+            line = f"{program} {shell_word(name)}"
+            hint = Hint(
+                f"`<({line})` in its place, or `{line} |` before and `-` in its place, unpacks it"
             )
+            hint.python = f"`{line} > FILE` unpacks it"
+            raise InputError(f"the input is compressed: expected {READ}", rule="format", hint=hint)
     refuse_binary(start, start)
 
 
@@ -77,17 +77,17 @@ def foreign(name: str, what: str, kind: str) -> InputError:
     return InputError(
         f"the input is {what}: expected {READ}",
         rule="format",
-        hint=f"convert it: {conversion(kind, name)}",
+        hint=conversion(kind, name, "convert it"),
     )
 
 
-def conversion(kind: str, name: str) -> str:
-    """Write the line that converts a file."""
+def conversion(kind: str, name: str, what: str) -> Hint:
+    """Write the line that converts a file; `what` says so."""
     path = "/dev/stdin" if name == "-" else clean(name)
     line = (
         f"import {_MODULES.get(kind, 'numpy')}; {_CONVERSIONS[kind].format(name=json.dumps(path))}"
     )
-    return f"`python -c {shell_word(line)}`"
+    return Hint(f"{what}: {{code}}", code=line)
 
 
 def missing(package: str) -> str:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.dims import LARGEST, MAX_RANK
 from gathercli.core.dtypes import FLOAT64, Tensor, dtype_in_json, dtype_of
-from gathercli.core.text import closest, listed, shell_word, short, some
-from gathercli.errors import GatherError, InputError
+from gathercli.core.text import closest, listed, short, some
+from gathercli.errors import GatherError, Hint, InputError
 from gathercli.io import fast
 from gathercli.io.content import Layout
 from gathercli.io.store import NON_FINITE, Overflow, path, shown
@@ -170,7 +170,7 @@ def _advise(error: InputError, file: File) -> None:
     if csv or (not listed and error.rule == "json" and b"," in start.split(b"\n")[0]):
         from gathercli.io.foreign import READ, conversion
 
-        error.hint = f"a .csv file is converted by {conversion('csv', file.name)}"
+        error.hint = conversion("csv", file.name, "a .csv file is converted by")
         if csv:
             error.message, error.rule = f"the input is a .csv file: expected {READ}", "format"
 
@@ -300,7 +300,7 @@ def tensor(
             f"the document is no object: expected one with the key {json.dumps(key)}",
             rule="json",
             value=key,
-            hint=f"a plain list is read without a key: `{shell_word(name or '')}`",
+            hint=Hint("a plain list is read without a key: {source}", source=name or ""),
         )
     if isinstance(value, dict):
         return typed(value, root, max_bytes=max_bytes)
@@ -324,7 +324,7 @@ def _chosen(document: dict[str, Any], key: str | None, name: str | None) -> tupl
         rule="json",
         value=key,
         expected=names,
-        hint=f"name the tensor: `{shell_word(f'{name}#{near}')}`" if near and name else None,
+        hint=Hint("name the tensor: {source}", source=f"{name}#{near}") if near and name else None,
     )
 
 

@@ -28,7 +28,7 @@ from gathercli.core.dtypes import (
     named,
 )
 from gathercli.core.text import closest
-from gathercli.errors import GatherError, InputError, LimitError
+from gathercli.errors import GatherError, Hint, InputError, LimitError
 from gathercli.io import json
 from gathercli.io.store import NON_FINITE, Overflow, convert, to_bfloat16
 from gathercli.io.values import tensor_of
@@ -182,7 +182,7 @@ def _check_size(shape: tuple[int, ...], dtype: DType, max_bytes: int | None) -> 
             rule="limit",
             value=size,
             expected=f"at most {allowed} bytes",
-            hint="`--max-bytes 0` lifts the limit" if max_bytes is not None else None,
+            hint=None if max_bytes is None else Hint("{max_bytes} lifts the limit", max_bytes=0),
         )
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.core.dims import product
 from gathercli.core.dtypes import BFLOAT16, STRING, DType, Tensor, dtype_of
-from gathercli.core.text import clean, shell_word
-from gathercli.errors import InputError
+from gathercli.core.text import clean
+from gathercli.errors import Hint, InputError
 from gathercli.io.content import NPY as MAGIC
 from gathercli.io.content import Layout, check_shape
 
@@ -71,8 +71,9 @@ class Header(NamedTuple):
                 raise _refused(
                     "the type is |V2, two bytes of unknown meaning",
                     "a declared type",
-                    "bfloat16 is saved like this: `--data-dtype bfloat16` reads it, in Python "
-                    "dtype='bfloat16'",
+                    Hint(
+                        "bfloat16 is saved like this: {data_dtype} reads it", data_dtype="bfloat16"
+                    ),
                 )
             # `|V2` says no byte order: the machines that save bfloat16 are little-endian.
             dtype, held = BFLOAT16, np.dtype("<u2")
@@ -99,7 +100,7 @@ class Npy:
                 f"a .npy file holds one tensor and no member `{clean(key)}`: expected no key",
                 rule="npy",
                 value=key,
-                hint=f"`{shell_word(self._file.name)}`",
+                hint=Hint("{source}", source=self._file.name),
             )
         found = header(self._file.start(PREAMBLE))
         check_length(found, self._file.size)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import zipfile
 from typing import IO, TYPE_CHECKING, NoReturn
 
-from gathercli.core.text import closest, shell_word, short, some
-from gathercli.errors import GatherError, InputError, LimitError
+from gathercli.core.text import closest, short, some
+from gathercli.errors import GatherError, Hint, InputError, LimitError
 from gathercli.io import npy
 from gathercli.io.content import NPY
 from gathercli.io.foreign import foreign
@@ -82,7 +82,7 @@ class Archive:
         _refuse(
             f"the archive has {some(f'`{name}`' for name in self._members)}",
             f"the member `{short(key)}`" if key else "the name of one",
-            f"name the member: `{shell_word(f'{self._name}#{near}')}`" if near else None,
+            Hint("name the member: {source}", source=f"{self._name}#{near}") if near else None,
         )
 
     def layout(self, key: str | None, declared: DType | None) -> Layout:

@@ -229,7 +229,7 @@ def encode(name: str, result: Result) -> bytes:
             "as much as a protobuf message holds",
             rule="limit",
             value=result.nbytes,
-            hint="`--to npy` or safetensors has no such limit",
+            hint="npy and safetensors have no such limit",
         )
     if result.dtype is STRING:
         for block in result.blocks():

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.core.dims import product
 from gathercli.core.dtypes import STRING, DType, Tensor, described, named
-from gathercli.core.text import clean, shell_word
-from gathercli.errors import InputError
+from gathercli.core.text import clean
+from gathercli.errors import Hint, InputError
 from gathercli.io.content import Layout, check_shape
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Raw:
         if not self._declared.shape or not row or size % row or first == size // row:
             return None
         sizes = "x".join(map(str, (size // row, *rest, dtype.short)))
-        return f"`{shell_word(f'{PREFIX}{sizes}@{self._declared.path}')}` has that many"
+        return Hint("{source} has that many", source=f"{PREFIX}{sizes}@{self._declared.path}")
 
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
         """View the elements; those of a large regular file are mapped."""

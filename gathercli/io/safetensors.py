@@ -11,8 +11,8 @@ import os
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.dtypes import DTYPES, DType, Tensor
-from gathercli.core.text import closest, listed, shell_word, short, some
-from gathercli.errors import InputError
+from gathercli.core.text import closest, listed, short, some
+from gathercli.errors import Hint, InputError
 from gathercli.io import json
 from gathercli.io.content import Layout, check_shape
 from gathercli.io.foreign import install, missing
@@ -101,7 +101,7 @@ class Bundle:
         raise _refused(
             f"the file has {some(f'`{name}`' for name in self.names)}",
             f"the tensor `{short(key)}`" if key else "the name of one",
-            f"name the tensor: `{shell_word(f'{self._file.name}#{near}')}`" if near else None,
+            Hint("name the tensor: {source}", source=f"{self._file.name}#{near}") if near else None,
         )
 
 

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.core.text import clean, listed, short
-from gathercli.errors import InputError, UsageError
+from gathercli.errors import Hint, InputError, UsageError
 from gathercli.io import encode
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ _BY_SUFFIX: Final = {
 }
 
 
-def format_of(path: str, *, option: str = "-f") -> str:
-    """Tell the format of a file by its suffix; `option` would name it, for the hint.
+def format_of(path: str, *, option: str = "format") -> str:
+    """Tell the format of a file by its suffix; the setting `option` would name it, for the hint.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def format_of(path: str, *, option: str = "-f") -> str:
             rule="usage",
             value=path,
             expected=listed(_BY_SUFFIX),
-            hint=f"`{option} npy` (or json, oip, literal) names the format",
+            hint=Hint(f"{{{option}}} (or json, oip, literal) names the format", **{option: "npy"}),
         )
     return _BY_SUFFIX[suffix]
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.core.text import closest, listed
-from gathercli.errors import UsageError, VersionError
+from gathercli.errors import Hint, UsageError, VersionError
 from gathercli.ops import gather, gather_elements
 
 if TYPE_CHECKING:
@@ -131,5 +131,5 @@ def _refused(text: str, family: Family, why: str | None = None) -> VersionError:
         rule="version",
         value=text,
         expected=listed(ids),
-        hint=f"did you mean `-V {near}`?" if near and not why else None,
+        hint=Hint("did you mean {version}?", version=near) if near and not why else None,
     )

@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from gathercli.core.dtypes import DType, Tensor
-from gathercli.core.text import clean, closest, shell_word, short, some
+from gathercli.core.text import clean, closest, short, some
 from gathercli.core.tiles import everything
-from gathercli.errors import GatherError, InputError, LimitError
+from gathercli.errors import GatherError, Hint, InputError, LimitError
 from gathercli.io.zarr.created import Creation, Writer, writer
 from gathercli.io.zarr.stored import Node, Stored
 
@@ -158,7 +158,9 @@ class Zarr:
                 "the group has "
                 + (some(f"`{clean(name)}`" for name in names) if names else "no arrays"),
                 f"the array `{clean(short(key))}`" if key else "the name of one",
-                f"name the array: `{shell_word(f'{self._folder.name}#{near}')}`" if near else None,
+                Hint("name the array: {source}", source=f"{self._folder.name}#{near}")
+                if near
+                else None,
             )
         path = os.path.join(self._path, key)
         node = Node.at(self._folder, path)

@@ -1,0 +1,276 @@
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import gathercli
+from gathercli import GatherError
+from gathercli.errors import Hint
+
+PACKAGE = Path(gathercli.__file__).parent
+DATA = np.arange(6).reshape(2, 3)
+ADVICE: dict[str, tuple[str, dict[str, Any], str]] = {
+    "a version's name": (
+        "gather",
+        {"data": DATA, "indices": 0, "version": "openvino8"},
+        'did you mean `version="openvino-8"`?',
+    ),
+    "a type that the version lacks": (
+        "gather",
+        {"data": np.zeros(2, ml_dtypes.bfloat16), "indices": 0, "version": "onnx-11"},
+        'onnx-13 takes bfloat16: `version="onnx-13"`',
+    ),
+    "narrow indices": (
+        "gather",
+        {"data": DATA, "indices": np.array([0, 1], "int8"), "version": "onnx-13"},
+        '`numpy.asarray(indices, "int64")` converts them without loss',
+    ),
+    "indices that are floats": (
+        "gather",
+        {"data": DATA, "indices": np.array([0, 1], "float32")},
+        '`numpy.asarray(indices, "int64")` converts them if every value is whole',
+    ),
+    "indices of another rank": (
+        "gather_elements",
+        {"data": DATA, "indices": [0, 1], "axis": 0},
+        "`gather` takes indices of any rank",
+    ),
+    "no axis": (
+        "gather_elements",
+        {"data": DATA, "indices": [[0, 1, 0]], "version": "openvino-6"},
+        "add `axis=0`, the default of the ONNX versions",
+    ),
+    "an axis that there is not": (
+        "gather",
+        {"data": DATA, "indices": 0, "axis": 2},
+        "the last dimension is `axis=-1`",
+    ),
+    "batch_dims where there are none": (
+        "gather",
+        {"data": DATA, "indices": [[0], [1]], "axis": 1, "batch_dims": 1, "version": "openvino-1"},
+        'openvino-8 has batch_dims: `version="openvino-8"`',
+    ),
+    "batch_dims beyond the axis": (
+        "gather",
+        {"data": DATA, "indices": [[0], [1]], "batch_dims": 1},
+        "`axis=1` gathers on the first dimension after the batch",
+    ),
+    "smaller indices": (
+        "gather_elements",
+        {"data": DATA, "indices": [[0, 0]], "axis": 0},
+        'onnx-13 takes smaller ones: `version="onnx-13"`',
+    ),
+    "an index outside": (
+        "gather",
+        {"data": DATA, "indices": [5], "version": "onnx-13"},
+        'openvino-8 fills such slices with zeros: `version="openvino-8"`, or `out_of_range="zero"`',
+    ),
+    "an index outside, of elements": (
+        "gather_elements",
+        {"data": DATA, "indices": [[5, 0, 0]], "version": "onnx-13"},
+        '`out_of_range="zero"` fills such cells with zeros, `clamp` and `wrap` move them',
+    ),
+    "a negative index": (
+        "gather",
+        {"data": DATA, "indices": [-1], "version": "openvino-1"},
+        'openvino-8 counts negative indices from the end: `version="openvino-8"`',
+    ),
+    "a negative index, of elements": (
+        "gather_elements",
+        {"data": DATA, "indices": [[-1, 0, 0], [0, 0, 0]], "axis": 1, "version": "openvino-6"},
+        'onnx-13 counts negative indices from the end: `version="onnx-13"`',
+    ),
+    "an empty axis": (
+        "gather",
+        {"data": np.zeros((0, 2)), "indices": [0], "out_of_range": "clamp"},
+        'an empty axis has nothing to clamp or wrap to; `out_of_range="zero"` fills',
+    ),
+    "an empty axis, of elements": (
+        "gather_elements",
+        {"data": np.zeros((0, 2)), "indices": [[0, 0]], "axis": 0},
+        'on an empty axis only `out_of_range="zero"` gives an answer',
+    ),
+    "an operator's name": (
+        "explain",
+        {"op": "gathr", "data": DATA, "indices": 0},
+        "did you mean `gather`?",
+    ),
+    "a shape's text": (
+        "infer_shape",
+        {"op": "gather", "data_shape": "2 by 3", "indices_shape": "[2]"},
+        "a shape is written `[2,?,1..5,N]`, and `[...]` when its rank is unknown",
+    ),
+    "a dtype's name": (
+        "load",
+        {"source": "x.npy", "dtype": "flot32"},
+        "did you mean `float32`?",
+    ),
+    "a file that is not there": ("load", {"source": "y.npy"}, 'did you mean `"x.npy"`?'),
+    "a file with a blank": ("load", {"source": "a b.npx"}, 'did you mean `"a b.npy"`?'),
+    "a member of several": ("load", {"source": "x.npz"}, 'name the member: `"x.npz#a"`'),
+    "a member of none": ("load", {"source": "x.npy#a"}, '`"x.npy"`'),
+    "a tensor of an object": ("load", {"source": "x.json"}, 'name the tensor: `"x.json#a"`'),
+    "a key of a list": (
+        "load",
+        {"source": "l.json#a"},
+        'a plain list is read without a key: `"l.json"`',
+    ),
+    "a tensor of several": (
+        "load",
+        {"source": "x.safetensors"},
+        'name the tensor: `"x.safetensors#a"`',
+    ),
+    "an array of a group": ("load", {"source": "g.zarr"}, 'name the array: `"g.zarr#a"`'),
+    "bytes of a bfloat16": (
+        "load",
+        {"source": "v.npy"},
+        'bfloat16 is saved like this: `dtype="bfloat16"` reads it',
+    ),
+    "too many bytes": (
+        "load",
+        {"source": "zeros:100", "max_bytes": 8},
+        "`max_bytes=None` lifts the limit",
+    ),
+    "too many bytes of a file": (
+        "load",
+        {"source": "x.json#a", "max_bytes": 8},
+        "`max_bytes=None` lifts the limit; a .npy file is mapped and not held",
+    ),
+    "elements of another number": (
+        "load",
+        {"source": "bin:2xi64@x.bin"},
+        '`"bin:3xi64@x.bin"` has that many',
+    ),
+    "a suffix": (
+        "save",
+        {"path": "x.foo", "array": DATA},
+        '`format="npy"` (or json, oip, literal) names the format',
+    ),
+}
+"""By what is wrong: the function, its arguments, and the hint."""
+
+
+@pytest.fixture
+def files(folder: Path) -> Path:
+    """Write what the calls read."""
+    array = np.arange(3)
+    for name in ("x.npy", "a b.npy"):
+        np.save(folder / name, array)
+    np.savez(folder / "x.npz", a=array, b=array)
+    (folder / "x.json").write_text('{"a":[1,2,3],"b":[4]}')
+    (folder / "l.json").write_text("[1,2,3]")
+    (folder / "x.bin").write_bytes(array.tobytes())
+    (folder / "c.csv").write_text("1,2\n3,4\n")
+    gathercli.save("v.npy", np.zeros(3, ml_dtypes.bfloat16))
+    import zarr
+    from safetensors.numpy import save_file
+
+    save_file({"a": array, "b": array}, folder / "x.safetensors")
+    group = zarr.open_group("g.zarr", mode="w")
+    for name in "ab":
+        group.create_array(name, data=array)
+    return folder
+
+
+def refusal(function: str, arguments: dict[str, Any]) -> GatherError:
+    with pytest.raises(GatherError) as caught:
+        getattr(gathercli, function)(**arguments)
+    return caught.value
+
+
+def follow(advice: str, function: str, arguments: dict[str, Any]) -> object:
+    """Call again as a hint says: with a setting, or another function, or another value."""
+    if advice == function.removesuffix("_elements"):
+        return getattr(gathercli, advice)(**arguments)
+    if re.match(r"\w+=", advice):
+        changed = eval(f"dict({advice})")  # noqa: S307
+    elif advice[0] in '"n':
+        name = "source" if "source" in arguments else "indices"
+        changed = {name: eval(advice, {"numpy": np}, arguments)}  # noqa: S307
+    else:
+        changed = {
+            {"load": "dtype", "explain": "op", "infer_shape": "data_shape"}[function]: advice
+        }
+    return getattr(gathercli, function)(**arguments | changed)
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(("function", "arguments", "hint"), ADVICE.values(), ids=ADVICE)
+def test_a_hint_in_python_helps_as_it_is_written(
+    function: str, arguments: dict[str, Any], hint: str
+) -> None:
+    error = refusal(function, arguments)
+
+    lines = str(error).split("\n")
+    assert lines == [error.message, f"hint: {hint}"]
+    for advice in re.findall(r"`(.*?)`", hint):
+        if advice not in ("clamp", "wrap"):
+            follow(advice, function, arguments)
+
+
+def test_the_line_that_converts_a_file_is_python_in_python(files: Path) -> None:
+    error = refusal("load", {"source": "c.csv"})
+
+    (line,) = re.findall(r"^hint: a .csv file is converted by: `(.*)`$", str(error), re.MULTILINE)
+    exec(line)  # noqa: S102
+    assert gathercli.load(files / "x.npy").tolist() == [[1, 2], [3, 4]]
+
+
+def test_a_packed_file_is_unpacked_by_a_line_without_standard_input(files: Path) -> None:
+    (files / "x y.npy.gz").write_bytes(b"\x1f\x8b")
+
+    assert str(refusal("load", {"source": "x y.npy.gz"})).endswith(
+        "\nhint: `zcat 'x y.npy.gz' > FILE` unpacks it"
+    )
+
+
+@pytest.mark.usefixtures("files")
+def test_a_file_that_is_missing_is_not_looked_for_in_standard_input() -> None:
+    assert str(refusal("load", {"source": "nofile"})) == (
+        "`source`: there is no file `nofile`: expected a file, or a literal such as 0,0,4"
+    )
+
+
+def test_a_message_without_a_hint_is_one_line() -> None:
+    error = refusal("gather", {"data": [1], "indices": 0, "negative": "warp"})
+
+    assert str(error) == "`negative` is `warp`: expected spec, wrap or error"
+
+
+def test_a_hint_quotes_names_for_the_shell_and_for_python() -> None:
+    hint = Hint("try {source}", source="a 'b'.npy")
+
+    assert hint == """try `'a '"'"'b'"'"'.npy'`"""
+    assert hint.python == """try `"a 'b'.npy"`"""
+
+
+UNREACHABLE: Final = ("core/decisions.py", "io/recast.py", "io/chunkwise.py", "chunked/cutting.py")
+"""What only the command reaches: prose of `ops`, `convert`, and limits of a .zarr output."""
+
+OWN: Final = ("--no-clobber", "--nonfinite", "--force-format")
+"""Options of which Python has no counterpart, and so never hears."""
+
+
+@pytest.mark.parametrize("part", ["core", "ops", "io", "chunked", "api.py", "engine.py"])
+def test_what_python_can_raise_names_no_option_of_the_command(part: str) -> None:
+    found = PACKAGE / part
+    for path in [found] if found.is_file() else sorted(found.rglob("*.py")):
+        if str(path.relative_to(PACKAGE)) in UNREACHABLE:
+            continue
+
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        prose = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        text = [
+            node.value for node in nodes if isinstance(node, ast.Constant) and id(node) not in prose
+        ]
+        options = {
+            each for one in map(str, text) for each in re.findall(r"`(--?[a-zA-Z][a-z-]*)", one)
+        }
+
+        assert options <= {*OWN, *(["--max-bytes"] if path.name == "rules.py" else [])}, path
