@@ -60,9 +60,10 @@ def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
 
 @pytest.fixture(autouse=True)
 def neutral_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no variable of the person who runs the tests decide about colour or width."""
-    for name in (*COLOR_VARIABLES, "COLUMNS", "LINES"):
+    """Let no variable of the person who runs the tests decide about colour, width or a pager."""
+    for name in (*COLOR_VARIABLES, "COLUMNS", "LINES", "LESS"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PAGER", "cat")
     monkeypatch.setenv("TERM", "xterm-256color")
 
 

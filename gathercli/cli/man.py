@@ -9,7 +9,8 @@ from typing import Annotated, Final
 import typer
 
 from gathercli.cli import options as opt
-from gathercli.cli.main import COMMANDS, print_text
+from gathercli.cli.main import COMMANDS
+from gathercli.cli.pager import show
 from gathercli.core.text import closest, listed
 from gathercli.errors import UsageError
 from gathercli.io.write import STDOUT
@@ -60,5 +61,5 @@ def _run(topic: str | None, color: str) -> int:
             hint=f"did you mean `gathercli man {near}`?" if near else None,
         )
     width = min(width_of(STDOUT) or 80, _WIDEST)
-    print_text(shown(page(topic), width, color=wants_color(color, STDOUT)))
+    show(shown(page(topic), width, color=wants_color(color, STDOUT)))
     return 0

@@ -11,6 +11,7 @@ import typer
 from gathercli.cli import options as opt
 from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
+from gathercli.cli.pager import show
 from gathercli.core.decisions import DECISIONS
 from gathercli.core.equivalents import equivalent
 from gathercli.core.text import clean, closest, listed
@@ -111,7 +112,7 @@ def _run(view: Callable[[], Written], fmt: str, color: str) -> int:
         print_text(json.dumps(written.as_json()) + "\n")
     else:
         text = written.text(width_of(STDOUT))
-        print_text(rows.shown(text, color=wants_color(color, STDOUT)))
+        show(rows.shown(text, color=wants_color(color, STDOUT)))
     messages = Messages(False, color)
     messages.notes += written.notes
     messages.print()

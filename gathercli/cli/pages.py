@@ -365,6 +365,11 @@ ENVIRONMENT: Final = Terms(
             "Colour, in this order; --color comes before all of them, the terminal after.",
         ),
         (
+            "PAGER, LESS",
+            "What man and ops show more than a screen of text with, on a terminal: without PAGER "
+            "less, which then gets the options FRX, and nothing where PAGER is empty or cat.",
+        ),
+        (
             "COLUMNS, LINES",
             "The size of the screen, in place of what the terminal says. In a pipe tables and "
             "pictures are cut to COLUMNS; without it they are cut to nothing.",
