@@ -34,8 +34,7 @@ if TYPE_CHECKING:
         UsageError,
         VersionError,
     )
-    from gathercli.explanation import explain
-    from gathercli.ops import OPERATORS
+    from gathercli.explanation import OPERATORS, explain
 
 __version__ = "0.1.0"
 
@@ -70,7 +69,7 @@ _HOMES = {
     **dict.fromkeys(("gather", "gather_elements", "infer_shape", "load", "save"), "api"),
     "Shape": "core.dims",
     "explain": "explanation",
-    "OPERATORS": "ops",
+    "OPERATORS": "explanation",
 }
 
 

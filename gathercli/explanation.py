@@ -1,10 +1,10 @@
-"""`gathercli.explain`: where every output cell came from, for Python."""
+"""What draws itself in Python: `gathercli.explain` and `gathercli.OPERATORS`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from gathercli import engine
+from gathercli import engine, ops
 from gathercli.api import argument
 from gathercli.core.call import Operand
 from gathercli.lesson import Lesson
@@ -13,11 +13,28 @@ from gathercli.ops import family_of, find
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gathercli.core.spec import Op
     from gathercli.lesson import Trace
+    from gathercli.report.terminal import Styled
+
+
+class Operators(tuple["Op", ...]):
+    """Operator versions; shown they are the table that `gathercli ops` ends with."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        from gathercli.report.rows import table
+
+        return table(self).rstrip("\n")
+
+
+OPERATORS: Final = Operators(ops.OPERATORS)
+"""Every operator version, newest first in each framework."""
 
 
 class Explanation(Lesson):
-    """A call explained; printed it is the picture that the command draws.
+    """A call explained; shown or printed it is the picture that the command draws.
 
     Attributes
     ----------
@@ -35,19 +52,23 @@ class Explanation(Lesson):
 
         return self.traces(np.arange(self.size))
 
-    def __str__(self) -> str:
-        from gathercli.report.lesson import picture
-        from gathercli.report.shown import WIDTH, Look
+    def __repr__(self) -> str:
+        """Draw the picture, as wide as the terminal is."""
+        from gathercli.report.terminal import STDOUT, width_of
 
-        return picture(self, Look(WIDTH)).plain.rstrip("\n")
+        return self._picture(width_of(STDOUT)).plain.rstrip("\n")
 
     def _repr_html_(self) -> str:
         """Draw the picture where a notebook shows it."""
-        from gathercli.report.lesson import picture
         from gathercli.report.picture import svg
+
+        return svg(self._picture(None), self.equation)
+
+    def _picture(self, width: int | None) -> Styled:
+        from gathercli.report.lesson import picture
         from gathercli.report.shown import WIDTH, Look
 
-        return svg(picture(self, Look(WIDTH)), self.equation)
+        return picture(self, Look(width or WIDTH, advice="trace() tells of others"))
 
 
 def explain(
@@ -75,9 +96,9 @@ def explain(
 
     Returns
     -------
-        The explanation. ``print`` draws it; ``trace(i, j)`` is the way of one output cell and
-        ``cells()`` that of all: the coordinates of the index, the index, the position on the axis,
-        the coordinates in `data`, the value. What is refused is explained too.
+        The explanation. Shown or printed it is a picture; ``trace(i, j)`` is the way of one output
+        cell and ``cells()`` that of all: the coordinates of the index, the index, the position on
+        the axis, the coordinates in `data`, the value. What is refused is explained too.
 
     Raises
     ------

@@ -915,6 +915,40 @@ def test_python_draws_and_traces() -> None:
         gathercli.explain("gather-elements", [1, 2], [0])
 
 
+def test_a_repl_draws_what_is_explained_as_wide_as_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = gathercli.explain("gather", np.arange(400).reshape(4, 100), [3, 1])
+
+    sys.displayhook(found)
+    whole = capsys.readouterr().out
+    monkeypatch.setenv("COLUMNS", "50")
+    sys.displayhook(found)
+    narrow = capsys.readouterr().out
+
+    assert whole.startswith("openvino.Gather-8   axis 0   batch_dims 0   out[i, s] =")
+    assert 50 < max(map(len, whole.splitlines())) <= 100
+    assert max(map(len, narrow.splitlines())) <= 55
+    assert narrow.endswith("\n12 of 200 cells of out shown; trace() tells of others\n")
+    assert narrow == f"{found}\n"
+
+
+def test_a_repl_draws_what_is_refused() -> None:
+    refused = gathercli.explain("gather", [1, 2], [5], version=7)
+
+    assert "out[0] = data[indices[0]] = data[5 → none]: refused" in repr(refused)
+
+
+def test_a_repl_shows_the_operators_as_a_table() -> None:
+    heading, first, *others = repr(gathercli.OPERATORS).splitlines()
+
+    assert heading.split() == ["version", "legal", "indices", "other", "indices", "batch_dims"]
+    assert first == "openvino.Gather-8          [-s, s-1]      zero-filled    yes"
+    assert len(others) == len(gathercli.OPERATORS) - 1
+    assert repr(gathercli.OPERATORS[:2]) == "(<openvino.Gather-8>, <openvino.Gather-7>)"
+    assert str(gathercli.OPERATORS) == repr(gathercli.OPERATORS)
+
+
 def test_what_is_read_is_not_counted_beyond_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gathercli.lesson.COUNTED", 2)
     monkeypatch.setattr("gathercli.lesson.SPARSE", 2)

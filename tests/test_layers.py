@@ -29,7 +29,7 @@ LEFT_OF = {
         *("errors", "core", "ops", "engine", "io", "lesson", "report", "verdicts"),
         *("expect", "batch", "chunked"),
     },
-    "__init__": {"api", "core", "errors", "explanation", "ops"},
+    "__init__": {"api", "core", "errors", "explanation"},
     "__main__": {"cli"},
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))

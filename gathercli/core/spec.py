@@ -154,6 +154,9 @@ class Op(NamedTuple):
     def __str__(self) -> str:
         return self.full_name
 
+    def __repr__(self) -> str:
+        return f"<{self.full_name}>"
+
 
 FROM_THE_END: Final = "counted from the end"
 _HEADINGS: Final = {

@@ -236,7 +236,7 @@ class _View:
         if shown >= self._lesson.size:
             return ""
         text = f"{grouped(shown)} of {counted(self._lesson.size, 'cell')} of out shown"
-        return text if self._look.window else f"{text}; --window chooses others"
+        return text if self._look.window else f"{text}; {self._look.advice}"
 
 
 def _is_dimmed(lesson: Lesson) -> bool:

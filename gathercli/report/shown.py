@@ -53,6 +53,8 @@ class Look(NamedTuple):
         The output cell that is looked at: it is shown, and marked.
     height
         Lines that there are for the panels; None for as many as they take.
+    advice
+        What shows cells that are not shown.
     """
 
     width: int | None
@@ -61,6 +63,7 @@ class Look(NamedTuple):
     window: Window = ()
     here: tuple[int, ...] | None = None
     height: int | None = None
+    advice: str = "--window chooses others"
 
 
 class Shown:
