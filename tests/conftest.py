@@ -24,6 +24,10 @@ REPR = re.compile(r"\btensor=|\barray=|\barray\(\[|DType\(|<gathercli|object at 
 """What only Python writes, of an object that was printed as it is."""
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
+
+PATIENCE = 120
+"""Seconds after which what should happen will not any more, however busy the machine is."""
+
 COLOR_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR")
 
 
@@ -172,7 +176,7 @@ def program(folder: Path) -> Callable[..., subprocess.CompletedProcess[bytes]]:
             input=stdin,
             capture_output=True,
             check=False,
-            timeout=30,
+            timeout=PATIENCE,
             cwd=folder,
         )
 

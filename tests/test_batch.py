@@ -13,19 +13,24 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
 
+from gathercli.batch import pool
 from gathercli.batch.tally import Limit
 from gathercli.batch.work import Settings, line_of
+from gathercli.cli import jobs as running
 from gathercli.io import job as jobs
+from gathercli.io.write import write_all
+from tests.conftest import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from gathercli.batch.order import Done
     from tests.conftest import Ran
 
     Run = Callable[..., Ran]
@@ -34,7 +39,6 @@ if TYPE_CHECKING:
 PROGRAM: Final = (sys.executable, "-m", "gathercli")
 KEYS: Final = ["id", "status", "rule", "message", "operator", "shape", "dtype"]
 FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
-PATIENCE: Final = 120
 LINUX: Final = pytest.mark.skipif(
     not os.path.isdir("/proc/self/task"), reason="the system does not list the processes"
 )
@@ -76,11 +80,13 @@ def children(process: subprocess.Popen[bytes]) -> list[int]:
     return list(map(int, Path(path).read_text("ascii").split()))
 
 
-def wait_until(fits: Callable[[], Any]) -> None:
+def wait_until(fits: Callable[[], Any]) -> Any:
+    """Return what `fits` returns, once that is true."""
     deadline = time.monotonic() + PATIENCE
-    while not fits():
+    while not (found := fits()):
         assert time.monotonic() < deadline
         time.sleep(0.01)
+    return found
 
 
 def is_gone(pid: int) -> bool:
@@ -90,17 +96,92 @@ def is_gone(pid: int) -> bool:
         return True
 
 
+def writer(pipe: str) -> int | None:
+    """Open a pipe for writing, if a process has opened it for reading."""
+    with suppress(OSError):
+        return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    return None
+
+
+class Feed:
+    """A pipe that a job reads, which waits for it; as a context it closes it."""
+
+    def __init__(self, pipe: str) -> None:
+        self._pipe = pipe
+        self._fd: int | None = None
+        os.mkfifo(pipe)
+
+    def is_read(self) -> bool:
+        """Tell whether a process waits for it; what was opened once is not opened again."""
+        if self._fd is None:
+            self._fd = writer(self._pipe)
+            return self._fd is not None
+        end = select.poll()
+        end.register(self._fd, 0)
+        return not end.poll(0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+
+
 def opened(pipe: str) -> int:
     """Open a pipe for writing, once a process has opened it for reading."""
-    found: list[int] = []
+    return int(wait_until(lambda: writer(pipe)))
 
-    def is_read() -> bool:
-        with suppress(OSError):
-            found.append(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
-        return bool(found)
 
-    wait_until(is_read)
-    return found[0]
+class Clock:
+    """The time of the pool, which passes where a test says so: a thousand seconds at once."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.passes: Callable[[], bool] = lambda: False
+
+    def pass_by(self) -> None:
+        """Let time pass."""
+        self.now += 1000
+
+    def monotonic(self) -> float:
+        """Return what time it is."""
+        if self.passes():
+            self.pass_by()
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(pool, "time", found)
+    return found
+
+
+@contextmanager
+def on_terminal(*words: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """Start the program with a terminal as its stderr; end it, whatever happens."""
+    ours, theirs = os.openpty()
+    pipe = subprocess.PIPE
+    command = [*PROGRAM, *words]
+    with subprocess.Popen(command, stdout=pipe, stderr=theirs, process_group=0) as process:
+        os.close(theirs)
+        try:
+            yield process, ours
+            process.wait(timeout=PATIENCE)
+        finally:
+            process.kill()
+            os.close(ours)
+
+
+def read_until(fd: int, text: bytes | None) -> bytes:
+    """Read what a terminal is sent: until it has a text, or (None) until nobody can send more."""
+    said = b""
+    with suppress(OSError):  # EIO: the other side is closed
+        while text is None or text not in said:
+            assert select.select([fd], [], [], PATIENCE)[0], said
+            said += os.read(fd, 1 << 16)
+    return said
 
 
 # The report
@@ -184,17 +265,18 @@ def test_lines_are_in_the_order_of_the_jobs_even_if_the_first_takes_long(
 
 
 def test_what_has_ended_is_handed_on_when_an_earlier_job_is_interrupted(folder: Path) -> None:
-    os.mkfifo("pipe")
+    del folder
     listed = [job("slow", indices="pipe"), *(job(str(n), output=f"{n}.npy") for n in range(20))]
-    with start("batch", write_jobs(*listed), "-j", "2") as process:
-        fd = opened("pipe")
-        wait_until(lambda: len(list(folder.glob("*.npy"))) == 20)
-        time.sleep(0.2)
+    words = ("batch", write_jobs(*listed), "-j", "2")
+
+    with Feed("pipe"), on_terminal(*words) as (process, terminal):
+        read_until(terminal, b"20 of 21 jobs")
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=PATIENCE)
-        os.close(fd)
+        out, _ = process.communicate(timeout=PATIENCE)
+        said = read_until(terminal, None)
+
     assert [line["id"] for line in lines(out)] == [str(n) for n in range(20)]
-    assert err.startswith(b"21 jobs: 20 ok, 1 not done")
+    assert re.search(rb"21 jobs: .*20 ok.*1 not done", said)
 
 
 def test_a_job_that_took_too_long_is_done_again_when_its_input_has_changed(run: Run) -> None:
@@ -402,20 +484,42 @@ def test_in_a_folder_that_was_removed_a_batch_does_what_lies_elsewhere(
 
 @pytest.mark.parametrize("more", [[], ["--retries", "3"]])
 def test_a_job_that_takes_too_long_is_ended_and_the_others_are_done(
-    more: list[str], program: Program
+    more: list[str], clock: Clock, run: Run
 ) -> None:
-    os.mkfifo("pipe")
-    listed = [job("a"), job("b", data="pipe"), *map(job, "cdefgh")]
-    ran = program("batch", write_jobs(*listed), "-q", "--timeout", "0.5", "-j", "1", *more)
-    found = statuses(ran.stdout)
-    assert found[1] == ("b", "error", "timeout")
-    assert [status for _, status, _ in found] == ["ok", "error", *["ok"] * 6]
-    assert lines(ran.stdout)[1]["message"] == "it took longer than the 0.5 s of `--timeout`"
+    listed = [job("slow", data="pipe"), *map(job, "abcdef")]
+
+    with Feed("pipe") as feed:
+        clock.passes = feed.is_read
+        ran = run("batch", write_jobs(*listed), "-q", "--timeout", "0.5", "-j", "1", *more)
+
+    found = statuses(ran.out)
+    assert found == [("slow", "error", "timeout"), *((name, "ok", None) for name in "abcdef")]
+    assert lines(ran.out)[0]["message"] == "it took longer than the 0.5 s of `--timeout`"
 
 
-def test_the_time_of_a_job_does_not_count_the_start_of_its_process(program: Program) -> None:
-    ran = program("batch", write_jobs(*map(job, "abc")), "-q", "--timeout", "0.1")
-    assert (ran.returncode, ran.stderr) == (0, b"")
+@pytest.mark.parametrize(
+    "is_slow",
+    [lambda worker: not worker.ready, lambda worker: worker.ready and len(worker.tasks) > 1],
+    ids=["the start of its process", "the job before it"],
+)
+def test_the_time_of_a_job_does_not_count(
+    is_slow: Callable[[pool._Worker], bool],
+    clock: Clock,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    take, names = pool._Worker.take, [str(number) for number in range(20)]
+
+    def taken_late(worker: pool._Worker, part: bytes) -> Iterator[Done]:
+        if is_slow(worker) and not clock.now:
+            clock.pass_by()
+        return take(worker, part)
+
+    monkeypatch.setattr(pool._Worker, "take", taken_late)
+    ran = run("batch", write_jobs(*map(job, names)), "-q", "-j", "1", "--timeout", "0.1")
+
+    assert statuses(ran.out) == [(name, "ok", None) for name in names]
+    assert clock.now
 
 
 @LINUX
@@ -453,11 +557,30 @@ def test_a_process_that_is_killed_is_one_failed_job(folder: Path) -> None:
     assert sorted(os.listdir(folder)) == ["jobs.jsonl", "pipe"]
 
 
-def test_a_job_does_not_take_longer_because_the_report_is_read_slowly(program: Program) -> None:
+def test_a_job_does_not_take_longer_because_the_report_is_read_slowly(
+    clock: Clock, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     small, large = ({"data": "zeros:9", "indices": f"zeros:{size}"} for size in (40_000, 999_999))
-    write_jobs(*(job(str(number), **(large if number % 2 else small)) for number in range(8)))
-    ran = program("$G batch jobs.jsonl -q -j 2 --timeout 2 | (sleep 4; grep -c '\"ok\"')")
-    assert (ran.stdout, ran.stderr) == (b"8\n", b"")
+    listed = [job(str(number), **(large if number % 2 else small)) for number in range(8)]
+    workers: list[pool._Worker] = []
+    begin = pool._Worker.__init__
+
+    def noted(worker: pool._Worker, *given: Any, **more: Any) -> None:
+        workers.append(worker)
+        begin(worker, *given, **more)
+
+    def write_slowly(fd: int, line: bytes) -> None:
+        """Let time pass where every job that is under way has begun to answer."""
+        for worker in workers:
+            assert not worker.tasks or select.select([worker.out], [], [], PATIENCE)[0]
+        clock.pass_by()
+        write_all(fd, line)
+
+    monkeypatch.setattr(pool._Worker, "__init__", noted)
+    monkeypatch.setattr(running, "write_all", write_slowly)
+    ran = run("batch", write_jobs(*listed), "-q", "-j", "2", "--timeout", "2")
+
+    assert statuses(ran.out) == [(str(number), "ok", None) for number in range(8)]
 
 
 def test_a_job_cannot_read_what_its_process_is_told(program: Program) -> None:
@@ -677,21 +800,15 @@ def test_a_report_may_go_where_it_is_not_kept(name: str, program: Program) -> No
 
 
 def test_an_interrupt_takes_the_bar_away_before_it_says_more(folder: Path) -> None:
-    os.mkfifo(folder / "pipe")
-    words = ["batch", write_jobs(job("a", data="pipe")), "--report", "r.jsonl"]
-    ours, theirs = os.openpty()
-    with subprocess.Popen([*PROGRAM, *words], stderr=theirs, process_group=0) as process:
-        os.close(theirs)
-        fd = opened("pipe")
-        said = b""
-        while b"0 failed" not in said and select.select([ours], [], [], PATIENCE)[0]:
-            said += os.read(ours, 1 << 16)
+    del folder
+    words = ("batch", write_jobs(job("a", data="pipe")), "--report", "r.jsonl")
+
+    with Feed("pipe") as feed, on_terminal(*words) as (process, terminal):
+        wait_until(feed.is_read)
+        said = read_until(terminal, b"0 failed")
         process.send_signal(signal.SIGINT)
-        with suppress(OSError):  # EIO: the other side is closed
-            while part := os.read(ours, 1 << 16):
-                said += part
-    os.close(ours)
-    os.close(fd)
+        said += read_until(terminal, None)
+
     assert process.returncode == 130
     after = said.decode().rpartition("0 failed")[2]
     assert re.match(r"\r +\r\x1b\[1m1 job: ", after)

@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 from gathercli.cli import main
+from tests.conftest import PATIENCE
 from tests.faults import Faults
 
 if TYPE_CHECKING:
@@ -33,9 +34,6 @@ SIZE: Final = 128 + ROWS * ROW * 16
 """Bytes of the large output: 26 MB."""
 
 LARGE: Final = ("gather", f"zeros:100x{ROW}xc128", f"zeros:{ROWS}", "-q")
-LARGER: Final = ("gather", f"zeros:100x{ROW}xc128", f"zeros:{16 * ROWS}", "-q")
-"""Of 410 MB, so that a signal comes long before the end of what it came in the first part of."""
-
 OLD: Final = b"old"
 LINUX: Final = pytest.mark.skipif(
     not os.access("/proc/self/io", os.R_OK), reason="the system does not count what is written"
@@ -62,7 +60,7 @@ def written(process: subprocess.Popen[bytes]) -> int:
 
 def wait_for(process: subprocess.Popen[bytes], amount: int) -> None:
     """Return once a process has written an amount, or has ended."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while written(process) < amount:
         assert time.monotonic() < deadline
 
@@ -116,19 +114,58 @@ each_signal = pytest.mark.parametrize(
 )
 
 
-@LINUX
+SIGNALLED: Final = """
+import os, runpy, signal, sys, threading
+
+number, amount = int(sys.argv.pop(1)), int(sys.argv.pop(1))
+written, write, set_handler = 0, os.pwrite, signal.signal
+noticed, one = threading.Event(), threading.Lock()
+
+
+def noticing(number, handler):
+    def handle(*call):
+        noticed.set()
+        handler(*call)
+
+    return set_handler(number, handle if callable(handler) else handler)
+
+
+def pwrite(*call):
+    global written
+    done = write(*call)
+    with one:
+        before, written = written, written + done
+    if before < amount <= written:
+        os.kill(os.getpid(), number)
+        if threading.current_thread() is not threading.main_thread():
+            noticed.wait()
+    return done
+
+
+os.pwrite, signal.signal = pwrite, noticing
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("gathercli", run_name="__main__")
+"""
+"""The program, which sends itself a signal once it has written an amount, and waits for it."""
+
+
 @each_signal
 def test_a_signal_in_a_large_write_ends_it_silently_and_leaves_the_old_file(
     number: signal.Signals, status: int, folder: Path
 ) -> None:
     path, draw = folder / "x.npy", random.Random(int(number))  # noqa: S311
     path.write_bytes(OLD)
-    for amount in (1, draw.randrange(SIZE // 2), SIZE // 2):
-        with start(folder, *LARGER, "-o", "x.npy") as process:
-            wait_for(process, amount)
-            process.send_signal(number)
-            out, err = process.communicate(timeout=30)
-        assert (process.returncode, out, err) == (status, b"", b"")
+
+    for amount in (1, draw.randrange(SIZE), SIZE // 2):
+        ran = subprocess.run(
+            [sys.executable, "-c", SIGNALLED, str(int(number)), str(amount), *LARGE, "-o", "x.npy"],
+            cwd=folder,
+            capture_output=True,
+            check=False,
+            timeout=PATIENCE,
+        )
+
+        assert (ran.returncode, ran.stdout, ran.stderr) == (status, b"", b"")
         assert path.read_bytes() == OLD
         assert left_in(folder) == ["x.npy"]
 
@@ -141,12 +178,12 @@ def test_a_signal_while_a_fifo_is_read_ends_the_run_silently(
     with start(folder, "gather", "pipe", "0", "-o", "x.npy") as process:
         with open(folder / "pipe", "wb", buffering=0) as pipe:  # returns once it is being read
             pipe.write(b"[1")
-            for _ in range(10):  # a signal just before a call that waits does not end the waiting
+            for _ in range(PATIENCE):  # one just before a call that waits does not end the waiting
                 process.send_signal(number)
                 with suppress(subprocess.TimeoutExpired):
-                    process.wait(timeout=3)
+                    process.wait(timeout=1)
                     break
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out, err) == (status, b"", b"")
     assert os.listdir(folder) == ["pipe"]
 
@@ -329,7 +366,7 @@ def test_a_reader_that_goes_away_ends_a_large_output_silently(
         got = len(process.stdout.read(wanted))
         process.stdout.close()
         err = process.stderr.read()
-    assert (process.wait(timeout=30), got, err) == (141, wanted, b"")
+    assert (process.wait(timeout=PATIENCE), got, err) == (141, wanted, b"")
 
 
 @pytest.mark.parametrize("fmt", ["npy", "json", "oip", "literal"])
@@ -386,7 +423,7 @@ def in_small_disk(folder: Path, options: str, line: str) -> subprocess.Completed
             cwd=folder,
             capture_output=True,
             check=False,
-            timeout=30,
+            timeout=PATIENCE,
         )
     except FileNotFoundError:
         pytest.skip("no file system can be made here")

@@ -7,7 +7,6 @@ import os
 import random
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +20,6 @@ from gathercli.errors import OutputError
 from tests.test_batch import (
     LINUX,
     PATIENCE,
-    PROGRAM,
     children,
     is_gone,
     job,
@@ -429,49 +427,78 @@ def test_two_runs_on_one_report_exclude_each_other_until_the_first_is_killed(run
         assert run(*WORDS, "--resume") == (0, "", "")  # at once
         assert reported() == {"a": first}
         os.close(fd)
-        wait_until(lambda: all(map(is_gone, workers)))
+        wait_for_end(workers)
 
 
 # Killed, again and again
 
 
+KILLS: Final = 10
+EACH: Final = 40
+"""Jobs of which the first waits for a pipe, so that no run comes to its end before it is killed."""
+
+AHEAD: Final = 10
+"""Jobs, more than a process is given beforehand, that may be behind the one that waits."""
+
+
+@LINUX
 def test_killed_ten_times_a_batch_is_done_once_and_right(folder: Path) -> None:
-    draw, number = random.Random(0), 400  # noqa: S311
+    draw, number = random.Random(0), KILLS * EACH  # noqa: S311
     listed = [
         job(f"j{at}", data=list(range(at, at + 9)), indices=[8, at % 9], output=f"out/{at}.npy")
         for at in range(number)
     ]
+    contents: dict[str, str] = {}
+    for turn in range(KILLS):
+        pipe, waiting = f"i{turn}.json", listed[turn * EACH]
+        contents[pipe] = json.dumps(waiting["indices"])
+        waiting["indices"] = pipe
+        os.mkfifo(pipe)
     write_jobs(*listed)
-    command = [*PROGRAM, *WORDS[:3], "-j", "2", "--report", "r.jsonl", "--resume"]
+    words = (*WORDS[:3], "-j", "2", "--report", "r.jsonl", "--resume")
     known: dict[str, tuple[bytes, int]] = {}
-    kills = 0
-    while kills < 10 and len(known) < number:
-        with subprocess.Popen(command, process_group=0) as process:
-            wanted = len(known) + draw.randrange(1, 2 * number // 25)
-            deadline = time.monotonic() + PATIENCE
-            while process.poll() is None and lines_in(REPORT) < wanted:
-                assert time.monotonic() < deadline
-            time.sleep(draw.random() / 100)
+
+    for turn, (pipe, content) in enumerate(contents.items(), 1):
+        with start(*words) as process:
+            fd = opened(pipe)
+            wanted = draw.randrange(len(known) + 1, turn * EACH - AHEAD)
+            wait_for_lines(wanted)
+            workers = children(process)
             process.kill()
-        assert process.returncode in (0, -signal.SIGKILL)
-        kills += process.returncode != 0
+        wait_for_end(workers)
+        os.close(fd)
+        os.unlink(pipe)
+        Path(pipe).write_text(content, "ascii")
+
+        assert process.returncode == -signal.SIGKILL
         found = reported()
-        assert {name: found[name] for name in known} == {n: line for n, (line, _) in known.items()}
-        assert all(when(name) == then for name, (_, then) in known.items())
+        assert_kept(known, found)
         known |= {name: (line, when(name)) for name, line in found.items() if name not in known}
-    assert kills == 10
-    assert subprocess.run(command, check=False, timeout=PATIENCE).returncode == 0
+
+    assert main(words) == 0
     found = reported()
     assert list(found) == [each["id"] for each in listed]
-    assert {name: found[name] for name in known} == {n: line for n, (line, _) in known.items()}
-    assert all(when(name) == then for name, (_, then) in known.items())
+    assert_kept(known, found)
     for at in range(number):
         assert np.load(f"out/{at}.npy").tolist() == [at + 8, at + at % 9]
     assert len(os.listdir(folder / "out")) == number
 
 
+def assert_kept(known: dict[str, tuple[bytes, int]], found: dict[str, bytes]) -> None:
+    """Assert that no job was done again: its line and its output are as they were."""
+    assert {name: (found[name], when(name)) for name in known} == known
+
+
 def lines_in(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def wait_for_lines(number: int) -> None:
+    wait_until(lambda: lines_in(REPORT) >= number)
+
+
+def wait_for_end(workers: list[int]) -> None:
+    wait_until(lambda: all(map(is_gone, workers)))
 
 
 def when(name: str) -> int:
