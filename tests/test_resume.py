@@ -17,9 +17,9 @@ import zarr
 from gathercli.batch.journal import Journal
 from gathercli.cli import main
 from gathercli.errors import OutputError
+from tests.conftest import PATIENCE
 from tests.test_batch import (
     LINUX,
-    PATIENCE,
     children,
     is_gone,
     job,
