@@ -136,6 +136,7 @@ DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
         "histogram of 16 bins or fewer, a preview. Where a file has several tensors they are "
         "listed, and FILE#name describes one.",
         "Minimum and maximum are of all that is not NaN, mean and histogram of all that is finite. "
+        "The mean is that of the exact sum, rounded once. "
         "The elements are read block by block, so that a .npy file may be larger than memory; with "
         "--header none is read. -f json prints a line for every file.",
     ),

@@ -134,8 +134,7 @@ def _summary_json(summary: Summary, dtype: DType) -> dict[str, Any]:
     }
     found |= {name: count for name, count in counts.items() if count is not None}
     if summary.histogram is not None:
-        first, *inner, last = summary.histogram.edges
-        edges = [_digits(first, dtype), *inner, _digits(last, dtype)]
+        edges = [_digits(edge, dtype) for edge in summary.histogram.edges]
         found["histogram"] = {"edges": edges, "counts": list(summary.histogram.counts)}
     return found
 
