@@ -424,6 +424,45 @@ def test_no_two_members_of_an_output_have_one_name(fmt: str, run: Run, folder: P
         assert run("convert", "y#output", "-") == (0, "[2]\n", "")
 
 
+UNNAMED: Final = {
+    "x.npz": ("the archive has `` and `b`: expected the name of one", "member", "npz"),
+    "x.safetensors": ("the file has `` and `b`: expected the name of one", "tensor", "format"),
+    "x.json": (
+        'the document holds "" and "b": expected one tensor, or the key of one',
+        "tensor",
+        "json",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNNAMED)
+def test_a_tensor_without_a_name_is_not_chosen_among_others(
+    name: str, run: Run, folder: Path
+) -> None:
+    message, noun, rule = UNNAMED[name]
+    (folder / "y.json").write_text('{"":[1],"b":[2]}')
+    assert run("convert", "y.json", name).status == 0
+    before = names(folder)
+
+    ran = run("convert", name, "x.npy")
+
+    hint = f"hint: name the {noun}: `'{name}#b'`\nrule: {rule}\n"
+    assert ran == (65, "", f"error: {name}: {message}\n{hint}")
+    assert names(folder) == before
+    assert run("gather", name, "0").status == 65
+    assert run("gather", f"{name}#b", "0").out == "2\n"
+    assert run("convert", name, "-").out == '{"":[1],"b":[2]}\n'
+    assert run("convert", name, "-d", "out", "--to", "json", "-q").status == 0
+
+
+def test_the_only_tensor_of_an_archive_may_be_without_a_name(run: Run, folder: Path) -> None:
+    (folder / "x.npz").write_bytes(archive({".npy": saved(np.arange(3))}))
+
+    assert run("convert", "x.npz", "-") == (0, "[0,1,2]\n", "")
+
+    assert run("convert", "x.npz#.npy", "-") == (0, "[0,1,2]\n", "")
+
+
 def test_a_name_that_ends_like_a_file_of_an_archive_is_no_other_name(
     run: Run, folder: Path
 ) -> None:

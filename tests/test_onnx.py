@@ -149,6 +149,33 @@ def test_the_name_that_a_tensor_has_is_written(run: Run, folder: Path) -> None:
 # Elements in another file
 
 
+def test_a_name_that_is_no_utf_8_is_one_like_those_of_the_command_line(
+    run: Run, folder: Path
+) -> None:
+    raw = message(data_type=3, dims=[2], name="AB", raw_data=b"\1\2")
+    (folder / "x.pb").write_bytes(raw.replace(b"AB", b"\xff\xfe"))
+
+    assert run("convert", "x.pb", "x.npy") == (0, "", "")
+
+    assert run("gather", os.fsdecode(b"x.pb#\xff\xfe"), "1,0").out == "[2,1]\n"
+    assert run("info", "x.pb").out.startswith("x.pb#\\xff\\xfe   pb   ")
+    assert json.loads(run("info", "x.pb", "-f", "json").out)["name"] == "\udcff\udcfe"
+    assert '"name":"\\udcff\\udcfe"' in run("convert", "x.pb", "-", "--to", "oip").out
+    assert run("convert", "x.pb#x", "-") == (
+        65,
+        "",
+        "error: x.pb: the file holds one tensor, `\\xff\\xfe`, and no `x`: expected no key\n"
+        "rule: format\n",
+    )
+    for fmt in ("npz", "pb", "safetensors"):
+        assert run("convert", "x.pb", "-", "--to", fmt) == (
+            65,
+            "",
+            "error: the name `\\xff\\xfe` is, or has, what is no UTF-8: "
+            f"expected one that {fmt} can keep\nrule: format\n",
+        )
+
+
 @pytest.mark.parametrize("raw_data", [None, b"\1\0\2\0"])
 @pytest.mark.parametrize("location", ["secret", "./secret", "/etc/passwd", "", "../x", "a\0b"])
 @pytest.mark.parametrize("marked", [True, False])

@@ -124,6 +124,15 @@ def grouped(number: int) -> str:
     return f"{number:,}".replace(",", " ")
 
 
+def meant(key: str | None, names: Iterable[str]) -> str | None:
+    """Name the member that `key` was probably meant to be; without a key, the first with a name.
+
+    >>> meant("wieght", ["", "weight"]), meant(None, ["", "weight"])
+    ('weight', 'weight')
+    """
+    return closest(key, names) if key else next(filter(None, names), None)
+
+
 def closest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     """Name the known word that `word` was probably meant to be, if any is near.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.dims import LARGEST, MAX_RANK
 from gathercli.core.dtypes import FLOAT64, Tensor, dtype_in_json, dtype_of
-from gathercli.core.text import closest, listed, short, some
+from gathercli.core.text import listed, meant, short, some
 from gathercli.errors import GatherError, Hint, InputError
 from gathercli.io import fast
 from gathercli.io.content import Layout
@@ -317,7 +317,7 @@ def _chosen(document: dict[str, Any], key: str | None, name: str | None) -> tupl
     if key is not None and key in members:
         return members[key]
     names = some(map(json.dumps, members))
-    near = closest(key, members) if key else next(iter(members), None)
+    near = meant(key, members)
     raise InputError(
         f"the document holds {names}: expected "
         + (f"the key {json.dumps(short(key))}" if key else "one tensor, or the key of one"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import zipfile
 from typing import IO, TYPE_CHECKING, NoReturn
 
-from gathercli.core.text import closest, short, some
+from gathercli.core.text import meant, short, some
 from gathercli.errors import GatherError, Hint, InputError, LimitError
 from gathercli.io import npy
 from gathercli.io.content import NPY
@@ -75,10 +75,10 @@ class Archive:
     def _chosen(self, key: str | None) -> zipfile.ZipInfo:
         if key is None and len(self._members) == 1:
             return next(iter(self._members.values()))
-        for name in (key, (key or "").removesuffix(".npy")):
+        for name in () if key is None else (key, key.removesuffix(".npy")):
             if name in self._members:
                 return self._members[name]
-        near = closest(key, self._members) if key else next(iter(self._members), None)
+        near = meant(key, self._members)
         _refuse(
             f"the archive has {some(f'`{name}`' for name in self._members)}",
             f"the member `{short(key)}`" if key else "the name of one",

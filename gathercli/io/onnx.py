@@ -6,7 +6,7 @@ counts that do not fit the shape, which it would broadcast or allocate.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.dims import product
 from gathercli.core.dtypes import BFLOAT16, DTYPES, STRING, DType, Kind, Tensor
@@ -65,7 +65,11 @@ class Proto:
             self._proto.ParseFromString(raw)
         except DecodeError as error:
             raise _refused(f"it is no ONNX tensor ({error})", "a TensorProto") from None
-        self.names = [self._proto.name] if self._proto.name else None
+        name: Any = self._proto.name
+        if isinstance(name, bytes):  # no UTF-8; as the words of a command line
+            name = name.decode(errors="surrogateescape")
+        self._name: str = name
+        self.names = [name] if name else None
 
     def layout(self, key: str | None, declared: DType | None) -> Layout:
         """Describe the tensor by its fields, once they agree."""
@@ -73,9 +77,9 @@ class Proto:
 
         del declared  # the message names the type
         proto = self._proto
-        if key is not None and key != proto.name:
+        if key is not None and key != self._name:
             raise _refused(
-                f"the file holds one tensor, `{clean(proto.name)}`, and no `{clean(key)}`", "no key"
+                f"the file holds one tensor, `{clean(self._name)}`, and no `{clean(key)}`", "no key"
             )
         dtype = _types().get(proto.data_type)
         if dtype is None:

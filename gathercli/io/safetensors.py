@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.dtypes import DTYPES, DType, Tensor
-from gathercli.core.text import closest, listed, short, some
+from gathercli.core.text import listed, meant, short, some
 from gathercli.errors import Hint, InputError
 from gathercli.io import json
 from gathercli.io.content import Layout, check_shape
@@ -97,7 +97,7 @@ class Bundle:
             return self.names[0]
         if key is not None and key in self._tensors:
             return key
-        near = closest(key, self.names) if key else next(iter(self.names), None)
+        near = meant(key, self.names)
         raise _refused(
             f"the file has {some(f'`{name}`' for name in self.names)}",
             f"the tensor `{short(key)}`" if key else "the name of one",

@@ -26,24 +26,27 @@ class Format(NamedTuple):
     binary
         Whether it is no text.
     several
-        Whether it holds several tensors, by name.
+        Whether it holds several tensors.
+    named
+        Whether it keeps the names of tensors.
     """
 
     suffix: str
     binary: bool
     several: bool
+    named: bool
 
 
 FORMATS: Final = {
-    "npy": Format(".npy", binary=True, several=False),
-    "npz": Format(".npz", binary=True, several=True),
-    "json": Format(".json", binary=False, several=True),
-    "oip": Format(".json", binary=False, several=True),
-    "literal": Format(".txt", binary=False, several=False),
-    "safetensors": Format(".safetensors", binary=True, several=True),
-    "pb": Format(".pb", binary=True, several=False),
-    "bin": Format(".bin", binary=True, several=False),
-    "zarr": Format(".zarr", binary=True, several=False),
+    "npy": Format(".npy", binary=True, several=False, named=False),
+    "npz": Format(".npz", binary=True, several=True, named=True),
+    "json": Format(".json", binary=False, several=True, named=True),
+    "oip": Format(".json", binary=False, several=True, named=True),
+    "literal": Format(".txt", binary=False, several=False, named=False),
+    "safetensors": Format(".safetensors", binary=True, several=True, named=True),
+    "pb": Format(".pb", binary=True, several=False, named=True),
+    "bin": Format(".bin", binary=True, several=False, named=False),
+    "zarr": Format(".zarr", binary=True, several=False, named=False),
 }
 
 STREAMED: Final = tuple(name for name in FORMATS if name != "zarr")
@@ -148,7 +151,7 @@ def write(
     if fmt not in STREAMED:
         raise UsageError(f"no format `{fmt}`: expected {listed(STREAMED)}", rule="usage", value=fmt)
     if FORMATS[fmt].binary:
-        for name, _ in results:
+        for name, _ in results if FORMATS[fmt].named else ():
             _check_name(fmt, name)
         _write_binary(fmt, results, out)
         return
@@ -172,7 +175,7 @@ def _check_name(fmt: str, name: str) -> None:
     """Refuse a name that a binary format cannot keep."""
     why = None
     if not name.isascii() and re.search("[\ud800-\udfff]", name):
-        why = "half of a surrogate pair"
+        why = "what is no UTF-8"
     elif fmt == "npz" and "\0" in name:
         why = "a NUL"
     elif fmt == "safetensors" and name == "__metadata__":

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from gathercli.core.dtypes import DType, Tensor
-from gathercli.core.text import clean, closest, short, some
+from gathercli.core.text import clean, meant, short, some
 from gathercli.core.tiles import everything
 from gathercli.errors import GatherError, Hint, InputError, LimitError
 from gathercli.io.zarr.created import Creation, Writer, writer
@@ -153,7 +153,7 @@ class Zarr:
         if key is None and len(names) == 1:
             key = names[0]
         if key is None or key not in names:
-            near = closest(key, names) if key else next(iter(names), None)
+            near = meant(key, names)
             raise _refused(
                 "the group has "
                 + (some(f"`{clean(name)}`" for name in names) if names else "no arrays"),
