@@ -28,9 +28,13 @@ from __future__ import annotations
 TYPE_CHECKING = False  # `typing` costs a third of what `gathercli --version` takes
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import ClassVar, Self
+    from typing import ClassVar, Protocol, Self
 
-    from gathercli.core.call import Operand
+    class Described(Protocol):
+        """An input of a call, as `core.call.Operand` describes it; a tensor itself is none."""
+
+        def described(self) -> str:
+            """Write type and shape."""
 
 
 class Hint(str):
@@ -151,15 +155,15 @@ class GatherError(Exception):
         self.data: str | None = None
         self.indices: str | None = None
 
-    def met(self, operator: str | None, data: Operand | None, indices: Operand | None) -> None:
+    def met(self, operator: str | None, data: Described | None, indices: Described | None) -> None:
         """Add the call in which this refusal came up; the first to say so is the nearest.
 
-        The inputs are operands, so that what is shown is their type and shape and never a tensor.
+        Only what is described can be passed, so that no tensor is shown as Python writes it.
         """
         if self.operator is None:
             self.operator = operator
-            self.data = None if data is None else str(data)
-            self.indices = None if indices is None else str(indices)
+            self.data = None if data is None else data.described()
+            self.indices = None if indices is None else indices.described()
 
     def within(self, place: str) -> None:
         """Say in which place the refusal came up, before the message."""

@@ -41,8 +41,12 @@ class Operand(NamedTuple):
             return tensor
         return cls(Shape(tensor.shape), tensor.dtype, tensor.decided)
 
-    def __str__(self) -> str:
+    def described(self) -> str:
+        """Write type and shape as one word, ``i64[2,5]``."""
         return described(self.dtype, self.shape.inner())
+
+    def __str__(self) -> str:
+        return self.described()
 
 
 @dataclass(frozen=True)
