@@ -54,6 +54,7 @@ def bind(
     negative: str = "spec",
     out_of_range: str = "spec",
     shapes_only: bool = False,
+    version_from: str | None = None,
 ) -> Call:
     """Put a call together and try every rule that shapes, types and attributes decide.
 
@@ -68,6 +69,8 @@ def bind(
         Values of `Negative` and `OutOfRange`.
     shapes_only
         Whether the call is only inferred, so that an axis that is an input may be unknown.
+    version_from
+        The variable that names the version, if who calls did not.
 
     Raises
     ------
@@ -86,12 +89,13 @@ def bind(
         _choice(Negative, "negative", negative),
         _choice(OutOfRange, "out_of_range", out_of_range),
         shapes_only,
+        version_from,
     )
     try:
         for rule in rules.RULES:
             rule(call)
     except GatherError as error:
-        error.met(op.full_name, data, indices)
+        call.met(error)
         raise
     return call
 
@@ -353,7 +357,7 @@ def run(
         picks, treated = examined(call, indices.array, threads=threads, tick=tick)
         check_size(known(infer(call)), data, max_bytes)
     except GatherError as error:
-        error.met(call.op.full_name, call.data, call.indices)
+        call.met(error)
         raise
     return Run(call, data, picks, treated, threads=threads, tick=tick)
 

@@ -46,6 +46,7 @@ class Hint(str):
         With a field for each setting, if there are any: ``"{version} takes complex"``.
     settings
         Their values, by their names in Python; `_PYTHON` has those that are written otherwise.
+        Of a list each is a choice.
 
     Examples
     --------
@@ -59,11 +60,17 @@ class Hint(str):
     __slots__ = ("python",)
     python: str
 
-    def __new__(cls, text: str, **settings: str | int) -> Self:
+    def __new__(cls, text: str, **settings: str | int | list[str]) -> Self:
         """Write the settings in both ways."""
 
         def words(write: Callable[[str, str | int], str]) -> str:
-            said = {name: f"`{write(name, value)}`" for name, value in settings.items()}
+            said = {
+                name: " or ".join(
+                    f"`{write(name, each)}`"
+                    for each in (value if isinstance(value, list) else [value])
+                )
+                for name, value in settings.items()
+            }
             return text.format_map(said) if said else text
 
         self = super().__new__(cls, words(_typed))
@@ -128,6 +135,8 @@ class GatherError(Exception):
     ----------
     operator, data, indices
         The call in which the refusal came up: the row, and both tensors described.
+    version_from
+        The variable that names the row, if who calls did not.
     """
 
     status: ClassVar[int] = 70
@@ -154,14 +163,21 @@ class GatherError(Exception):
         self.operator: str | None = None
         self.data: str | None = None
         self.indices: str | None = None
+        self.version_from: str | None = None
 
-    def met(self, operator: str | None, data: Described | None, indices: Described | None) -> None:
+    def met(
+        self,
+        operator: str | None,
+        data: Described | None,
+        indices: Described | None,
+        version_from: str | None = None,
+    ) -> None:
         """Add the call in which this refusal came up; the first to say so is the nearest.
 
         Only what is described can be passed, so that no tensor is shown as Python writes it.
         """
         if self.operator is None:
-            self.operator = operator
+            self.operator, self.version_from = operator, version_from
             self.data = None if data is None else data.described()
             self.indices = None if indices is None else indices.described()
 

@@ -40,7 +40,7 @@ class Tolerance(NamedTuple):
                 return None
             error = found
         call = result.call
-        error.met(call.op.full_name, call.data, call.indices)
+        call.met(error)
         return error
 
     def _first_difference(self, result: Run, expected: Tensor) -> MismatchError | None:

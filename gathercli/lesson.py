@@ -143,7 +143,7 @@ class Lesson:
             _, treated = engine.examined(call, indices.array, threads=threads, tick=tick)
             self.treated = tuple(treated)
         except OutOfRangeError as error:
-            error.met(call.op.full_name, call.data, call.indices)
+            call.met(error)
             self.refusal = error
 
     @property

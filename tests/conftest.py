@@ -64,8 +64,8 @@ def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
 
 @pytest.fixture(autouse=True)
 def neutral_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no variable of the person who runs the tests decide about colour, width or a pager."""
-    for name in (*COLOR_VARIABLES, "COLUMNS", "LINES", "LESS"):
+    """Let no variable of the person who runs the tests decide about anything."""
+    for name in (*COLOR_VARIABLES, "COLUMNS", "LINES", "LESS", "GATHERCLI_VERSION"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PAGER", "cat")
     monkeypatch.setenv("TERM", "xterm-256color")

@@ -36,6 +36,7 @@ FIELDS: Final = (
     "status",
     "rule",
     "operator",
+    "version_from",
     "data",
     "indices",
     "where",
@@ -183,6 +184,7 @@ def test_a_bare_1_is_refused_naming_both_frameworks(run: Run) -> None:
         "",
         "error: no version `1` of gather (openvino-1 and onnx-1 both have it): expected "
         "openvino-8, openvino-7, openvino-1, onnx-13, onnx-11 or onnx-1\n"
+        "hint: did you mean `-V openvino-1` or `-V onnx-1`?\n"
         "rule: version\n",
     )
 
@@ -1331,6 +1333,7 @@ def test_the_fields_of_a_refused_index_say_all_the_message_says(run: Run) -> Non
         "status": 65,
         "rule": "index-range",
         "operator": "openvino.Gather-1",
+        "version_from": None,
         "data": "i64[5]",
         "indices": "i64[3]",
         "where": "[1]",

@@ -34,6 +34,7 @@ FIELDS: Final = [
     "decisions",
     "changes",
     "source",
+    "default",
 ]
 
 
@@ -76,17 +77,18 @@ GatherElements
   onnx      11  the first version
             13  adds bfloat16
 
-version                    legal indices  other indices  batch_dims
-openvino.Gather-8          [-s, s-1]      zero-filled    yes
-openvino.Gather-7          [0, s-1]       refused        yes
-openvino.Gather-1          [0, s-1]       refused        -
-onnx.Gather-13             [-s, s-1]      refused        -
-onnx.Gather-11             [-s, s-1]      refused        -
-onnx.Gather-1              [0, s-1]       refused        -
-openvino.GatherElements-6  [0, s-1]       refused        -
-onnx.GatherElements-13     [-s, s-1]      refused        -
-onnx.GatherElements-11     [-s, s-1]      refused        -
+version                      legal indices  other indices  batch_dims
+openvino.Gather-8 *          [-s, s-1]      zero-filled    yes
+openvino.Gather-7            [0, s-1]       refused        yes
+openvino.Gather-1            [0, s-1]       refused        -
+onnx.Gather-13               [-s, s-1]      refused        -
+onnx.Gather-11               [-s, s-1]      refused        -
+onnx.Gather-1                [0, s-1]       refused        -
+openvino.GatherElements-6 *  [0, s-1]       refused        -
+onnx.GatherElements-13       [-s, s-1]      refused        -
+onnx.GatherElements-11       [-s, s-1]      refused        -
 
+* runs where no version is named.
 s is the size of the axis; where -s is legal, -1 is its last element.
 More: gathercli ops VERSION, --diff A B, --like CALL, --decisions.
 """
@@ -343,6 +345,7 @@ def test_a_version_in_json_has_every_field(capfd: pytest.CaptureFixture[str]) ->
         "decisions": ["error-is-refusal", "elements-at-most"],
         "changes": "the first version",
         "source": "ONNX operator schemas, GatherElements (opset 11)",
+        "default": False,
     }
 
 

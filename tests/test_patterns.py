@@ -322,8 +322,8 @@ def test_options_hold_for_every_job(run: Run) -> None:
             "`--axis` is given, and in `--matrix` too: expected it once",
         ),
         (
-            ["version=openvino-8,onnx13"],
-            "no version `onnx13` of gather: expected openvino-8, openvino-7, openvino-1, onnx-13, "
+            ["version=openvino-8,onx13"],
+            "no version `onx13` of gather: expected openvino-8, openvino-7, openvino-1, onnx-13, "
             "onnx-11 or onnx-1\nhint: did you mean `-V onnx-13`?\nrule: version",
         ),
         (["axis=0,one"], "`--axis` is `one`: expected an integer"),

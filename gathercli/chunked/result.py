@@ -175,7 +175,7 @@ def run(
         engine.check_size(gathering.shape, data, max_bytes)
         return Run(gathering, treated, held, threads=threads, tick=tick)
     except GatherError as error:
-        error.met(call.op.full_name, call.data, call.indices)
+        call.met(error)
         raise
 
 

@@ -13,7 +13,7 @@ from gathercli.cli import options as opt
 from gathercli.cli.jobs import Batch, Reporting, Running
 from gathercli.cli.limits import Limits
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import integer
+from gathercli.cli.operator import choice, integer
 from gathercli.cli.scheduler import address_of
 from gathercli.core.spec import Negative, OutOfRange
 from gathercli.core.text import clean, closest, listed
@@ -172,7 +172,7 @@ def _run(
     from gathercli.batch.plan import Plan
 
     _check(running, reporting)
-    written, files = _sources(words, given, reporting)
+    written, files = _sources(words, given, reporting, messages)
     taken = _taken(files, reporting)
     if reporting.path is not None:
         check(reporting.path, resumes=reporting.resumes)
@@ -239,7 +239,7 @@ def _taken(files: list[str], reporting: Reporting) -> dict[str, str]:
 
 
 def _sources(
-    words: list[str], given: _Given, reporting: Reporting
+    words: list[str], given: _Given, reporting: Reporting, messages: Messages
 ) -> tuple[Iterable[Written], list[str]]:
     """Find the jobs, and the files that hold them; a report in a folder of jobs is none."""
     from gathercli.cli.patterns import is_matrix
@@ -254,7 +254,7 @@ def _sources(
                     value=word,
                     hint="a pattern is quoted, so that the shell leaves it: `--data 'in/*.npy'`",
                 )
-        return _patterns(given, words).written(), []
+        return _patterns(given, words, messages).written(), []
     if used := given.used():
         raise UsageError(
             f"`{used[0]}` is given without `--op`: expected it in the jobs themselves, or `--op`",
@@ -275,7 +275,7 @@ def _sources(
     return chain.from_iterable(map(written, found)), [path for path in found if path != "-"]
 
 
-def _patterns(given: _Given, words: list[str]) -> Patterns:
+def _patterns(given: _Given, words: list[str], messages: Messages) -> Patterns:
     """Take the options for what they say of every job."""
     from gathercli.cli.patterns import INTEGERS, SETTINGS, Patterns, check_setting, matrix_of
 
@@ -304,6 +304,11 @@ def _patterns(given: _Given, words: list[str]) -> Patterns:
     for key, values in [*((key, [v]) for key, v in chosen.items()), *matrix.items()]:
         for value in values:
             check_setting(op, key, value)
+    if "version" not in {*chosen, *matrix}:  # which jobs of a file would leave to the default
+        row = choice(op, None)
+        if row.version_from is not None:
+            chosen["version"] = row.op.id
+            messages.remark(row.note or f"{row.op} runs, as {row.version_from} says")
     fixed = {key: integer(v) if key in INTEGERS else v for key, v in chosen.items()}
     fixed |= {key: v for key in ("rtol", "atol") if (v := getattr(given, key))}
     filled = {key: v for key in ("indices", "output", "expect") if (v := getattr(given, key))}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from gathercli.cli.operator import VARIABLE
 from gathercli.ops import FAMILIES
 
 if TYPE_CHECKING:
@@ -210,7 +212,7 @@ def command_line(job: Job) -> str:
     for option, value, usual in (
         ("-a", job.axis, default.axis.default),
         ("-b", job.batch_dims, 0),
-        ("-V", job.version, default.id),
+        ("-V", job.version, None if os.environ.get(VARIABLE) else default.id),
     ):
         if value not in (None, usual):
             words += [option, str(value)]

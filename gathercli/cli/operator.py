@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from gathercli.cli.options import type_of
 from gathercli.core.dtypes import INT64
-from gathercli.errors import GatherError
-from gathercli.ops import family_of, find
+from gathercli.errors import GatherError, VersionError
+from gathercli.ops import family_of, find, find_for_any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +27,41 @@ Token = tuple[str, str | None]
 """A tensor argument and the type declared for it."""
 
 
+VARIABLE: Final = "GATHERCLI_VERSION"
+"""The environment variable with the version of who names none."""
+
+
+class Choice(NamedTuple):
+    """The row that runs, what the user should know of it, and the variable that names it if any."""
+
+    op: Op
+    note: str | None = None
+    version_from: str | None = None
+
+
+def choice(command: str, version: str | None) -> Choice:
+    """Choose the version of an operator: as named, as the environment says, or the default.
+
+    Raises
+    ------
+    VersionError
+        Nothing answers to what is named, here or in the environment.
+    """
+    family = family_of(command)
+    if version is not None:
+        return Choice(*find(version, family.COMMAND))
+    default, named = family.ROWS[0], os.environ.get(VARIABLE)
+    if not named:
+        return Choice(default)
+    try:
+        op, note = find_for_any(named, family.COMMAND)
+    except VersionError as error:
+        error.within(f"`{VARIABLE}`")
+        error.hint = f"`-V {default.id}` comes before it; `unset {VARIABLE}` removes it"
+        raise
+    return Choice(op, note and f"{VARIABLE}: {note}", VARIABLE)
+
+
 class Operator(NamedTuple):
     """What was typed for the operator; nothing of it is checked yet."""
 
@@ -37,19 +73,24 @@ class Operator(NamedTuple):
     out_of_range: str
 
     def row(self, messages: Messages) -> Op:
-        """Find the version that was asked for, or the command's default."""
-        family = family_of(self.command)
-        version = family.ROWS[0].id if self.version is None else self.version
-        found = find(version, family.COMMAND)
-        if found.note:
-            messages.notes.append(found.note)
-        return found.op
+        """Find the version that was asked for, or the default."""
+        chosen = choice(self.command, self.version)
+        if chosen.note:
+            messages.notes.append(chosen.note)
+        return chosen.op
+
+    def version_from(self, op: Op) -> str | None:
+        """Name the variable that chose a row, if one did."""
+        if self.version is not None or not self.command:
+            return None
+        chosen = choice(self.command, None)
+        return chosen.version_from if chosen.op is op else None
 
     def read(
         self, op: Op, reader: Callable[..., _Read], data: Token, indices: Token
     ) -> tuple[_Read, _Read]:
         """Read both tensors, naming the operator in what is refused."""
-        return read(op.full_name, reader, data, indices)
+        return read(op, reader, data, indices, self.version_from(op))
 
     def bind(self, op: Op, data: Operand, indices: Operand, *, shapes_only: bool = False) -> Call:
         """Put the call together; every rule of shapes and types is tried."""
@@ -64,6 +105,7 @@ class Operator(NamedTuple):
             negative=self.negative,
             out_of_range=self.out_of_range,
             shapes_only=shapes_only,
+            version_from=self.version_from(op),
         )
 
     def job(self, data: Token, indices: Token) -> dict[str, Any]:
@@ -71,7 +113,7 @@ class Operator(NamedTuple):
         found = {
             "id": self.command,
             "op": self.command,
-            "version": self.version,
+            "version": choice(self.command, self.version).op.id,
             "data": data[0],
             "data_dtype": data[1],
             "indices": indices[0],
@@ -96,7 +138,11 @@ class Operator(NamedTuple):
 
 
 def read(
-    operator: str | None, reader: Callable[..., _Read], data: Token, indices: Token
+    op: Op | None,
+    reader: Callable[..., _Read],
+    data: Token,
+    indices: Token,
+    version_from: str | None = None,
 ) -> tuple[_Read, _Read]:
     """Read both tensors, naming the operator, if it is one, in what is refused."""
     declared = [type_of(name) for _, name in (data, indices)]
@@ -107,7 +153,8 @@ def read(
     except GatherError as error:
         from gathercli.core.call import Operand
 
-        error.met(operator, None if first is None else Operand.of(first), None)
+        described = None if first is None else Operand.of(first)
+        error.met(None if op is None else op.full_name, described, None, version_from)
         raise
 
 

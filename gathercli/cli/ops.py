@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from gathercli.cli import options as opt
 from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
+from gathercli.cli.operator import VARIABLE, Choice, choice
 from gathercli.cli.pager import show
 from gathercli.core.decisions import DECISIONS
 from gathercli.core.equivalents import equivalent
 from gathercli.core.text import clean, closest, listed
 from gathercli.errors import UsageError, VersionError
 from gathercli.ops import FAMILIES, OPERATORS, Found, find
+
+if TYPE_CHECKING:
+    from gathercli.core.spec import Op
 
 
 class Written(NamedTuple):
@@ -122,7 +128,32 @@ def _run(view: Callable[[], Written], fmt: str, color: str) -> int:
 def _every() -> Written:
     from gathercli.report import rows
 
-    return Written(partial(rows.listing, OPERATORS), lambda: [*map(rows.as_json, OPERATORS)])
+    defaults, by, notes = _defaults()
+    return Written(
+        lambda width: rows.listing(OPERATORS, width, defaults, by),
+        lambda: [_object(op, defaults) for op in OPERATORS],
+        notes,
+    )
+
+
+def _defaults() -> tuple[list[Op], str, tuple[str, ...]]:
+    """Find the versions that run where none is named, what says so, and what is wrong with it."""
+    chosen: list[Choice] = []
+    notes: list[str] = []
+    for family in FAMILIES:
+        try:
+            chosen.append(choice(family, None))
+        except VersionError as error:
+            notes.append(error.message)
+    named = any(each.version_from for each in chosen)
+    by = f"{VARIABLE}={clean(os.environ[VARIABLE])}" if named else ""
+    return [each.op for each in chosen], by, tuple(notes)
+
+
+def _object(op: Op, defaults: list[Op]) -> dict[str, Any]:
+    from gathercli.report import rows
+
+    return rows.as_json(op) | {"default": op in defaults}
 
 
 def _one(version: str) -> Written:
@@ -130,7 +161,8 @@ def _one(version: str) -> Written:
 
     found = named(version, "gathercli ops ")
     ops = [each.op for each in found]
-    objects = [*map(rows.as_json, ops)]
+    defaults, _, _ = _defaults()
+    objects = [_object(op, defaults) for op in ops]
     return Written(
         partial(rows.sheets, ops),
         lambda: objects[0] if len(objects) == 1 else objects,
@@ -177,7 +209,8 @@ def _of_one_family(*sides: tuple[str, list[Found]]) -> tuple[Found, Found]:
 
 def exactly(word: str, found: list[Found]) -> list[Found]:
     """Keep the rows of that very version, where there are some, of those that the opset runs."""
-    return [each for each in found if word in (each.op.id, str(each.op.version))] or found
+    number = re.search(r"\d+$", word.strip(), re.ASCII)
+    return [each for each in found if number and each.op.version == int(number[0])] or found
 
 
 def _notes(found: Iterable[Found]) -> tuple[str, ...]:
@@ -195,8 +228,10 @@ def named(version: str, prefix: str = "") -> list[Found]:
             refusals.append(error)
     if found:
         return found
-    if version.isdigit():  # a row of both frameworks
-        raise refusals[0]
+    if version.isdigit():  # a row of both frameworks, or of none
+        refusal = refusals[0]
+        refusal.hint = refusal.hint and refusal.hint.replace("-V ", prefix)
+        raise refusal
     names = [name for op in OPERATORS for name in (op.full_name, op.id)]
     near = closest(version, names)
     raise VersionError(

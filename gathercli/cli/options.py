@@ -62,8 +62,9 @@ Version = Annotated[
         "--version",
         "-V",
         metavar="VERSION",
-        help="The operator version, such as openvino-8, onnx-13 or openvino.Gather-8; default "
-        "OpenVINO's newest. `gathercli ops` lists them.",
+        help="The operator version, such as openvino-8, onnx-13, onnx (its newest), 'opset 17' or "
+        "openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO's newest. `gathercli ops` "
+        "lists them.",
         show_default=False,
         rich_help_panel=_OPERATOR,
     ),

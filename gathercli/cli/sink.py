@@ -149,7 +149,7 @@ class Sink(NamedTuple):
             else:
                 self._write(call, result, inputs, messages)
         except GatherError as error:
-            error.met(call.op.full_name, call.data, call.indices)
+            call.met(error)
             raise
         if self.path is not None:
             messages.say(f"wrote {clean(self.path)}: {result}")

@@ -14,6 +14,7 @@ from gathercli.core.spec import Indices, Negative, OutOfRange
 if TYPE_CHECKING:
     from gathercli.core.spec import Op
     from gathercli.core.tiles import Tiles
+    from gathercli.errors import GatherError
 
 UNKNOWN_AXIS: Final = ("unknown", "?")
 """What `axis` says when it is an input whose value inference does not know."""
@@ -65,6 +66,8 @@ class Call:
         How illegal index values are treated.
     shapes_only
         Whether there are no values, so that an axis that is an input may be unknown.
+    version_from
+        The variable that names the row, if who calls did not.
     """
 
     op: Op
@@ -76,6 +79,11 @@ class Call:
     negative: Negative = Negative.SPEC
     out_of_range: OutOfRange = OutOfRange.SPEC
     shapes_only: bool = False
+    version_from: str | None = None
+
+    def met(self, error: GatherError) -> None:
+        """Add this call to a refusal that came up in it."""
+        error.met(self.op.full_name, self.data, self.indices, self.version_from)
 
     @cached_property
     def rank(self) -> int | None:

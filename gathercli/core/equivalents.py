@@ -219,7 +219,12 @@ EQUIVALENTS: Final = (
 )
 """Every call that is known, by framework."""
 
-_SHORT: Final = {"np": "numpy", "jnp": "jax.numpy", "tf": "tensorflow"}
+_SHORT: Final = {
+    "np": "numpy",
+    "jnp": "jax.numpy",
+    "tf": "tensorflow",
+    "pytorch": "torch",
+}
 _NOT_HERE: Final = {
     "tensorflow.gather_nd": "it is GatherND, whose indices address several axes at once",
 }
@@ -236,14 +241,11 @@ def equivalent(called: str) -> Equivalent:
     >>> equivalent("jnp.take").name
     'jax.numpy.take'
     """
-    wanted = re.sub(r"\(.*\)$", "", called.strip(), flags=re.DOTALL)
-    head, dot, rest = wanted.partition(".")
-    wanted = _SHORT.get(head, head) + dot + rest
-    names = {name.lower(): each for each in EQUIVALENTS for name in (each.name, *each.aliases)}
-    if found := names.get(wanted.lower()):
+    wanted, names = _in_full(called), _names()
+    if found := names.get(wanted):
         return found
-    why = _NOT_HERE.get(wanted.lower())
-    near = None if why else closest(wanted.lower(), names)
+    why = _NOT_HERE.get(wanted)
+    near = None if why else closest(wanted, names)
     raise UsageError(
         f"no call `{called[:40]}` is known{f' ({why})' if why else ''}: "
         f"expected {listed(each.name for each in EQUIVALENTS)}",
@@ -251,3 +253,28 @@ def equivalent(called: str) -> Equivalent:
         value=called,
         hint=f"did you mean `gathercli ops --like {names[near].name}`?" if near else None,
     )
+
+
+def of_framework(word: str) -> list[Equivalent]:
+    """Return the call that a word names, or those of the framework that it names.
+
+    >>> of_framework("tf-2.21") == [equivalent("tf.gather")]
+    True
+    """
+    wanted = _in_full(word)
+    if found := _names().get(wanted):
+        return [found]
+    framework = re.sub(r"[\s:_-]*[\d.]*$", "", wanted)
+    framework = _SHORT.get(framework, framework).partition(".")[0]
+    return [each for each in EQUIVALENTS if each.name.partition(".")[0] == framework]
+
+
+def _names() -> dict[str, Equivalent]:
+    return {name.lower(): each for each in EQUIVALENTS for name in (each.name, *each.aliases)}
+
+
+def _in_full(called: str) -> str:
+    """Write the name of a call without arguments, in lower case, its module not abbreviated."""
+    wanted = re.sub(r"\(.*\)$", "", called.strip(), flags=re.DOTALL).lower()
+    head, dot, rest = wanted.partition(".")
+    return _SHORT.get(head, head) + dot + rest

@@ -7,6 +7,7 @@ operator, add a file like `gather.py` and name it in `_FAMILIES` below.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -62,8 +63,10 @@ def find(version: str | int, command: str = gather.COMMAND) -> Found:
     Parameters
     ----------
     version
-        A row (``openvino-8``, ``openvino.Gather-8``), an opset (``onnx-12`` runs Gather-11), or
-        a bare number that is a row of one framework only.
+        A row (``openvino-8``, ``openvino.Gather-8``), an opset (``onnx-12`` runs Gather-11,
+        ``opset 12`` is ONNX's), a framework (its newest row), or a bare number that is a row of
+        one framework only. In any case, with or without one of ``- : _ .`` or a blank before the
+        number.
     command
         The operator: ``gather`` or ``gather-elements``.
 
@@ -74,62 +77,132 @@ def find(version: str | int, command: str = gather.COMMAND) -> Found:
 
     Examples
     --------
-    >>> find("onnx-12").op.full_name, find(8).op.full_name
-    ('onnx.Gather-11', 'openvino.Gather-8')
+    >>> find("onnx-12").op.full_name, find(8).op.full_name, find("ONNX:13").op.full_name
+    ('onnx.Gather-11', 'openvino.Gather-8', 'onnx.Gather-13')
     """
     family, text = family_of(command), str(version)
-    if found := re.fullmatch(r"([a-z]+)-([1-9]\d{0,5})", text, re.ASCII):
-        framework, opset = found[1], int(found[2])
-        rows = [op for op in family.ROWS if op.framework == framework]
-        older = [op for op in rows if op.version <= opset]
-        if older:
-            op = max(older, key=lambda op: op.version)
-            newest = max(NEWEST_OPSET[framework], op.version)
-            return Found(
-                op,
-                f"{framework} opset {opset} is newer than {newest}, the newest known here; "
-                f"{op.full_name} was assumed"
-                if opset > newest
-                else None,
-            )
-        if rows:
-            first = min(op.version for op in rows)
-            raise _refused(text, family, f"{framework} has {rows[0].name} from opset {first} on")
-    elif found := re.fullmatch(r"[1-9]\d{0,5}", text, re.ASCII):
-        rows = [op for op in family.ROWS if op.version == int(text)]
+    word = text.strip().lower()
+    for op in OPERATORS:
+        if op.full_name.lower() == word:
+            if op.family == family.COMMAND:
+                return Found(op)
+            raise _refused(text, family, f"it is a version of `gathercli {op.family}`")
+    spelt = _SPELLING.fullmatch(word)
+    if spelt is None:
+        raise _refused(text, family)
+    framework = spelt["framework"] or (_OF_OPSETS if spelt["opset"] else None)
+    if framework is None:
+        rows = [op for op in family.ROWS if op.version == int(spelt["number"])]
         if len(rows) == 1:
             return Found(rows[0])
-        if rows:
-            raise _refused(text, family, f"{listed((op.id for op in rows), 'and')} both have it")
-    else:
-        for op in OPERATORS:
-            if op.full_name == text and op.family == family.COMMAND:
-                return Found(op)
-            if op.full_name == text:
-                raise _refused(text, family, f"it is a version of `gathercli {op.family}`")
-    raise _refused(text, family)
+        both = f"{listed((op.id for op in rows), 'and')} both have it" if rows else None
+        raise _refused(text, family, both)
+    rows = [op for op in family.ROWS if op.framework == framework]
+    if spelt["number"] is None:
+        return Found(max(rows, key=lambda op: op.version))
+    return _of_opset(text, family, rows, int(spelt["number"]))
 
 
-def _meant(text: str, family: Family) -> str | None:
-    """Guess the version that was meant: ``Gather-8``, ``v8``, ``onnx.Gather-12``, a slip."""
-    if named := re.fullmatch(r"(openvino|onnx)\.\w+-(\d{1,6})", text):
-        return f"{named[1]}-{named[2]}"  # the opset, which runs an older row
-    if number := re.search(r"\d{1,6}$", text):
-        for op in family.ROWS:
-            if op.version == int(number[0]) and not re.match(r"[a-z]+-", text):
-                return op.id
-    near = closest(text.lower(), [*(op.id for op in family.ROWS), *NEWEST_OPSET])
-    return next((op.id for op in family.ROWS if op.framework == near), near)  # of one, the newest
+_OF_OPSETS: Final = "onnx"
+"""The framework that is meant where somebody speaks of an opset alone."""
+
+_SPELLING: Final = re.compile(
+    rf"(?:(?P<framework>{'|'.join(NEWEST_OPSET)})(?:[\s.:_-]*(?:opset[\s.:_-]*)?(?=\d))?"
+    r"|(?P<opset>opset)[\s.:_-]*(?=\d)|(?=\d))(?P<number>[1-9]\d{0,5})?",
+    re.ASCII,
+)
+"""How a framework, an opset of it, or a number is spelt, in lower case."""
+
+
+def _of_opset(text: str, family: Family, rows: list[Op], opset: int) -> Found:
+    """Find, among the rows of one framework, the one that its opset runs."""
+    older = [op for op in rows if op.version <= opset]
+    if not older:
+        first = min(op.version for op in rows)
+        why = f"{rows[0].framework} has {rows[0].name} from opset {first} on"
+        raise _refused(text, family, why)
+    op = max(older, key=lambda op: op.version)
+    newest = max(NEWEST_OPSET[op.framework], op.version)
+    return Found(
+        op,
+        f"{op.framework} opset {opset} is newer than {newest}, the newest known here; "
+        f"{op.full_name} was assumed"
+        if opset > newest
+        else None,
+    )
+
+
+def find_for_any(version: str, command: str) -> Found:
+    """Find the row of one operator for a version that is chosen for all of them.
+
+    A row that only another operator has stands for the opset that brought it.
+
+    Raises
+    ------
+    VersionError
+        ``version``: nothing answers to it.
+
+    >>> find_for_any("openvino.Gather-8", "gather-elements").op.full_name
+    'openvino.GatherElements-6'
+    """
+    try:
+        return find(version, command)
+    except VersionError:
+        for other in FAMILIES:
+            with suppress(VersionError):
+                return find(find(version, other).op.id, command)
+        raise
 
 
 def _refused(text: str, family: Family, why: str | None = None) -> VersionError:
     ids = [op.id for op in family.ROWS]
-    near = _meant(text, family)
     return VersionError(
         f"no version `{text[:40]}` of {family.COMMAND}{f' ({why})' if why else ''}: "
         f"expected {listed(ids)}",
         rule="version",
         value=text,
         expected=listed(ids),
-        hint=Hint("did you mean {version}?", version=near) if near and not why else None,
+        hint=_hint(text[:40].strip().lower(), family),
     )
+
+
+def _hint(word: str, family: Family) -> Hint | None:
+    """Say how the version that was meant is written, as far as that can be guessed."""
+    from gathercli.core.equivalents import of_framework
+
+    others = of_framework(word)
+    if others:
+        rows = {op.full_name: op for op in family.ROWS}
+        for each in others:
+            if row := rows.get(each.rows[0]):
+                more = f"`gathercli ops --like {each.name}`"
+                return Hint(f"{{version}} is nearest to {each.name}: {more}", version=row.id)
+        return Hint(f"`gathercli ops --like {others[0].name}` says which version is nearest")
+    near = _meant(word, family)
+    return Hint("did you mean {version}?", version=near) if near else None
+
+
+def _meant(word: str, family: Family) -> list[str]:
+    """Guess the versions that were meant: ``Gather-8``, ``v8``, ``12``, ``onnx.Gather-12``."""
+    ids = [op.id for op in family.ROWS]
+    head = word.rstrip("0123456789")
+    number, head = word[len(head) :], head.rstrip(" .:_-")
+    framework = head.partition(".")[0]
+    if number and framework in NEWEST_OPSET:
+        rows = [op for op in family.ROWS if op.framework == framework]
+        first = min(op.version for op in rows)
+        return [f"{framework}-{max(first, int(number))}"]
+    if number and (head in _NUMBERED or re.sub(r"\W|_", "", head) == family.ROWS[0].name.lower()):
+        opset = int(number)
+        return [op.id for op in family.ROWS if op.version == opset] or [
+            f"{framework}-{opset}"
+            for framework, newest in NEWEST_OPSET.items()
+            if opset <= newest
+            and any(op.framework == framework and op.version <= opset for op in family.ROWS)
+        ]
+    near = closest(word, [*ids, *NEWEST_OPSET])
+    return [op.id for op in family.ROWS if near in (op.id, op.framework)][:1]
+
+
+_NUMBERED: Final = ("", "v", "version", "opset")
+"""Words that people put before the number of a version."""

@@ -70,6 +70,8 @@ def title(call: Call, width: int | None, *, where: str = "", room: int | None = 
 
     text = Text()
     text.append(call.op.full_name, "bold")
+    if call.version_from is not None:
+        text.append(f" ({call.version_from})", "dim")
     attributes = f"   axis {_axis(call)}"
     if call.op.batch_dims:
         attributes += f"   batch_dims {_from_front(call.batch_dims_number, call.batch_dims)}"

@@ -14,7 +14,7 @@ from gathercli.core.text import listed
 from gathercli.report.terminal import rendered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from gathercli.core.dtypes import DType
     from gathercli.core.spec import Op
@@ -40,9 +40,11 @@ def timeline(ops: Sequence[Op], width: int | None) -> str:
     return text
 
 
-def table(ops: Sequence[Op]) -> str:
+def table(ops: Sequence[Op], marked: Collection[Op] = ()) -> str:
     """Set side by side what the versions do with indices; what each changed is in `timeline`."""
-    lines = [HEADINGS[:-1], *(cells(op)[:-1] for op in ops)]
+    lines = [list(HEADINGS[:-1]), *([*cells(op)[:-1]] for op in ops)]
+    for line, op in zip(lines[1:], ops, strict=True):
+        line[0] += " *" if op in marked else ""
     widths = [2 + max(map(len, column)) for column in zip(*lines, strict=True)]
     return "".join(
         "".join(word.ljust(size) for word, size in zip(line, widths, strict=True)).rstrip() + "\n"
@@ -162,9 +164,18 @@ def sheets(ops: Iterable[Op], width: int | None) -> str:
     )
 
 
-def listing(ops: Sequence[Op], width: int | None) -> str:
-    """List versions: what changed from one to the next, then what each does with indices."""
-    return f"{timeline(ops, width)}\n{table(ops)}\n{_LEGEND}"
+def listing(
+    ops: Sequence[Op], width: int | None, defaults: Collection[Op] = (), by: str = ""
+) -> str:
+    """List versions: what changed from one to the next, then what each does with indices.
+
+    Parameters
+    ----------
+    defaults, by
+        The versions that run where none is named, and what says so if it is not the program.
+    """
+    mark = f"* runs where no version is named{by and f', by {by}'}.\n"
+    return f"{timeline(ops, width)}\n{table(ops, defaults)}\n{mark}{_LEGEND}"
 
 
 def shown(text: str, *, color: bool) -> str:

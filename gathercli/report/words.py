@@ -30,8 +30,9 @@ def error_text(error: GatherError, *, color: bool, width: int | None = None) -> 
     width
         Columns within which lines are broken between words; None for lines of any length.
     """
+    chosen = f" ({error.version_from})" if error.version_from else ""
     met = [
-        error.operator,
+        error.operator and error.operator + chosen,
         error.data and f"data {error.data}",
         error.indices and f"indices {error.indices}",
     ]
@@ -61,6 +62,7 @@ def error_json(error: GatherError) -> str:
         "status": error.status,
         "rule": error.rule,
         "operator": error.operator,
+        "version_from": error.version_from,
         "data": error.data,
         "indices": error.indices,
         "where": _plain(error.where),

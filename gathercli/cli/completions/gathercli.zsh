@@ -28,8 +28,8 @@ _gathercli() {
             '-a[The dimension of DATA to gather along]:int: ' \
             '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
             '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1)' \
-            '-V[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1)' \
+            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1)' \
+            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1)' \
             '--negative=[A negative index]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis]:policy:(spec error zero clamp wrap)' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
@@ -69,8 +69,8 @@ _gathercli() {
             '-a[The dimension of DATA to gather along]:int: ' \
             '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
             '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-6 onnx-13 onnx-11)' \
-            '-V[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-6 onnx-13 onnx-11)' \
+            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-6 onnx-13 onnx-11)' \
+            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-6 onnx-13 onnx-11)' \
             '--negative=[A negative index]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis]:policy:(spec error zero clamp wrap)' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
@@ -110,8 +110,8 @@ _gathercli() {
             '-a[The dimension of DATA to gather along]:int: ' \
             '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
             '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
-            '-V[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
             '--negative=[A negative index]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis]:policy:(spec error zero clamp wrap)' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
@@ -134,8 +134,8 @@ _gathercli() {
             '-a[The dimension of DATA to gather along]:int: ' \
             '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
             '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
-            '-V[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
             '--negative=[A negative index]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis]:policy:(spec error zero clamp wrap)' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
@@ -164,8 +164,8 @@ _gathercli() {
             '-a[The dimension of DATA to gather along]:int: ' \
             '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
             '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
-            '-V[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
             '--negative=[A negative index]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis]:policy:(spec error zero clamp wrap)' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
@@ -220,8 +220,8 @@ _gathercli() {
             '-a[The dimension of DATA to gather along]:int: ' \
             '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
             '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
-            '-V[The operator version, such as openvino-8, onnx-13 or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
             '--negative=[A negative index]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis]:policy:(spec error zero clamp wrap)' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
