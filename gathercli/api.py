@@ -18,10 +18,10 @@ from gathercli.core.dtypes import (
     Tensor,
     described,
     dtype_of,
-    foreign,
 )
 from gathercli.core.dtypes import dtype as dtype_named
 from gathercli.errors import DtypeError, GatherError, InputError, UsageError
+from gathercli.io.exchange import viewed
 from gathercli.io.files import cores
 from gathercli.io.values import tensor_of
 from gathercli.ops import family_of, find
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from gathercli.core.call import Call
+    from gathercli.core.dtypes import DType
     from gathercli.core.spec import Op
 
 
@@ -55,7 +56,8 @@ def gather(
     Parameters
     ----------
     data
-        Shape (B.., P.., A, S..), rank 1 or more. An array, or nested lists typed as JSON is.
+        Shape (B.., P.., A, S..), rank 1 or more. An array of any library that shares its memory
+        (`__array__`, the buffer protocol, DLPack), or nested lists typed as JSON is.
     indices
         Shape (B.., I..), integers; any rank, 0-D included.
     axis
@@ -397,20 +399,11 @@ def _tensor(value: Any, name: str) -> Tensor:
             rule="dtype",
             hint="`array.filled(value)` decides what the masked elements are",
         )
-    try:
-        array = np.asarray(value)
-    except Exception as error:  # noqa: BLE001  (__array__ of another library may raise anything)
-        raise InputError(
-            f"it is {type(value).__name__}, which numpy cannot read ({error}): "
-            "expected an array or nested lists",
-            rule="dtype",
-        ) from None
+    tensor = viewed(value)
+    array = tensor.array
     if array.dtype.kind in "OT" and array.size and _all_strings(array):
         return tensor_of(array.tolist(), declared=STRING)
-    found = dtype_of(array.dtype)
-    if found is None:
-        return Tensor(foreign(array.dtype), array)
-    return Tensor(found, array.view(np.uint16) if found is BFLOAT16 else array)
+    return tensor
 
 
 def _all_strings(array: npt.NDArray[Any]) -> bool:
@@ -422,11 +415,9 @@ def _tensor_of_list(value: Any, name: str) -> Tensor:
     empty = INT64 if name == "indices" else FLOAT64
     declared = None
     if not _is_plain(value):
-        types: set[Any] = set()
+        types: set[DType | None] = set()
         value = _plain(value, types)
-        if len(types) == 1:
-            (only,) = types
-            declared = None if only is None else dtype_of(only)
+        declared = types.pop() if len(types) == 1 else None
     return tensor_of(value, declared=declared, empty=empty)
 
 
@@ -441,13 +432,20 @@ def _is_plain(value: Any) -> bool:
     return True
 
 
-def _plain(value: Any, types: set[Any]) -> Any:
-    """Turn numpy values, ranges and enumerations in a list into plain ones, noting their types."""
+def _plain(value: Any, types: set[DType | None]) -> Any:
+    """Turn arrays, ranges and enumerations in a list into plain values, noting their types."""
+    import numpy as np
+
     if isinstance(value, list | tuple | range):
         return [_plain(each, types) for each in value]
-    types.add(getattr(value, "dtype", None))
-    if hasattr(value, "tolist"):
+    if isinstance(value, np.generic | np.ndarray):
+        types.add(dtype_of(value.dtype))
         return value.tolist()
+    if hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
+        tensor = _tensor(value, "")
+        types.add(None if tensor.dtype.kind is Kind.OTHER else tensor.dtype)
+        return tensor.values().tolist()
+    types.add(None)
     if isinstance(value, int) and not isinstance(value, bool):
         return int(value)
     return value
