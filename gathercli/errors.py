@@ -289,6 +289,14 @@ class TransferError(GatherError, OSError):
     status = 74
 
 
+def reason_of(error: Exception) -> str:
+    """Say why a file cannot be used; a name with a NUL is refused before the system sees it."""
+    reason = getattr(error, "strerror", None)
+    if reason is None and isinstance(error, ValueError):
+        return "a NUL in its name"
+    return str(reason or error).lower()
+
+
 def refusal_of(error: Exception) -> GatherError:
     """Turn whatever was raised into a refusal, with its rule and status."""
     if isinstance(error, GatherError):

@@ -857,7 +857,7 @@ def test_a_job_is_explained(run: Run, folder: Path) -> None:
         (("--job", "j.jsonl"), 2, "has 3 jobs: expected one of a, b and s"),
         (("--job", "j.jsonl#c"), 2, "has no job `c`"),
         (("--job", "j.jsonl#s"), 65, "infers a shape, which has no cells"),
-        (("--job", "none.jsonl#a"), 66, "No such file"),
+        (("--job", "none.jsonl#a"), 66, "no such file"),
         (("--job", "j.jsonl#a", "-a", "1"), 2, "`--job` names the whole call"),
         (("gather", "[1]", "0", "--job", "j.jsonl#a"), 2, "`--job` names the whole call"),
         (("gather", "[1]"), 2, "missing argument `INDICES`"),

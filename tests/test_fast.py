@@ -226,3 +226,32 @@ def test_tensors_without_elements_are_written_as_their_lists(shape: tuple[int, .
     array = np.zeros(shape, np.int64)
     text = encoded(Tensor(dtype_named("int64"), array), "json")
     assert text == json.dumps(array.tolist(), separators=(",", ":")).encode() + b"\n"
+
+
+def levels_of(text: str) -> int:
+    """Count the levels of brackets one character after the other."""
+    deepest = level = at = 0
+    quoted = False
+    while at < len(text):
+        if text[at : at + 2] in ("\\\\", '\\"'):
+            at += 1
+        elif text[at] == '"':
+            quoted = not quoted
+        elif not quoted:
+            level += (text[at] in "[{") - (text[at] in "]}")
+        deepest = max(deepest, level)
+        at += 1
+    return deepest
+
+
+@settings(SETTINGS, max_examples=1000)
+@given(text=st.text('[[[]{{}"\\aé', max_size=60), deepest=st.integers(0, 6))
+def test_brackets_are_counted_outside_strings_alone(text: str, deepest: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fast, "DEEPEST", deepest)
+        patch.setattr(fast, "LONG", 0)
+        patch.setattr(fast, "_SCANNED", 7)
+
+        found = fast.is_deep(text)
+
+    assert found == (levels_of(text) > deepest)

@@ -386,7 +386,7 @@ def test_a_wrong_file_is_refused_with_the_place_in_it(
 @pytest.mark.parametrize(
     ("name", "rule", "what"),
     [
-        ("absent.json", "missing", "cannot be read (No such file or directory)"),
+        ("absent.json", "missing", "cannot be read (no such file or directory)"),
         ("", "unreadable", "is a directory"),
     ],
 )

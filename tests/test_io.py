@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pickle
+import shlex
 import socket
 import struct
 import threading
@@ -20,11 +21,13 @@ from hypothesis import strategies as st
 
 from gathercli.core.dims import product
 from gathercli.core.dtypes import DTYPES, DType, Kind, Tensor, dtype
-from gathercli.errors import GatherError
+from gathercli.errors import GatherError, InputError
 from gathercli.io import literal, save
+from gathercli.io.json import parse
 from gathercli.io.source import Inputs
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
     from pathlib import Path
 
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
     from tests.conftest import Ran
 
+    Program = Callable[..., subprocess.CompletedProcess[bytes]]
     Run = Callable[..., Ran]
     Array = npt.NDArray[Any]
 
@@ -609,6 +613,7 @@ def test_the_message_about_a_missing_member_stays_short(run: Run, folder: Path) 
 # JSON
 
 
+NAME: Final = "property name enclosed in double quotes"
 BAD_JSON: Final[dict[str, tuple[bytes, str, str]]] = {
     "open brackets": (b"[" * 200_000, "json", "nested too deeply"),
     "deep brackets": (b"[" * 100_000 + b"]" * 100_000, "json", "nested too deeply"),
@@ -674,6 +679,63 @@ def test_malformed_json_is_one_error_with_the_place(case: str, run: Run, folder:
     (folder / "x.json").write_bytes(raw)
     assert words in assert_refused(run("gather", "x.json", "0"), rule)
     assert words in assert_refused(run("gather", "-", "0", stdin=raw), rule)
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "place", "rest"),
+    [
+        ("[1,]", "expecting value", "line 1, column 4", "']'"),
+        ("[1, \n ]", "expecting value", "line 2, column 2", "']'"),
+        ('{"a":1 , }', f"expecting {NAME}", "line 1, column 10", "'}'"),
+        ('{"a":1,', f"expecting {NAME}", "line 1, column 8", "its end"),
+        ("{a:1}", f"expecting {NAME}", "line 1, column 2", "'a:1}'"),
+        ("[1 2]", "expecting ',' delimiter", "line 1, column 4", "'2]'"),
+        ('{"a" 1}', "expecting ':' delimiter", "line 1, column 6", "'1}'"),
+        ("[1]x", "extra data", "line 1, column 4", "'x'"),
+        ('["a', "unterminated string starting", "line 1, column 2", "'\"a'"),
+        ('["\\x41"]', "invalid \\escape", "line 1, column 3", "'\\\\x41\"]'"),
+        ('["\\u12"]', "invalid \\uXXXX escape", "line 1, column 4", "'u12\"]'"),
+        ('["a\tb"]', "invalid control character", "line 1, column 4", "'\\tb\"]'"),
+    ],
+)
+def test_every_python_says_the_same_of_malformed_json(
+    text: str, what: str, place: str, rest: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        parse(text)
+
+    assert caught.value.message == f"{what} at {place}, where the text has {rest}: expected JSON"
+    assert caught.value.where == place
+
+
+def test_words_of_python_that_nobody_knows_yet_are_not_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(text: str, **_: Any) -> None:
+        raise json.JSONDecodeError("Superfluous blank", text, 1)
+
+    monkeypatch.setattr(json, "loads", fails)
+
+    with pytest.raises(InputError, match=r"^malformed text at line 1, column 2, where"):
+        parse("[ 1]")
+
+
+@pytest.mark.parametrize("stack", [256, 1024])
+def test_deep_json_is_refused_on_a_small_stack(stack: int, program: Program, folder: Path) -> None:
+    for name, text in (("a", "[" * 9000), ("b", '{"a":[' * 20_000), ("c", f"{'[' * 9000}1")):
+        (folder / f"{name}.json").write_text(text)
+    refused = "brackets are nested too deeply: expected at most 64 dimensions"
+    for argv, message in (
+        (["gather", "a.json", "0"], f"`data`: a.json: {refused}"),
+        (["gather", "b.json", "0"], f"`data`: b.json: {refused}"),
+        (["info", "c.json"], f"c.json: {refused}"),
+        (["batch", "a.json"], f"a.json: {refused}"),
+        (["shape", "gather", '["N",' + "[" * 9000, "[1]"], "it is no JSON list of dimensions"),
+    ):
+        ran = program(f"ulimit -s {stack}; $G {shlex.join(argv)}")
+
+        assert ran.returncode == 65
+        assert message.encode() in ran.stderr
 
 
 @pytest.mark.parametrize(

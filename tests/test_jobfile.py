@@ -284,24 +284,24 @@ def test_a_folder_that_cannot_be_listed_is_not_taken_for_an_empty_one(
     [
         (
             "absent.jsonl",
-            "`absent.jsonl` cannot be read (No such file or directory): expected a file of jobs",
+            "`absent.jsonl` cannot be read (no such file or directory): expected a file of jobs",
             "missing",
         ),
         ("in", "`in` is a directory: expected a file of jobs", "unreadable"),
         ("/dev/zero", "`/dev/zero` is a device: expected a file of jobs", "unreadable"),
         (
             "j.jsonl/k",
-            "`j.jsonl/k` cannot be read (Not a directory): expected a file of jobs",
+            "`j.jsonl/k` cannot be read (not a directory): expected a file of jobs",
             "unreadable",
         ),
         (
             "loop",
-            "`loop` cannot be read (Too many levels of symbolic links): expected a file of jobs",
+            "`loop` cannot be read (too many levels of symbolic links): expected a file of jobs",
             "unreadable",
         ),
         (
             "a\0",
-            "`a\\x00` cannot be read (embedded null byte): expected a file of jobs",
+            "`a\\x00` cannot be read (a NUL in its name): expected a file of jobs",
             "unreadable",
         ),
     ],
@@ -324,7 +324,7 @@ def test_a_file_that_is_shut_is_refused(folder: Path, monkeypatch: pytest.Monkey
     (folder / "j.json").write_bytes(A)
     monkeypatch.setattr(jobfile, "open", shut, raising=False)  # nothing is shut to root
     assert _refused("j.json", NoInputError) == (
-        "`j.json` cannot be read (Permission denied): expected a file of jobs"
+        "`j.json` cannot be read (permission denied): expected a file of jobs"
     )
 
 

@@ -1303,7 +1303,7 @@ def test_only_an_array_is_replaced(folder: Path) -> None:
         "fifo": "it is a device or a pipe",
         "/dev/stdout": "it is a device or a pipe",
         "": "the name is empty",
-        "a\0b": "embedded null",
+        "a\0b": "a NUL in its name",
         "file/x": "not a directory",
     }.items():
         with pytest.raises(OutputError) as caught:

@@ -19,6 +19,7 @@ from gathercli.batch.stamps import digest, is_done
 from gathercli.batch.work import ERROR, MISMATCH, OK
 from gathercli.core.text import clean
 from gathercli.errors import InputError, OutputError
+from gathercli.io.fast import is_deep
 from gathercli.io.write import Output, is_stream, write_all
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ def _line(text: bytes) -> dict[str, Any] | None:
     """Read a line of a report, as far as it is relied on; None if it is none."""
     found = None
     with suppress(ValueError, RecursionError):
-        found = json.loads(text)
+        found = None if is_deep(text.decode()) else json.loads(text)
     fits = (
         isinstance(found, dict)
         and isinstance(found.get("id"), str)

@@ -23,7 +23,7 @@ from gathercli.batch.order import Done, Order
 from gathercli.batch.stamps import Stamps
 from gathercli.batch.work import ERROR, Line
 from gathercli.batch.worker import GRACE, READY
-from gathercli.errors import GatherError, TransferError
+from gathercli.errors import GatherError, TransferError, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -209,9 +209,8 @@ class Pool:
             worker = _Worker(self._jobs, self._settings, folder=self._folder, debug=self._debug)
         except OSError as error:
             if not self._workers:
-                reason = (error.strerror or str(error)).lower()
                 raise TransferError(
-                    f"no process could be started for the jobs ({reason})", rule="output"
+                    f"no process could be started for the jobs ({reason_of(error)})", rule="output"
                 ) from None
             self._count = len(self._workers)
             return False

@@ -11,7 +11,7 @@ from array import array
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.core.dims import product
+from gathercli.core.dims import DEEPEST, product
 from gathercli.core.dtypes import INT64, Kind
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ _SPARSE: Final = 8
 _COUNTED: Final = 1 << 12
 """Bytes from which numpy counts faster."""
 
-_DEEP: Final = 500
-"""Levels of objects and lists that the standard library parses whatever called it."""
-
 _PIECE: Final = 1 << 15
 """Bytes of text parsed at a time."""
+
+_SCANNED: Final = 1 << 16
+"""Bytes of text whose brackets are counted at a time: what is made of them stays in the cache."""
 
 _PLAIN: Final = (1e-4, 1e9)
 """Sizes of floats that everybody writes alike: without exponent, the shortest digits.
@@ -121,6 +121,38 @@ def count(part: bytes, mark: bytes) -> int:
     return sum(map(int, map(np.count_nonzero, same)))
 
 
+def is_deep(text: str) -> bool:
+    """Tell whether JSON text has more levels of brackets than `DEEPEST`.
+
+    >>> is_deep("[" * 501), is_deep('["' + "[" * 501)
+    (True, False)
+    """
+    if len(text) < LONG and text.count("[") + text.count("{") <= DEEPEST:
+        return False
+    import numpy as np
+
+    raw = text.encode(errors="replace")
+    if b"\\" in raw:  # then the quotes that are left begin or end a string
+        raw = raw.replace(rb"\\", b"").replace(rb"\"", b"")
+    strings, quoted, level = b'"' in raw, 0, 0
+    for at in range(0, len(raw), _SCANNED):
+        found = np.frombuffer(raw, np.uint8, min(_SCANNED, len(raw) - at), at)
+        brackets = found | 0x20  # which makes "[" and "]" to "{" and "}"
+        opens, closes = brackets == ord("{"), brackets == ord("}")
+        if strings:
+            inside = np.cumsum(found == ord('"'), dtype=np.int32) + quoted & 1
+            quoted = int(inside[-1])
+            opens &= inside == 0
+            closes &= inside == 0
+        opened = int(np.count_nonzero(opens))
+        if level + opened > DEEPEST:
+            levels = np.cumsum(opens.view(np.int8) - closes.view(np.int8), dtype=np.int32)
+            if level + int(levels.max()) > DEEPEST:
+                return True
+        level += opened - int(np.count_nonzero(closes))
+    return False
+
+
 def _flat_array(level: list[Any], floats: bool, closing: bytes) -> AnyArray | None:
     """Make an array of lists in lists, as deep as there are brackets to close; None for ragged."""
     import numpy as np
@@ -142,7 +174,7 @@ def _keys(value: Any) -> int:
     count, level, depth = 0, [value], 0
     while level:
         depth += 1
-        if depth > _DEEP:
+        if depth > DEEPEST:
             return -1
         inner: list[Any] = []
         for each in level:

@@ -11,7 +11,15 @@ from io import RawIOBase
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 from gathercli.core.text import clean, closest, listed
-from gathercli.errors import GatherError, Hint, InputError, LimitError, NoInputError, TransferError
+from gathercli.errors import (
+    GatherError,
+    Hint,
+    InputError,
+    LimitError,
+    NoInputError,
+    TransferError,
+    reason_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -162,8 +170,10 @@ class File:
 
         try:
             return mmap.mmap(self.fd, 0, access=mmap.ACCESS_READ)
-        except (OSError, ValueError) as error:
+        except OSError as error:
             raise unreadable(self.name, error) from None
+        except ValueError:  # it is shorter than it was
+            raise _changed(self.name) from None
 
     def _spool(self) -> Any:
         """Read a stream to its end; what is too long for memory goes to an unnamed file."""
@@ -191,8 +201,7 @@ class File:
             raise
         except OSError as error:
             raise TransferError(
-                f"{size} bytes of it could not be kept in a temporary file "
-                f"({(error.strerror or str(error)).lower()})",
+                f"{size} bytes of it could not be kept in a temporary file ({reason_of(error)})",
                 rule="unreadable",
             ) from None
 
@@ -544,9 +553,8 @@ def _near(path: str, folder: str) -> str | None:
 
 def unreadable(path: str, error: Exception) -> NoInputError:
     """Refuse an input that is there and cannot be read."""
-    reason = getattr(error, "strerror", None) or str(error)
     return NoInputError(
-        f"`{clean(path)}` cannot be read ({reason.lower()}): expected a readable file",
+        f"`{clean(path)}` cannot be read ({reason_of(error)}): expected a readable file",
         rule="unreadable",
         value=path,
     )

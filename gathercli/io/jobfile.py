@@ -12,9 +12,9 @@ import stat
 from codecs import BOM_UTF8
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.core.dims import MAX_RANK
+from gathercli.core.dims import DEEPEST, MAX_RANK
 from gathercli.core.text import clean, listed
-from gathercli.errors import GatherError, InputError, LimitError, NoInputError
+from gathercli.errors import GatherError, InputError, LimitError, NoInputError, reason_of
 from gathercli.io import json
 from gathercli.io.files import STDIN, check_kind
 
@@ -42,9 +42,6 @@ _BETWEEN: Final = re.compile(rb"[ \t\r\n]*+,[ \t\r\n]*+")
 _BLANK: Final = b" \t\r\n"
 _NO_CHARACTER: Final = bytes(range(0x80, 0xC0))
 """Bytes that go on with a character of UTF-8: columns do not count them."""
-
-_DEEPEST: Final = 1000
-"""Brackets within brackets of a job, of which a tensor has far fewer."""
 
 
 class Written(NamedTuple):
@@ -131,8 +128,7 @@ def written(path: str) -> Iterator[Written]:
         if isinstance(error, GatherError):
             raise
         raise NoInputError(
-            f"`{name}` cannot be read ({getattr(error, 'strerror', error)}): "
-            "expected a file of jobs",
+            f"`{name}` cannot be read ({reason_of(error)}): expected a file of jobs",
             rule="missing" if isinstance(error, FileNotFoundError) else "unreadable",
             value=path,
         ) from None
@@ -302,7 +298,7 @@ class _Held:
                 continue
             seen += 1
             depth += 1 if mark in b"{[" else -1
-            if depth > _DEEPEST:
+            if depth > DEEPEST:
                 raise InputError(
                     f"{where}: brackets are nested too deeply: "
                     f"expected at most {MAX_RANK} dimensions",

@@ -33,6 +33,21 @@ _PROBE: Final = 1 << 20
 _VALUE_BYTES: Final = 64
 """Bytes of memory that a value takes while it is parsed: an object, and its place in a list."""
 
+_VALUE: Final = "Expecting value"
+_NAME: Final = "Expecting property name"
+_WORDS: Final = {
+    _VALUE: "expecting value",
+    _NAME: "expecting property name enclosed in double quotes",
+    "Expecting ':'": "expecting ':' delimiter",
+    "Expecting ','": "expecting ',' delimiter",
+    "Extra data": "extra data",
+    "Unterminated string": "unterminated string starting",
+    "Invalid control character": "invalid control character",
+    "Invalid \\u": "invalid \\uXXXX escape",
+    "Invalid \\": "invalid \\escape",
+}
+"""What is wrong with a text, by how Python's words for it begin."""
+
 _GROUPS: Final = ("inputs", "outputs")
 """Where an inference request, or a response, has its tensors."""
 
@@ -194,10 +209,11 @@ def parse(raw: bytes | str, *, rule: str = "json") -> Any:
     try:
         return _load(text, rule)
     except json.JSONDecodeError as error:
+        what, error = _malformed(error)
         place = f"line {error.lineno}, column {error.colno}"
         found = repr(text[error.pos : error.pos + 10]) if error.pos < len(text) else "its end"
         raise InputError(
-            f"{_what(error.msg)} at {place}, where the text has {found}: expected JSON",
+            f"{what} at {place}, where the text has {found}: expected JSON",
             rule=rule,
             where=place,
             value=found,
@@ -218,6 +234,8 @@ def parse(raw: bytes | str, *, rule: str = "json") -> Any:
 
 
 def _load(text: str, rule: str) -> Any:
+    if fast.is_deep(text):
+        raise RecursionError
     return json.loads(
         text,
         parse_constant=NON_FINITE.__getitem__,
@@ -239,9 +257,14 @@ def _decoded(raw: bytes, rule: str) -> str:
         ) from None
 
 
-def _what(message: str) -> str:
-    """Put the parser's words in the form of ours."""
-    return message[0].lower() + message[1:].removesuffix(" at")
+def _malformed(error: json.JSONDecodeError) -> tuple[str, json.JSONDecodeError]:
+    """Say what is wrong in words that no Python changes, and at the place that all mean."""
+    if error.msg.startswith("Illegal trailing comma"):  # which Python 3.13 says of the comma
+        rest = error.doc[error.pos + 1 :].lstrip(" \t\r\n")
+        wanted = _NAME if rest.startswith("}") else _VALUE
+        error = json.JSONDecodeError(wanted, error.doc, len(error.doc) - len(rest))
+    words = (ours for start, ours in _WORDS.items() if error.msg.startswith(start))
+    return next(words, "malformed text"), error
 
 
 def _number(digits: str) -> float:

@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
 from gathercli.core.text import clean
-from gathercli.errors import OutputError, TransferError
+from gathercli.errors import OutputError, TransferError, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +86,7 @@ def _allocate(fd: int, start: int, size: int) -> None:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise OutputError(
                 f"the result takes {size} bytes and there is no room for it "
-                f"({_reason(error)}): expected room for it",
+                f"({reason_of(error)}): expected room for it",
                 rule="output",
                 value=size,
             ) from None
@@ -199,7 +199,7 @@ class Output:
         except (OSError, ValueError) as error:
             if isinstance(error, OutputError):
                 raise
-            raise self._refused(_reason(error), "a file that can be written") from None
+            raise self._refused(reason_of(error), "a file that can be written") from None
         if self._no_clobber and os.path.lexists(path):
             raise self._exists()
         if status and not stat.S_ISREG(status.st_mode):
@@ -241,7 +241,7 @@ class Output:
         except OSError as error:
             if isinstance(error, OutputError):
                 raise
-            raise self._refused(_reason(error), "a folder that can be written") from None
+            raise self._refused(reason_of(error), "a folder that can be written") from None
 
     def _create(self, folder: str) -> None:
         unnamed = getattr(os, "O_TMPFILE", None)
@@ -294,7 +294,7 @@ class Output:
             raise self._exists() from None
         except OSError as error:
             raise TransferError(
-                f"`{clean(self.path)}` could not be finished ({_reason(error)})", rule="output"
+                f"`{clean(self.path)}` could not be finished ({reason_of(error)})", rule="output"
             ) from None
 
     def _sync_folder(self) -> None:
@@ -349,7 +349,7 @@ def make_folder(path: str) -> None:
         os.makedirs(path or ".", exist_ok=True)
     except OSError as error:
         raise OutputError(
-            f"the folder `{clean(path)}` cannot be made ({_reason(error)}): "
+            f"the folder `{clean(path)}` cannot be made ({reason_of(error)}): "
             "expected one that can be written",
             rule="output",
             value=path,
@@ -395,7 +395,3 @@ def _open_stream(path: str) -> int:
     if own := _STREAMS.fullmatch(path):
         return os.dup({"out": 1, "err": 2}[own[1]] if own[1] else int(own[2]))
     return os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY)
-
-
-def _reason(error: Exception) -> str:
-    return (getattr(error, "strerror", None) or str(error)).lower()

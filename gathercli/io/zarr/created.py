@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from gathercli.core.dtypes import BFLOAT16, STRING, DType
 from gathercli.core.text import clean
 from gathercli.core.tiles import sizes, slices
-from gathercli.errors import GatherError, InputError, OutputError, TransferError
+from gathercli.errors import GatherError, InputError, OutputError, TransferError, reason_of
 from gathercli.io.files import Folder
 from gathercli.io.write import is_stream, persist
 from gathercli.io.zarr import meta
@@ -78,7 +78,7 @@ class Creation:
         except (OSError, ValueError) as error:
             if isinstance(error, GatherError):
                 raise
-            raise self._refused(_reason(error), "a folder that can be written") from None
+            raise self._refused(reason_of(error), "a folder that can be written") from None
         if not os.path.basename(target):
             raise self._refused("its last part names no folder", "the name of a folder")
         array = around(target)
@@ -106,7 +106,7 @@ class Creation:
         except (OSError, ValueError) as error:
             if isinstance(error, GatherError):
                 raise
-            raise self._refused(_reason(error), "a folder that can be written") from None
+            raise self._refused(reason_of(error), "a folder that can be written") from None
 
     def _refused(self, why: str, expected: str, hint: str | None = None) -> OutputError:
         return OutputError(
@@ -165,7 +165,7 @@ class Creation:
                 with open(os.path.join(self.temporary, name), "x", encoding="utf-8") as out:
                     json.dump(document, out, indent=2)
         except OSError as error:
-            raise self._refused(_reason(error), "a folder that can be written") from None
+            raise self._refused(reason_of(error), "a folder that can be written") from None
 
     def commit(self) -> None:
         """Give the array its name, replacing the one that had it.
@@ -191,7 +191,7 @@ class Creation:
                 _sync_one(self.folder)
         except OSError as error:
             raise TransferError(
-                f"`{clean(self.path)}` could not be finished ({_reason(error)})", rule="output"
+                f"`{clean(self.path)}` could not be finished ({reason_of(error)})", rule="output"
             ) from None
 
     def _swap(self) -> bool:
@@ -243,7 +243,7 @@ class Creation:
             os.rename(self._old, self._target)
         except OSError as error:
             raise TransferError(
-                f"`{clean(self.path)}` could not be put back ({_reason(error)}): "
+                f"`{clean(self.path)}` could not be put back ({reason_of(error)}): "
                 f"the array that was there is now `{clean(self._old)}`",
                 rule="output",
             ) from None
@@ -304,7 +304,7 @@ class Writer:
             if isinstance(error, GatherError):
                 raise
             raise TransferError(
-                f"writing stopped ({_reason(error)}), the output is not complete", rule="output"
+                f"writing stopped ({reason_of(error)}), the output is not complete", rule="output"
             ) from None
         except (ValueError, TypeError, RuntimeError) as error:
             raise TransferError(
@@ -403,7 +403,3 @@ def _adapted(
         if key in codec:
             return codec | {key: min(held.itemsize, 255)}
     return codec
-
-
-def _reason(error: Exception) -> str:
-    return (getattr(error, "strerror", None) or str(error)).lower()
