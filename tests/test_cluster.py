@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -388,21 +389,31 @@ def reader(pipe: Path) -> tuple[int, int]:
     return found[0], found[1]
 
 
-def test_it_is_said_that_there_are_no_workers_and_gone_on_when_one_comes(
-    own: Dask, folder: Path
-) -> None:
+def test_it_is_said_that_there_are_no_workers_and_gone_on_when_one_comes(own: Dask) -> None:
     command = [*PROGRAM, "batch", write_jobs(*map(job, "abc")), "--scheduler", own.url]
-    with (
-        open(folder / "err", "wb") as err,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=err) as process,
-    ):
-        said = b"note: the scheduler has no workers: waiting for one\n"
-        wait_until(lambda: Path("err").read_bytes() == said)
+    why = b"the scheduler has no workers: waiting for one"
+    said = {
+        "": b"note: " + why + b"\n",
+        "-q": b"note: " + why + b"\n",
+        "--json-errors": b'{"note": "' + why + b'"}\n',
+    }
+    with ExitStack() as stack:
+        waiting = []
+        for word in said:
+            err = stack.enter_context(open(f"err{word}", "wb"))
+            words = [*command, *word.split()]
+            process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=err)
+            waiting.append(stack.enter_context(process))
+
+        wait_until(lambda: all(Path(f"err{word}").read_bytes() == said[word] for word in said))
         own.add()
-        out, _ = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, len(lines(out))) == (0, 3)
+
+        for process in waiting:
+            out, _ = process.communicate(timeout=PATIENCE)
+            assert (process.returncode, len(lines(out))) == (0, 3)
     said_last = Path("err").read_bytes().splitlines()[-1]
     assert said_last.startswith(b"3 jobs: 3 ok   ")
+    assert Path("err-q").read_bytes() == said["-q"]
 
 
 def test_a_worker_with_another_version_is_named(
@@ -423,7 +434,11 @@ def test_a_worker_that_does_not_see_the_folder_is_named(
     monkeypatch.setattr(os, "getcwd", lambda: "/none/here")
     ran = run("batch", write_jobs(job("a")), "--scheduler", dask.url)
     assert (ran.status, ran.out) == (74, "")
-    assert "error: a worker cannot do the jobs (it has no folder `/none/here`)" in ran.err
+    assert re.match(
+        "error: a worker cannot do the jobs "
+        r"\(the one at tcp://127\.0\.0\.1:\d+ has no folder `/none/here`\): expected gathercli ",
+        ran.err,
+    ), ran.err
 
 
 # A scheduler that is not there, or goes away
@@ -735,10 +750,14 @@ def test_a_task_divides_the_memory_of_its_worker(monkeypatch: pytest.MonkeyPatch
     assert (answers[0][1], b"at most 1000 bytes" in answers[0][2]) == ("error", True)
 
 
-def test_a_task_is_refused_by_a_worker_that_cannot_do_it(folder: Path) -> None:
-    with pytest.raises(RuntimeError, match=r"it has gathercli .*, not 9\.9"):
+def test_a_task_is_refused_by_a_worker_that_cannot_do_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(distributed, "get_worker", lambda: SimpleNamespace(address="tcp://h:1"))
+    with pytest.raises(RuntimeError) as caught:
         task.do("9.9", given(), [])
+    assert str(caught.value) == f"the one at tcp://h:1 has gathercli {__version__}, not 9.9"
     here = given()
     folder.rename(folder.with_name("gone"))
-    with pytest.raises(RuntimeError, match="it has no folder"):
+    with pytest.raises(RuntimeError, match=r"^the one at tcp://h:1 has no folder `"):
         task.do(__version__, here, [])

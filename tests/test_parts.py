@@ -152,6 +152,29 @@ def test_an_interrupt_leaves_nothing(dask: Dask) -> None:
     assert os.listdir() == ["x.zarr"]
 
 
+def test_a_client_that_is_killed_leaves_nothing(dask: Dask) -> None:
+    process = subprocess.Popen([*large(), "--scheduler", dask.url])
+    wait_until(begun)
+
+    process.kill()
+
+    assert process.wait(PATIENCE) == -signal.SIGKILL
+    wait_until(lambda: os.listdir() == ["x.zarr"])
+
+
+def test_a_client_that_ends_leaves_nothing_with_the_scheduler(run: Run, dask: Dask) -> None:
+    with dask.client() as client:
+        before = client.run_on_scheduler(plugins)
+
+        run("gather", "arange:5", "0,1", "-o", "o.zarr", "--scheduler", dask.url)
+
+        assert client.run_on_scheduler(plugins) == before
+
+
+def plugins(dask_scheduler: Any) -> list[str]:
+    return sorted(dask_scheduler.plugins)
+
+
 def test_a_part_is_read_as_it_was_written() -> None:
     part = Part("/a\udcff b", (2, 3), ((0, 2), (3, 6)))
     assert Part.parse(part.where) == part

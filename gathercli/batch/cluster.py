@@ -6,9 +6,9 @@
     do(task)  ->  answers   a thread of a worker has a process do them, as `Pool` does here
     Cluster   ->  Done      their lines, as if they had been done here
 
-Text and numbers travel, tensors do not. This and its neighbours `scheduler` and `task` are all that
-uses a network, and dask's protocol, which loads pickles: whoever can reach the scheduler can run
-code on all of it.
+Text and numbers travel, tensors do not. This and its neighbours `leftovers`, `scheduler` and `task`
+are all that uses a network, and dask's protocol, which loads pickles: whoever can reach the
+scheduler can run code on all of it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import os
 import time
 from collections import deque
 from concurrent.futures import CancelledError
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -127,6 +127,30 @@ class Cluster:
     ) -> Iterator[Done | None]:
         """Do jobs, as `Pool.run` does."""
         return order.run(lambda: self._feed(order), lambda: self._wait(order, every), ended)
+
+    @contextmanager
+    def removing(self, path: str) -> Iterator[None]:
+        """Have the workers remove a folder if this process goes away without a word."""
+        from distributed.protocol.pickle import dumps
+
+        from gathercli.batch.leftovers import Leftover
+
+        leftover = Leftover(self._client.id, os.fsencode(path))
+        asked: Any = self._client.scheduler
+        with suppress(Exception):  # a scheduler that takes no plugins does the jobs all the same
+            self._client.sync(
+                asked.register_scheduler_plugin,
+                plugin=dumps(leftover),
+                name=leftover.name,
+                idempotent=False,
+                callback_timeout=WAIT,
+            )
+        try:
+            yield
+        finally:
+            with suppress(Exception):
+                forget = asked.unregister_scheduler_plugin
+                self._client.sync(forget, name=leftover.name, callback_timeout=WAIT)
 
     def _feed(self, order: Order) -> bool:
         """Submit tasks; tell whether any job is under way."""

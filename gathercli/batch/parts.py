@@ -89,7 +89,8 @@ class Crew:
             part = Part(os.path.abspath(path), tuple(chunks), box)
             self._spool.add(Text(part.where, folder, self._job))
         self._spool.flush()
-        with self._cluster:  # so that what is queued is cancelled before the folder goes
+        # What is queued is cancelled before the folder goes.
+        with self._cluster, self._cluster.removing(os.path.abspath(path)):
             for done in self._cluster.run(Order(range(len(boxes)), keeps=False), _is_ok):
                 if done is not None:
                     if not _is_ok(done):

@@ -82,7 +82,7 @@ def do(
         This worker cannot do them, or nobody wants them any more.
     """
     if version != __version__:
-        raise RuntimeError(f"it has gathercli {__version__}, not {version}")
+        raise _unable(f"has gathercli {__version__}, not {version}")
     begun, size = time.monotonic(), 0
     answers: list[Answer] = []
 
@@ -102,6 +102,13 @@ def do(
             elif not _is_wanted():
                 raise RuntimeError("nobody wants this task")
     return time.monotonic() - begun, answers
+
+
+def _unable(why: str) -> RuntimeError:
+    """Say what is wrong with this worker, by its address."""
+    from distributed import get_worker
+
+    return RuntimeError(f"the one at {get_worker().address} {why}")
 
 
 def _is_wanted() -> bool:
@@ -124,7 +131,7 @@ class _Process:
     def __init__(self, given: Given) -> None:
         settings, folder = given.settings, os.fsdecode(given.folder)
         if not os.path.isdir(folder):
-            raise RuntimeError(f"it has no folder `{clean(folder)}`")
+            raise _unable(f"has no folder `{clean(folder)}`")
         if given.divided:
             settings = settings._replace(held=_share())
         self.given, self.idle = given, threading.Timer(IDLE, self._end)
@@ -168,10 +175,10 @@ def _process(given: Given) -> Iterator[_Process]:
         yield process
     except GatherError as error:  # which would not survive the way
         process.close()
-        raise RuntimeError(error.message) from None
+        raise _unable(f"says: {error.message}") from None
     except OSError as error:  # which would be taken for one of the network
         process.close()
-        raise RuntimeError(error.strerror or str(error)) from None
+        raise _unable(f"says: {error.strerror or error}") from None
     except BaseException:
         process.close()
         raise

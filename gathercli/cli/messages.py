@@ -91,8 +91,12 @@ class Messages:
             self._say(text + "\n")
 
     def remark(self, text: str) -> None:
-        """Say something that the user should know at once, and not only a person."""
-        if not self.quiet and not self.json_errors:
+        """Say why nothing happens, even to who wants no notes; as a line of JSON beside those."""
+        if self.json_errors:
+            import json
+
+            self.write(json.dumps({"note": text}) + "\n")
+        else:
             self._say(self._note(text))
 
     def _note(self, text: str) -> str:
