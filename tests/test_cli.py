@@ -1869,3 +1869,45 @@ def test_what_another_program_read_of_standard_input_is_left_out(
 def test_two_members_of_a_redirected_archive_are_read(program: Program, folder: Path) -> None:
     np.savez(folder / "x.npz", d=np.array([7, 5]), i=np.array([1]))
     assert program("$G gather -#d -#i < x.npz").stdout == b"[5]\n"
+
+
+EACH_COMMAND: Final = """
+gather [1,2,3] [0,-1]
+gather-elements [[1,2],[3,4]] [[0,0]] --axis 0
+shape gather [2,?] 2x3
+explain gather [1,2,3] [0,9]
+check gather [1,2,3] [0,9]
+compare [1,2,3] [0,9]
+batch jobs.jsonl -q
+convert [1,2] -
+info [1,2]
+ops openvino-8
+demo
+man ops
+completion bash
+--help
+gather --help
+gather [1,2,3] [0,9] -V onnx-13
+"""
+
+
+def test_every_command_is_the_same_without_docstrings_and_assertions(
+    program: Program, folder: Path
+) -> None:
+    (folder / "jobs.jsonl").write_text('{"id":"a","op":"gather","data":[1],"indices":[0]}\n')
+    (folder / "each.py").write_text(
+        "from gathercli.cli import main\n"
+        f"for line in {EACH_COMMAND.split(chr(10))[1:-1]}:\n"
+        "    print(line, main(line.split()), flush=True)\n"
+    )
+    lines = [line.split()[0] for line in EACH_COMMAND.splitlines()[1:]]
+    assert set(COMMANDS) <= set(lines)
+
+    plain, *others = (
+        program(f"{sys.executable} {option} each.py 2>&1") for option in ("", "-O", "-OO")
+    )
+
+    text = re.sub(rb'"seconds": ?[0-9.e-]+', b"", plain.stdout)
+    assert len(re.findall(rb"(?m) (?:0|1|65)$", text)) >= len(lines)
+    for each in others:
+        assert re.sub(rb'"seconds": ?[0-9.e-]+', b"", each.stdout) == text

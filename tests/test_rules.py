@@ -532,6 +532,14 @@ def test_the_rules_of_shapes_and_types_are_tried_in_the_order_of_the_manual() ->
     ]
 
 
+def test_what_a_rule_says_is_listed_in_the_order_of_trial() -> None:
+    functions = (*rules.RULES, rules.index_negative, rules.index_range)
+
+    names = [rule.__name__.replace("_", "-") for rule in functions]
+
+    assert list(rules.SAID) == [*names, "limit"]
+
+
 @pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.__name__)
 def test_each_function_is_named_as_the_rule_it_raises(rule: Callable[[Any], None]) -> None:
     named = [refusal for refusal in REFUSALS if refusal.rule == rule.__name__.replace("_", "-")]

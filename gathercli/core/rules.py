@@ -1,8 +1,8 @@
 """The rules of the operators, one small function each, in the order they are tried.
 
 A rule looks at a `Call`, reads fields of its row and raises when the row refuses; a fact that is
-not known yet (a rank, an axis) refuses nothing. The function's name is the rule's name and its
-first line says the rule.
+not known yet (a rank, an axis) refuses nothing. The function's name is the rule's name; `SAID`
+says the rule.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def data_dtype(call: Call) -> None:
-    """`data` has an element type of the version's list."""
+    """Refuse an element type of `data` that the version does not take."""
     found = call.data.dtype
     if found is None or found in call.op.data_types:
         return
@@ -48,7 +48,7 @@ def data_dtype(call: Call) -> None:
 
 
 def indices_dtype(call: Call) -> None:
-    """`indices` has an integer type of the version's list."""
+    """Refuse an element type of `indices` that the version does not take."""
     found = call.indices.dtype
     if found is None or found in call.op.indices_types:
         return
@@ -71,7 +71,7 @@ def indices_dtype(call: Call) -> None:
 
 
 def data_rank(call: Call) -> None:
-    """`data` has rank 1 or more."""
+    """Refuse 0-D `data`, which has no axis."""
     if call.data.shape.rank == 0:
         raise RankError(
             "`data` is 0-D, so it has no axis: expected rank 1 or more",
@@ -83,7 +83,7 @@ def data_rank(call: Call) -> None:
 
 
 def indices_rank(call: Call) -> None:
-    """`indices` of GatherElements have the rank of `data`; Gather's have any rank."""
+    """Refuse `indices` of GatherElements whose rank is not that of `data`."""
     found, expected = call.indices.shape.rank, call.data.shape.rank
     if call.op.off_axis is None or found is None:
         return
@@ -100,7 +100,7 @@ def indices_rank(call: Call) -> None:
 
 
 def axis_required(call: Call) -> None:
-    """An axis is given where the version has no default."""
+    """Refuse a call without an axis where the version has no default."""
     if call.axis_given is None:
         raise AxisError(
             f"{call.op} requires an axis and none was given{_expected_axes(call)}",
@@ -111,7 +111,7 @@ def axis_required(call: Call) -> None:
 
 
 def axis_type(call: Call) -> None:
-    """The axis is one integer."""
+    """Refuse an axis that is not one integer."""
     given = call.axis_given
     if call.axis_is_unknown:
         if call.op.axis.is_input and call.shapes_only:
@@ -137,7 +137,7 @@ def axis_type(call: Call) -> None:
 
 
 def axis_range(call: Call) -> None:
-    """The axis is between -r and r-1, for `data` of rank r."""
+    """Refuse an axis that `data` does not have."""
     axis, rank = call.axis_number, call.rank
     if axis is None or rank is None or -rank <= axis < rank:
         return
@@ -153,7 +153,7 @@ def axis_range(call: Call) -> None:
 
 
 def batch_dims_unsupported(call: Call) -> None:
-    """batch_dims is given to a version that has it."""
+    """Refuse batch_dims where the version has none."""
     given = call.batch_dims_given
     if call.op.batch_dims or call.batch_dims_number == 0:
         return
@@ -167,7 +167,7 @@ def batch_dims_unsupported(call: Call) -> None:
 
 
 def batch_dims_range(call: Call) -> None:
-    """batch_dims is between -M and M, for `indices` of rank M."""
+    """Refuse batch_dims beyond the rank of `indices`."""
     number, rank = call.batch_dims_number, call.indices.shape.rank
     if number is None:
         raise BatchDimsError(
@@ -187,7 +187,7 @@ def batch_dims_range(call: Call) -> None:
 
 
 def batch_dims_axis(call: Call) -> None:
-    """batch_dims is not beyond the axis, both counted from the front."""
+    """Refuse batch_dims beyond the axis."""
     batch_dims, rank = call.batch_dims, call.rank
     if batch_dims is None:
         return
@@ -215,7 +215,7 @@ def batch_dims_axis(call: Call) -> None:
 
 
 def batch_shape(call: Call) -> None:
-    """The first batch_dims dimensions of `data` and `indices` are equal."""
+    """Refuse batch dimensions that differ."""
     data, indices = call.data.shape, call.indices.shape
     if data.rank is None or indices.rank is None or call.batch_dims is None:
         return
@@ -232,7 +232,7 @@ def batch_shape(call: Call) -> None:
 
 
 def elements_shape(call: Call) -> None:
-    """Beside the axis, the dimensions of GatherElements' `indices` fit those of `data`."""
+    """Refuse `indices` of GatherElements that do not fit `data` beside the axis."""
     data, indices, off_axis = call.data.shape, call.indices.shape, call.op.off_axis
     if off_axis is None or data.rank is None or indices.rank is None:
         return
@@ -280,7 +280,7 @@ RULES: tuple[Callable[[Call], None], ...] = (
 
 
 def index_negative(call: Call, value: int, where: str, count: int, total: int) -> OutOfRangeError:
-    """No index is negative, where `--negative error` asks for that."""
+    """Make the refusal of a negative index."""
     return OutOfRangeError(
         f"index {value} at `{where}` is negative, and `negative` is `error`: "
         f"expected {_legal(call.legal)} ({_share(count, total)})",
@@ -293,7 +293,7 @@ def index_negative(call: Call, value: int, where: str, count: int, total: int) -
 
 
 def index_range(call: Call, value: int, where: str, count: int, total: int) -> OutOfRangeError:
-    """Every index lies on the axis, where the version or `--out-of-range` does not replace it."""
+    """Make the refusal of an index outside the axis."""
     legal, size = _legal(call.legal), call.size
     hint: Hint | None = None
     fills = _version_that(
@@ -333,10 +333,25 @@ def index_range(call: Call, value: int, where: str, count: int, total: int) -> O
 
 
 SAID: Final = {
-    rule.__name__.replace("_", "-"): (rule.__doc__ or "").splitlines()[0]
-    for rule in (*RULES, index_negative, index_range)
-} | {"limit": "What is held or written stays below `--max-bytes`, the rank below 65."}
-"""What every rule says, by its name, in the order of trial."""
+    "data-dtype": "`data` has an element type of the version's list.",
+    "indices-dtype": "`indices` has an integer type of the version's list.",
+    "data-rank": "`data` has rank 1 or more.",
+    "indices-rank": "`indices` of GatherElements have the rank of `data`; Gather's have any rank.",
+    "axis-required": "An axis is given where the version has no default.",
+    "axis-type": "The axis is one integer.",
+    "axis-range": "The axis is between -r and r-1, for `data` of rank r.",
+    "batch-dims-unsupported": "batch_dims is given to a version that has it.",
+    "batch-dims-range": "batch_dims is between -M and M, for `indices` of rank M.",
+    "batch-dims-axis": "batch_dims is not beyond the axis, both counted from the front.",
+    "batch-shape": "The first batch_dims dimensions of `data` and `indices` are equal.",
+    "elements-shape": "Beside the axis, the dimensions of GatherElements' `indices` fit those of "
+    "`data`.",
+    "index-negative": "No index is negative, where `--negative error` asks for that.",
+    "index-range": "Every index lies on the axis, where the version or `--out-of-range` does not "
+    "replace it.",
+    "limit": "What is held or written stays below `--max-bytes`, the rank below 65.",
+}
+"""What every rule says, by its name, in the order of trial; no docstring, which ``-OO`` strips."""
 
 
 def _legal(ends: tuple[int, int] | None) -> str:
