@@ -1706,10 +1706,8 @@ def test_a_closed_standard_input_is_no_tensor(program: Program) -> None:
 
 
 def test_process_substitution_serves_as_a_file(program: Program) -> None:
-    ran = program(
-        "$G gather <(printf '[5,6,7]') <(printf '2,') 2>&1 || $G gather <(printf '[7]') 0"
-    )
-    assert ran.stdout.endswith(b"7\n")
+    ran = program("$G gather <(printf '[5,6,7]') <(printf '2,')")
+    assert ran.stdout == b"[7]\n"
     assert ran.returncode == 0
 
 

@@ -49,7 +49,7 @@ def given(
 
     op = operator.row(messages)
     Inputs.share_stdin(data[0], indices[0])
-    inputs = Inputs(limits.held, notes=messages.notes, tick=messages.progress())
+    inputs = messages.inputs(limits.held, messages.progress())
     try:
         read, picked = operator.read(op, inputs.tensor, data, indices)
         call = operator.bind(op, Operand.of(read), Operand.of(picked))

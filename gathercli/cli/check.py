@@ -83,7 +83,7 @@ def _run(operator: Operator, data: Token, indices: Token, asked: _Asked, message
     op = operator.row(messages)
     Inputs.share_stdin(data[0], indices[0])
     tick = messages.progress()
-    with messages, Inputs(asked.limits.held, notes=messages.notes, tick=tick) as inputs:
+    with messages, messages.inputs(asked.limits.held, tick) as inputs:
         given, picked = operator.read(op, inputs.tensor, data, indices)
         case = operator.case(given, picked, asked.threads, tick)
         found = checked(op, family_of(op.family).ROWS, case)

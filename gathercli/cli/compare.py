@@ -75,7 +75,7 @@ def _run(operator: Operator, data: Token, indices: Token, asked: _Asked, message
     rows = OPERATORS if asked.ops is None else _rows(asked.ops, messages)
     Inputs.share_stdin(data[0], indices[0])
     tick = messages.progress()
-    with messages, Inputs(asked.limits.held, notes=messages.notes, tick=tick) as inputs:
+    with messages, messages.inputs(asked.limits.held, tick) as inputs:
         given, picked = read(None, inputs.tensor, data, indices)
         case = operator.case(given, picked, asked.threads, tick)
         found = compared(rows, case, asked.limits.file)

@@ -185,7 +185,7 @@ def _run(paths: list[str], asked: _Asked, messages: Messages) -> int:
     Inputs.share_stdin(*sources)
     with (
         messages,
-        Inputs(asked.limits.held, notes=messages.notes, tick=messages.progress()) as inputs,
+        messages.inputs(asked.limits.held, messages.progress()) as inputs,
     ):
         files: dict[str, str] = {}
         if target.folder is None and len(sources) > 1:

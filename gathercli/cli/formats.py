@@ -16,7 +16,12 @@ TENSORS: Final = Terms(
             "A file, or a folder of chunks; its content tells its format.",
         ),
         ("@name", "Surely a file, even if its name reads as a literal."),
-        ("-", "Standard input; -#data and -#indices when one stream holds both."),
+        (
+            "-",
+            "Standard input: the bytes of a file, or the text of an argument, of which a list may "
+            "have blanks or line ends in place of commas; -#data and -#indices when one stream "
+            "holds both.",
+        ),
         (
             "'[[0,0,4],[4,0,0]]', 3",
             "JSON: integers are int64 (uint64 when they must be), any fraction makes float64; 3 "

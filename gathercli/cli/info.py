@@ -77,7 +77,7 @@ def _run(files: list[str], asked: _Asked, messages: Messages) -> int:
 
     Inputs.share_stdin(*files)
     shown: list[str] = []
-    with Inputs(asked.limits.held, notes=messages.notes) as inputs:
+    with messages.inputs(asked.limits.held) as inputs:
 
         def show(token: str) -> int:
             try:

@@ -6,12 +6,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from gathercli.errors import GatherError, TransferError
+from gathercli.io.files import STDIN
 from gathercli.io.write import STDERR, write_all
 from gathercli.report.terminal import is_terminal, wants_color, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from gathercli.engine import Tick
+    from gathercli.io.source import Inputs
     from gathercli.report.progress import Progress
 
 _Item = TypeVar("_Item")
@@ -103,6 +106,17 @@ class Messages:
         from gathercli.report.words import note_text
 
         return note_text(text, color=wants_color(self.color, STDERR), width=width_of(STDERR))
+
+    def inputs(self, held: int | None, tick: Tick | None = None) -> Inputs:
+        """Make what reads the tensors of the command and says here what is to be said of that."""
+        from gathercli.io.source import Inputs
+
+        return Inputs(held, notes=self.notes, tick=tick, awaits=self._awaits)
+
+    def _awaits(self, what: str) -> None:
+        """Say what to type, if standard input is a terminal and so waits for a person."""
+        if is_terminal(STDIN):
+            self.remark(f"type {what}, such as 0,1,2 or [[0,1],[2,3]], and end it with Ctrl-D")
 
     def each(self, items: Sequence[_Item], do: Callable[[_Item], int]) -> int:
         """Do something with every item; what is refused does not keep the others.

@@ -155,7 +155,7 @@ def _run(
         _check_cluster(sink, threads, data[0], indices[0])
     Inputs.share_stdin(data[0], indices[0], expectation.given)
     tick = messages.progress() if sink.leaves_terminal else None
-    with messages, Inputs(sink.limits.held, notes=messages.notes, tick=tick) as inputs:
+    with messages, messages.inputs(sink.limits.held, tick) as inputs:
         tiles = operator.read(op, inputs.tiles, data, indices)
         call = operator.bind(op, *map(Operand.of, tiles))
         if address is not None:

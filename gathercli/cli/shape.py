@@ -50,7 +50,7 @@ def command(
     debug: opt.Debug = False,
 ) -> Callable[[], int]:
     """Collect the request."""
-    del json_errors, debug  # main finds them in the words
+    del debug  # main finds it in the words
     return partial(
         _run,
         Operator(op, axis, batch_dims, version, negative.value, out_of_range.value),
@@ -58,7 +58,7 @@ def command(
         (indices, indices_dtype),
         Limits.parse(max_bytes),
         fmt,
-        Messages(quiet, color),
+        Messages(quiet, color, json_errors=json_errors),
     )
 
 
@@ -70,7 +70,7 @@ def _run(
 
     op = operator.row(messages)
     Inputs.share_stdin(data[0], indices[0])
-    with Inputs(limits.held, notes=messages.notes) as inputs:
+    with messages.inputs(limits.held) as inputs:
         given, picked = operator.read(op, inputs.shaped, data, indices)
     call = operator.bind(op, given, picked, shapes_only=True)
     shape = engine.infer(call)

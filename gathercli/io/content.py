@@ -11,11 +11,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.core.dims import LARGEST, MAX_RANK, product
-from gathercli.core.dtypes import DType, Tensor
-from gathercli.errors import InputError, LimitError
+from gathercli.core.dtypes import FLOAT64, DType, Tensor
+from gathercli.core.text import clean, meant, short
+from gathercli.errors import Hint, InputError, LimitError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Protocol
 
     import numpy as np
@@ -71,6 +72,7 @@ _READERS: Final = {
     "pb": ("onnx", "Proto"),
     "json": ("json", "Document"),
     "zarr": ("zarr", "Zarr"),
+    "text": ("bare", "read"),
 }
 
 
@@ -121,6 +123,62 @@ class Layout(NamedTuple):
         order: Any = "F" if self.fortran else "C"
         array: AnyArray = np.ndarray(self.shape, self.held, buffer, self.offset, order=order)
         return Tensor(self.dtype, array)
+
+
+class Literal:
+    """A literal or a generator; `format` and the members are those of `Content`."""
+
+    format = "literal"
+    names = None
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._tensor = tensor
+
+    def layout(self, key: str | None, declared: DType | None) -> Layout:
+        """Describe the tensor."""
+        tensor = self.tensor(key, declared, FLOAT64)
+        return Layout(tensor.dtype, tensor.shape, tensor.storage)
+
+    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+        """Return the tensor.
+
+        Raises
+        ------
+        InputError
+            ``literal``: a member is asked for.
+        """
+        del declared, empty  # both were used when it was parsed
+        if key is not None:
+            raise InputError(
+                f"a literal has no member `{clean(short(key))}`: expected no key",
+                rule="literal",
+                value=key,
+            )
+        return self._tensor
+
+
+def key_hint(name: str, key: str | None, known: Iterable[str], noun: str) -> Hint | None:
+    """Say how one of several tensors is named; on standard input perhaps both.
+
+    Parameters
+    ----------
+    name, key
+        What the user calls the source, and the tensor in it that it has not, if one was named.
+    known
+        The names of those it has.
+    noun
+        What the format calls them.
+
+    >>> print(key_hint("w.npz", "embeding", ["bias", "embedding"], "member"))
+    name the member: `w.npz#embedding`
+    >>> print(key_hint("-", None, ["data", "indices"], "tensor"))
+    name both tensors: `-#data -#indices`
+    """
+    names = list(known)
+    if name == "-" and key is None and {"data", "indices"} <= set(names):
+        return Hint(f"name both {noun}s: `-#data -#indices`")
+    near = meant(key, names)
+    return Hint(f"name the {noun}: {{source}}", source=f"{name}#{near}") if near else None
 
 
 def check_shape(declares: str, shape: Sequence[int], itemsize: int) -> None:
@@ -189,7 +247,13 @@ def content(file: File | Folder) -> Content:
     """
     from gathercli.io.files import Folder
 
-    kind = "zarr" if isinstance(file, Folder) else sniff(file.start(LOOK), file.name)
+    kind = "zarr"
+    if not isinstance(file, Folder):
+        start = file.start(LOOK)
+        kind = sniff(start, file.name)
+        piped = file.name == "-" or not file.regular
+        if kind == "json" and piped and start.lstrip()[:1] not in (b"[", b"{"):
+            kind = "text"
     module, reader = _READERS[kind]
     made: Content = getattr(import_module(f"gathercli.io.{module}"), reader)(file)
     return made

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.dims import LARGEST, MAX_RANK
 from gathercli.core.dtypes import FLOAT64, Tensor, dtype_in_json, dtype_of
-from gathercli.core.text import listed, meant, short, some
+from gathercli.core.text import listed, short, some
 from gathercli.errors import GatherError, Hint, InputError
 from gathercli.io import fast
-from gathercli.io.content import Layout
+from gathercli.io.content import Layout, key_hint
 from gathercli.io.store import NON_FINITE, Overflow, path, shown
 from gathercli.io.values import tensor_of
 
@@ -58,7 +58,7 @@ class Document:
     def __init__(self, file: File) -> None:
         """Parse the text."""
         self._file = file
-        raw = file.content(_Watch(file))
+        raw = file.content(Watch(file))
         if not raw.strip():
             raise InputError("the input is empty: expected a tensor", rule="format")
         self.names: Sequence[str] | None = None
@@ -132,12 +132,15 @@ class Document:
         )
 
 
-class _Watch:
+class Watch:
     """Refuses text that is none, or is more than memory holds, before all of it is read."""
 
+    marks: Sequence[bytes] = (b",", b"[", b":", b":")
+    """What is beside every value."""
+
     def __init__(self, file: File) -> None:
-        self._file, self._limit = file, file.limit
-        self._needed = self._size = 0
+        self.file, self._limit = file, file.limit
+        self._needed = self.size = 0
         # Nothing need be counted where even nothing but marks would be let through.
         most = file.size * (1 + 2 * _VALUE_BYTES) if file.regular else None
         self._counts = self._limit is not None and (most is None or most > self._limit)
@@ -148,17 +151,21 @@ class _Watch:
         if b"\0" in part:
             from gathercli.io.foreign import refuse_binary
 
-            refuse_binary(part, self._file.start(8))
-        self._size += len(part)
+            refuse_binary(part, self.file.start(8))
+        self.size += len(part)
         if self._counts:
-            marks = sum(fast.count(part, mark) for mark in (b",", b"[", b":", b":"))
+            marks = sum(fast.count(part, mark) for mark in self.marks)
             self._needed += len(part) + marks * _VALUE_BYTES
         if self._limit is not None and self._needed > self._limit:
-            what = f"{self._size} bytes of the text take {self._needed} when they are parsed"
-            raise self._file.over(what, self._needed)
-        if not self._probed and self._size >= _PROBE:  # a stream may have no end
+            what = f"{self.size} bytes of the text take {self._needed} when they are parsed"
+            raise self.file.over(what, self._needed)
+        if not self._probed and self.size >= _PROBE:  # a stream may have no end
             self._probed = True
-            _probe(self._file.start(_PROBE))
+            self.probe(self.file.start(_PROBE))
+
+    def probe(self, start: bytes) -> None:
+        """Refuse a text whose start is none, whatever follows."""
+        _probe(start)
 
 
 def _probe(start: bytes) -> None:
@@ -205,7 +212,7 @@ def parse(raw: bytes | str, *, rule: str = "json") -> Any:
     InputError
         `rule`, with the line and column or the byte.
     """
-    text = _decoded(raw, rule) if isinstance(raw, bytes) else raw
+    text = decoded(raw, rule) if isinstance(raw, bytes) else raw
     try:
         return _load(text, rule)
     except json.JSONDecodeError as error:
@@ -244,7 +251,14 @@ def _load(text: str, rule: str) -> Any:
     )
 
 
-def _decoded(raw: bytes, rule: str) -> str:
+def decoded(raw: bytes, rule: str) -> str:
+    """Decode UTF-8 text, with or without a byte order mark.
+
+    Raises
+    ------
+    InputError
+        `rule`, with the first byte that is none.
+    """
     text = raw.removeprefix(codecs.BOM_UTF8)
     try:
         return text.decode()
@@ -340,14 +354,13 @@ def _chosen(document: dict[str, Any], key: str | None, name: str | None) -> tupl
     if key is not None and key in members:
         return members[key]
     names = some(map(json.dumps, members))
-    near = meant(key, members)
     raise InputError(
         f"the document holds {names}: expected "
         + (f"the key {json.dumps(short(key))}" if key else "one tensor, or the key of one"),
         rule="json",
         value=key,
         expected=names,
-        hint=Hint("name the tensor: {source}", source=f"{name}#{near}") if near and name else None,
+        hint=key_hint(name, key, members, "tensor") if name else None,
     )
 
 

@@ -43,6 +43,7 @@ GENERATORS: Final = ("arange", "zeros", "rand")
 # Patterns are text: `re` compiles and keeps those that a command line needs.
 _GENERATOR: Final = r"(?a)([a-z]+):((?:\d+(?:x\d+)*)?)(?:x([a-z][a-z0-9]*))?((?:,[^,]*)*)"
 _TYPED: Final = r"(?as)((?:\d+x)+|x)([a-z][a-z0-9]*)=(.*)"
+_BEGINS: Final = rf"(?a)(?:(?:\d+x)+|x)[a-z][a-z0-9]*=|(?:{'|'.join(GENERATORS)}):"
 _INTEGER: Final = r"(?a)[+-]?\d{1,4300}"
 _FLOAT: Final = r"(?ai)[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 _COMPLEX: Final = r"(?ai)[-+.\deainf]*j"
@@ -71,6 +72,11 @@ def looks_literal(token: str) -> bool:
         or token.lstrip()[:1] in ("[", "{", '"')
         or re.match(r"[-+]?[.\d][-+.,\deE\s]*$", token)
     )
+
+
+def begins(text: str) -> bool:
+    """Tell whether a text begins as a typed literal or a generator."""
+    return bool(re.match(_BEGINS, text))
 
 
 def parse(
@@ -106,7 +112,7 @@ def parse(
     if "=" in token and (typed := re.fullmatch(_TYPED, token)):
         return _typed(typed, max_bytes)
     items = token.split(",")
-    values = [_item(item.strip()) for item in items if item.strip()]
+    values = [item(each.strip()) for each in items if each.strip()]
     if len(items) == 1 and not _is_json(token.strip()):
         values = []  # a word such as nan or j is rather a file
     if values and None not in values and complex not in map(type, values):
@@ -129,7 +135,7 @@ def _is_json(word: str) -> bool:
     return bool(re.fullmatch(_FLOAT, word)) or word in ("true", "false", *NON_FINITE)
 
 
-def _item(word: str) -> Any:
+def item(word: str) -> Any:
     """Read one number or word; None when it is neither."""
     if re.fullmatch(_INTEGER, word):
         return int(word)
@@ -219,7 +225,7 @@ def _nested(body: str, token: str) -> list[Any]:
         elif kind == "single":
             stack[-1].append(text[1:-1])
         else:
-            value = _item(text)
+            value = item(text)
             if value is None:
                 raise _literal_error(
                     f"`{text[:40]}` in the literal is no value: "

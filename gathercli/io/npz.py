@@ -9,10 +9,10 @@ from __future__ import annotations
 import zipfile
 from typing import IO, TYPE_CHECKING, NoReturn
 
-from gathercli.core.text import meant, short, some
-from gathercli.errors import GatherError, Hint, InputError, LimitError
+from gathercli.core.text import short, some
+from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io import npy
-from gathercli.io.content import NPY
+from gathercli.io.content import NPY, key_hint
 from gathercli.io.foreign import foreign
 
 if TYPE_CHECKING:
@@ -78,11 +78,10 @@ class Archive:
         for name in () if key is None else (key, key.removesuffix(".npy")):
             if name in self._members:
                 return self._members[name]
-        near = meant(key, self._members)
         _refuse(
             f"the archive has {some(f'`{name}`' for name in self._members)}",
             f"the member `{short(key)}`" if key else "the name of one",
-            Hint("name the member: {source}", source=f"{self._name}#{near}") if near else None,
+            key_hint(self._name, key, self._members, "member"),
         )
 
     def layout(self, key: str | None, declared: DType | None) -> Layout:

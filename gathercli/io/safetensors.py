@@ -11,10 +11,10 @@ import os
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.dtypes import DTYPES, DType, Tensor
-from gathercli.core.text import listed, meant, short, some
-from gathercli.errors import Hint, InputError
+from gathercli.core.text import listed, short, some
+from gathercli.errors import InputError
 from gathercli.io import json
-from gathercli.io.content import Layout, check_shape
+from gathercli.io.content import Layout, check_shape, key_hint
 from gathercli.io.foreign import install, missing
 
 if TYPE_CHECKING:
@@ -97,11 +97,10 @@ class Bundle:
             return self.names[0]
         if key is not None and key in self._tensors:
             return key
-        near = meant(key, self.names)
         raise _refused(
             f"the file has {some(f'`{name}`' for name in self.names)}",
             f"the tensor `{short(key)}`" if key else "the name of one",
-            Hint("name the tensor: {source}", source=f"{self._file.name}#{near}") if near else None,
+            key_hint(self._file.name, key, self.names, "tensor"),
         )
 
 

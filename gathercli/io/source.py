@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from gathercli.core.call import Operand
@@ -16,10 +17,12 @@ from gathercli.core.dtypes import FLOAT64, DType, Tensor
 from gathercli.core.text import clean
 from gathercli.core.tiles import Held
 from gathercli.errors import GatherError, InputError, LimitError, TransferError, UsageError
-from gathercli.io.content import Layout, content
+from gathercli.io.content import Layout, Literal, content
 from gathercli.io.files import STDIN, File, Folder, open_file, open_input, unreadable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from gathercli.core.tiles import Tiles
     from gathercli.engine import Tick
     from gathercli.io.content import Content
@@ -40,6 +43,8 @@ class Inputs:
         Where relative names of files start; the working folder if empty.
     tick
         Is told how many bytes of a file were read, and of how many.
+    awaits
+        Is told, before standard input is read, what it should hold.
 
     As a context it closes what it opened; tensors that are mapped stay.
     """
@@ -51,8 +56,9 @@ class Inputs:
         *,
         folder: str = "",
         tick: Tick | None = None,
+        awaits: Callable[[str], None] | None = None,
     ) -> None:
-        self._tick = tick
+        self._tick, self._awaits, self._role = tick, awaits, ""
         self.max_bytes = max_bytes
         self.notes = [] if notes is None else notes
         self._folder = folder
@@ -110,12 +116,9 @@ class Inputs:
             See cli: ``missing``, ``unreadable``, ``format``, ``npy``, ``npz``, ``json``,
             ``ragged``, ``literal``, ``dtype``, ``limit``.
         """
-        try:
+        with self._reading(name):
             source = self.open(token, declared=declared or assumed, empty=empty)
             return source.tensor(declared=declared, assumed=assumed, empty=empty)
-        except GatherError as error:
-            _prefix(error, name)
-            raise
 
     def tiles(
         self, token: str, name: str, *, declared: DType | None = None, empty: DType = FLOAT64
@@ -124,23 +127,17 @@ class Inputs:
 
         The parameters and what is raised are those of `tensor`.
         """
-        try:
+        with self._reading(name):
             source = self.open(token, declared=declared, empty=empty)
             return source.tiles(declared=declared, empty=empty)
-        except GatherError as error:
-            _prefix(error, name)
-            raise
 
     def operand(
         self, token: str, name: str, *, declared: DType | None = None, empty: DType = FLOAT64
     ) -> Operand:
         """Describe the tensor that a token names, reading no more than headers of .npy files."""
-        try:
+        with self._reading(name):
             found = self.open(token, declared=declared, empty=empty).layout(declared=declared)
             return Operand(Shape(found.shape), found.dtype)
-        except GatherError as error:
-            _prefix(error, name)
-            raise
 
     def shaped(
         self, token: str, name: str, *, declared: DType | None = None, empty: DType | None = None
@@ -167,6 +164,19 @@ class Inputs:
             return self.operand(token, name, declared=declared, empty=empty or FLOAT64)
         self.note_file(token, "a shape")
         return Operand(shape, declared)
+
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[None]:
+        """Say what a tensor is for, to whoever types it, and in what is refused."""
+        self._role = name
+        try:
+            yield
+        except UsageError:
+            raise
+        except GatherError as error:
+            if name and not error.message.startswith(f"`{name}`"):
+                error.within(f"`{name}`")
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -295,6 +305,8 @@ class Inputs:
         return self._stdin
 
     def _stdin_file(self) -> File:
+        if self._awaits is not None:
+            self._awaits(f"`{self._role}`" if self._role else "a tensor")
         try:
             return File("-", STDIN, self.max_bytes, self._tick)
         except OSError as error:
@@ -363,27 +375,6 @@ class Source(NamedTuple):
         return _Naming(self.file.name if self.file else None)
 
 
-class Literal:
-    """A literal or a generator; `format` and the members are those of `content.Content`."""
-
-    format = "literal"
-    names = None
-
-    def __init__(self, tensor: Tensor) -> None:
-        self._tensor = tensor
-
-    def layout(self, key: str | None, declared: DType | None) -> Layout:
-        """Describe the tensor."""
-        del key, declared  # both were used when it was parsed
-        tensor = self._tensor
-        return Layout(tensor.dtype, tensor.shape, tensor.storage)
-
-    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
-        """Return the tensor."""
-        del key, declared, empty
-        return self._tensor
-
-
 def is_stdin(token: str) -> bool:
     """Tell whether a token names standard input."""
     raw = token.startswith("bin:") and token.endswith("@-")
@@ -419,8 +410,3 @@ class _Naming:
             raise unreadable(self._name, error) from None
         if self._name and isinstance(error, InputError | LimitError | TransferError):
             error.within("standard input" if self._name == "-" else clean(self._name))
-
-
-def _prefix(error: GatherError, name: str) -> None:
-    if name and not isinstance(error, UsageError) and not error.message.startswith(f"`{name}`"):
-        error.within(f"`{name}`")

@@ -11,9 +11,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from gathercli.core.dtypes import DType, Tensor
-from gathercli.core.text import clean, meant, short, some
+from gathercli.core.text import clean, short, some
 from gathercli.core.tiles import everything
-from gathercli.errors import GatherError, Hint, InputError, LimitError
+from gathercli.errors import GatherError, InputError, LimitError
+from gathercli.io.content import key_hint
 from gathercli.io.zarr.created import Creation, Writer, writer
 from gathercli.io.zarr.stored import Node, Stored
 
@@ -153,14 +154,11 @@ class Zarr:
         if key is None and len(names) == 1:
             key = names[0]
         if key is None or key not in names:
-            near = meant(key, names)
             raise _refused(
                 "the group has "
                 + (some(f"`{clean(name)}`" for name in names) if names else "no arrays"),
                 f"the array `{clean(short(key))}`" if key else "the name of one",
-                Hint("name the array: {source}", source=f"{self._folder.name}#{near}")
-                if near
-                else None,
+                key_hint(self._folder.name, key, names, "array"),
             )
         path = os.path.join(self._path, key)
         node = Node.at(self._folder, path)
