@@ -1137,7 +1137,8 @@ def test_the_help_of_a_command_names_its_options_plainly_in_a_pipe(
     assert (ran.status, ran.err) == (0, "")
     assert ran.out.startswith(f"Usage: gathercli {command} ")
     assert not re.search("[\x1b\u2500-\u257f]", ran.out)
-    for option in OPTIONS.get(command, OPTIONS["gather"]).split():
+    of_elements = OPTIONS["gather"].replace("--batch-dims ", "").replace(" -b", "")
+    for option in OPTIONS.get(command, of_elements).split():
         assert re.search(rf"(?<![\w-]){option}(?![\w-])", ran.out), option
 
 

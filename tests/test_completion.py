@@ -26,14 +26,16 @@ every_command = pytest.mark.parametrize("command", COMMANDS)
 
 def options(command: str) -> list[str]:
     """Return every name of every option of a command."""
-    found = [param for param in load(command).params if param.param_type_name == "option"]
-    return [name for param in found for name in param.opts] + HELP
+    params: list[Any] = load(command).params
+    found = [param for param in params if param.param_type_name == "option"]
+    return [name for param in found if not param.hidden for name in param.opts] + HELP
 
 
 def described() -> list[tuple[str, str]]:
     """Return every option with its help text."""
     found: list[Any] = [param for command in COMMANDS for param in load(command).params]
-    return [(param.opts[0], param.help) for param in found if param.param_type_name == "option"]
+    options = [param for param in found if param.param_type_name == "option"]
+    return [(param.opts[0], param.help) for param in options if not param.hidden]
 
 
 def completed(*words: str, folder: Path, before: str = "") -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from gathercli.io import save
+from gathercli.io.table import FORMATS
 from tests.test_io import archive, saved
 
 if TYPE_CHECKING:
@@ -92,11 +92,11 @@ def test_a_format_that_is_forced_beats_the_suffix(suffix: str, run: Run, files: 
     assert (files / name).read_bytes() == run("convert", "a.npy", "-", "--to", fmt, "-q").raw
 
 
-@pytest.mark.parametrize("fmt", save.FORMATS)
+@pytest.mark.parametrize("fmt", FORMATS)
 def test_a_format_and_its_own_suffix_or_an_unknown_one_go_together(
     fmt: str, run: Run, files: Path
 ) -> None:
-    for name in (f"c{save.FORMATS[fmt].suffix}", "c.dat", "c"):
+    for name in (f"c{FORMATS[fmt].suffix}", "c.dat", "c"):
         assert run("convert", "a.npy", name, "--to", fmt, "-q") == (0, "", "")
 
         assert (files / name).exists()

@@ -14,6 +14,7 @@ from onnx import numpy_helper
 
 from gathercli.core.dtypes import DTYPES, DType, Kind, Tensor, dtype
 from gathercli.io import literal, save
+from gathercli.io.table import FORMATS
 from tests.test_io import amply, assert_same_values, bits, encoded, read, tensors
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def test_convert_takes_a_file_through_all_formats_and_back(
     for at, fmt in enumerate(save.STREAMED, 1):
         if fmt == "literal" or not carries(fmt, tensor):
             continue
-        target = f"{at}{save.FORMATS[fmt].suffix}"
+        target = f"{at}{FORMATS[fmt].suffix}"
         ran = run("convert", token, target, "--to", fmt, *declared, "-q")
         assert ran == (0, "", "")
         token = raw_token(tensor, target) if fmt == "bin" else target

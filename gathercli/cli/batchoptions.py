@@ -1,12 +1,10 @@
 """The arguments and options that only `batch` has, each declared once."""
 
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
-_RUNNING: Final = "Running"
-_REPORT: Final = "Report"
-_NO_FILE: Final = "Without a job file"
+from gathercli.cli.groups import NO_FILE, REPORT, RUNNING
 
 Jobs = Annotated[
     list[str] | None,
@@ -22,9 +20,10 @@ Op = Annotated[
     typer.Option(
         "--op",
         metavar="OP",
-        help="gather or gather-elements: the jobs are made of --data and the options below.",
+        help="The operator, gather or gather-elements, of jobs that are made of --data and what is "
+        "below.",
         show_default=False,
-        rich_help_panel=_NO_FILE,
+        rich_help_panel=NO_FILE,
     ),
 ]
 DataPattern = Annotated[
@@ -34,7 +33,7 @@ DataPattern = Annotated[
         metavar="PATTERN",
         help="The files that are the data, as 'in/*.npy' or 'in/**/*.npy'; or one tensor.",
         show_default=False,
-        rich_help_panel=_NO_FILE,
+        rich_help_panel=NO_FILE,
     ),
 ]
 IndicesPattern = Annotated[
@@ -42,10 +41,10 @@ IndicesPattern = Annotated[
     typer.Option(
         "--indices",
         metavar="PATTERN",
-        help="Their indices: a tensor, or 'idx/{stem}.npy'; {name} has the suffix too, {dir} is "
-        "the folder below the first *.",
+        help="The indices of each: a tensor, or 'idx/{stem}.npy'; {name} has the suffix too, {dir} "
+        "is the folder below the first *.",
         show_default=False,
-        rich_help_panel=_NO_FILE,
+        rich_help_panel=NO_FILE,
     ),
 ]
 OutputPattern = Annotated[
@@ -56,7 +55,7 @@ OutputPattern = Annotated[
         metavar="PATTERN",
         help="The files to write, as 'out/{stem}.npy'; their folders are made.",
         show_default=False,
-        rich_help_panel=_NO_FILE,
+        rich_help_panel=NO_FILE,
     ),
 ]
 ExpectPattern = Annotated[
@@ -66,7 +65,7 @@ ExpectPattern = Annotated[
         metavar="PATTERN",
         help="What the results should equal, as 'want/{stem}.npy'.",
         show_default=False,
-        rich_help_panel=_NO_FILE,
+        rich_help_panel=NO_FILE,
     ),
 ]
 Matrix = Annotated[
@@ -77,7 +76,7 @@ Matrix = Annotated[
         help="Try every combination, as --matrix axis=0,1 version=openvino-8,onnx-13; {axis} and "
         "{version} then stand for the values.",
         show_default=False,
-        rich_help_panel=_NO_FILE,
+        rich_help_panel=NO_FILE,
     ),
 ]
 DryRun = Annotated[
@@ -85,7 +84,7 @@ DryRun = Annotated[
     typer.Option(
         "--dry-run",
         help="Validate all jobs and infer their shapes from headers; run and write nothing.",
-        rich_help_panel=_RUNNING,
+        rich_help_panel=RUNNING,
     ),
 ]
 AllowOutside = Annotated[
@@ -93,7 +92,7 @@ AllowOutside = Annotated[
     typer.Option(
         "--allow-outside",
         help="Let jobs of a file write outside its folder.",
-        rich_help_panel=_RUNNING,
+        rich_help_panel=RUNNING,
     ),
 ]
 Workers = Annotated[
@@ -105,14 +104,12 @@ Workers = Annotated[
         min=1,
         help="How many processes do jobs; default as many as there are cores.",
         show_default=False,
-        rich_help_panel=_RUNNING,
+        rich_help_panel=RUNNING,
     ),
 ]
 FailFast = Annotated[
     bool,
-    typer.Option(
-        "--fail-fast", help="Begin no job after one has failed.", rich_help_panel=_RUNNING
-    ),
+    typer.Option("--fail-fast", help="Begin no job after one has failed.", rich_help_panel=RUNNING),
 ]
 MaxFailures = Annotated[
     str | None,
@@ -121,7 +118,7 @@ MaxFailures = Annotated[
         metavar="N|P%",
         help="Begin no job after more than N, or P percent of all, have failed.",
         show_default=False,
-        rich_help_panel=_RUNNING,
+        rich_help_panel=RUNNING,
     ),
 ]
 Retries = Annotated[
@@ -133,7 +130,7 @@ Retries = Annotated[
         max=100,
         help="Do a job up to N times again after a fault of reading or writing; default 0.",
         show_default=False,
-        rich_help_panel=_RUNNING,
+        rich_help_panel=RUNNING,
     ),
 ]
 Timeout = Annotated[
@@ -143,7 +140,7 @@ Timeout = Annotated[
         metavar="S",
         help="Seconds a job may take; after that it has failed.",
         show_default=False,
-        rich_help_panel=_RUNNING,
+        rich_help_panel=RUNNING,
     ),
 ]
 Report = Annotated[
@@ -153,7 +150,7 @@ Report = Annotated[
         metavar="FILE",
         help="Write the lines of report here as jobs end, not to stdout; usable after a kill.",
         show_default=False,
-        rich_help_panel=_REPORT,
+        rich_help_panel=REPORT,
     ),
 ]
 Resume = Annotated[
@@ -161,19 +158,21 @@ Resume = Annotated[
     typer.Option(
         "--resume",
         help="Do what the report does not have yet, or what has changed since.",
-        rich_help_panel=_REPORT,
+        rich_help_panel=REPORT,
     ),
 ]
 ResumeFailed = Annotated[
     bool,
-    typer.Option("--resume-failed", help="Also do what has failed.", rich_help_panel=_REPORT),
+    typer.Option(
+        "--resume-failed", help="Resume, and also do what has failed.", rich_help_panel=REPORT
+    ),
 ]
 Hash = Annotated[
     bool,
     typer.Option(
         "--hash",
         help="Note the content of files in the report and compare it, not their times.",
-        rich_help_panel=_REPORT,
+        rich_help_panel=REPORT,
     ),
 ]
 Junit = Annotated[
@@ -183,6 +182,6 @@ Junit = Annotated[
         metavar="FILE",
         help="Also write the report as JUnit XML.",
         show_default=False,
-        rich_help_panel=_REPORT,
+        rich_help_panel=REPORT,
     ),
 ]

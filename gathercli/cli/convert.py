@@ -11,6 +11,7 @@ import typer
 from gathercli.chunked.making import Copied
 from gathercli.chunked.result import Slabs
 from gathercli.cli import options as opt
+from gathercli.cli.groups import OUTPUT
 from gathercli.cli.limits import Limits
 from gathercli.cli.messages import Messages
 from gathercli.cli.sink import Keeping, binary_refused, losses
@@ -47,6 +48,7 @@ To = Annotated[
         help="npy, npz, json, oip, literal, safetensors, pb (ONNX), bin (raw bytes) or zarr; "
         "without it the suffix of DEST says so.",
         show_default=False,
+        rich_help_panel=OUTPUT,
     ),
 ]
 Directory = Annotated[
@@ -57,6 +59,7 @@ Directory = Annotated[
         metavar="DIR",
         help="Write a file for every source into this folder, which is made if it is not there.",
         show_default=False,
+        rich_help_panel=OUTPUT,
     ),
 ]
 ToDtype = Annotated[
@@ -66,6 +69,7 @@ ToDtype = Annotated[
         metavar="DTYPE",
         help="Convert the elements, if none of them changes.",
         show_default=False,
+        rich_help_panel=OUTPUT,
     ),
 ]
 Lossy = Annotated[
@@ -73,12 +77,15 @@ Lossy = Annotated[
     typer.Option(
         "--lossy",
         help="Let --dtype round to the nearest, half to even; nothing wraps or becomes infinite.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 Truncate = Annotated[
     bool,
     typer.Option(
-        "--truncate", help="The same, but let --dtype make integers of floats towards zero."
+        "--truncate",
+        help="As --lossy, but make integers of floats towards zero.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 

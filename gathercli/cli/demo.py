@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from gathercli.cli import options as opt
+from gathercli.cli.groups import VIEW
 from gathercli.cli.lessons import LESSONS, command_line, fixture
 from gathercli.cli.limits import Limits
 from gathercli.cli.main import print_text
@@ -29,9 +30,14 @@ Name = Annotated[
     str | None,
     typer.Argument(metavar="[NAME]", help="The lesson; default the first.", show_default=False),
 ]
-List = Annotated[bool, typer.Option("--list", help="List the lessons.")]
+List = Annotated[bool, typer.Option("--list", help="List the lessons.", rich_help_panel=VIEW)]
 All = Annotated[
-    bool, typer.Option("--all", help="Show every lesson; on a terminal a key goes on, q stops.")
+    bool,
+    typer.Option(
+        "--all",
+        help="Show every lesson; on a terminal a key goes on, q stops.",
+        rich_help_panel=VIEW,
+    ),
 ]
 
 

@@ -13,6 +13,7 @@ import typer
 from gathercli.cli import cells
 from gathercli.cli import options as opt
 from gathercli.cli.called import Called, given, written
+from gathercli.cli.groups import INPUT, OUTPUT, VIEW
 from gathercli.cli.limits import Limits
 from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
@@ -48,7 +49,7 @@ JobOption = Annotated[
         help="Explain a job of a job file, in place of OP, DATA and INDICES; a file of one job "
         "needs no #ID.",
         show_default=False,
-        rich_help_panel="Input",
+        rich_help_panel=INPUT,
     ),
 ]
 WindowOption = Annotated[
@@ -58,7 +59,7 @@ WindowOption = Annotated[
         metavar="SLICES",
         help="What to show of the output, a slice a dimension: 0:3,:,10:20. Default what fits.",
         show_default=False,
-        rich_help_panel="View",
+        rich_help_panel=VIEW,
     ),
 ]
 CellOption = Annotated[
@@ -68,7 +69,7 @@ CellOption = Annotated[
         metavar="I,J,...",
         help="Trace one output cell, step by step, in words and coordinates.",
         show_default=False,
-        rich_help_panel="View",
+        rich_help_panel=VIEW,
     ),
 ]
 Step = Annotated[
@@ -76,12 +77,12 @@ Step = Annotated[
     typer.Option(
         "--step",
         help="Walk through the output cells: with keys on a terminal, a line a cell elsewhere.",
-        rich_help_panel="View",
+        rich_help_panel=VIEW,
     ),
 ]
 Ascii = Annotated[
     bool,
-    typer.Option("--ascii", help="Use no characters beyond ASCII.", rich_help_panel="View"),
+    typer.Option("--ascii", help="Use no characters beyond ASCII.", rich_help_panel=VIEW),
 ]
 Save = Annotated[
     list[str] | None,
@@ -90,7 +91,7 @@ Save = Annotated[
         metavar="PATH",
         help="Also keep the picture: .svg, .html or .txt. Given again, keep it there too.",
         show_default=False,
-        rich_help_panel="Result",
+        rich_help_panel=OUTPUT,
     ),
 ]
 

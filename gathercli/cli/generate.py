@@ -80,7 +80,8 @@ def _values(command: str, param: Any) -> list[str]:
 
 
 def _options(command: str) -> list[Any]:
-    return [param for param in load(command).params if param.param_type_name == "option"]
+    params: list[Any] = load(command).params
+    return [each for each in params if each.param_type_name == "option" and not each.hidden]
 
 
 def _arguments(command: str) -> list[Any]:

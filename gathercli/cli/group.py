@@ -8,9 +8,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
-from gathercli.report.terminal import is_terminal
+from gathercli.cli.groups import GROUPS, MESSAGES
+from gathercli.report.terminal import escaped, is_terminal
 
 STDOUT: Final = 1
+ARGUMENTS: Final = "Arguments"
 _NEGATIVE: Final = re.compile(r"-(?:\d|\.\d|inf|nan|#)", re.IGNORECASE)
 _MARK: Final = "\0"
 """Put before a word that starts like an option and is a tensor; argv cannot hold it."""
@@ -36,6 +38,31 @@ class Command(TyperCommand):
             elif isinstance(given, list | tuple):
                 ctx.params[name] = [word.removeprefix(_MARK) for word in given]
         return rest
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Put `--help` in a group, as every other option is."""
+        option: Any = super().get_help_option(ctx)
+        option.rich_help_panel = MESSAGES
+        return option
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options in their groups where there is no rich view, which does so itself."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            name = getattr(param, "rich_help_panel", None) or ARGUMENTS
+            if record is not None:
+                groups.setdefault(name, []).append(record)
+        for name, records in groups.items():
+            with formatter.section(name):
+                formatter.write_dl(records)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples, and where there is more, where there is no rich view."""
+        with formatter.section("Examples"):
+            for shows, line in examples(str(self.name)):
+                formatter.write(f"  {shows}\n    {line}\n")
+        super().format_epilog(ctx, formatter)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Name required arguments as the manual does, without braces."""
@@ -88,16 +115,50 @@ def group() -> TyperGroup:
 
 
 def command(name: str, help_line: str, callback: Callable[..., Any]) -> TyperCommand:
-    """Let typer make a command of a function."""
+    """Let typer make a command of a function; its options stand in the order of their groups."""
     app = typer.Typer(add_completion=False, rich_markup_mode=markup())
     app.command(
         name,
         cls=Command,
         help=help_line,
-        epilog=f"`gathercli man {name}` has the rules and examples.",
+        epilog=_epilog(name),
         context_settings=_settings(),
     )(callback)
     made = get_command(app)
     if not isinstance(made, TyperCommand):
         raise TypeError(name)
+    made.params.sort(key=_place)
+    unused = _unused(name)
+    for param in made.params:
+        if isinstance(param, TyperOption) and param.name in unused:
+            param.hidden = True
     return made
+
+
+def _place(param: Any) -> int:
+    group = getattr(param, "rich_help_panel", None)
+    return -1 if group is None else GROUPS.index(group)
+
+
+def _unused(name: str) -> set[str]:
+    """Name the attributes that no version of an operator has, and whose options refuse."""
+    from gathercli.ops import FAMILIES
+
+    rows = FAMILIES[name].ROWS if name in FAMILIES else ()
+    return set() if not rows or any(op.batch_dims for op in rows) else {"batch_dims"}
+
+
+def _epilog(name: str) -> str:
+    """Say where there is more; the rich view gets the examples in this way too."""
+    more = f"`gathercli man {name}` has the rules and examples."
+    if markup() is None:
+        return more
+    lines = (f"[dim]{escaped(shows)}[/dim]\n  {escaped(line)}" for shows, line in examples(name))
+    return "\n".join(("[bold]Examples[/bold]", *lines, "", more))
+
+
+def examples(name: str) -> list[tuple[str, str]]:
+    """Return the examples that the help of a command shows: what each shows, and its line."""
+    from gathercli.cli.examples import EXAMPLES, HELPFUL
+
+    return [(each.shows, each.command) for each in EXAMPLES[name][:HELPFUL]]

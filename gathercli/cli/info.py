@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 import typer
 
 from gathercli.cli import options as opt
+from gathercli.cli.groups import INPUT
 from gathercli.cli.limits import Limits
 from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
@@ -31,7 +32,9 @@ Files = Annotated[
 ]
 Header = Annotated[
     bool,
-    typer.Option("--header", help="Read no elements: type, shape and members alone."),
+    typer.Option(
+        "--header", help="Read no elements: type, shape and members alone.", rich_help_panel=INPUT
+    ),
 ]
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from gathercli.cli import options as opt
+from gathercli.cli.groups import VIEW
 from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import VARIABLE, Choice, choice
@@ -48,6 +49,7 @@ Diff = Annotated[
         metavar="A B",
         help="What two versions do differently, and what that means for a model that moves.",
         show_default=False,
+        rich_help_panel=VIEW,
     ),
 ]
 Like = Annotated[
@@ -57,6 +59,7 @@ Like = Annotated[
         metavar="CALL",
         help="The versions that another framework's call equals, such as torch.gather, np.take.",
         show_default=False,
+        rich_help_panel=VIEW,
     ),
 ]
 Decisions = Annotated[
@@ -64,6 +67,7 @@ Decisions = Annotated[
     typer.Option(
         "--decisions",
         help="Where the specifications are silent or contradict themselves, and what is done.",
+        rich_help_panel=VIEW,
     ),
 ]
 

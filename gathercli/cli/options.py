@@ -5,23 +5,16 @@ from typing import Annotated, Literal
 
 import typer
 
+from gathercli.cli.groups import CLUSTER, INPUT, MESSAGES, OPERATOR, OUTPUT, VIEW
 from gathercli.core.dtypes import DType, dtype
 from gathercli.core.spec import Negative, OutOfRange
-from gathercli.core.text import clean
+from gathercli.core.text import clean, listed
 from gathercli.errors import UsageError
-
-_OPERATOR, _INPUT, _RESULT, _CLUSTER, _VIEW, _MESSAGES = (
-    "Operator",
-    "Input",
-    "Result",
-    "On many machines",
-    "View",
-    "Messages",
-)
+from gathercli.io.table import ARGUMENTS, BY_SUFFIX
 
 TENSOR_HELP = (
-    "A file (.npy, .npz#member, .json#key, .zarr), a literal ('[[0,1],[2,3]]', 2x3xi32=0, 0,0,4), "
-    "a generator (arange:2x5xf32), or - for standard input."
+    f"A file ({', '.join(ARGUMENTS)}), a literal ('[[0,1],[2,3]]', 2x3xi32=0, 0,0,4), a generator "
+    "(arange:2x5xf32), or - for standard input."
 )
 
 OpName = Annotated[
@@ -42,7 +35,7 @@ Axis = Annotated[
         help="The dimension of DATA to gather along; negative counts from the end. Default 0, "
         "but required by OpenVINO's GatherElements; in shape also unknown.",
         show_default=False,
-        rich_help_panel=_OPERATOR,
+        rich_help_panel=OPERATOR,
     ),
 ]
 BatchDims = Annotated[
@@ -53,7 +46,7 @@ BatchDims = Annotated[
         metavar="INT",
         help="Leading dimensions that are batches (OpenVINO 7 and 8); default 0.",
         show_default=False,
-        rich_help_panel=_OPERATOR,
+        rich_help_panel=OPERATOR,
     ),
 ]
 Version = Annotated[
@@ -66,7 +59,7 @@ Version = Annotated[
         "openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO's newest. `gathercli ops` "
         "lists them.",
         show_default=False,
-        rich_help_panel=_OPERATOR,
+        rich_help_panel=OPERATOR,
     ),
 ]
 NegativeChoice = Annotated[
@@ -77,7 +70,7 @@ NegativeChoice = Annotated[
         help="A negative index: spec (as the version says), wrap (counted from the end, once) or "
         "error.",
         show_default=False,
-        rich_help_panel=_OPERATOR,
+        rich_help_panel=OPERATOR,
     ),
 ]
 OutOfRangeChoice = Annotated[
@@ -88,7 +81,7 @@ OutOfRangeChoice = Annotated[
         help="An index outside the axis: spec (as the version says), error, zero, clamp or wrap "
         "(modulo the size).",
         show_default=False,
-        rich_help_panel=_OPERATOR,
+        rich_help_panel=OPERATOR,
     ),
 ]
 
@@ -99,7 +92,7 @@ DataDtype = Annotated[
         metavar="DTYPE",
         help="The type of untyped DATA (float32, bf16…); typed DATA must convert without loss.",
         show_default=False,
-        rich_help_panel=_INPUT,
+        rich_help_panel=INPUT,
     ),
 ]
 IndicesDtype = Annotated[
@@ -107,9 +100,9 @@ IndicesDtype = Annotated[
     typer.Option(
         "--indices-dtype",
         metavar="DTYPE",
-        help="The same for INDICES.",
+        help="The type of untyped INDICES; typed INDICES must convert without loss.",
         show_default=False,
-        rich_help_panel=_INPUT,
+        rich_help_panel=INPUT,
     ),
 ]
 SourceDtype = Annotated[
@@ -119,7 +112,7 @@ SourceDtype = Annotated[
         metavar="DTYPE",
         help="The type of what names none: plain JSON, bare lists, bfloat16 saved as V2.",
         show_default=False,
-        rich_help_panel=_INPUT,
+        rich_help_panel=INPUT,
     ),
 ]
 MaxBytes = Annotated[
@@ -130,7 +123,7 @@ MaxBytes = Annotated[
         help="Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi; 0 lifts it. "
         "Default half of the free memory, 16 GiB for a file.",
         show_default=False,
-        rich_help_panel=_INPUT,
+        rich_help_panel=INPUT,
     ),
 ]
 
@@ -143,7 +136,7 @@ Threads = Annotated[
         min=1,
         help="How many threads work on large tensors; default as many as there are cores.",
         show_default=False,
-        rich_help_panel=_RESULT,
+        rich_help_panel=OUTPUT,
     ),
 ]
 
@@ -153,10 +146,9 @@ OutputPath = Annotated[
         "--output",
         "-o",
         metavar="PATH",
-        help="Write the result here; the suffix picks .npy, .npz, .json, .safetensors, "
-        ".pb, .bin or .zarr; - is stdout.",
+        help=f"Write the result here; the suffix picks {listed(BY_SUFFIX)}; - is stdout.",
         show_default=False,
-        rich_help_panel=_RESULT,
+        rich_help_panel=OUTPUT,
     ),
 ]
 Format = Annotated[
@@ -167,7 +159,7 @@ Format = Annotated[
         metavar="FORMAT",
         help="auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal.",
         show_default=False,
-        rich_help_panel=_RESULT,
+        rich_help_panel=OUTPUT,
     ),
 ]
 ForceFormat = Annotated[
@@ -175,7 +167,7 @@ ForceFormat = Annotated[
     typer.Option(
         "--force-format",
         help="Write the format that is asked for into a file whose suffix is another's.",
-        rich_help_panel=_RESULT,
+        rich_help_panel=OUTPUT,
     ),
 ]
 TextFormat = Annotated[
@@ -186,19 +178,19 @@ TextFormat = Annotated[
         metavar="FORMAT",
         help="auto (pretty on a terminal, plain text elsewhere), pretty or json.",
         show_default=False,
-        rich_help_panel=_RESULT,
+        rich_help_panel=OUTPUT,
     ),
 ]
 EveryIndex = Annotated[
     bool,
-    typer.Option("--all", help="List every illegal index.", rich_help_panel=_RESULT),
+    typer.Option("--all", help="List every illegal index.", rich_help_panel=OUTPUT),
 ]
 AllowFill = Annotated[
     bool,
     typer.Option(
         "--allow-fill",
         help="Exit 0 where indices are filled with zeros, 1 only where they are refused.",
-        rich_help_panel=_RESULT,
+        rich_help_panel=OUTPUT,
     ),
 ]
 Versions = Annotated[
@@ -209,12 +201,12 @@ Versions = Annotated[
         help="Only these, with commas between: commands (gather), versions (onnx-13), full names "
         "(openvino.Gather-8).",
         show_default=False,
-        rich_help_panel=_OPERATOR,
+        rich_help_panel=OPERATOR,
     ),
 ]
 NoClobber = Annotated[
     bool,
-    typer.Option("--no-clobber", help="Do not replace an existing file.", rich_help_panel=_RESULT),
+    typer.Option("--no-clobber", help="Do not replace an existing file.", rich_help_panel=OUTPUT),
 ]
 Chunks = Annotated[
     str | None,
@@ -223,7 +215,7 @@ Chunks = Annotated[
         metavar="SIZES",
         help="Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data.",
         show_default=False,
-        rich_help_panel=_RESULT,
+        rich_help_panel=OUTPUT,
     ),
 ]
 Scheduler = Annotated[
@@ -234,7 +226,7 @@ Scheduler = Annotated[
         help="Let the workers of this dask scheduler do it, as tcp://host:8786; they must see the "
         "same files. Only one you trust.",
         show_default=False,
-        rich_help_panel=_CLUSTER,
+        rich_help_panel=CLUSTER,
     ),
 ]
 SchedulerFile = Annotated[
@@ -242,9 +234,9 @@ SchedulerFile = Annotated[
     typer.Option(
         "--scheduler-file",
         metavar="FILE",
-        help="The same, with the file that the scheduler writes.",
+        help="The file that the scheduler writes, in place of its URL.",
         show_default=False,
-        rich_help_panel=_CLUSTER,
+        rich_help_panel=CLUSTER,
     ),
 ]
 CaFile = Annotated[
@@ -254,7 +246,7 @@ CaFile = Annotated[
         metavar="FILE",
         help="Speak TLS with the scheduler; the authority that signs it.",
         show_default=False,
-        rich_help_panel=_CLUSTER,
+        rich_help_panel=CLUSTER,
     ),
 ]
 Certificate = Annotated[
@@ -262,9 +254,9 @@ Certificate = Annotated[
     typer.Option(
         "--tls-cert",
         metavar="FILE",
-        help="The certificate to show it.",
+        help="The certificate to show the scheduler.",
         show_default=False,
-        rich_help_panel=_CLUSTER,
+        rich_help_panel=CLUSTER,
     ),
 ]
 CertificateKey = Annotated[
@@ -274,7 +266,7 @@ CertificateKey = Annotated[
         metavar="FILE",
         help="The key of the certificate.",
         show_default=False,
-        rich_help_panel=_CLUSTER,
+        rich_help_panel=CLUSTER,
     ),
 ]
 Fsync = Annotated[
@@ -282,7 +274,7 @@ Fsync = Annotated[
     typer.Option(
         "--fsync",
         help="Return once the file and its name are on the disk.",
-        rich_help_panel=_RESULT,
+        rich_help_panel=OUTPUT,
     ),
 ]
 Nonfinite = Annotated[
@@ -292,7 +284,7 @@ Nonfinite = Annotated[
         metavar="WAY",
         help='NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error.',
         show_default=False,
-        rich_help_panel=_RESULT,
+        rich_help_panel=OUTPUT,
     ),
 ]
 Expect = Annotated[
@@ -302,7 +294,7 @@ Expect = Annotated[
         metavar="TENSOR",
         help="Compare the result with this tensor; exit 1 where they differ.",
         show_default=False,
-        rich_help_panel=_RESULT,
+        rich_help_panel=OUTPUT,
     ),
 ]
 Rtol = Annotated[
@@ -313,7 +305,7 @@ Rtol = Annotated[
         min=0,
         help="Relative tolerance of --expect; default 0.",
         show_default=False,
-        rich_help_panel=_RESULT,
+        rich_help_panel=OUTPUT,
     ),
 ]
 Atol = Annotated[
@@ -324,11 +316,11 @@ Atol = Annotated[
         min=0,
         help="Absolute tolerance of --expect; default 0.",
         show_default=False,
-        rich_help_panel=_RESULT,
+        rich_help_panel=OUTPUT,
     ),
 ]
 
-Full = Annotated[bool, typer.Option("--full", help="Show every element.", rich_help_panel=_VIEW)]
+Full = Annotated[bool, typer.Option("--full", help="Show every element.", rich_help_panel=VIEW)]
 Precision = Annotated[
     int,
     typer.Option(
@@ -338,7 +330,7 @@ Precision = Annotated[
         max=17,
         help="Significant digits of shown floats, 1 to 17; default 6.",
         show_default=False,
-        rich_help_panel=_VIEW,
+        rich_help_panel=VIEW,
     ),
 ]
 Color = Annotated[
@@ -348,24 +340,24 @@ Color = Annotated[
         metavar="WHEN",
         help="auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never.",
         show_default=False,
-        rich_help_panel=_VIEW,
+        rich_help_panel=VIEW,
     ),
 ]
 
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print no notes.", rich_help_panel=_MESSAGES)
+    bool, typer.Option("--quiet", "-q", help="Print no notes.", rich_help_panel=MESSAGES)
 ]
 JsonErrors = Annotated[
     bool,
     typer.Option(
         "--json-errors",
         help="Print a refusal as one line of JSON.",
-        rich_help_panel=_MESSAGES,
+        rich_help_panel=MESSAGES,
     ),
 ]
 Debug = Annotated[
     bool,
-    typer.Option("--debug", help="Show the traceback of a failure.", rich_help_panel=_MESSAGES),
+    typer.Option("--debug", help="Show the traceback of a failure.", rich_help_panel=MESSAGES),
 ]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.cli import formats, jobpage, operators, planning
+from gathercli.cli.examples import console
+from gathercli.cli.groups import GROUPS, MESSAGES
 from gathercli.cli.main import COMMANDS, load
 from gathercli.core import rules
 from gathercli.core.dtypes import DTYPES
@@ -170,152 +172,6 @@ DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
     ),
 }
 
-EXAMPLES: Final[dict[str, str]] = {
-    "gather": """\
-$ gathercli gather '[1,2,3,4,5]' '[3,10,-20]' --quiet
-[4,0,0]
-$ gathercli gather arange:2x5 '[[0,0,4],[4,0,0]]' --axis 1 --batch-dims 1
-[[0,0,4],[9,5,5]]
-$ gathercli gather arange:2x5 -1,0 --axis 1 --version onnx-13 -f literal
-2x2xi64=[[4 0][9 5]]""",
-    "gather-elements": """\
-$ gathercli gather-elements '[[1,2],[3,4]]' '[[0,1],[0,0]]' --axis 0
-[[1,4],[1,2]]
-$ gathercli gather-elements arange:3x3 '[[2,0]]' --version onnx-13
-[[6,1]]""",
-    "shape": """\
-$ gathercli shape gather '[?,1..5,3]' '[?,2]' --axis 1 --batch-dims 1
-[?,2,3]
-$ gathercli shape gather '[N,3,C]' '[K]' --axis 1 --version onnx-13 -f json
-["N","K","C"]
-$ gathercli shape gather 2x1x200x400 2x2 --axis unknown --batch-dims 1
-[2,?,?,?]""",
-    "explain": """\
-$ gathercli explain gather '[10,20,30]' 2,-3,9 -q
-openvino.Gather-8   axis 0   batch_dims 0   out[i] = data[indices[i]]   for i in 0..2
-
-data i64[3]    indices i64[3]    out i64[3]
-b 0  10        a 0   2           a 0  30   data[2]
-  1  20        b 1  -3 → 0       b 1  10   data[0]
-a 2  30        · 2   9 → none    · 2   0   zeros
-
-· zero-filled   no letter: not read
-the index takes the place of coordinate 0 of data:
-  out[0] = data[indices[0]] = data[2] = 30
-  out[1] = data[indices[1]] = data[-3 → 0] = 10
-  out[2] = data[indices[2]] = data[9 → none] = 0
-
-shape  data[:0] + indices[0:] + data[1:]  =  [] + [3] + []  =  [3]
-read   2 of 3 cells of data
-$ gathercli explain gather arange:4x3 3,0,-1 --cell 2,1
-out[2,1]   i = 2, s = 1
-  indices[2] is -1
-  it counts from the end of axis 0, whose size is 4: -1 + 4 = 3
-  it takes the place of coordinate 0: data[3,1]
-  out[2,1] = data[indices[2],1] = data[-1 → 3,1] = 10
-$ gathercli explain gather-elements '[[1,2],[3,4]]' '[[0,1]]' --axis 0 -V onnx-13 --step
-out[0,0] = data[indices[0,0],0] = data[0,0] = 1
-out[0,1] = data[indices[0,1],1] = data[1,1] = 4""",
-    "check": """\
-$ gathercli check gather 1.5,2,3,4,5 3,10,-20 --allow-fill
-openvino.Gather-8   axis 0   batch_dims 0   out[i] = data[indices[i]]
-data f64[5]   indices i64[3]   out f64[3]
-shape  data[:0] + indices[0:] + data[1:]  =  [] + [3] + []  =  [3]
-
-2 of 3 indices outside -5..4
-at   index
-[1]     10  zero-filled
-[2]    -20  zero-filled
-
-version            verdict
-openvino.Gather-8  2 zero-filled, first 10 at [1]
-openvino.Gather-7  index-range refuses 2, first 10 at [1]
-openvino.Gather-1  index-range refuses 2, first 10 at [1]
-onnx.Gather-13     index-range refuses 2, first 10 at [1]
-onnx.Gather-11     index-range refuses 2, first 10 at [1]
-onnx.Gather-1      index-range refuses 2, first 10 at [1]""",
-    "compare": """\
-$ gathercli compare arange:2x2 '[[1,5],[0,0]]' -a 0 --out-of-range clamp
-data i64[2,2]   indices i64[2,2]   axis 0   batch_dims 0   --out-of-range clamp
-
-version                    shape    group  outcome
-openvino.Gather-8          [2,2,2]  A      1 clamped, first 5 at [0,1]
-openvino.Gather-7          [2,2,2]  A      1 clamped, first 5 at [0,1]
-openvino.Gather-1          [2,2,2]  A      1 clamped, first 5 at [0,1]
-onnx.Gather-13             [2,2,2]  A      1 clamped, first 5 at [0,1]
-onnx.Gather-11             [2,2,2]  A      1 clamped, first 5 at [0,1]
-onnx.Gather-1              [2,2,2]  A      1 clamped, first 5 at [0,1]
-openvino.GatherElements-6  [2,2]    B      1 clamped, first 5 at [0,1]
-onnx.GatherElements-13     [2,2]    B      1 clamped, first 5 at [0,1]
-onnx.GatherElements-11     [2,2]    B      1 clamped, first 5 at [0,1]
-
-A and B  have the shapes [2,2,2] and [2,2]
-$ gathercli compare 5,6,7 -1,-7 --ops openvino.Gather-8,openvino.Gather-1 --out-of-range clamp
-data i64[3]   indices i64[2]   axis by default   batch_dims 0   --out-of-range clamp
-
-version            shape  group  outcome
-openvino.Gather-8  [2]    A      1 clamped, first -7 at [1]
-openvino.Gather-1  [2]    B      2 clamped, first -1 at [0]
-
-A and B  first differ at [0]: 7 and 5""",
-    "batch": """\
-$ gathercli batch --op gather --data 2x2xf32=1 --indices 1 --matrix axis=0,1 -q | cut -d, -f 1-2
-{"id":"2x2xf32=1 axis=0","status":"ok"
-{"id":"2x2xf32=1 axis=1","status":"ok"
-$ gathercli batch --op gather --data arange:3x2 --indices 2,1 --dry-run -f pretty | grep ^ok
-ok        arange:3x2   openvino.Gather-8   int64[2,2]
-$ gathercli batch --op gather --data 5,6 --indices 1 -o x.npy -q > r; gathercli convert x.npy -
-6
-$ b='gathercli batch --op gather --data 5, --indices 0 --report r -q'; $b; $b --resume; wc -l <r
-1""",
-    "convert": """\
-$ gathercli convert arange:2x3 x.npy && gathercli convert x.npy -
-[[0,1,2],[3,4,5]]
-$ gathercli convert arange:2x3 - --dtype bf16 --to literal
-2x3xbf16=[[0.0 1.0 2.0][3.0 4.0 5.0]]
-$ gathercli convert '[0.1,2]' - --dtype float16 --lossy --quiet
-[0.099975586,2.0]
-$ gathercli convert '[1.9,2.5,-1.9]' - --dtype int8 --lossy --quiet
-[2,2,-2]""",
-    "info": """\
-$ gathercli info '[[1,2],[3,8]]'
-[[1,2],[3,8]]   literal
-int64[2,2]   4 elements   32 bytes of data   C order
-min        1 at [0,0]
-max        8 at [1,1]
-mean       3.5
-histogram  1 ███    █ 8   8 bins, at most 1 in one
-
-   0  1
-0  1  2
-1  3  8
-$ gathercli info --header 3xf16=0
-3xf16=0   literal
-float16[3]   3 elements   6 bytes of data""",
-    "demo": """\
-$ gathercli demo --list | head -n 3
-gather            take rows by their numbers
-columns           take columns: another axis
-negative          count from the end""",
-    "ops": """\
-$ gathercli ops onnx.GatherElements-13 | head -n 3
-onnx.GatherElements-13
-  command          gathercli gather-elements DATA INDICES -V onnx-13
-  changes          adds bfloat16
-$ gathercli ops --like torch.gather
-torch.gather beside onnx.GatherElements-13
-  call                     torch.gather(data, axis, indices)
-  equals                   onnx.GatherElements-13 and onnx.GatherElements-11, for legal indices
-  index from -s to -1      refused; the version: counted from the end
-  index outside [-s, s-1]  refused, as by the version
-  otherwise                0-D data and indices are taken
-                           indices without elements are taken whatever their other dimensions
-
-to be equal to onnx.GatherElements-13
-  front = torch.where(indices < 0, indices + data.shape[axis], indices)
-  torch.gather(data, axis, front)""",
-}
-
 SHAPES: Final = (
     "A shape is written [2,?,1..5,3..,N], or without brackets, or as 2x5: sizes, unknown "
     "dimensions (?, _ or -1), intervals, and symbols, which are identifiers. [] is 0-D and [...] "
@@ -409,12 +265,11 @@ def _command(command: str) -> Page:
     sections: list[tuple[str, tuple[Block, ...]]] = [
         ("SYNOPSIS", (Console(f"gathercli {command} [OPTIONS] {arguments}".rstrip()),)),
         ("DESCRIPTION", DESCRIPTIONS[command]),
-        ("ARGUMENTS AND OPTIONS", (_options(made),)),
+        ("ARGUMENTS AND OPTIONS", tuple(_parameters(made))),
     ]
     if command in FAMILIES:
         sections += [("VERSIONS", (_versions(command),)), ("INDICES", (operators.INDEX,))]
-    if command in EXAMPLES:
-        sections.append(("EXAMPLES", (Console(EXAMPLES[command]),)))
+    sections.append(("EXAMPLES", (Console(console(command)),)))
     sections.append(
         (
             "SEE ALSO",
@@ -473,7 +328,7 @@ def _root() -> Page:
             ),
             ("EXIT STATUS", (STATUSES,)),
             ("ENVIRONMENT", (ENVIRONMENT,)),
-            ("EXAMPLES", (Console(EXAMPLES["gather"] + "\n" + EXAMPLES["shape"]),)),
+            ("EXAMPLES", (Console(console("gather") + "\n" + console("shape")),)),
             ("SEE ALSO", (", ".join(others),)),
         ),
     )
@@ -493,21 +348,29 @@ def _versions(*families: str) -> Terms:
     return Terms(tuple(pairs))
 
 
-def _options(made: Any) -> Terms:
-    pairs = []
+def _parameters(made: Any) -> Iterator[Block]:
+    """Write the arguments, then the options by their groups."""
+    groups: dict[str, list[tuple[str, str]]] = {MESSAGES: []}
+    arguments = []
     for param in made.params:
         if param.param_type_name == "argument":
-            pairs.append((param.metavar, param.help))
-            continue
-        names = ", ".join(sorted(param.opts, key=len))
-        choices = getattr(param.type, "choices", None)
-        value = (
-            " " + (param.metavar or "|".join(map(_choice, choices or ())))
-            if not param.is_flag
-            else ""
-        )
-        pairs.append((names + value, param.help))
-    return Terms((*pairs, ("-h, --help", "Show the options and exit.")))
+            arguments.append((param.metavar, param.help))
+        elif not param.hidden:
+            group = groups.setdefault(param.rich_help_panel, [])
+            group.append((_names(param), param.help))
+    groups[MESSAGES].append(("-h, --help", "Show the options and exit."))
+    yield Terms(tuple(arguments))
+    for name in GROUPS:
+        if name in groups:
+            yield f"{name}:"
+            yield Terms(tuple(groups[name]))
+
+
+def _names(param: Any) -> str:
+    names = ", ".join(sorted(param.opts, key=len))
+    choices = getattr(param.type, "choices", None)
+    value = param.metavar or "|".join(map(_choice, choices or ()))
+    return names if param.is_flag else f"{names} {value}"
 
 
 def _choice(choice: Any) -> str:

@@ -21,7 +21,10 @@ _SHAPE_HELP = "A shape ('[2,?,1..5,N]', 2x5, '[...]'), or a tensor, whose header
 
 DataShape = Annotated[str, typer.Argument(metavar="DATA", help=_SHAPE_HELP, show_default=False)]
 IndicesShape = Annotated[
-    str, typer.Argument(metavar="INDICES", help="The same.", show_default=False)
+    str,
+    typer.Argument(
+        metavar="INDICES", help="A shape or a tensor, given in the same ways.", show_default=False
+    ),
 ]
 
 

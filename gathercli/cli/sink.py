@@ -8,6 +8,7 @@ from gathercli.core.dtypes import BFLOAT16, Kind, Tensor
 from gathercli.core.text import clean, shell_word
 from gathercli.errors import GatherError, UsageError
 from gathercli.io import save
+from gathercli.io.table import FORMATS
 from gathercli.io.write import STDOUT, Output, Stream, is_stream
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 
@@ -92,7 +93,7 @@ class Sink(NamedTuple):
     @property
     def streams(self) -> bool:
         """Whether the format is written block by block, never held."""
-        return self.chosen in save.FORMATS
+        return self.chosen in FORMATS
 
     @property
     def leaves_terminal(self) -> bool:

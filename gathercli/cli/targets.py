@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gathercli.core.text import UNSAFE, clean
 from gathercli.errors import UsageError
 from gathercli.io import save
+from gathercli.io.table import FORMATS
 from gathercli.io.write import is_stream, real_path
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Target(NamedTuple):
     Attributes
     ----------
     fmt
-        A key of `save.FORMATS`.
+        A key of `FORMATS`.
     path, folder
         The file to write, or the folder to fill; both None is stdout.
     """
@@ -73,7 +74,7 @@ def places(
         return sources, Target(to, folder=folder)
     save.check_format(last, to, option="--to", force=force)
     fmt = _format(last, to)
-    if len(sources) > 1 and not save.FORMATS[fmt].several:
+    if len(sources) > 1 and not FORMATS[fmt].several:
         raise UsageError(
             f"`{clean(last)}` holds one tensor, and there are {len(sources)} sources: "
             "expected a folder for them, or a format that holds several",
@@ -200,7 +201,7 @@ def outputs(source: Source, token: str, target: Target) -> list[tuple[str | None
         Two members would become one file.
     """
     keys = [] if source.key is not None else source.content.names or []
-    fmt = save.FORMATS[target.fmt]
+    fmt = FORMATS[target.fmt]
     members = [source._replace(key=key) for key in keys] or [source]
     if target.folder is None:
         one = len(members) > 1 and not fmt.several  # which refuses, naming the members

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.text import clean, listed, short
 from gathercli.errors import Hint, InputError, UsageError
 from gathercli.io import encode
+from gathercli.io.table import BY_SUFFIX, FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,45 +17,8 @@ if TYPE_CHECKING:
     from gathercli.io.encode import Named, Target
 
 
-class Format(NamedTuple):
-    """A format that is written.
-
-    Attributes
-    ----------
-    suffix
-        What the name of a file of this format ends with.
-    binary
-        Whether it is no text.
-    several
-        Whether it holds several tensors.
-    named
-        Whether it keeps the names of tensors.
-    """
-
-    suffix: str
-    binary: bool
-    several: bool
-    named: bool
-
-
-FORMATS: Final = {
-    "npy": Format(".npy", binary=True, several=False, named=False),
-    "npz": Format(".npz", binary=True, several=True, named=True),
-    "json": Format(".json", binary=False, several=True, named=True),
-    "oip": Format(".json", binary=False, several=True, named=True),
-    "literal": Format(".txt", binary=False, several=False, named=False),
-    "safetensors": Format(".safetensors", binary=True, several=True, named=True),
-    "pb": Format(".pb", binary=True, several=False, named=True),
-    "bin": Format(".bin", binary=True, several=False, named=False),
-    "zarr": Format(".zarr", binary=True, several=False, named=False),
-}
-
 STREAMED: Final = tuple(name for name in FORMATS if name != "zarr")
 """The formats that are one file, written from its beginning; io.chunkwise writes folders."""
-
-_BY_SUFFIX: Final = {
-    f.suffix: name for name, f in FORMATS.items() if name not in ("oip", "literal")
-}
 
 
 def format_of(path: str, *, option: str = "format") -> str:
@@ -66,16 +30,16 @@ def format_of(path: str, *, option: str = "format") -> str:
         ``usage``: the suffix names no format.
     """
     suffix = _suffix(path)
-    if suffix not in _BY_SUFFIX:
+    if suffix not in BY_SUFFIX:
         raise UsageError(
             f"`{clean(path)}` has {f'the suffix `{clean(suffix)}`' if suffix else 'no suffix'}: "
-            f"expected {listed(_BY_SUFFIX)}, or a format",
+            f"expected {listed(BY_SUFFIX)}, or a format",
             rule="usage",
             value=path,
-            expected=listed(_BY_SUFFIX),
+            expected=listed(BY_SUFFIX),
             hint=Hint(f"{{{option}}} (or json, oip, literal) names the format", **{option: "npy"}),
         )
-    return _BY_SUFFIX[suffix]
+    return BY_SUFFIX[suffix]
 
 
 def check_format(path: str | None, fmt: str | None, *, option: str, force: bool) -> None:
@@ -102,7 +66,7 @@ def check_format(path: str | None, fmt: str | None, *, option: str, force: bool)
             f"`--force-format` is given without `{option}`: expected both", rule="usage"
         )
     suffix = _suffix(path or "")
-    if fmt is None or force or suffix not in _BY_SUFFIX:
+    if fmt is None or force or suffix not in BY_SUFFIX:
         return
     if fmt not in FORMATS or FORMATS[fmt].suffix != suffix:
         raise UsageError(

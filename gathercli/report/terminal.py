@@ -103,3 +103,10 @@ def rendered(text: Text, *, color: bool) -> str:
         soft_wrap=True,
     ).print(text, end="")
     return out.getvalue()
+
+
+def escaped(text: str) -> str:
+    """Mark what rich would take for markup as text."""
+    from rich.markup import escape
+
+    return escape(text)

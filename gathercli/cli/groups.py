@@ -1,0 +1,15 @@
+"""The groups of options, in the order in which help and manual show them."""
+
+from typing import Final
+
+INPUT: Final = "Input"
+NO_FILE: Final = "Without a job file"
+OPERATOR: Final = "Operator"
+RUNNING: Final = "Running"
+OUTPUT: Final = "Output"
+REPORT: Final = "Report"
+VIEW: Final = "View"
+MESSAGES: Final = "Messages"
+CLUSTER: Final = "Cluster"
+
+GROUPS: Final = (INPUT, NO_FILE, OPERATOR, RUNNING, OUTPUT, REPORT, VIEW, MESSAGES, CLUSTER)
