@@ -170,7 +170,7 @@ def key_hint(name: str, key: str | None, known: Iterable[str], noun: str) -> Hin
         What the format calls them.
 
     >>> print(key_hint("w.npz", "embeding", ["bias", "embedding"], "member"))
-    name the member: `w.npz#embedding`
+    name the member: `'w.npz#embedding'`
     >>> print(key_hint("-", None, ["data", "indices"], "tensor"))
     name both tensors: `-#data -#indices`
     """

@@ -261,7 +261,10 @@ def _read_tensors(each: jobs.Job) -> None:
 
 
 def read_file(raw: bytes) -> None:
-    """Read a file and a pipe, whose format their content tells: both must give the same."""
+    """Read a file and a pipe, whose format their content tells: both must give the same.
+
+    What is no JSON a pipe takes as an argument, and a file does not.
+    """
     path = folder() / "x"
     path.write_bytes(raw)
     by_name = attempt(_read, f"@{path}")
@@ -276,7 +279,7 @@ def read_file(raw: bytes) -> None:
         os.close(reader)
     if isinstance(by_name, Tensor) and isinstance(piped, Tensor):
         assert_same(piped, by_name)
-    else:
+    elif getattr(by_name, "rule", None) != "json" or raw.lstrip()[:1] in (b"[", b"{"):
         assert str(getattr(by_name, "rule", None)) == getattr(piped, "rule", "None"), (
             by_name,
             piped,
