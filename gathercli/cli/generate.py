@@ -35,7 +35,7 @@ def files() -> dict[Path, str]:
         SCRIPTS / "gathercli.fish": fish(),
     }
     readme = ROOT / "README.md"
-    tables = {"versions": versions_table, "outside": outside_table}
+    tables = {"calls": calls_table, "versions": versions_table, "outside": outside_table}
     found[readme] = _MARKED.sub(
         lambda marks: marks[1] + tables[marks[2]]() + marks[3], readme.read_text(encoding="utf-8")
     )
@@ -45,6 +45,24 @@ def files() -> dict[Path, str]:
 def versions_table() -> str:
     """Write the README's table of operator versions."""
     return _table(HEADINGS, map(cells, OPERATORS))
+
+
+def calls_table() -> str:
+    """Write the README's table of other frameworks' calls and the commands that equal them."""
+    rows = {op.full_name: op for op in OPERATORS}
+    lines = []
+    for each in EQUIVALENTS:
+        op = rows[each.rows[0]]
+        batched = " -b BATCH_DIMS" if "batch_dims" in each.call else ""
+        command = f"`gathercli {op.family} DATA INDICES -a AXIS{batched} -V {op.id}`"
+        code, mark, rest = each.call.partition(" for ")
+        outcomes = (
+            ("-s to -1", each.negative, op.negative),
+            ("beyond", each.outside, op.outside.done),
+        )
+        differs = [f"{where}: {theirs}" for where, theirs, ours in outcomes if theirs != ours]
+        lines.append((f"`{code}`{mark}{rest}", command, "; ".join(differs) or "none"))
+    return _table(("you write", "here", "indices that differ there"), lines)
 
 
 def outside_table() -> str:
