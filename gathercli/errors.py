@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class Hint(str):
-    """A next step that names settings: itself in the command's words, `python` in Python's.
+    """A next step that names settings: in the command's words, `python`'s, or those of a `job`.
 
     Parameters
     ----------
@@ -55,13 +55,16 @@ class Hint(str):
     `--axis -1` or `--out-of-range zero`
     >>> print(hint.python)
     `axis=-1` or `out_of_range="zero"`
+    >>> print(hint.job)
+    `"axis":-1` or `"out_of_range":"zero"`
     """
 
-    __slots__ = ("python",)
+    __slots__ = ("job", "python")
+    job: str
     python: str
 
     def __new__(cls, text: str, **settings: str | int | list[str]) -> Self:
-        """Write the settings in both ways."""
+        """Write the settings in each way."""
 
         def words(write: Callable[[str, str | int], str]) -> str:
             said = {
@@ -75,6 +78,7 @@ class Hint(str):
 
         self = super().__new__(cls, words(_typed))
         self.python = words(_called)
+        self.job = words(_keyed)
         return self
 
 
@@ -97,6 +101,13 @@ def _called(name: str, value: str | int) -> str:
 
     word = json.dumps(value, ensure_ascii=False)
     return _PYTHON[name].format(value, word) if name in _PYTHON else f"{name}={word}"
+
+
+def _keyed(name: str, value: str | int) -> str:
+    """Write a setting as a job has it."""
+    import json
+
+    return f'"{name}":{json.dumps(value)}'
 
 
 _OPTIONS = {"version": "-V", "format": "-f"}
@@ -137,6 +148,10 @@ class GatherError(Exception):
         The call in which the refusal came up: the row, and both tensors described.
     version_from
         The variable that names the row, if who calls did not.
+    others
+        What else was refused at once.
+    rest
+        Where still more was, by rules.
     """
 
     status: ClassVar[int] = 70
@@ -164,6 +179,8 @@ class GatherError(Exception):
         self.data: str | None = None
         self.indices: str | None = None
         self.version_from: str | None = None
+        self.others: list[GatherError] = []
+        self.rest: dict[str, str] = {}
 
     def met(
         self,

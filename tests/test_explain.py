@@ -852,10 +852,29 @@ def test_a_job_is_explained(run: Run, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "token", ["jobs.jsonl:2", "./jobs.jsonl:2", "jobs.jsonl#jobs.jsonl:2", "jobs.json[1]"]
+)
+def test_a_job_without_an_id_is_explained_by_where_it_stands(
+    token: str, run: Run, folder: Path
+) -> None:
+    call: dict[str, Any] = {"op": "gather", "indices": 0, "axis": 0}
+    listed = [call | {"data": [number], "title": f"Number {number}."} for number in range(3)]
+    (folder / "jobs.jsonl").write_text("".join(json.dumps(each) + "\n" for each in listed))
+    (folder / "jobs.json").write_text(json.dumps(listed))
+
+    ran = run("explain", "--job", token)
+
+    assert ran.status == 0
+    assert ran.out.startswith("Number 1.\n")
+
+
+@pytest.mark.parametrize(
     ("words", "status", "said"),
     [
         (("--job", "j.jsonl"), 2, "has 3 jobs: expected one of a, b and s"),
         (("--job", "j.jsonl#c"), 2, "has no job `c`"),
+        (("--job", "j.jsonl:1"), 2, "has no job `j.jsonl:1`: expected one of a, b and s"),
+        (("--job", "none.jsonl:1"), 66, "`none.jsonl` cannot be read"),
         (("--job", "j.jsonl#s"), 65, "infers a shape, which has no cells"),
         (("--job", "none.jsonl#a"), 66, "no such file"),
         (("--job", "j.jsonl#a", "-a", "1"), 2, "`--job` names the whole call"),

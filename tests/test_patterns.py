@@ -223,14 +223,17 @@ def test_braces_of_json_are_left_alone(run: Run) -> None:
             ["--data", "in/*.npy", "-o", "in/{name}"],
             65,
             "the job of `in/a.npy`: `$.output` is `in/a.npy`, which is an input of the job itself: "
-            "expected another file\nrule: job",
+            "expected another file\n"
+            "error: the job of `in/b.npy`: `$.output` is `in/b.npy`, which is an input of the job "
+            "itself: expected another file\nrule: job",
         ),
         (
             ["--data", "in/*.npy", "-o", "{stem}"],
             65,
             "the job of `in/a.npy`: `$.output`: `a` has no suffix: expected .npy, .npz, .json, "
             ".safetensors, .pb, .bin or .zarr\n"
-            "hint: 1 more job is wrong too: the job of `in/b.npy`\nrule: job",
+            "error: the job of `in/b.npy`: `$.output`: `b` has no suffix: expected .npy, .npz, "
+            ".json, .safetensors, .pb, .bin or .zarr\nrule: job",
         ),
     ],
 )

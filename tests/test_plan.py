@@ -6,19 +6,21 @@ import errno
 import json
 import os
 import tracemalloc
+from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gathercli.batch import places
+from gathercli.batch import mistakes, places
 from gathercli.batch import plan as plan_module
 from gathercli.batch.plan import Plan, Text
 from gathercli.errors import InputError
-from gathercli.io.jobfile import Written, written
+from gathercli.io import job as job_files
+from gathercli.io.jobfile import Written, files, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from tests.conftest import Ran
 
@@ -99,30 +101,170 @@ def test_a_batch_has_a_job(folder: Path) -> None:
     assert _refused() == "there is no job: expected at least one"
 
 
-def test_of_several_wrong_jobs_the_first_is_refused_and_the_others_are_counted(run: Run) -> None:
-    _write("j.jsonl", _job("a", axes=0), _job("b"), _job("c", op="take"))
-    assert run("batch", "j.jsonl") == (
+def test_several_mistakes_are_said_in_the_order_of_the_jobs(run: Run) -> None:
+    _write(
+        "j.jsonl",
+        *(_job("a", axes=0), _job("b", output="o.npy"), _job("c", op="take")),
+        *(_job("d", version="onnx13x"), _job("b"), _job("e", output="o.npy")),
+    )
+
+    ran = run("batch", "j.jsonl")
+
+    assert ran == (
         65,
         "",
         "error: j.jsonl, line 1: `$.axes` is unknown in a gather job: expected id, title, source, "
         "op, version, batch_dims, data_dtype, indices_dtype, negative, out_of_range, "
         "rtol, atol, expect_error, data, indices, axis, expect or output\n"
-        'hint: did you mean "axis"?; 1 more job is wrong too: j.jsonl, line 3\n'
+        'hint: did you mean "axis"?\n'
+        "error: j.jsonl, line 3: `$.op` is 'take': expected gather, gather-elements or shape\n"
+        "rule: job\n"
+        "error: j.jsonl, line 4: `$.version`: no version `onnx13x` of gather: expected openvino-8, "
+        "openvino-7, openvino-1, onnx-13, onnx-11 or onnx-1\n"
+        'hint: did you mean `"version":"onnx-13"`?\n'
+        "rule: version\n"
+        'error: j.jsonl, line 5: `$.id` is "b", as at j.jsonl, line 2: expected a new one\n'
+        "error: j.jsonl, line 6: `$.output` is `o.npy`, which is the output of j.jsonl, line 2 "
+        "too: expected another file\n"
         "rule: job\n",
     )
 
 
-def test_only_a_few_wrong_jobs_are_named(run: Run) -> None:
-    _write("jobs is.jsonl", *(_job(str(number), op="take") for number in range(1, 1001)))
-    assert run("batch", "jobs is.jsonl") == (
+TAKE = "`$.op` is 'take': expected gather, gather-elements or shape"
+
+
+def test_five_mistakes_are_said_whole_and_the_rest_by_rule_and_place(run: Run) -> None:
+    wrong = [_job(str(number), op="take") for number in range(1, 9)]
+    more = [_job("a"), _job("b", version=99), _job("a"), _job("c", op="take")]
+    _write("jobs is.jsonl", *wrong, *more)
+    _write("d.json", _job("d", op="take"))
+
+    ran = run("batch", "jobs is.jsonl", "d.json")
+
+    assert ran == (
         65,
         "",
-        "error: jobs is.jsonl, line 1: `$.op` is 'take': "
-        "expected gather, gather-elements or shape\n"
-        "hint: 999 more jobs are wrong too: jobs is.jsonl, line 2, jobs is.jsonl, line 3, "
-        "jobs is.jsonl, line 4, jobs is.jsonl, line 5 and 995 more\n"
+        "".join(f"error: jobs is.jsonl, line {number}: {TAKE}\n" for number in range(1, 6))
+        + "rule: job\n"
+        "more: 7 mistakes\n"
+        "  job: jobs is.jsonl, lines 6-8, 11-12; d.json\n"
+        "  version: jobs is.jsonl, line 10\n",
+    )
+
+
+def test_mistakes_are_fields_of_one_line_of_json(run: Run) -> None:
+    jobs = [_job("a", version="onnx13x"), *(_job(str(n), op="take") for n in range(9)), _job("b")]
+    Path("j.json").write_text(json.dumps(jobs), "ascii")
+
+    ran = run("batch", "j.json", "--json-errors")
+
+    (line,) = ran.err.splitlines()
+    found = json.loads(line)
+    assert (ran.status, ran.out) == (65, "")
+    assert (found["rule"], found["where"], found["count"]) == ("version", "j.json, $[0]", 10)
+    assert found["hint"] == 'did you mean `"version":"onnx-13"`?'
+    assert [each["where"] for each in found["others"]] == [f"j.json, $[{n}]" for n in range(1, 5)]
+    assert found["others"][0] == dict.fromkeys(found.keys() - {"others", "rest"}) | {
+        "error": f"j.json, $[1]: {TAKE}",
+        "status": 65,
+        "rule": "job",
+        "where": "j.json, $[1]",
+        "expected": "gather, gather-elements or shape",
+    }
+    assert found["rest"] == {"job": "j.json, $[5-9]"}
+
+
+def test_of_very_many_mistakes_some_places_are_named(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mistakes, "KEPT", 50)
+    names = [str(number // 2 * 2) for number in range(200)]
+    _write("j.jsonl", *map(_job, names), *(_job("x", op="take") for _ in range(200)))
+
+    ran = run("batch", "j.jsonl")
+
+    places = ", ".join(str(2 * number) for number in range(6, 26))
+    assert ran.err.endswith(f"\nmore: 295 mistakes\n  job: j.jsonl, lines {places}…\n")
+
+
+def test_a_list_that_cannot_be_cut_is_a_mistake_behind_those_before_it(run: Run) -> None:
+    Path("j.json").write_text(f"[{json.dumps(_job('a', op='take'))}, 3]", "ascii")
+
+    ran = run("batch", "j.json")
+
+    assert ran == (
+        65,
+        "",
+        f"error: j.json, $[0]: {TAKE}\n"
+        "error: j.json, $[1]: the job is 3: expected an object\n"
         "rule: job\n",
     )
+
+
+# Versions
+
+
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        (1, "no version `1` of gather (openvino-1 and onnx-1 both have it)"),
+        ("torch-1", "no version `torch-1` of gather"),
+        ("onnx-0", "no version `onnx-0` of gather"),
+    ],
+)
+def test_an_unknown_version_is_refused_before_any_job_is_done(
+    version: str | int, message: str, run: Run
+) -> None:
+    _write("j.jsonl", _job("a", output="a.npy"), _job("b", version=version))
+
+    ran = run("batch", "j.jsonl", "--report", "r.jsonl")
+
+    assert (ran.status, ran.out) == (65, "")
+    assert ran.err.startswith(f"error: j.jsonl, line 2: `$.version`: {message}: expected openvino")
+    assert ran.err.endswith("\nrule: version\n")
+    assert os.listdir() == ["j.jsonl"]
+
+
+def test_an_unknown_version_may_be_what_a_job_expects_and_no_other_refusal(folder: Path) -> None:
+    del folder
+    _accepted(
+        _job("a", version="torch-1", expect_error=True),
+        _job("b", version="torch-1", expect_error="version"),
+    )
+    with pytest.raises(InputError) as caught:
+        job_files.parse(_job("a", version="torch-1", expect_error="axis-range"), where="here")
+    assert caught.value.rule == "version"
+
+
+def test_the_version_of_a_shape_job_is_that_of_its_operator(folder: Path) -> None:
+    del folder
+    shape = {"op": "shape", "of": "gather-elements", "data": "[2]", "indices": "[2]"}
+    _accepted(_job("a", **shape, version="openvino-6"))
+
+
+# Ids
+
+
+def test_a_job_without_an_id_is_called_by_where_it_stands(folder: Path) -> None:
+    (folder / "in").mkdir()
+    job = {key: value for key, value in _job("").items() if key != "id"}
+    _write("in/a.jsonl", job, job | {"id": "x"}, job)
+    for name, content in (("b.json", [job, job]), ("c.json", job)):
+        (folder / "in" / name).write_text(json.dumps(content), "ascii")
+
+    with Plan(chain.from_iterable(map(written, files("./in")))) as plan:
+        ids = [plan.text(number).job().id for number in range(len(plan))]
+
+    assert ids == ["in/a.jsonl:1", "x", "in/a.jsonl:3", "in/b.json[0]", "in/b.json[1]", "in/c.json"]
+
+
+def test_the_place_of_a_job_is_no_id_of_another(run: Run) -> None:
+    job = {key: value for key, value in _job("").items() if key != "id"}
+    assert _refused(job, job | {"id": "j.jsonl:1"}) == (
+        'j.jsonl, line 2: `$.id` is "j.jsonl:1", as at j.jsonl, line 1: expected a new one'
+    )
+    ran = run("batch", "-", "-q", stdin=json.dumps(job).encode())
+    assert json.loads(ran.out)["id"] == "standard input"
 
 
 @pytest.mark.parametrize("names", [["a.jsonl"], ["a.jsonl", "b.jsonl"], ["b.jsonl", "a.jsonl"]])

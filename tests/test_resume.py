@@ -57,7 +57,8 @@ def again(*words: str) -> set[str]:
     before = reported()
     main([*WORDS, "--resume", *words])
     after = reported()
-    assert list(after) == [each["id"] for each in lines(Path("jobs.jsonl").read_bytes())]
+    listed = enumerate(lines(Path("jobs.jsonl").read_bytes()), 1)
+    assert list(after) == [each.get("id", f"jobs.jsonl:{line}") for line, each in listed]
     return {name for name, line in after.items() if before.get(name) != line}
 
 
@@ -135,6 +136,23 @@ def test_a_job_that_was_written_anew_is_done_again_and_one_that_is_gone_leaves_t
     written[0]["title"] = "Other words."
     write_jobs(*reversed(written))
     assert again() == {"file", "new"}
+
+
+def test_jobs_without_ids_are_known_again_until_lines_move(folder: Path) -> None:
+    del folder
+    listed = [{key: v for key, v in job("", data=[at]).items() if key != "id"} for at in range(3)]
+    for each in listed:
+        each["indices"] = [0]
+    write_jobs(*listed)
+    assert main(WORDS) == 0
+    assert list(reported()) == ["jobs.jsonl:1", "jobs.jsonl:2", "jobs.jsonl:3"]
+
+    assert again() == set()
+    listed[1]["title"] = "Other words."
+    write_jobs(*listed)
+    assert again() == {"jobs.jsonl:2"}
+    write_jobs(*listed[:1], job("new"), *listed[1:])
+    assert again() == {"new", "jobs.jsonl:3", "jobs.jsonl:4"}
 
 
 def test_contents_are_compared_where_that_is_asked_for(folder: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.batch.stamps import digest
 from gathercli.core.text import clean
@@ -47,17 +47,15 @@ class Places:
         self._inputs, self._outputs, self._writers = array("Q"), array("Q"), array("Q")
         self._above, self._last = array("Q"), ""
         """The folders of outputs, and the last of them."""
-        self._count = 0
 
-    def add(self, job: Job, where: str) -> None:
-        """Look at the files of the next job.
+    def add(self, number: int, job: Job, where: str) -> None:
+        """Look at the files of a job.
 
         Raises
         ------
         InputError
             ``job``: the output lies outside the folder, or is taken.
         """
-        number, self._count = self._count, self._count + 1
         for path in self._candidates(job):
             what = self._taken.get(path)
             if what is not None and what != JOB_FILE:
@@ -90,14 +88,8 @@ class Places:
         if above is not None:
             raise _refused(where, job, f"lies below {above}")
 
-    def check(self, plan: Plan) -> None:
-        """Compare the files of all jobs.
-
-        Raises
-        ------
-        InputError
-            ``job``: two have one output, or an output is an input.
-        """
+    def mistakes(self, plan: Plan) -> Iterator[tuple[int, InputError]]:
+        """Find the jobs whose output is that of another, or an input, and say what is wrong."""
         if not self._outputs:
             return
         import numpy as np
@@ -113,37 +105,37 @@ class Places:
             # An output below another is alike to none: where there may be one, all are compared.
             some = above.size or held.size
             among = writers if some else writers[np.isin(outputs, suspects)]
-            self._explain(plan, among.tolist(), reads=bool(read.size or held.size))
+            yield from self._clashes(plan, among.tolist(), reads=bool(read.size or held.size))
 
-    def _explain(self, plan: Plan, writers: list[int], *, reads: bool) -> None:
+    def _clashes(
+        self, plan: Plan, writers: list[int], *, reads: bool
+    ) -> Iterator[tuple[int, InputError]]:
         """Find the jobs that are in each other's way; digests that are equal need not mean it."""
-        seen: dict[str, tuple[str, Job]] = {}
-        for _, found, job in plan.read(writers):
+        seen: dict[str, _Writer] = {}
+        for number, found, job in plan.read(writers):
             path = self._real(job.folder, job.output or "")
+            writer = _Writer(number, found.where, job)
             if path in seen:
-                raise _refused(found.where, job, f"is the output of {seen[path][0]} too")
-            seen[path] = found.where, job
+                yield writer.refused(f"is the output of {seen[path].where} too")
+            else:
+                seen[path] = writer
         folders: dict[str, str] = {}
-        for path, (where, job) in seen.items():
+        for path, writer in seen.items():
             parent = os.path.dirname(path)
             while parent not in seen and parent != os.path.dirname(parent):
                 folders[parent] = path
                 parent = os.path.dirname(parent)
             if parent in seen:
-                raise _refused(where, job, f"lies below the output of {seen[parent][0]}")
-        for _, found, job in plan.read(range(len(plan) if reads else 0)):
+                yield writer.refused(f"lies below the output of {seen[parent].where}")
+        for number, found, job in plan.read(range(len(plan) if reads else 0)):
             for path in self._candidates(job):
                 if path in seen:
-                    where, writer = seen[path]
-                    what = (
-                        "an input of the job itself"
-                        if where == found.where
-                        else (f"an input of {found.where}")
-                    )
-                    raise _refused(where, writer, f"is {what}")
-                if path in folders and save.is_zarr(path):
-                    where, writer = seen[folders[path]]
-                    raise _refused(where, writer, f"lies in an input of {found.where}")
+                    writer = seen.pop(path)
+                    own = "the job itself" if writer.number == number else found.where
+                    yield writer.refused(f"is an input of {own}")
+                elif path in folders and folders[path] in seen and save.is_zarr(path):
+                    writer = seen.pop(folders[path])
+                    yield writer.refused(f"lies in an input of {found.where}")
 
     def _note_folders(self, path: str, root: str) -> str | None:
         """Note the folders that an output is in, up to that of its job.
@@ -191,6 +183,18 @@ class Places:
                 self._folders.clear()
             self._folders[path] = real_path(path)
         return self._folders[path]
+
+
+class _Writer(NamedTuple):
+    """A job that has an output, its number and its place."""
+
+    number: int
+    where: str
+    job: Job
+
+    def refused(self, what: str) -> tuple[int, InputError]:
+        """Say what is wrong with its output, and of which job."""
+        return self.number, _refused(self.where, self.job, what)
 
 
 def _refused(where: str, job: Job, what: str, expected: str = "another file") -> InputError:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import tempfile
 from array import array
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
+from gathercli.batch.mistakes import Mistakes
 from gathercli.batch.places import LONGEST, Places
 from gathercli.batch.stamps import digest
-from gathercli.core.text import clean, counted, grouped, json_string, listed, short
-from gathercli.errors import GatherError, InputError, TransferError
+from gathercli.core.text import clean, json_string, short
+from gathercli.errors import GatherError, InputError, LimitError, TransferError
 from gathercli.io import job as jobs
 from gathercli.io import save
 from gathercli.io.jobfile import Written
@@ -24,9 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from gathercli.io.job import Job
-
-MOST_NAMED: Final = 5
-"""Wrong jobs that are named."""
 
 _DIGITS: Final = "Q"
 
@@ -122,7 +121,8 @@ class Plan(Spool):
     Raises
     ------
     InputError
-        ``job``: something is wrong with one job, or with two together.
+        ``job``: something is wrong with one job, or with two together; ``version``: nothing
+        answers to the version of a job. It has the other mistakes too.
     """
 
     def __init__(
@@ -135,8 +135,10 @@ class Plan(Spool):
         super().__init__()
         self.ids, self.texts = array(_DIGITS), array(_DIGITS)
         self._places = Places(anywhere=anywhere, taken=taken or {})
-        self._wrong: list[GatherError] = []
-        self._number_wrong = 0
+        self._mistakes = Mistakes()
+        self._order = array(_DIGITS)
+        """Of each job its number among all that were read, malformed ones too."""
+        self._read = 0
         try:
             self._take(written)
             self._check()
@@ -155,7 +157,10 @@ class Plan(Spool):
         try:
             for found in written:
                 self._add(found)
+                self._read += 1
             self.flush()
+        except (InputError, LimitError) as error:  # what follows cannot be cut into jobs
+            self._mistakes.add(self._read, error)
         except OSError as error:
             if isinstance(error, GatherError):
                 raise
@@ -165,51 +170,45 @@ class Plan(Spool):
             ) from None
 
     def _add(self, found: Written) -> None:
+        """Keep a job that can be read, whatever else is wrong with it."""
         try:
             job = jobs.read(found)
-            _check_output(job, found.where)
-            self._places.add(job, found.where)
         except InputError as error:
-            self._number_wrong += 1
-            if len(self._wrong) < MOST_NAMED:
-                self._wrong.append(error)
+            self._mistakes.add(self._read, error)
             return
+        try:
+            _check_output(job, found.where)
+            self._places.add(len(self), job, found.where)
+        except InputError as error:
+            self._mistakes.add(self._read, error)
         self.add(Text(found.where, found.folder, found.text))
+        self._order.append(self._read)
         self.ids.append(int.from_bytes(digest(job.id.encode(errors="surrogatepass"))))
         self.texts.append(int.from_bytes(digest(found.text)))
 
     def _check(self) -> None:
         """Refuse what is wrong with jobs, alone and together."""
-        if self._wrong:
-            raise self._first_wrong()
+        for number, error in chain(self._repeated(), self._places.mistakes(self)):
+            self._mistakes.add(self._order[number], error)
+        self._mistakes.check()
         if not len(self):
             raise InputError("there is no job: expected at least one", rule="job")
+
+    def _repeated(self) -> Iterator[tuple[int, InputError]]:
+        """Find the jobs whose id another one before them has."""
         seen: dict[str, str] = {}
-        for _, found, job in self.read(_alike(self.ids)):
+        for number, found, job in self.read(_alike(self.ids)):
             if job.id in seen:
-                raise InputError(
+                error = InputError(
                     f"{found.where}: `$.id` is {json_string(short(job.id))}, "
                     f"as at {seen[job.id]}: expected a new one",
                     rule="job",
                     where=found.where,
                     value=job.id,
                 )
-            seen[job.id] = found.where
-        self._places.check(self)
-
-    def _first_wrong(self) -> GatherError:
-        """Return the first refusal, with a word about the others."""
-        first, *others = self._wrong
-        if others:
-            more = self._number_wrong - 1
-            names = list(dict.fromkeys(short(str(each.where)) for each in others))
-            if left := more - len(others):
-                names.append(f"{grouped(left)} more")
-            wrong = f"{counted(more, 'more job')} {'is' if more == 1 else 'are'} wrong too"
-            before = f"{first.hint}; " if first.hint else ""
-            first.count = self._number_wrong
-            first.hint = f"{before}{wrong}: {listed(names, 'and')}"
-        return first
+                yield number, error
+            else:
+                seen[job.id] = found.where
 
 
 def _alike(digests: array[int]) -> list[int]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Self
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from gathercli.cli.operator import Operator, Token
 from gathercli.core.text import clean, closest, counted, some
@@ -80,8 +81,14 @@ def of_job(job: Job, limits: Limits, messages: Messages) -> Called:
         raise
 
 
+_PLACED: Final = re.compile(r"(.+)(?::\d+|\[\d+\])", re.DOTALL)
+"""The file in which a job stands that is called by its place."""
+
+
 def job_named(token: str) -> Job:
     """Find the job that ``FILE#ID`` names; the ID may be left out of a file of one.
+
+    An ID that a job has by where it stands, such as ``jobs.jsonl:3``, names the file too.
 
     Raises
     ------
@@ -98,6 +105,8 @@ def job_named(token: str) -> Job:
     while not os.path.lexists(path) and "#" in path:  # an ID may hold one too
         path, _, more = path.rpartition("#")
         key = f"{more}#{key}" if key else more
+    if not key and not os.path.lexists(path) and (placed := _PLACED.fullmatch(path)):
+        path, key = placed[1], os.path.normpath(path)
     found = jobs.jobs(path)
     chosen = [job for job in found if not key or job.id == key]
     if len(chosen) != 1:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Final
 
+from gathercli.batch.mistakes import WHOLE
 from gathercli.batch.work import INLINE
 from gathercli.core.spec import Negative, OutOfRange
 from gathercli.core.text import listed
-from gathercli.io.job import SHAPE, Job
+from gathercli.io.job import REQUIRED, SHAPE, Job
 from gathercli.io.jobfile import LINES, LONGEST, SUFFIXES
 from gathercli.ops import FAMILIES
 from gathercli.report.manual import Console, Page, Terms
@@ -26,7 +27,10 @@ _NOT_OF_FILE: Final = "folder"
 """The field of a job that no key gives."""
 
 MEANINGS: Final[dict[str, str]] = {
-    "id": "A name, which no other job of the batch has; it leads the line of the report.",
+    "id": "A name, which no other job of the batch has; it leads the line of the report. Default "
+    "where the job stands, as jobs.jsonl:3 for line 3, jobs.json[0] for the first of a list, "
+    "job.json for a single one, with the path as it is given; explain --job takes such a name as "
+    "it is.",
     "title": "What the job shows.",
     "source": "Where it is from: a specification and its section, a bug.",
     "op": f"{listed([*FAMILIES, SHAPE])}.",
@@ -77,6 +81,11 @@ _WRONG: Final = Terms(
             "It is no JSON object; a key is unknown, repeated or missing, or holds what it cannot; "
             "both expect and expect_error are there; the suffix of output names no format that is "
             f"written, or output is a device or a pipe; it has more than {LONGEST >> 20} MiB.",
+        ),
+        (
+            "a version",
+            "Nothing answers to it, and expect_error is neither version nor true. The rule is "
+            "version; that of all other mistakes is job.",
         ),
         (
             "two jobs",
@@ -149,6 +158,9 @@ _RESUME: Final = (
     "and the time of writing that it had, and what was not there is still not there; and the "
     "output has its size. With --hash contents are compared, not times, which needs a report "
     "written with --hash. --resume-failed also does those that are not ok.",
+    "An id that a job has by default changes with the lines before it, and with the path that is "
+    "given; a job whose text is no longer that of its id is done again. So jobs that move have ids "
+    "of their own.",
     "A line that was cut by the end of a run is no line. Options are not compared: who changes "
     "--max-bytes or --retries and wants all of it again begins a new report. When a run comes to "
     "its end the report has one line for each job, in their order.",
@@ -192,7 +204,8 @@ def page() -> Page:
                 (
                     "All jobs are looked at before the first is done. If something is wrong "
                     "nothing is done, the message names the file, the place in it and the key, and "
-                    "the status is 65.",
+                    f"the status is 65. The first {WHOLE} mistakes are said whole, the others by "
+                    "rule and place; --json-errors has them as others and rest.",
                     _WRONG,
                 ),
             ),
@@ -210,7 +223,7 @@ def page() -> Page:
 
 
 def _required() -> list[str]:
-    return [each.name for each in fields(Job) if each.default is MISSING]
+    return [key for key in REQUIRED if key != "of"]
 
 
 def _keys() -> Iterator[tuple[str, str]]:
@@ -218,5 +231,5 @@ def _keys() -> Iterator[tuple[str, str]]:
     for each in fields(Job):
         if each.name == _NOT_OF_FILE:
             continue
-        known = "" if each.default in (MISSING, None) else f" Default {each.default}."
+        known = f" Default {each.default}." if each.default not in (MISSING, None, "") else ""
         yield each.name, MEANINGS[each.name] + known

@@ -13,13 +13,13 @@ from gathercli.core.rules import RULES
 from gathercli.core.spec import Negative, OutOfRange
 from gathercli.core.text import clean, closest, listed, short
 from gathercli.core.tiles import Held
-from gathercli.errors import InputError
+from gathercli.errors import InputError, VersionError
 from gathercli.io import json
-from gathercli.io.jobfile import Written, written
+from gathercli.io.jobfile import Written, name_of, written
 from gathercli.io.source import is_stdin
 from gathercli.io.store import convert, shown
 from gathercli.io.values import tensor_of
-from gathercli.ops import FAMILIES
+from gathercli.ops import FAMILIES, find
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +41,8 @@ class Job:
 
     Attributes
     ----------
+    id
+        Where it stands, as `name_of` says, if it has no other name.
     op, of
         The command; for ``shape`` also the operator whose output shape it infers.
     version
@@ -55,7 +57,7 @@ class Job:
         Where relative paths start.
     """
 
-    id: str
+    id: str = ""
     title: str | None = None
     source: str | None = None
     op: str
@@ -151,6 +153,9 @@ _TOLERANCE: Final[Check] = (
     "a number from 0 on",
 )
 
+REQUIRED: Final = ("op", "of", "data", "indices")
+"""The keys that must be there; `of` in a shape job alone."""
+
 REFUSALS: Final = (
     "version",
     *(rule.__name__.replace("_", "-") for rule in RULES),
@@ -204,7 +209,8 @@ def parse(source: str | bytes | dict[str, Any], *, where: str, folder: str = "")
     Raises
     ------
     InputError
-        ``job``: malformed, or a key is unknown, repeated, missing, or holds what it cannot.
+        ``job``: malformed, or a key is unknown, repeated, missing, or holds what it cannot;
+        ``version``: nothing answers to its version.
     """
     if isinstance(source, dict):
         return _job(source, where, folder)
@@ -260,7 +266,7 @@ def _job(job: Any, where: str, folder: str) -> Job:
             if {"status", "seconds"} <= job.keys():
                 hint = "this is a line of a report, which holds no jobs"
             raise _refused(where, what, listed(checks), hint)
-    for key in ("id", "op", "of", "data", "indices"):
+    for key in REQUIRED:
         if key in checks and key not in job:
             raise _refused(where, f"`$.{key}` is missing", checks[key][1])
     for key, value in job.items():
@@ -272,8 +278,27 @@ def _job(job: Any, where: str, folder: str) -> Job:
             raise _refused(where, f"`$.{key}` is {shown(value)}", expected, hint)
     if "expect" in job and "expect_error" in job:
         raise _refused(where, "`$.expect` and `$.expect_error` are both there", "one of them")
+    _check_version(job, where)
     types = {key: named(job[key]) for key in ("data_dtype", "indices_dtype") if key in job}
-    return Job(**{**job, **types}, folder=folder)
+    return Job(**{"id": name_of(where), **job, **types}, folder=folder)
+
+
+def _check_version(job: dict[str, Any], where: str) -> None:
+    """Raise if nothing answers to the version of a job, unless that is what the job expects."""
+    version = job.get("version")
+    if version is None or job.get("expect_error") in (True, "version"):
+        return
+    try:
+        find(version, job.get("of", job["op"]))
+    except VersionError as error:
+        raise InputError(
+            f"{where}: `$.version`: {error.message}",
+            rule="version",
+            where=where,
+            value=version,
+            expected=error.expected,
+            hint=getattr(error.hint, "job", error.hint),
+        ) from None
 
 
 def _refused(where: str, what: str, expected: str, hint: str | None = None) -> InputError:

@@ -30,6 +30,12 @@ SUFFIXES: Final = (*LINES, ".json")
 LONGEST: Final = 256 << 20
 """Bytes that a job may have; a longer one should name files."""
 
+LINE: Final = "line"
+ITEM: Final = "item"
+"""What the place of a job counts, where it is not all of the file."""
+
+_PLACE: Final = re.compile(r"(.*), (?:line (?P<line>\d+)|\$\[(?P<item>\d+)\])", re.DOTALL)
+
 _DESCRIPTORS: Final = ("/dev", "/dev/fd", "/proc/self/fd")
 """Folders in which nobody keeps jobs: the shell's ``<(…)`` is there, and stands for no place."""
 
@@ -64,6 +70,29 @@ class Written(NamedTuple):
     text: bytes
     line: int = 1
     column: int = 1
+
+
+def place_of(where: str) -> tuple[str, str, int]:
+    """Take the place of a job apart: the file, `LINE` or `ITEM` or nothing, and its number or 0.
+
+    >>> place_of("jobs.jsonl, line 3"), place_of("job.json")
+    (('jobs.jsonl', 'line', 3), ('job.json', '', 0))
+    """
+    found = _PLACE.fullmatch(where)
+    if found is None:
+        return where, "", 0
+    form = found.lastgroup or ""
+    return found[1], form, int(found[form])
+
+
+def name_of(where: str) -> str:
+    """Return what a job is called that gives itself no name, by where it stands.
+
+    >>> name_of("./jobs.jsonl, line 3"), name_of("jobs.json, $[2]"), name_of("job.json")
+    ('jobs.jsonl:3', 'jobs.json[2]', 'job.json')
+    """
+    file, form, number = place_of(where)
+    return os.path.normpath(file) + {LINE: f":{number}", ITEM: f"[{number}]"}.get(form, "")
 
 
 def files(path: str) -> list[str]:

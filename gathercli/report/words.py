@@ -6,7 +6,7 @@ import re
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from gathercli.core.text import clean
+from gathercli.core.text import clean, counted
 
 if TYPE_CHECKING:
     from gathercli.errors import GatherError
@@ -25,11 +25,28 @@ _BOLD_RED, _CYAN, _YELLOW, _DIM, _OFF = "\x1b[1;31m", "\x1b[36m", "\x1b[33m", "\
 def error_text(error: GatherError, *, color: bool, width: int | None = None) -> str:
     """Write a refusal: the message, the call it came up in, a hint, the rule.
 
+    What was refused at once follows likewise; a rule stands behind the last that it refused.
+
     Parameters
     ----------
     width
         Columns within which lines are broken between words; None for lines of any length.
     """
+    lines: list[str] = []
+    for each, after in zip((error, *error.others), (*error.others, None), strict=True):
+        lines += _message(each, color, width)
+        if each.rule != "usage" and (after is None or after.rule != each.rule):
+            lines.append(_marked(f"rule: {each.rule}", _DIM, "", color, width))
+    if error.rest:
+        number = (error.count or 0) - 1 - len(error.others)
+        lines.append(_marked("more:", _CYAN, counted(number, "mistake"), color, width))
+        lines += [
+            _marked(f"  {rule}:", "", where, False, width) for rule, where in error.rest.items()
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _message(error: GatherError, color: bool, width: int | None) -> list[str]:
     chosen = f" ({error.version_from})" if error.version_from else ""
     met = [
         error.operator and error.operator + chosen,
@@ -41,9 +58,7 @@ def error_text(error: GatherError, *, color: bool, width: int | None = None) -> 
         lines.append(_marked(" ", "", "   ".join(part for part in met if part), False, width))
     if error.hint:
         lines.append(_marked("hint:", _CYAN, error.hint, color, width))
-    if error.rule != "usage":
-        lines.append(_marked(f"rule: {error.rule}", _DIM, "", color, width))
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _cut(line: str) -> str:
@@ -54,10 +69,20 @@ def _cut(line: str) -> str:
 
 
 def error_json(error: GatherError) -> str:
-    """Write a refusal as one line of JSON, with every field present."""
+    """Write a refusal as one line of JSON, with every field present.
+
+    What was refused at once is in two fields more: `others`, and `rest` by rules.
+    """
     import json
 
-    fields = {
+    fields = _fields(error)
+    if error.others:
+        fields |= {"others": [*map(_fields, error.others)], "rest": error.rest}
+    return json.dumps(fields) + "\n"
+
+
+def _fields(error: GatherError) -> dict[str, Any]:
+    return {
         "error": _cut(error.message),
         "status": error.status,
         "rule": error.rule,
@@ -71,7 +96,6 @@ def error_json(error: GatherError) -> str:
         "count": error.count,
         "hint": _plain(error.hint),
     }
-    return json.dumps(fields) + "\n"
 
 
 def _plain(value: object) -> Any:
