@@ -217,9 +217,10 @@ def test_a_hint_in_python_helps_as_it_is_written(
 def test_the_line_that_converts_a_file_is_python_in_python(files: Path) -> None:
     error = refusal("load", {"source": "c.csv"})
 
-    (line,) = re.findall(r"^hint: a .csv file is converted by: `(.*)`$", str(error), re.MULTILINE)
-    exec(line)  # noqa: S102
-    assert gathercli.load(files / "x.npy").tolist() == [[1, 2], [3, 4]]
+    hint = r'^hint: `(.*)` converts a .csv file and writes `"c.npy"`$'
+    (line,) = re.findall(hint, str(error), re.MULTILINE)
+    exec(line, {})  # noqa: S102
+    assert gathercli.load(files / "c.npy").tolist() == [[1, 2], [3, 4]]
 
 
 def test_a_packed_file_is_unpacked_by_a_line_without_standard_input(files: Path) -> None:

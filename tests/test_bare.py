@@ -165,7 +165,7 @@ def test_a_table_with_commas_is_refused_as_a_csv_file(run: Run) -> None:
     ran = run("gather", "-", "0", stdin=b"1,2\n3,4\n")
 
     assert "standard input: line 1 of 2 has several elements" in ran.err
-    assert "hint: a .csv file is converted by" in ran.err
+    assert "converts a .csv file and writes `stdin.npy`" in ran.err
 
 
 @pytest.mark.parametrize("raw", [b"1 2 3", b"2xi8=1 2", b"arange:2"])

@@ -169,9 +169,9 @@ def _check_lines(raw: bytes, name: str) -> None:
     line, last = text.count(b"\n", 0, several.start()) + 1, text.count(b"\n") + 1
     hint: str = "a table is written as lists in a list: `[[0,1],[2,3]]`"
     if b"," in text:
-        from gathercli.io.foreign import conversion
+        from gathercli.io.foreign import SAMPLE, table
 
-        hint = conversion("csv", name, "a .csv file is converted by")
+        hint = table(name, raw[:SAMPLE])
     raise InputError(
         f"line {line} of {last} has several elements: expected all on one line, or one a line",
         rule="literal",

@@ -203,26 +203,15 @@ def check_shape(declares: str, shape: Sequence[int], itemsize: int) -> None:
         )
 
 
-def sniff(start: bytes, name: str) -> str:
-    """Tell a format by the first `LOOK` bytes; `name` is only for the message.
-
-    Raises
-    ------
-    InputError
-        ``format``: the bytes are of no format that is read.
-    """
+def sniff(start: bytes) -> str | None:
+    """Tell a format by the first `LOOK` bytes; None where they have no mark that we know."""
     if start.startswith(NPY):
         return "npy"
     if start.startswith(_ZIP):
         return "npz"
     if start[:1] in (b"[", b"{") and b"\0" not in start[:16]:
         return "json"
-    if found := _sniff_headed(start):
-        return found
-    from gathercli.io.foreign import refuse
-
-    refuse(start, name)
-    return "json"
+    return _sniff_headed(start)
 
 
 def _sniff_headed(start: bytes) -> str | None:
@@ -237,6 +226,16 @@ def _sniff_headed(start: bytes) -> str | None:
     return "safetensors" if headed else None  # with a length that lies
 
 
+def _text(file: File) -> str:
+    """Refuse a file that is no text; a pipe takes what an argument takes, beside JSON."""
+    from gathercli.io.foreign import refuse
+
+    start = file.start(LOOK)
+    refuse(file, start)
+    piped = file.name == "-" or not file.regular
+    return "text" if piped and start.lstrip()[:1] not in (b"[", b"{") else "json"
+
+
 def content(file: File | Folder) -> Content:
     """Find the reader of an open file or folder.
 
@@ -247,13 +246,7 @@ def content(file: File | Folder) -> Content:
     """
     from gathercli.io.files import Folder
 
-    kind = "zarr"
-    if not isinstance(file, Folder):
-        start = file.start(LOOK)
-        kind = sniff(start, file.name)
-        piped = file.name == "-" or not file.regular
-        if kind == "json" and piped and start.lstrip()[:1] not in (b"[", b"{"):
-            kind = "text"
+    kind = "zarr" if isinstance(file, Folder) else sniff(file.start(LOOK)) or _text(file)
     module, reader = _READERS[kind]
     made: Content = getattr(import_module(f"gathercli.io.{module}"), reader)(file)
     return made

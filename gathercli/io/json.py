@@ -151,7 +151,7 @@ class Watch:
         if b"\0" in part:
             from gathercli.io.foreign import refuse_binary
 
-            refuse_binary(part, self.file.start(8))
+            refuse_binary(self.file, part)
         self.size += len(part)
         if self._counts:
             marks = sum(fast.count(part, mark) for mark in self.marks)
@@ -186,13 +186,13 @@ def _advise(error: InputError, file: File) -> None:
     csv = file.name.endswith(".csv")
     listed = start.lstrip()[:1] in (b"[", b"{")
     if not listed and "UTF-8" in error.message:
-        from gathercli.io.foreign import RAW
+        from gathercli.io.foreign import raw
 
-        error.hint = RAW
+        error.hint = raw(file)
     if csv or (not listed and error.rule == "json" and b"," in start.split(b"\n")[0]):
-        from gathercli.io.foreign import READ, conversion
+        from gathercli.io.foreign import READ, SAMPLE, table
 
-        error.hint = conversion("csv", file.name, "a .csv file is converted by")
+        error.hint = table(file.name, file.start(SAMPLE))
         if csv:
             error.message, error.rule = f"the input is a .csv file: expected {READ}", "format"
 

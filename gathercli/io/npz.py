@@ -54,7 +54,9 @@ class Archive:
         members = self._zip.infolist()
         names = [info.filename.removesuffix(".npy") for info in members]
         if any(info.filename.endswith("data.pkl") for info in members):
-            raise foreign(file.name, "a PyTorch archive", "torch")
+            scripted = any("/code/" in info.filename for info in members)
+            kind = "torchscript" if scripted else "torch"
+            raise foreign(file.name, "a PyTorch archive", kind)
         if len(members) > MAX_MEMBERS:
             _refuse(f"the archive has {len(members)} members", f"at most {MAX_MEMBERS}")
         self._members: dict[str, zipfile.ZipInfo] = {}

@@ -13,7 +13,7 @@ from gathercli.core.dtypes import BFLOAT16, DTYPES, STRING, DType, Kind, Tensor
 from gathercli.core.text import clean, listed
 from gathercli.errors import InputError, LimitError, UsageError
 from gathercli.io.content import Layout, check_shape
-from gathercli.io.foreign import install, missing
+from gathercli.io.foreign import conversion, install, missing
 
 if TYPE_CHECKING:
     from gathercli.core.dtypes import AnyArray
@@ -56,6 +56,7 @@ class Proto:
             from onnx import TensorProto
         except ImportError:
             raise InputError(missing("onnx"), rule="format", hint=install("onnx")) from None
+        self._file_name = file.name
         needed = COPIES * file.size
         if file.limit is not None and needed > file.limit:
             raise file.over(f"{file.size} bytes take {needed} when they are parsed", needed)
@@ -93,7 +94,7 @@ class Proto:
             raise _refused(
                 "the tensor keeps its elements in another file, which is never opened",
                 "elements in the file itself",
-                "`onnx.load_external_data_for_tensor` puts them in from Python",
+                conversion("external", self._file_name) if proto.data_location else None,
             )
         if proto.HasField("segment"):
             raise _refused("the tensor is a segment of a larger one", "a whole tensor")
