@@ -217,6 +217,26 @@ def test_the_contents_of_a_folder_are_compared_where_that_is_asked_for() -> None
     assert again("--hash") == set()
 
 
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("words", [(), ("--hash",)], ids=" ".join)
+def test_a_folder_has_changed_when_what_a_link_in_it_leads_to_has(words: tuple[str, ...]) -> None:
+    chunks("x.zarr", np.arange(6))
+    os.rename("x.zarr/c/1", "x.zarr/real")
+    os.symlink("../real", "x.zarr/c/1")
+    write_jobs(job("a", data="x.zarr"))
+    assert main([*WORDS, *words]) == 0
+    assert again(*words) == set()
+
+    np.arange(7, 9).tofile("x.zarr/real")
+
+    assert again(*words) == {"a"}
+    os.rename("x.zarr/real", "real")
+    os.unlink("x.zarr/c/1")
+    os.symlink("../../real", "x.zarr/c/1")  # where nobody would see that it changes
+    assert again(*words) == {"a"}
+    assert statuses(reported()["a"]) == [("a", "error", "format")]
+
+
 @pytest.mark.usefixtures("done")
 def test_contents_that_were_not_noted_are_not_known_to_be_the_same() -> None:
     assert again("--hash") == {"file", "output"}

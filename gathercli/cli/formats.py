@@ -98,15 +98,16 @@ _FILES: Final = Terms(
             "Zarr .zarr (zarr)",
             "A local folder of chunks, versions 2 and 3, sharded or not; #name chooses an array of "
             "a group. Codecs: blosc, zstd, gzip, zlib, lz4, crc32c, transpose, and the filters "
-            "shuffle and delta; others are refused, and so is a chunk that inflates beyond its "
-            "size. gather, gather-elements and convert read only the chunks they need, and hold "
-            "a part of the result at a time, so that neither need fit in memory; a chunk that "
-            "changes meanwhile ends the command. An output is written beside its place, each chunk "
-            "once, and gets its name when all are there, or that of an array that holds nothing "
-            "else, in one step; a kill leaves a folder .NAME.*.tmp, which may be removed, and "
-            "where the file system cannot exchange two names perhaps .NAME.*.old, the array that "
-            "was there. It is stored as the data is, without shards, or as --chunks says; "
-            "convert keeps attributes and names of dimensions. Needs gathercli[zarr].",
+            "shuffle and delta; others are refused, and so are a chunk that inflates beyond its "
+            "size and a link that leads out of the folder of the array. gather, gather-elements "
+            "and convert read only the chunks they need, and hold a part of the result at a time, "
+            "so that neither need fit in memory; a chunk that changes meanwhile ends the command. "
+            "An output is written beside its place, each chunk once, and gets its name when all "
+            "are there, or that of an array that holds nothing else, in one step; a kill leaves a "
+            "folder .NAME.*.tmp, which may be removed, and where the file system cannot exchange "
+            "two names perhaps .NAME.*.old, the array that was there. It is stored as the data is, "
+            "without shards, or as --chunks says; convert keeps attributes and names of "
+            "dimensions. Needs gathercli[zarr].",
         ),
         (
             "raw bytes .bin (bin)",

@@ -16,6 +16,7 @@ FIELDS: Final = {
     "status",
     "rule",
     "operator",
+    "version_from",
     "data",
     "indices",
     "where",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import stat
 import struct
 import zlib
 from contextlib import suppress
@@ -36,6 +35,7 @@ from gathercli.core.text import clean
 from gathercli.core.tiles import slices
 from gathercli.errors import GatherError, InputError
 from gathercli.io.files import unreadable
+from gathercli.io.links import open_in
 from gathercli.io.zarr.meta import COMPRESSORS, FILTERS
 
 if TYPE_CHECKING:
@@ -210,6 +210,7 @@ class Files(LocalStore):
     ) -> None:
         super().__init__(root, read_only=read_only)
         self._folder, self._name, self._spec, self._note = root, name, spec, note
+        self._real = os.path.realpath(root)
 
     async def get(
         self,
@@ -234,13 +235,9 @@ class Files(LocalStore):
         """Read a file, or some of its bytes; None if there is none."""
         path = os.path.join(self._folder, key)
         try:
-            # Devices act when they are opened; a FIFO would wait for its writer.
-            if not stat.S_ISREG(os.stat(path).st_mode):
-                raise ValueError("it is no regular file")
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            fd, status = open_in(path, self._real)
             try:
-                status = os.fstat(fd)
-                raw = self._read(fd, status, byte_range)
+                raw = self._read(fd, status.st_size, byte_range)
             finally:
                 os.close(fd)
         except (FileNotFoundError, NotADirectoryError):
@@ -274,10 +271,7 @@ class Files(LocalStore):
                 os.unlink(partial)
             raise
 
-    def _read(self, fd: int, status: os.stat_result, byte_range: ByteRequest | None) -> AnyArray:
-        size = status.st_size
-        if not stat.S_ISREG(status.st_mode):
-            raise ValueError("it is no regular file")
+    def _read(self, fd: int, size: int, byte_range: ByteRequest | None) -> AnyArray:
         if size > self._spec.most:
             raise ValueError(f"it has {size} bytes, more than a chunk can have")
         start, stop = _span(byte_range, size)
@@ -292,44 +286,36 @@ class Files(LocalStore):
             raise ValueError(f"it ends before byte {stop}")
         return out
 
+    def plain(self, key: str, box: Box) -> AnyArray | None:
+        """Read of a chunk that is not packed no more than the rows that a box in it needs.
 
-def plain(spec: Spec, root: str, key: str, box: Box, note: Note | None = None) -> AnyArray | None:
-    """Read of a chunk that is not packed no more than the rows that a box in it needs.
-
-    Parameters
-    ----------
-    note
-        As for `Files`.
-
-    Returns
-    -------
-        In the byte order of the file; None if the file is not as it should be: who reads it as
-        any other says why.
-    """
-    if not (spec.plain and box):
-        return None
-    firsts = (start // size * size for (start, _), size in zip(box, spec.chunks, strict=True))
-    first, *rest = ((a - at, b - at) for (a, b), at in zip(box, firsts, strict=True))
-    out = np.empty((first[1] - first[0], *spec.chunks[1:]), spec.held)
-    raw = out.reshape(-1).view(np.uint8)
-    path = os.path.join(root, key)
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
+        Returns
+        -------
+            In the byte order of the file; None if the file is not as it should be: who reads it as
+            any other says why.
+        """
+        spec = self._spec
+        if not (spec.plain and box):
             return None
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        firsts = (start // size * size for (start, _), size in zip(box, spec.chunks, strict=True))
+        first, *rest = ((a - at, b - at) for (a, b), at in zip(box, firsts, strict=True))
+        out = np.empty((first[1] - first[0], *spec.chunks[1:]), spec.held)
+        raw = out.reshape(-1).view(np.uint8)
+        path = os.path.join(self._folder, key)
         try:
-            status = os.fstat(fd)
-            if not stat.S_ISREG(status.st_mode) or status.st_size != spec.chunk_nbytes:
-                return None
-            if not _filled(raw, fd, first[0] * (raw.size // len(out))):
-                return None
-        finally:
-            os.close(fd)
-    except OSError:
-        return None
-    if note is not None:
-        note(path, status)
-    return out[(slice(None), *slices(tuple(rest)))]
+            fd, status = open_in(path, self._real)
+            try:
+                if status.st_size != spec.chunk_nbytes:
+                    return None
+                if not _filled(raw, fd, first[0] * (raw.size // len(out))):
+                    return None
+            finally:
+                os.close(fd)
+        except (OSError, ValueError):
+            return None
+        if self._note is not None:
+            self._note(path, status)
+        return out[(slice(None), *slices(tuple(rest)))]
 
 
 def _filled(raw: AnyArray, fd: int, start: int) -> bool:

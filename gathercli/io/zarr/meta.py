@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from gathercli.core.dims import LARGEST, product
@@ -18,6 +17,7 @@ from gathercli.core.tiles import Chunked
 from gathercli.errors import InputError, LimitError
 from gathercli.io import json
 from gathercli.io.content import Layout, check_shape
+from gathercli.io.links import open_in
 from gathercli.io.store import Overflow
 
 if TYPE_CHECKING:
@@ -210,17 +210,16 @@ def document(folder: Folder, path: str) -> dict[str, Any]:
     Raises
     ------
     InputError
-        ``format``: it is no JSON object in a regular file.
+        ``format``: it is no JSON object in a regular file, or a link leads out of the folder.
     LimitError
         ``limit``: it is too large.
     """
-    name = os.path.basename(path)
-    # Without O_NONBLOCK a FIFO would wait for its writer.
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    inner, name = os.path.split(path)
     try:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            raise _refused(f"`{name}` is no regular file", "one with JSON text")
+        fd, status = open_in(path, os.path.realpath(inner))
+    except ValueError as error:
+        raise _refused(f"`{name}` {str(error).removeprefix('it ')}", "one with JSON text") from None
+    try:
         if status.st_size > MAX_METADATA:
             raise LimitError(
                 f"`{name}` has {status.st_size} bytes: expected at most {MAX_METADATA}",

@@ -14,6 +14,7 @@ from gathercli.core.text import clean, short
 from gathercli.core.tiles import inside, sizes, slices, tiled
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io.foreign import install, missing
+from gathercli.io.links import check_place
 from gathercli.io.npy import check_strings
 from gathercli.io.zarr import meta
 
@@ -109,6 +110,8 @@ class Stored:
         self.reads: Counter[tuple[int, ...]] = Counter()
         self._lock = Lock()
         self._made: Any = None
+        self._absent = ""
+        """The last folder in which a chunk was looked for and was not."""
 
     @property
     def dtype(self) -> DType:
@@ -215,17 +218,19 @@ class Stored:
         key = self.spec.key(place)
         # zarr takes a millisecond to find that a file is absent, and there may be many.
         path = os.path.join(self.path, key)
-        if not os.path.lexists(path):
-            if self._note is not None:
-                self._note(path, None)
-            return None
         import numpy as np
 
         from gathercli.io.zarr import codecs, shards
 
-        if (plain := codecs.plain(self.spec, self.path, key, box, self._note)) is not None:
-            return plain.astype(self.storage, copy=False)
         try:
+            if not os.path.lexists(path):
+                self._check_absent(os.path.dirname(path))
+                if self._note is not None:
+                    self._note(path, None)
+                return None
+            plain: AnyArray | None = made.store.plain(key, box)
+            if plain is not None:
+                return plain.astype(self.storage, copy=False)
             with np.errstate(all="ignore"):  # the sums of a delta may overflow
                 if shards.suits(self.spec):
                     some = shards.read(self.spec, made, key, box)
@@ -249,6 +254,12 @@ class Stored:
                 where=key,
             ) from error
         return found
+
+    def _check_absent(self, folder: str) -> None:
+        """Refuse to find nothing where a link leads out of the folder."""
+        if folder != self._absent:
+            check_place(os.path.realpath(folder), os.path.realpath(self.path))
+            self._absent = folder
 
 
 def _met(box: Box, chunks: Sequence[int]) -> int:
