@@ -20,7 +20,8 @@ from gathercli.core.dtypes import (
     dtype_of,
 )
 from gathercli.core.dtypes import dtype as dtype_named
-from gathercli.errors import DtypeError, GatherError, InputError, UsageError
+from gathercli.core.text import json_string, short
+from gathercli.errors import DtypeError, GatherError, Hint, InputError, UsageError
 from gathercli.io.exchange import viewed
 from gathercli.io.files import cores
 from gathercli.io.values import tensor_of
@@ -378,12 +379,25 @@ def _described(value: Any) -> str:
 def argument(op: Op, value: Any, name: str) -> Tensor:
     """Make a tensor of an argument, and say which one it was where that is refused."""
     try:
+        if isinstance(value, str | os.PathLike):
+            raise _text_of(os.fspath(value))
         return _tensor(value, name)
     except GatherError as error:
         if not error.message.startswith(f"`{name}`"):
             error.within(f"`{name}`")
         error.met(op.full_name, None, None)
         raise
+
+
+def _text_of(value: str | bytes) -> InputError:
+    """Refuse text, which is rather the name of a file than a tensor of one string."""
+    source = os.fsdecode(value)
+    return InputError(
+        f"it is the text {json_string(short(source))}: expected an array or nested lists",
+        rule="dtype",
+        value=source,
+        hint=Hint("read what it names: {code}", code=f"gathercli.load({json_string(source)})"),
+    )
 
 
 def _tensor(value: Any, name: str) -> Tensor:

@@ -84,10 +84,12 @@ class Hint(str):
 
 def _typed(name: str, value: str | int) -> str:
     """Write a setting as the command takes it."""
-    if name in ("source", "code"):
-        from gathercli.core.text import shell_word
+    if name in ("source", "code", "literal"):
+        import json
 
-        word = shell_word(str(value))
+        from gathercli.core.text import literal, shell_word
+
+        word = shell_word(literal(json.loads(str(value))) if name == "literal" else str(value))
         return f"python -c {word}" if name == "code" else word
     if name == "command":
         return f"gathercli {value}"
@@ -118,6 +120,7 @@ _PYTHON = {
     "command": "{0}",
     "data_dtype": "dtype={1}",
     "indices_dtype": "numpy.asarray(indices, {1})",
+    "literal": "{0}",
     "max_bytes": "max_bytes=None",  # the command's 0
     "source": "{1}",
 }

@@ -127,7 +127,6 @@ def test_a_printed_shape_reads_back(text: str) -> None:
         "[½]",
         "[٣]",
         "[1..²]",
-        "(2,3)",
         "{2}",
         '["N",true]',
         '["N",1.5]',

@@ -153,6 +153,7 @@ REFUSALS: Final = (
         f"expected {INTEGERS}",
         where="$[0]",
         value="bool",
+        hint="the positions of true are `0,`",
     ),
     Refusal(
         "an array of floats may be converted",

@@ -175,7 +175,8 @@ DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
 SHAPES: Final = (
     "A shape is written [2,?,1..5,3..,N], or without brackets, or as 2x5: sizes, unknown "
     "dimensions (?, _ or -1), intervals, and symbols, which are identifiers. [] is 0-D and [...] "
-    'of unknown rank; the JSON list ["N",2,"1..5","?"] is read too.',
+    'of unknown rank; the JSON list ["N",2,"1..5","?"] is read too, and (2, 3) or '
+    "torch.Size([2, 3]), as Python prints them.",
     "Where two dimensions must be equal, they meet: equal symbols stay, a symbol gives way to a "
     "number or an interval, of two different symbols that of DATA stays, intervals intersect, and "
     "an empty intersection is refused.",

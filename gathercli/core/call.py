@@ -29,18 +29,22 @@ class Operand(NamedTuple):
         Its shape, and its type or None when only the shape was given.
     decided
         Where untyped text decided the type (``$[1][2]``), for the message of a refusal.
+    integers
+        What fractions or booleans of it may be meant as, for the hint: `Tensor.integers`.
     """
 
     shape: Shape
     dtype: DType | None = None
     decided: str | None = None
+    integers: Any = None
 
     @classmethod
     def of(cls, tensor: Tensor | Tiles | Operand) -> Operand:
         """Describe a tensor; what describes one already stays."""
         if isinstance(tensor, cls):
             return tensor
-        return cls(Shape(tensor.shape), tensor.dtype, tensor.decided)
+        integers = getattr(tensor, "integers", None)  # which nothing has that is read in chunks
+        return cls(Shape(tensor.shape), tensor.dtype, tensor.decided, integers)
 
     def described(self) -> str:
         """Write type and shape as one word, ``i64[2,5]``."""

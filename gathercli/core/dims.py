@@ -173,6 +173,9 @@ class Shape(tuple[AnyDim, ...]):  # noqa: SLOT001  (a tuple of any length has no
 
 
 _UNKNOWN = ("?", "_", "-1", "null")
+_PRINTED = r"(?:torch\.Size|TensorShape)\(\[(.*)\]\)|\(([^\[\]()]*)\)"
+"""A shape as Python prints it."""
+
 _INTERVAL = re.compile(r"(\d*)\s*\.\.\s*(\d*)")
 
 
@@ -232,7 +235,8 @@ def parse(text: str) -> Shape:
     ----------
     text
         ``[2,?,1..5,3..,N]`` with or without brackets, or ``2x5``; ``_`` and ``-1`` are ``?``;
-        ``[]`` is 0-D and ``[...]`` of unknown rank. The JSON list ``["N",2,"1..5"]`` too.
+        ``[]`` is 0-D and ``[...]`` of unknown rank. The JSON list ``["N",2,"1..5"]`` too, and what
+        Python prints of a shape: ``(2, 3)``, ``torch.Size([2, 3])``.
 
     Raises
     ------
@@ -243,8 +247,13 @@ def parse(text: str) -> Shape:
     --------
     >>> str(parse("2x5")), str(parse("[ 2, -1, 3..3, N ]")), str(parse('["N",2,"1..5"]'))
     ('[2,5]', '[2,?,3,N]', '[N,2,1..5]')
+    >>> str(parse("(2,)")), str(parse("torch.Size([2, 3])")), str(parse("TensorShape([None, 3])"))
+    ('[2]', '[2,3]', '[?,3]')
     """
     body = text.strip()
+    if body.endswith(")") and (printed := re.fullmatch(_PRINTED, body)):
+        inner = re.sub(r"\bNone\b", "?", printed[1] or (printed[2] or "").removesuffix(","))
+        body = f"[{inner}]"
     bracketed = body.startswith("[") and body.endswith("]")
     if bracketed:
         body = body[1:-1].strip()

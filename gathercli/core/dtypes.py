@@ -170,6 +170,10 @@ def dtype_of(held: np.dtype[Any]) -> DType | None:
     return _BY_LAYOUT.get((held.kind, held.itemsize))  # a name takes numpy long to make
 
 
+FEW = 20
+"""Elements that a hint writes out."""
+
+
 class Tensor(NamedTuple):
     """Elements in a numpy array, with the type they mean.
 
@@ -204,6 +208,23 @@ class Tensor(NamedTuple):
     def nbytes(self) -> int:
         """Bytes the elements take."""
         return self.array.nbytes
+
+    @property
+    def integers(self) -> Any:
+        """Indices that a few elements without a type may be meant as, in nested lists.
+
+        Those of equal value for fractions, the positions of true for a list of booleans; None
+        where there are none, or too many to be written.
+        """
+        if self.typed or self.dtype.kind not in (Kind.FLOAT, Kind.BOOL) or self.array.size > FEW:
+            return None
+        if self.dtype is BOOL:
+            is_list = len(self.shape) == 1
+            return [at for at, v in enumerate(self.array.tolist()) if v] if is_list else None
+        flat = self.array.reshape(-1).tolist()
+        if not all(v.is_integer() and abs(v) < 1 << 53 for v in flat):
+            return None
+        return self.array.astype("int64").tolist()
 
     def whole(self) -> Tensor:
         """Return all of the result, as `engine.Run.whole` does."""

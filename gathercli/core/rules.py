@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gathercli.core.dims import high, low, meet
-from gathercli.core.dtypes import DTYPES, Kind
+from gathercli.core.dtypes import BOOL, DTYPES, Kind
 from gathercli.core.spec import Indices, Negative, OffAxis, OutOfRange
 from gathercli.core.text import counted, grouped, listed
 from gathercli.errors import (
@@ -26,7 +26,7 @@ from gathercli.errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gathercli.core.call import Call
+    from gathercli.core.call import Call, Operand
     from gathercli.core.dtypes import DType
     from gathercli.core.spec import Op
 
@@ -54,11 +54,6 @@ def indices_dtype(call: Call) -> None:
         return
     where = call.indices.decided
     first = f", first at `{where}`" if where not in (None, "$") and not found.integral else ""
-    hint: Hint | None = None
-    if found.integral and found.bits < 64:
-        hint = Hint("{indices_dtype} converts them without loss", indices_dtype="int64")
-    elif found.kind is Kind.FLOAT and where is None:
-        hint = Hint("{indices_dtype} converts them if every value is whole", indices_dtype="int64")
     raise DtypeError(
         f"`indices` is {found}{first}, which {call.op} does not take: "
         f"expected {_types(call.op.indices_types)}",
@@ -66,8 +61,24 @@ def indices_dtype(call: Call) -> None:
         where=where,
         value=found.name,
         expected=_types(call.op.indices_types),
-        hint=hint,
+        hint=_as_integers(call.indices, found),
     )
+
+
+def _as_integers(indices: Operand, found: DType) -> Hint | None:
+    """Say how indices of another type become integers, if there is a way."""
+    if found.integral:
+        narrow = found.bits < 64
+        said = "{indices_dtype} converts them without loss"
+        return Hint(said, indices_dtype="int64") if narrow else None
+    if indices.integers is not None:
+        what = "the positions of true are" if found is BOOL else "as integers they are"
+        return Hint(f"{what} {{literal}}", literal=str(indices.integers))
+    if found is BOOL:
+        return Hint("the positions of true are indices: `numpy.flatnonzero(mask)`")
+    if found.kind is Kind.FLOAT and indices.decided is None:
+        return Hint("{indices_dtype} converts them if every value is whole", indices_dtype="int64")
+    return None
 
 
 def data_rank(call: Call) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,6 +70,19 @@ def _bytes_of(character: str) -> str:
     if 0xDC80 <= code <= 0xDCFF:
         return f"\\x{code - 0xDC00:02x}"
     return "".join(f"\\x{byte:02x}" for byte in character.encode(errors="surrogatepass"))
+
+
+def literal(value: Any) -> str:
+    """Write numbers in nested lists as an argument: without brackets if they are integers in one.
+
+    >>> literal([0, 2]), literal([0]), literal([[0.5, 2]]), literal([])
+    ('0,2', '0,', '[[0.5,2]]', '[]')
+    """
+    if isinstance(value, list) and value and all(type(each) is int for each in value):
+        return ",".join(map(str, value)) + ("," if len(value) == 1 else "")
+    import json
+
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def listed(words: Iterable[str], joint: str = "or") -> str:

@@ -173,6 +173,11 @@ class Held(NamedTuple):
         return self.tensor.decided
 
     @property
+    def integers(self) -> Any:
+        """What elements may be meant as, for a hint."""
+        return self.tensor.integers
+
+    @property
     def storage(self) -> np.dtype[Any]:
         """The numpy dtype of the elements, in native byte order."""
         return self.tensor.storage

@@ -515,33 +515,31 @@ def open_file(name: str, folder: str, limit: int | None, tick: Tick | None = Non
 
 def _missing(path: str, folder: str) -> GatherError:
     shown = clean(path) if len(path) <= 200 else clean(path[:200]) + "..."
-    from gathercli.io import literal
+    from gathercli.io import literal, twins
 
+    hint = twins.hint(path, folder)
     if literal.looks_literal(path):
         return InputError(
             f"`{shown}` is neither a literal nor the name of a file: "
             "expected a list such as 0,0,4 or '[[0,1],[2,3]]'",
             rule="literal",
             value=path,
+            hint=hint,
         )
-    near = _near(path, folder)
+    if hint is None and (near := _near(path, folder)):
+        hint = Hint("did you mean {source}?", source=near)
     return NoInputError(
         f"there is no file `{shown}`: expected a file, or a literal such as 0,0,4",
         rule="missing",
         value=path,
         expected="a file or a literal",
-        hint=Hint("did you mean {source}?", source=near) if near else None,
+        hint=hint,
     )
 
 
 def _near(path: str, folder: str) -> str | None:
     """Find what was probably meant: a file of nearly that name, or the name without its suffix."""
-    from gathercli.io import literal
-
     inner, name = os.path.split(path)
-    maker, colon, rest = name.partition(":")
-    if colon and (meant := closest(maker, literal.GENERATORS)):
-        return f"{meant}:{rest}"
     try:
         names = sorted(os.listdir(os.path.join(folder, inner) or "."))
     except (OSError, ValueError):

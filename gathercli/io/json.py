@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -47,6 +48,13 @@ _WORDS: Final = {
     "Invalid \\": "invalid \\escape",
 }
 """What is wrong with a text, by how Python's words for it begin."""
+
+_TWINS: Final = (
+    ("(?i)[-+]?(?:nan|inf)", "in JSON they are `NaN`, `Infinity` and `-Infinity`"),
+    ("True|False", "in JSON they are `true` and `false`"),
+    ("'", "in JSON strings have double quotes"),
+)
+"""What other languages write, where JSON ends, and what it has in their place."""
 
 _GROUPS: Final = ("inputs", "outputs")
 """Where an inference request, or a response, has its tensors."""
@@ -218,12 +226,14 @@ def parse(raw: bytes | str, *, rule: str = "json") -> Any:
     except json.JSONDecodeError as error:
         what, error = _malformed(error)
         place = f"line {error.lineno}, column {error.colno}"
-        found = repr(text[error.pos : error.pos + 10]) if error.pos < len(text) else "its end"
+        start = text[error.pos : error.pos + 10]
+        found = repr(start) if start else "its end"
         raise InputError(
             f"{what} at {place}, where the text has {found}: expected JSON",
             rule=rule,
             where=place,
             value=found,
+            hint=next((hint for twin, hint in _TWINS if re.match(twin, start)), None),
         ) from None
     except RecursionError:
         raise InputError(

@@ -121,13 +121,24 @@ def parse(
             value = values if len(items) > 1 else values[0]
             return tensor_of(value, declared=declared, empty=empty, max_bytes=max_bytes)
     if token.lstrip()[:1] in ("[", "{", '"'):
-        document = json.parse(token, rule="literal")
+        document = _document(token)
         if isinstance(document, dict):
             return json.tensor(
                 document, None, declared=declared, empty=empty, max_bytes=max_bytes, name=None
             )
         return tensor_of(document, declared=declared, empty=empty, max_bytes=max_bytes)
     return None
+
+
+def _document(token: str) -> Any:
+    """Parse JSON; what is none may be what Python prints of the same."""
+    try:
+        return json.parse(token, rule="literal")
+    except InputError as error:
+        from gathercli.io import twins
+
+        error.hint = twins.hint(token, "") or error.hint
+        raise
 
 
 def _is_json(word: str) -> bool:
@@ -199,7 +210,7 @@ def _typed(found: re.Match[str], max_bytes: int | None) -> Tensor:
     token = found[0]
     shape, dtype = _sizes(dims, token), _dtype(name, token)
     _check_size(shape, dtype, max_bytes)
-    values = _nested(body, token)
+    values = nested(body, token)
     if len(values) == 1 and not isinstance(values[0], list):
         one = tensor_of(values[0], declared=dtype, max_bytes=max_bytes)
         return Tensor(dtype, np.full(shape, one.array, one.array.dtype))
@@ -208,7 +219,7 @@ def _typed(found: re.Match[str], max_bytes: int | None) -> Tensor:
     return tensor_of(values, declared=dtype, shape=shape, rule="literal", max_bytes=max_bytes)
 
 
-def _nested(body: str, token: str) -> list[Any]:
+def nested(body: str, token: str) -> list[Any]:
     """Read values and brackets, between blanks or commas."""
     stack: list[list[Any]] = [[]]
     for kind, text in _tokens(body, token):

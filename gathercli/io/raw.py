@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gathercli.io.files import File
 
 PREFIX: Final = "bin:"
-_FORM: Final = r"(?as)bin:((?:\d+x)*)([a-z]\w*)@(.+)"
+_FORM: Final = r"(?as)bin:(x|(?:\d+x)*)([a-z]\w*)@(.+)"
 
 
 class Declared(NamedTuple):
@@ -94,9 +94,9 @@ class Raw:
 
     def _advice(self, size: int) -> str | None:
         """Suggest the first dimension that fits, if one does."""
-        (first, *rest), dtype = self._declared.shape or (0,), self._declared.dtype
+        (first, *rest), dtype = self._declared.shape or (1,), self._declared.dtype
         row = product(rest) * dtype.itemsize
-        if not self._declared.shape or not row or size % row or first == size // row:
+        if not row or size % row or first == size // row:
             return None
         sizes = "x".join(map(str, (size // row, *rest, dtype.short)))
         return Hint("{source} has that many", source=f"{PREFIX}{sizes}@{self._declared.path}")

@@ -1,0 +1,154 @@
+"""What people write who know other tools, and how it is written here.
+
+Each form is a pattern and a function that writes it in the grammar of arguments; what comes out is
+tried before it is suggested, so that a hint works when it is pasted.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from gathercli.core import text
+from gathercli.core.dtypes import FLOAT64
+from gathercli.errors import GatherError, Hint
+from gathercli.io import literal
+from gathercli.io.store import Overflow
+from gathercli.io.values import flatten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LONGEST: Final = 500
+"""Characters of a word that may be another form of a literal."""
+
+_MOST: Final = 20
+"""Elements that a hint writes out."""
+
+
+def hint(token: str, folder: str) -> Hint | None:
+    """Suggest what was probably meant by a word that is no literal and names no file.
+
+    Parameters
+    ----------
+    folder
+        Where relative names of files start.
+    """
+    if len(token) > LONGEST:
+        return None
+    if found := _member(token, folder):
+        return Hint("did you mean {source}?", source=found)
+    for pattern, written in _FORMS:
+        if (form := re.fullmatch(pattern, token.strip())) and (found := written(form)):
+            return Hint("did you mean {source}?", source=found) if _is_literal(found) else None
+    made = re.fullmatch(_MADE, token)
+    if made is None:
+        return None
+    shape = made[2] + (made[3] or "")
+    near = text.closest(made[1], literal.GENERATORS)
+    if near and _is_literal(f"{near}:{shape}"):
+        return Hint("did you mean {source}?", source=f"{near}:{shape}")
+    return Hint(f"there are `arange:{shape}`, `zeros:{shape}` and `rand:{shape}`")
+
+
+def _member(token: str, folder: str) -> str | None:
+    """Read ``w.npz:emb`` or ``w.npz['emb']`` as a member, if there is such a file."""
+    found = re.fullmatch(r"""(.+?)(?::([^:\[\]]+)|\[\s*(["']?)([^\[\]"']+)\3\s*\])""", token)
+    if found is None:
+        return None
+    path, key = found[1], found[2] or found[4]
+    try:
+        there = os.path.exists(os.path.join(folder, path))
+    except ValueError:  # a NUL in the name
+        return None
+    return f"{path}#{key}" if there else None
+
+
+def _is_literal(token: str) -> bool:
+    """Tell whether a word is one that is read."""
+    try:
+        return literal.parse(token, declared=None, empty=FLOAT64, max_bytes=1 << 20) is not None
+    except GatherError:
+        return False
+
+
+def _slice(found: re.Match[str]) -> str | None:
+    """Write out ``0:2`` or ``8:0:-2``."""
+    if max(map(len, filter(None, found.groups())), default=0) > len(str(_MOST)) + 16:
+        return None
+    start, stop, step = (int(n) if n else None for n in found.groups())
+    if stop is None or step == 0:
+        return None
+    items = list(islice(range(start or 0, stop, step or 1), _MOST + 1))
+    if len(items) > _MOST:
+        return f"arange:{stop}" if not start and step in (None, 1) else None
+    return _written(items) if items else None
+
+
+def _ones(found: re.Match[str]) -> str:
+    """Write ``ones:2x3xf32`` as a literal that repeats one value."""
+    return f"{found[1]}{found[2] or 'xi64'}=1"
+
+
+def _eye(found: re.Match[str]) -> str | None:
+    """Write out ``eye:3``."""
+    size = int(found[1])
+    if size * size > _MOST:
+        return None
+    return _written([[int(i == j) for j in range(size)] for i in range(size)])
+
+
+def _untyped(found: re.Match[str]) -> str:
+    """Give ``2x3=1`` a type."""
+    return f"{found[1]}x{'f64' if re.search('[.en]', found[2]) else 'i64'}={found[2]}"
+
+
+def _number(found: re.Match[str]) -> str | None:
+    """Write ``0x10`` and ``1_000`` in decimal digits."""
+    try:
+        return str(int(found[0], 0))
+    except ValueError:
+        return None
+
+
+def _printed(found: re.Match[str]) -> str | None:
+    """Write what Python prints of a tuple, a list, an array or a tensor as JSON."""
+    bracketed = re.sub(r",\s*(?:dtype|device)=[^,)\]]+", "", found["body"])
+    try:
+        nested = literal.nested(bracketed.translate(_BRACKETS), found[0])
+        _, _, kinds = flatten(nested)
+    except GatherError:
+        return None
+    if Overflow in kinds:  # and would be written as infinite
+        return None
+    if len(nested) == 1 and isinstance(nested[0], list):
+        (nested,) = nested
+    elif found["body"][:1] in ("[", "{", "("):
+        return None
+    return _written(nested)
+
+
+def _written(value: list[Any]) -> str | None:
+    """Write nested lists, if they hold nothing but what JSON has."""
+    try:
+        return text.literal(value)
+    except (TypeError, ValueError):
+        return None
+
+
+_BRACKETS: Final = str.maketrans("();", "[] ")
+_MADE: Final = r"([a-z_]+):(\d+(?:x\d+)*)(x[a-z]\w*)?"
+_FORMS: Final[tuple[tuple[str, Callable[[re.Match[str]], str | None]], ...]] = (
+    (r"(?a)\[?(-?\d+)?:(-?\d+)?(?::(-?\d+)?)?\]?", _slice),
+    (r"(?a)ones:(\d+(?:x\d+)*)(x[a-z]\w*)?", _ones),
+    (r"(?a)(?:eye|identity):(\d{1,9})", _eye),
+    (r"(?a)((?:\d+x)*\d+)=(.+)", _untyped),
+    (r"(?a)([a-z]\w*=.+)", lambda found: f"x{found[1]}"),
+    (r"(?ai)[+-]?0[xob][\da-f]+|[+-]?\d+(?:_\d+)+", _number),
+    (r"(?s)[A-Za-z_.]+\((?P<body>\s*[\[(].*)\)", _printed),
+    (r"(?s)(?P<body>[\[(].*)", _printed),
+    (r"(?as)(?P<body>[-+\d.][-+.\d\seEx;,]*)", _printed),
+)
+"""Forms in the order of trial, and how each is written here."""
