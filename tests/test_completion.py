@@ -1,19 +1,29 @@
 from __future__ import annotations
 
+import json
+import os
 import re
+import shlex
+import shutil
 import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pytest
 
 from gathercli.cli import generate
+from gathercli.cli.lessons import LESSONS
 from gathercli.cli.main import COMMANDS, SHELLS, load, main
 from gathercli.cli.scripts import SCRIPTS
 from gathercli.core.dtypes import DTYPES
 from gathercli.ops import FAMILIES, OPERATORS
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
+
+    from tests.conftest import Ran
 
 SCRIPT: Final = {
     shell: (SCRIPTS / f"gathercli.{shell}").read_text(encoding="utf-8") for shell in SHELLS
@@ -38,9 +48,10 @@ def described() -> list[tuple[str, str]]:
     return [(param.opts[0], param.help) for param in options if not param.hidden]
 
 
-def completed(*words: str, folder: Path, before: str = "") -> list[str]:
-    """Let bash complete the last of the words after ``gathercli``."""
+def completed(*words: str, folder: Path, before: str = "", line: str = "") -> list[str]:
+    """Let bash complete the last of the words after ``gathercli``, as divided from `line`."""
     code = (
+        f"COMP_LINE={shlex.quote(line)}; COMP_POINT={len(line)}\n"
         f"{before}\n"
         f'source "{SCRIPTS / "gathercli.bash"}"\n'
         'COMP_WORDS=(gathercli "$@"); COMP_CWORD=$#\n'
@@ -50,12 +61,18 @@ def completed(*words: str, folder: Path, before: str = "") -> list[str]:
     done = subprocess.run(
         ["bash", "--norc", "-c", code, "bash", *words],
         cwd=folder,
+        env=environment(),
         capture_output=True,
         check=True,
         encoding="utf-8",
     )
     assert not done.stderr
     return done.stdout.splitlines()
+
+
+def environment() -> dict[str, str]:
+    """Put the program on the PATH."""
+    return os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
 
 # every shell
@@ -84,11 +101,12 @@ def test_a_script_is_what_its_generator_writes_now(shell: str) -> None:
 
 
 @pytest.mark.parametrize(("option", "text"), sorted(set(described())))
-def test_a_short_description_ends_where_a_clause_of_the_help_ends(option: str, text: str) -> None:
+def test_a_short_description_is_a_sentence_that_needs_no_other(option: str, text: str) -> None:
     brief = generate._brief(text)
     assert brief
     rest = text[len(brief) :]
-    assert re.match(r"[;.:]?(?:\s|$)", rest), f"{option}: {brief}"
+    assert re.match(r"\.(?:\s|$)", rest), f"{option}: {brief}"
+    assert not brief.startswith("The same"), option
 
 
 # bash
@@ -222,6 +240,217 @@ def test_bash_needs_no_builtin_that_version_3_2_lacks(tmp_path: Path) -> None:
     assert completed("gather", "a", folder=tmp_path, before=lacking) in ([], ["a.npy"])
 
 
+# what follows `#`
+
+MEMBERS: Final = ("weights", "a b", "it's", "$(touch run)", "e:1=2@3", '"`x`', "é")
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Work beside files whose members and ids hold what a shell would act on."""
+    arrays: dict[str, Any] = {name: np.arange(2) for name in (*MEMBERS, "two\nlines", "\x1b[31m")}
+    for name in ("w.npz", "my w.npz", "w#.npz"):
+        np.savez(tmp_path / name, **arrays)
+    np.save(tmp_path / "one.npy", np.arange(2))
+    os.mkfifo(tmp_path / "pipe")
+    call = {"data": [1], "indices": [0]}
+    jobs = [{"id": "first", "op": "gather"} | call, {"id": "a#b", "op": "gather"} | call]
+    jobs.append({"id": "sizes", "op": "shape", "of": "gather", "data": "[2]", "indices": "[1]"})
+    (tmp_path / "jobs.jsonl").write_text("".join(json.dumps(job) + "\n" for job in jobs))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    yield tmp_path
+    assert not (tmp_path / "run").exists()  # no shell ran what a name holds
+
+
+def named(kind: str, word: str, capfd: pytest.CaptureFixture[str]) -> list[str]:
+    """Return the names that the program gives to the scripts."""
+    assert main(["__names", kind, word]) == 0
+    out, err = capfd.readouterr()
+    assert err == ""
+    return out.splitlines()
+
+
+@pytest.mark.usefixtures("files")
+def test_the_members_of_a_file_follow_its_name_but_those_with_controls(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    for start in ("w.npz#", "@w.npz#", "~/w.npz#", "w#.npz#", "./my w.npz#"):
+        assert named("tensor", start + "what", capfd) == [start + name for name in MEMBERS]
+
+
+def test_the_members_of_every_format_are_named(folder: Path, run: Callable[..., Ran]) -> None:
+    import zarr
+
+    np.savez(folder / "x.npz", a=np.arange(2), b=np.arange(3))
+    run("convert", "x.npz", "x.safetensors")
+    run("convert", "x.npz", "x.json")
+    group = zarr.create_group(str(folder / "x.zarr"))
+    group.create_array("a", shape=(2,), dtype="i4")
+    group.create_group("in").create_array("b", shape=(2,), dtype="i4")
+
+    for name in ("x.npz", "x.safetensors", "x.json"):
+        assert run("__names", "tensor", f"{name}#") == (0, f"{name}#a\n{name}#b\n", "")
+    assert run("__names", "tensor", "x.zarr#") == (0, "x.zarr#a\nx.zarr#in/b\n", "")
+
+
+@pytest.mark.usefixtures("files")
+def test_the_ids_of_jobs_that_have_cells_follow_the_name_of_their_file(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    for word in ("jobs.jsonl#", "jobs.jsonl#a#"):
+        assert named("job", word, capfd) == ["jobs.jsonl#first", "jobs.jsonl#a#b"]
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    "word", ["", "w.npz", "no.npz#", "-#", "pipe#", "one.npy#", ".#", "jobs.jsonl#", "\0#", "#"]
+)
+def test_of_what_has_no_members_nothing_is_said(
+    word: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert named("tensor", word, capfd) == []
+
+
+def test_text_that_takes_long_to_read_is_not_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("gathercli.cli.names.LARGEST", 4000)
+    job = {"id": "a", "op": "gather", "data": [1], "indices": [0], "title": "x" * 4000}
+    (folder / "x.json").write_text(json.dumps(job))
+    (folder / "y.json").write_text(json.dumps({"a": [1] * 4000}))
+
+    assert named("job", "x.json#", capfd) == []
+    assert named("tensor", "y.json#", capfd) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["w.npz#we"], "w.npz#weights"),
+        (["w.npz#a"], r"w.npz#a\ b"),
+        (["w.npz#it"], r"w.npz#it\'s"),
+        (["'w.npz#it"], r"w.npz#it'\''s"),
+        (["w.npz#\\$"], r"w.npz#\$\(touch\ run\)"),
+        (['"w.npz#\\$'], r"w.npz#\$(touch run)"),
+        (['"w.npz#\\"'], r"w.npz#\"\`x\`"),
+        ([r"my\ w.npz#we"], r"my\ w.npz#weights"),
+        (["'my w.npz#a"], "my w.npz#a b"),
+        (["~/w.npz#we"], "~/w.npz#weights"),
+        (["0", "w.npz#we"], "w.npz#weights"),
+        (["0", "0", "--expect", "w.npz#we"], "w.npz#weights"),
+    ],
+)
+def test_bash_completes_members_quoted(words: list[str], found: str, files: Path) -> None:
+    assert completed("gather", *words, folder=files) == [found]
+
+
+@pytest.mark.parametrize(
+    ("line", "words", "found"),
+    [
+        ("w.npz#e:", ["w.npz#e", ":"], "1=2@3"),
+        ("w.npz#e:1=", ["w.npz#e", ":", "1", "="], "2@3"),
+        ("w.npz#e:1=2", ["w.npz#e", ":", "1", "=", "2"], "2@3"),
+        ("@w.npz#we", ["@", "w.npz#we"], "w.npz#weights"),
+        ("0 0 --expect=w.npz#we", ["0", "0", "--expect", "=", "w.npz#we"], "w.npz#weights"),
+        ("0 0 --expect=@w.npz#we", ["0", "0", "--expect", "=@", "w.npz#we"], "w.npz#weights"),
+    ],
+)
+def test_bash_completes_members_of_words_that_it_divides(
+    line: str, words: list[str], found: str, files: Path
+) -> None:
+    assert completed("gather", *words, folder=files, line=f"gathercli gather {line}") == [found]
+
+
+def test_bash_completes_the_ids_of_jobs(files: Path) -> None:
+    start = ["explain", "--job"]
+    assert completed(*start, "jobs.jsonl#", folder=files) == ["jobs.jsonl#first", "jobs.jsonl#a#b"]
+    assert completed(*start, "jobs.jsonl#a#", folder=files) == ["jobs.jsonl#a#b"]
+    line = "gathercli explain --job=jobs.jsonl#f"
+    words = [*start, "=", "jobs.jsonl#f"]
+    assert completed(*words, folder=files, line=line) == ["jobs.jsonl#first"]
+
+
+def in_fish(line: str) -> list[str]:
+    """Let fish complete a line; return the candidates without what describes them."""
+    if shutil.which("fish") is None:
+        pytest.skip("there is no fish")
+    code = f"source {SCRIPTS / 'gathercli.fish'}; complete -C $argv[1]"
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", code, line],
+        env=environment(),
+        capture_output=True,
+        check=True,
+        encoding="utf-8",
+    )
+    return [each.partition("\t")[0] for each in done.stdout.splitlines()]
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("gather w.npz#we", ["w.npz#weights"]),
+        ("gather w.npz#\\$", ["w.npz#$(touch run)"]),
+        (r"gather my\ w.npz#we", ["my w.npz#weights"]),
+        ("gather 'my w.npz#a", ["my w.npz#a b"]),
+        ("gather 0 0 --expect @w.npz#we", ["@w.npz#weights"]),
+        ("gather 0 0 --expect=~/w.npz#we", ["--expect=~/w.npz#weights"]),
+        ("info one.npy w.npz#we", ["w.npz#weights"]),
+        ("explain --job jobs.jsonl#f", ["jobs.jsonl#first"]),
+        ("explain --job=jobs.jsonl#a#", ["--job=jobs.jsonl#a#b"]),
+        ("demo batch-", ["batch-and-axis", "batch-dims"]),
+        ("ops --diff 7 openvino.Gather-", [f"openvino.Gather-{n}" for n in (1, 7, 8)]),
+        ("gather w.np", ["w.npz"]),
+    ],
+)
+def test_fish_completes_members_ids_lessons_and_the_second_version(
+    words: str, found: list[str]
+) -> None:
+    assert in_fish(f"gathercli {words}") == found
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("kind", "typed", "found"),
+    [
+        ("tensor", "w.npz#we", [*MEMBERS]),
+        ("tensor", r"my\ w.npz#", [*MEMBERS]),
+        ("tensor", "~/w.npz#", [*MEMBERS]),
+        ("tensor", "w#.npz#", [*MEMBERS]),
+        ("job", "jobs.jsonl#", ["first", "a#b"]),
+        ("job", "jobs.jsonl#a#", ["b"]),
+        ("tensor", "no.npz#", []),
+        ("tensor", "w.npz", ["files"]),
+    ],
+)
+def test_zsh_offers_what_follows_the_last_mark(kind: str, typed: str, found: list[str]) -> None:
+    if shutil.which("zsh") is None:
+        pytest.skip("there is no zsh")
+    code = (
+        f"compdef() {{}}; source {SCRIPTS / 'gathercli.zsh'}\n"
+        "compset() {}; _files() { print files }; compadd() { print -rl -- $names }\n"
+        f"PREFIX=$1; _gathercli_{kind}"
+    )
+
+    done = subprocess.run(
+        ["zsh", "-fc", code, "zsh", typed],
+        env=environment(),
+        capture_output=True,
+        check=True,
+        encoding="utf-8",
+    )
+
+    assert [line for line in done.stdout.splitlines() if line] == found
+    assert done.stderr == ""
+
+
+def test_bash_completes_the_lessons(tmp_path: Path) -> None:
+    names = [lesson.name for lesson in LESSONS]
+    assert completed("demo", "", folder=tmp_path) == names
+    assert f"            '1:NAME:({' '.join(names)})' \\" in zsh_part("demo")
+
+
 # zsh and fish
 
 
@@ -289,15 +518,18 @@ def test_fish_has_every_option_of_a_command(command: str) -> None:
 def test_zsh_and_fish_complete_the_files_of_a_batch() -> None:
     zsh, fish = zsh_part("batch"), fish_part("batch")
     assert "            '*:JOBS...:_files' \\" in zsh
-    for option in ("report", "junit", "data", "indices", "output", "expect"):
+    for option in ("report", "junit"):
         assert any(f"'--{option}=[" in line and ":_files'" in line for line in zsh)
         assert any(f" -l {option} " in line and " -r -d " in line for line in fish)
+    for option in ("data", "indices", "output", "expect"):
+        assert any(f"'--{option}=[" in line and ":_gathercli_tensor'" in line for line in zsh)
+        assert any(f" -l {option} " in line and " -r -a " in line for line in fish)
 
 
 def test_every_line_of_the_fish_script_is_a_comment_a_function_or_a_completion() -> None:
     first, *lines = SCRIPT["fish"].splitlines()
     assert first.startswith("# ")
     start = lines.index("complete -c gathercli -s h -l help -d 'Show the options and exit'")
-    assert sum(line.startswith("function ") for line in lines[:start]) == lines.count("end") == 2
+    assert sum(line.startswith("function ") for line in lines[:start]) == lines.count("end") == 4
     assert all(line.startswith("complete -c gathercli -n ") for line in lines[start + 1 :])
     assert all(line.replace("'\\''", "").count("'") % 2 == 0 for line in lines)

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from gathercli.cli.lessons import LESSONS
 from gathercli.cli.main import COMMANDS, load, print_text
 from gathercli.cli.pages import TOPICS, pages
 from gathercli.cli.scripts import SCRIPTS
@@ -89,6 +90,7 @@ def _values(command: str, param: Any) -> list[str]:
         return [dtype.name for dtype in DTYPES]
     return {
         "op": list(FAMILIES),
+        "name": [lesson.name for lesson in LESSONS],
         "topic": [*COMMANDS, *TOPICS],
         "version": [op.full_name for op in OPERATORS],
         "diff": [op.full_name for op in OPERATORS],
@@ -106,18 +108,33 @@ def _arguments(command: str) -> list[Any]:
     return [param for param in load(command).params if param.param_type_name == "argument"]
 
 
+_NAMED: Final = {
+    **dict.fromkeys(("DATA", "INDICES", "TENSOR", "PATTERN", "FILE...", "SRC... DEST"), "tensor"),
+    "FILE#ID": "job",
+}
+"""What follows ``#`` in the words for a metavar: a key of `names.KINDS`."""
+
+_FILES: Final = ("PATH", "DIR", "FILE", "JOBS...")
+
+
 def _first_argument(command: str) -> list[str]:
     """List the words that may come first after a command."""
     return next((_values(command, param) for param in _arguments(command)), [])
+
+
+def _names(shell: str) -> list[str]:
+    """Return the lines with which a shell completes what follows ``#``."""
+    return (SCRIPTS / f"names.{shell}").read_text(encoding="utf-8").splitlines()
 
 
 def bash() -> str:
     """Write the script for bash, 3.2 included."""
     lines = [
         "# bash completion for gathercli; written by `python -m gathercli.cli.generate`",
+        *_names("bash"),
         "_gathercli() {",
         '    local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"',
-        '    local command="${COMP_WORDS[1]}" words=""',
+        '    local command="${COMP_WORDS[1]}" words="" kind=tensor',
         "    COMPREPLY=()",
         '    if [[ "$word" == "=" ]]; then word=""; fi',
         '    if [[ "$before" == "=" ]]; then before="${COMP_WORDS[COMP_CWORD-2]}"; fi',
@@ -125,6 +142,10 @@ def bash() -> str:
         f'        words="{" ".join(COMMANDS)} --help --version"',
         "    else",
         *_second_values(),
+        '        case "$command $before" in',
+        f"            {_jobs()}) kind=job ;;",
+        "        esac",
+        '        if _gathercli_names "$kind" "$2"; then return; fi',
         '        case "$command $before" in',
     ]
     for command in COMMANDS:
@@ -153,6 +174,17 @@ def bash() -> str:
     return "\n".join(lines) + "\n"
 
 
+def _jobs() -> str:
+    """Write the options that take a job as the patterns of a bash case."""
+    return "|".join(
+        f'"{command} {name}"'
+        for command in COMMANDS
+        for param in _options(command)
+        if _kind(param) == "job"
+        for name in param.opts
+    )
+
+
 def _second_values() -> list[str]:
     """Let bash complete the second value of an option like its first."""
     return [
@@ -170,6 +202,7 @@ def zsh() -> str:
     lines = [
         "#compdef gathercli",
         "# zsh completion for gathercli; written by `python -m gathercli.cli.generate`",
+        *_names("zsh"),
         "_gathercli() {",
         "    local -a commands=(",
         *(f"        {_quoted(f'{name}:{each.help}')}" for name, each in COMMANDS.items()),
@@ -192,7 +225,7 @@ def zsh() -> str:
         for at, param in enumerate(_arguments(command), 1):
             metavar = param.metavar.strip("[]")
             values = _values(command, param)
-            action = f"({' '.join(values)})" if values else "_files"
+            action = f"({' '.join(values)})" if values else _zsh_files(param)
             place = "*" if param.nargs == -1 else at
             lines.append(f"            {_quoted(f'{place}:{metavar}:{action}')} \\")
         lines.append("            '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;")
@@ -218,16 +251,26 @@ def _zsh_action(command: str, param: Any) -> str:
     what = (param.metavar or "value").lower()
     if values:
         return f":{what}:({' '.join(values)})"
-    return f":{what}:_files" if _takes_file(param) else f":{what}: "
+    return f":{what}:{_zsh_files(param)}" if _takes_file(param) else f":{what}: "
+
+
+def _zsh_files(param: Any) -> str:
+    kind = _kind(param)
+    return f"_gathercli_{kind}" if kind else "_files"
+
+
+def _kind(param: Any) -> str | None:
+    """Return what follows ``#`` in the words that a parameter takes; None for nothing."""
+    return _NAMED.get((param.metavar or "").strip("[]"))
 
 
 def _takes_file(param: Any) -> bool:
-    return param.metavar in ("PATH", "TENSOR", "DIR", "FILE", "PATTERN")
+    return param.metavar in _FILES or _kind(param) is not None
 
 
 def _brief(text: str) -> str:
-    """Shorten a help text to its first clause, without what zsh's descriptions cannot hold."""
-    return re.split(r"[;.:](?=\s|$)", text)[0].replace("[", "(").replace("]", ")")
+    """Shorten a help text to its first sentence, without what zsh's descriptions cannot hold."""
+    return re.split(r"\.(?=\s|$)", text)[0].replace("[", "(").replace("]", ")")
 
 
 def _quoted(text: str) -> str:
@@ -245,6 +288,12 @@ def fish() -> str:
         "function __gathercli_first",
         "    __gathercli_in $argv[1]; and test (count (commandline -opc)) -eq 2",
         "end",
+        "function __gathercli_second",
+        "    set -l words (commandline -opc)",
+        "    __gathercli_in $argv[1]; and test (count $words) -gt 3",
+        "    and test $words[-2] = $argv[2]",
+        "end",
+        *_names("fish"),
         "complete -c gathercli -n __fish_use_subcommand -l version -d 'Print the version'",
         "complete -c gathercli -s h -l help -d 'Show the options and exit'",
     ]
@@ -257,9 +306,17 @@ def fish() -> str:
             f"complete -c gathercli -n '__gathercli_in {command}' {_fish_option(command, param)}"
             for param in _options(command)
         ]
+        for param in _options(command):
+            if param.nargs == 2:
+                seen = f"-n '__gathercli_second {command} {param.opts[0]}'"
+                words = " ".join(_values(command, param))
+                lines.append(f"complete -c gathercli {seen} -f -a {_quoted(words)}")
         if values := _first_argument(command):
             seen = f"-n '__gathercli_first {command}'"
             lines.append(f"complete -c gathercli {seen} -f -a {_quoted(' '.join(values))}")
+        for kind in dict.fromkeys(filter(None, map(_kind, _arguments(command)))):
+            seen = f"-n '__gathercli_in {command}'"
+            lines.append(f"complete -c gathercli {seen} -a '(__gathercli_names {kind})'")
     return "\n".join(lines) + "\n"
 
 
@@ -271,6 +328,8 @@ def _fish_option(command: str, param: Any) -> str:
     takes = ""
     if values:
         takes = f" -x -a {_quoted(' '.join(values))}"
+    elif not param.is_flag and _kind(param):
+        takes = f" -r -a '(__gathercli_names {_kind(param)})'"
     elif not param.is_flag:
         takes = " -r" if _takes_file(param) else " -x"
     return f"{names}{takes} -d {_quoted(_brief(param.help))}"

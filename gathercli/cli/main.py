@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 SHELLS: Final = ("bash", "zsh", "fish")
 
+NAMES: Final = "__names"
+"""What the completion scripts call, and people do not."""
+
 
 class Command(NamedTuple):
     """Where a command is found: the module whose ``build(name)`` makes it, and a line of help."""
@@ -64,6 +67,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from gathercli.cli.scripts import script
 
         request = script(words[1])
+    elif len(words) == 3 and words[0] == NAMES:
+        from gathercli.cli import names
+
+        request = names.request(*words[1:])
     else:
         request = partial(_parse_and_run, words)
     return _guarded(words, request)

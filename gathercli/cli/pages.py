@@ -161,7 +161,9 @@ DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
     ),
     "man": ("Shows this manual, or the page of a command.",),
     "completion": (
-        "Prints the completion script of a shell: bash, zsh or fish.",
+        "Prints the completion script of a shell: bash, zsh or fish. It completes options, "
+        "versions, types and lessons, and after # the members of a file and the ids of its jobs, "
+        "for which it runs gathercli.",
         Terms(
             (
                 ("bash", 'eval "$(gathercli completion bash)" in ~/.bashrc'),

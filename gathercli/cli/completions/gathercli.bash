@@ -1,7 +1,44 @@
 # bash completion for gathercli; written by `python -m gathercli.cli.generate`
+# Complete what follows "#" in a word: _gathercli_names KIND WORD, with the word that is replaced.
+# It fails where there is no "#". Whatever names hold, nothing of them is expanded or run.
+_gathercli_names() {
+    local word="${COMP_WORDS[COMP_CWORD]}" line="${COMP_LINE:0:${COMP_POINT:-0}}" at=$COMP_CWORD
+    local typed="$word" before
+    # A colon and the like divide a word; after an option an equals sign begins one.
+    while (( at > 2 )); do
+        before="${COMP_WORDS[at-1]}"
+        if [[ "$line" != *"$before$typed" ]]; then break; fi
+        if [[ "$before" == "="* && "${COMP_WORDS[at-2]}" == -* ]]; then
+            typed="${before:1}$typed"
+            break
+        fi
+        typed="$before$typed"
+        (( at-- ))
+    done
+    if [[ "$typed" != *"#"* ]]; then return 1; fi
+    case "$word" in *[!:=@]*) ;; *) word="" ;; esac
+    # What was typed stays, up to the last "#" or division; the rest of a name is quoted.
+    local kept="" start="${typed%"$word"}" quote="" apostrophe="'\\''" name
+    if [[ "$word" == *"#"* ]]; then kept="${word%"#"*}#" start="${typed%"#"*}#"; fi
+    case "$typed" in
+        [\'\"]*) quote="${typed:0:1}" typed="${typed:1}" start="${start:1}" kept="${kept:1}" ;;
+    esac
+    if [[ "$quote" != "'" ]]; then typed="${typed//\\/}" start="${start//\\/}"; fi
+    if [[ "$2" == @* && "$word" != @* ]]; then kept="@$kept"; fi
+    while IFS= read -r name; do
+        if [[ -z "$name" || "$name" != "$typed"* ]]; then continue; fi
+        name="${name#"$start"}"
+        case "$quote" in
+            \') name="${name//\'/$apostrophe}" ;;
+            \") name="$(printf %s "$name" | sed 's/[\\"$`]/\\&/g')" ;;
+            *) printf -v name %q "$name" ;;
+        esac
+        COMPREPLY+=("$kept$name")
+    done <<< "$(command gathercli __names "$1" "$typed" 2>/dev/null)"
+}
 _gathercli() {
     local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"
-    local command="${COMP_WORDS[1]}" words=""
+    local command="${COMP_WORDS[1]}" words="" kind=tensor
     COMPREPLY=()
     if [[ "$word" == "=" ]]; then word=""; fi
     if [[ "$before" == "=" ]]; then before="${COMP_WORDS[COMP_CWORD-2]}"; fi
@@ -9,6 +46,10 @@ _gathercli() {
         words="gather gather-elements shape explain check compare batch convert info demo ops man completion --help --version"
     else
         if [[ "$command ${COMP_WORDS[COMP_CWORD-2]}" == "ops --diff" ]]; then before=--diff; fi
+        case "$command $before" in
+            "explain --job") kind=job ;;
+        esac
+        if _gathercli_names "$kind" "$2"; then return; fi
         case "$command $before" in
             "gather --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string" ;;
             "gather --indices-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string" ;;
@@ -74,6 +115,7 @@ _gathercli() {
             "info --format"|"info -f") words="auto pretty json" ;;
             "info --color") words="auto always never" ;;
             "demo --color") words="auto always never" ;;
+            "demo demo") words="gather columns negative outside refused batch-dims batch-and-axis gather-elements elements-axis" ;;
             "ops --format"|"ops -f") words="auto pretty json" ;;
             "ops --diff") words="openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11" ;;
             "ops --like") words="numpy.take numpy.take_along_axis torch.gather torch.take_along_dim torch.index_select torch.embedding jax.numpy.take jax.numpy.take_along_axis tensorflow.gather" ;;

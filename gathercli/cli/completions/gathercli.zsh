@@ -1,5 +1,28 @@
 #compdef gathercli
 # zsh completion for gathercli; written by `python -m gathercli.cli.generate`
+# Complete what follows "#" in a word, and the names of files before it: _gathercli_names KIND.
+_gathercli_names() {
+    local kind=$1
+    shift
+    if [[ $PREFIX != *'#'* ]]; then
+        _files "$@"
+        return
+    fi
+    local typed=${(Q)PREFIX}
+    local start="${typed%\#*}#"
+    local -a names=("${(@f)$(command gathercli __names $kind $typed 2>/dev/null)}")
+    names=("${(@M)names:#"$start"*}")
+    names=("${(@)names#"$start"}")
+    compset -P '*[#]'
+    compadd "$@" -a names
+}
+_gathercli_tensor() {
+    compset -P @
+    _gathercli_names tensor "$@"
+}
+_gathercli_job() {
+    _gathercli_names job "$@"
+}
 _gathercli() {
     local -a commands=(
         'gather:Gather slices along an axis: OpenVINO 1, 7, 8; ONNX 1, 11, 13.'
@@ -24,97 +47,97 @@ _gathercli() {
     shift words; (( CURRENT-- ))
     case $command in
         gather) _arguments \
-            '--data-dtype=[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--indices-dtype=[The type of untyped INDICES]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
-            '--axis=[The dimension of DATA to gather along]:int: ' \
-            '-a[The dimension of DATA to gather along]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
-            '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1)' \
-            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1)' \
-            '--negative=[A negative index]:policy:(spec wrap error)' \
-            '--out-of-range=[An index outside the axis]:policy:(spec error zero clamp wrap)' \
-            '--output=[Write the result here]:path:_files' \
-            '-o[Write the result here]:path:_files' \
-            '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024]:sizes: ' \
+            '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
+            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1)' \
+            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1)' \
+            '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
+            '--output=[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
+            '-o[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
+            '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data]:sizes: ' \
             '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
             '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
             '--force-format[Write the format that is asked for into a file whose suffix is another'\''s]' \
             '--no-clobber[Do not replace an existing file]' \
             '--fsync[Return once the file and its name are on the disk]' \
-            '--nonfinite=[NaN and infinities in JSON]:way:(quoted bare null error)' \
-            '--expect=[Compare the result with this tensor]:tensor:_files' \
-            '--rtol=[Relative tolerance of --expect]:float: ' \
-            '--atol=[Absolute tolerance of --expect]:float: ' \
-            '--threads=[How many threads work on large tensors]:n: ' \
-            '-j[How many threads work on large tensors]:n: ' \
+            '--nonfinite=[NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error]:way:(quoted bare null error)' \
+            '--expect=[Compare the result with this tensor; exit 1 where they differ]:tensor:_gathercli_tensor' \
+            '--rtol=[Relative tolerance of --expect; default 0]:float: ' \
+            '--atol=[Absolute tolerance of --expect; default 0]:float: ' \
+            '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
+            '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
             '--full[Show every element]' \
-            '--precision=[Significant digits of shown floats, 1 to 17]:n: ' \
+            '--precision=[Significant digits of shown floats, 1 to 17; default 6]:n: ' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '--scheduler=[Let the workers of this dask scheduler do it, as tcp://host:8786]:url: ' \
+            '--scheduler=[Let the workers of this dask scheduler do it, as tcp://host:8786; they must see the same files]:url: ' \
             '--scheduler-file=[The file that the scheduler writes, in place of its URL]:file:_files' \
-            '--tls-ca-file=[Speak TLS with the scheduler]:file:_files' \
+            '--tls-ca-file=[Speak TLS with the scheduler; the authority that signs it]:file:_files' \
             '--tls-cert=[The certificate to show the scheduler]:file:_files' \
             '--tls-key=[The key of the certificate]:file:_files' \
-            '1:DATA:_files' \
-            '2:INDICES:_files' \
+            '1:DATA:_gathercli_tensor' \
+            '2:INDICES:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         gather-elements) _arguments \
-            '--data-dtype=[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--indices-dtype=[The type of untyped INDICES]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
-            '--axis=[The dimension of DATA to gather along]:int: ' \
-            '-a[The dimension of DATA to gather along]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-6 onnx-13 onnx-11)' \
-            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-6 onnx-13 onnx-11)' \
-            '--negative=[A negative index]:policy:(spec wrap error)' \
-            '--out-of-range=[An index outside the axis]:policy:(spec error zero clamp wrap)' \
-            '--output=[Write the result here]:path:_files' \
-            '-o[Write the result here]:path:_files' \
-            '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024]:sizes: ' \
+            '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end]:int: ' \
+            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-6 onnx-13 onnx-11)' \
+            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-6 onnx-13 onnx-11)' \
+            '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
+            '--output=[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
+            '-o[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
+            '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data]:sizes: ' \
             '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
             '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
             '--force-format[Write the format that is asked for into a file whose suffix is another'\''s]' \
             '--no-clobber[Do not replace an existing file]' \
             '--fsync[Return once the file and its name are on the disk]' \
-            '--nonfinite=[NaN and infinities in JSON]:way:(quoted bare null error)' \
-            '--expect=[Compare the result with this tensor]:tensor:_files' \
-            '--rtol=[Relative tolerance of --expect]:float: ' \
-            '--atol=[Absolute tolerance of --expect]:float: ' \
-            '--threads=[How many threads work on large tensors]:n: ' \
-            '-j[How many threads work on large tensors]:n: ' \
+            '--nonfinite=[NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error]:way:(quoted bare null error)' \
+            '--expect=[Compare the result with this tensor; exit 1 where they differ]:tensor:_gathercli_tensor' \
+            '--rtol=[Relative tolerance of --expect; default 0]:float: ' \
+            '--atol=[Absolute tolerance of --expect; default 0]:float: ' \
+            '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
+            '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
             '--full[Show every element]' \
-            '--precision=[Significant digits of shown floats, 1 to 17]:n: ' \
+            '--precision=[Significant digits of shown floats, 1 to 17; default 6]:n: ' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '--scheduler=[Let the workers of this dask scheduler do it, as tcp://host:8786]:url: ' \
+            '--scheduler=[Let the workers of this dask scheduler do it, as tcp://host:8786; they must see the same files]:url: ' \
             '--scheduler-file=[The file that the scheduler writes, in place of its URL]:file:_files' \
-            '--tls-ca-file=[Speak TLS with the scheduler]:file:_files' \
+            '--tls-ca-file=[Speak TLS with the scheduler; the authority that signs it]:file:_files' \
             '--tls-cert=[The certificate to show the scheduler]:file:_files' \
             '--tls-key=[The key of the certificate]:file:_files' \
-            '1:DATA:_files' \
-            '2:INDICES:_files' \
+            '1:DATA:_gathercli_tensor' \
+            '2:INDICES:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         shape) _arguments \
-            '--data-dtype=[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--indices-dtype=[The type of untyped INDICES]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
-            '--axis=[The dimension of DATA to gather along]:int: ' \
-            '-a[The dimension of DATA to gather along]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
-            '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
-            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
-            '--negative=[A negative index]:policy:(spec wrap error)' \
-            '--out-of-range=[An index outside the axis]:policy:(spec error zero clamp wrap)' \
+            '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
+            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
@@ -123,122 +146,122 @@ _gathercli() {
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
             '1:OP:(gather gather-elements)' \
-            '2:DATA:_files' \
-            '3:INDICES:_files' \
+            '2:DATA:_gathercli_tensor' \
+            '3:INDICES:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         explain) _arguments \
-            '--job=[Explain a job of a job file, in place of OP, DATA and INDICES]:file#id: ' \
-            '--data-dtype=[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--indices-dtype=[The type of untyped INDICES]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
-            '--axis=[The dimension of DATA to gather along]:int: ' \
-            '-a[The dimension of DATA to gather along]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
-            '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
-            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
-            '--negative=[A negative index]:policy:(spec wrap error)' \
-            '--out-of-range=[An index outside the axis]:policy:(spec error zero clamp wrap)' \
-            '--save=[Also keep the picture]:path:_files' \
+            '--job=[Explain a job of a job file, in place of OP, DATA and INDICES; a file of one job needs no #ID]:file#id:_gathercli_job' \
+            '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
+            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
+            '--save=[Also keep the picture: .svg, .html or .txt]:path:_files' \
             '--no-clobber[Do not replace an existing file]' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '--window=[What to show of the output, a slice a dimension]:slices: ' \
+            '--window=[What to show of the output, a slice a dimension: 0:3,:,10:20]:slices: ' \
             '--cell=[Trace one output cell, step by step, in words and coordinates]:i,j,...: ' \
-            '--step[Walk through the output cells]' \
+            '--step[Walk through the output cells: with keys on a terminal, a line a cell elsewhere]' \
             '--ascii[Use no characters beyond ASCII]' \
-            '--precision=[Significant digits of shown floats, 1 to 17]:n: ' \
+            '--precision=[Significant digits of shown floats, 1 to 17; default 6]:n: ' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
             '1:OP:(gather gather-elements)' \
-            '2:DATA:_files' \
-            '3:INDICES:_files' \
+            '2:DATA:_gathercli_tensor' \
+            '3:INDICES:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         check) _arguments \
-            '--data-dtype=[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--indices-dtype=[The type of untyped INDICES]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
-            '--axis=[The dimension of DATA to gather along]:int: ' \
-            '-a[The dimension of DATA to gather along]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
-            '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
-            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
-            '--negative=[A negative index]:policy:(spec wrap error)' \
-            '--out-of-range=[An index outside the axis]:policy:(spec error zero clamp wrap)' \
+            '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
+            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
             '--all[List every illegal index]' \
             '--allow-fill[Exit 0 where indices are filled with zeros, 1 only where they are refused]' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '--threads=[How many threads work on large tensors]:n: ' \
-            '-j[How many threads work on large tensors]:n: ' \
+            '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
+            '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
             '1:OP:(gather gather-elements)' \
-            '2:DATA:_files' \
-            '3:INDICES:_files' \
+            '2:DATA:_gathercli_tensor' \
+            '3:INDICES:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         compare) _arguments \
-            '--data-dtype=[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--indices-dtype=[The type of untyped INDICES]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
-            '--axis=[The dimension of DATA to gather along]:int: ' \
-            '-a[The dimension of DATA to gather along]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
-            '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
-            '--ops=[Only these, with commas between]:list:(gather gather-elements openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11)' \
-            '--negative=[A negative index]:policy:(spec wrap error)' \
-            '--out-of-range=[An index outside the axis]:policy:(spec error zero clamp wrap)' \
+            '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
+            '--ops=[Only these, with commas between: commands (gather), versions (onnx-13), full names (openvino.Gather-8)]:list:(gather gather-elements openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11)' \
+            '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '--threads=[How many threads work on large tensors]:n: ' \
-            '-j[How many threads work on large tensors]:n: ' \
+            '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
+            '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '1:DATA:_files' \
-            '2:INDICES:_files' \
+            '1:DATA:_gathercli_tensor' \
+            '2:INDICES:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         batch) _arguments \
-            '--data-dtype=[The type of untyped DATA (float32, bf16…)]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--indices-dtype=[The type of untyped INDICES]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
+            '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--op=[The operator, gather or gather-elements, of jobs that are made of --data and what is below]:op:(gather gather-elements)' \
-            '--data=[The files that are the data, as '\''in/*.npy'\'' or '\''in/**/*.npy'\'']:pattern:_files' \
-            '--indices=[The indices of each]:pattern:_files' \
-            '--output=[The files to write, as '\''out/{stem}.npy'\'']:pattern:_files' \
-            '-o[The files to write, as '\''out/{stem}.npy'\'']:pattern:_files' \
-            '--matrix=[Try every combination, as --matrix axis=0,1 version=openvino-8,onnx-13]:key=a,b...: ' \
-            '--expect=[What the results should equal, as '\''want/{stem}.npy'\'']:pattern:_files' \
-            '--axis=[The dimension of DATA to gather along]:int: ' \
-            '-a[The dimension of DATA to gather along]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
-            '-b[Leading dimensions that are batches (OpenVINO 7 and 8)]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
-            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
-            '--negative=[A negative index]:policy:(spec wrap error)' \
-            '--out-of-range=[An index outside the axis]:policy:(spec error zero clamp wrap)' \
-            '--dry-run[Validate all jobs and infer their shapes from headers]' \
+            '--data=[The files that are the data, as '\''in/*.npy'\'' or '\''in/**/*.npy'\''; or one tensor]:pattern:_gathercli_tensor' \
+            '--indices=[The indices of each: a tensor, or '\''idx/{stem}.npy'\''; {name} has the suffix too, {dir} is the folder below the first *]:pattern:_gathercli_tensor' \
+            '--output=[The files to write, as '\''out/{stem}.npy'\''; their folders are made]:pattern:_gathercli_tensor' \
+            '-o[The files to write, as '\''out/{stem}.npy'\''; their folders are made]:pattern:_gathercli_tensor' \
+            '--matrix=[Try every combination, as --matrix axis=0,1 version=openvino-8,onnx-13; {axis} and {version} then stand for the values]:key=a,b...: ' \
+            '--expect=[What the results should equal, as '\''want/{stem}.npy'\'']:pattern:_gathercli_tensor' \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
+            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
+            '--dry-run[Validate all jobs and infer their shapes from headers; run and write nothing]' \
             '--allow-outside[Let jobs of a file write outside its folder]' \
-            '--workers=[How many processes do jobs]:n: ' \
-            '-j[How many processes do jobs]:n: ' \
+            '--workers=[How many processes do jobs; default as many as there are cores]:n: ' \
+            '-j[How many processes do jobs; default as many as there are cores]:n: ' \
             '--fail-fast[Begin no job after one has failed]' \
             '--max-failures=[Begin no job after more than N, or P percent of all, have failed]:n|p%: ' \
-            '--retries=[Do a job up to N times again after a fault of reading or writing]:n: ' \
-            '--timeout=[Seconds a job may take]:s: ' \
-            '--rtol=[Relative tolerance of --expect]:float: ' \
-            '--atol=[Absolute tolerance of --expect]:float: ' \
+            '--retries=[Do a job up to N times again after a fault of reading or writing; default 0]:n: ' \
+            '--timeout=[Seconds a job may take; after that it has failed]:s: ' \
+            '--rtol=[Relative tolerance of --expect; default 0]:float: ' \
+            '--atol=[Absolute tolerance of --expect; default 0]:float: ' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '--report=[Write the lines of report here as jobs end, not to stdout]:file:_files' \
+            '--report=[Write the lines of report here as jobs end, not to stdout; usable after a kill]:file:_files' \
             '--resume[Do what the report does not have yet, or what has changed since]' \
             '--resume-failed[Resume, and also do what has failed]' \
             '--hash[Note the content of files in the report and compare it, not their times]' \
@@ -248,55 +271,55 @@ _gathercli() {
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '--scheduler=[Let the workers of this dask scheduler do it, as tcp://host:8786]:url: ' \
+            '--scheduler=[Let the workers of this dask scheduler do it, as tcp://host:8786; they must see the same files]:url: ' \
             '--scheduler-file=[The file that the scheduler writes, in place of its URL]:file:_files' \
-            '--tls-ca-file=[Speak TLS with the scheduler]:file:_files' \
+            '--tls-ca-file=[Speak TLS with the scheduler; the authority that signs it]:file:_files' \
             '--tls-cert=[The certificate to show the scheduler]:file:_files' \
             '--tls-key=[The key of the certificate]:file:_files' \
             '*:JOBS...:_files' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         convert) _arguments \
-            '--data-dtype=[The type of what names none]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
-            '--to=[npy, npz, json, oip, literal, safetensors, pb (ONNX), bin (raw bytes) or zarr]:format:(npy npz json oip literal safetensors pb bin zarr)' \
+            '--data-dtype=[The type of what names none: plain JSON, bare lists, bfloat16 saved as V2]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
+            '--to=[npy, npz, json, oip, literal, safetensors, pb (ONNX), bin (raw bytes) or zarr; without it the suffix of DEST says so]:format:(npy npz json oip literal safetensors pb bin zarr)' \
             '--force-format[Write the format that is asked for into a file whose suffix is another'\''s]' \
             '--directory=[Write a file for every source into this folder, which is made if it is not there]:dir:_files' \
             '-d[Write a file for every source into this folder, which is made if it is not there]:dir:_files' \
             '--dtype=[Convert the elements, if none of them changes]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--lossy[Let --dtype round to the nearest, half to even]' \
+            '--lossy[Let --dtype round to the nearest, half to even; nothing wraps or becomes infinite]' \
             '--truncate[As --lossy, but make integers of floats towards zero]' \
-            '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024]:sizes: ' \
+            '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data]:sizes: ' \
             '--no-clobber[Do not replace an existing file]' \
             '--fsync[Return once the file and its name are on the disk]' \
-            '--nonfinite=[NaN and infinities in JSON]:way:(quoted bare null error)' \
+            '--nonfinite=[NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error]:way:(quoted bare null error)' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '*:SRC... DEST:_files' \
+            '*:SRC... DEST:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         info) _arguments \
-            '--header[Read no elements]' \
-            '--data-dtype=[The type of what names none]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi]:size: ' \
+            '--header[Read no elements: type, shape and members alone]' \
+            '--data-dtype=[The type of what names none: plain JSON, bare lists, bfloat16 saved as V2]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
+            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '--precision=[Significant digits of shown floats, 1 to 17]:n: ' \
+            '--precision=[Significant digits of shown floats, 1 to 17; default 6]:n: ' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '*:FILE...:_files' \
+            '*:FILE...:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         demo) _arguments \
             '--list[List the lessons]' \
-            '--all[Show every lesson]' \
+            '--all[Show every lesson; on a terminal a key goes on, q stops]' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '1:NAME:_files' \
+            '1:NAME:(gather columns negative outside refused batch-dims batch-and-axis gather-elements elements-axis)' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         ops) _arguments \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
