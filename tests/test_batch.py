@@ -814,6 +814,39 @@ def test_an_interrupt_takes_the_bar_away_before_it_says_more(folder: Path) -> No
     assert re.match(r"\r +\r\x1b\[1m1 job: ", after)
 
 
+@pytest.mark.parametrize("output", ["out/x.npy", "out/new/x.npy", "out/x.zarr", "out/new/x.zarr"])
+@pytest.mark.parametrize("words", [(), ("--allow-outside",)], ids=" ".join)
+def test_a_link_that_comes_after_the_jobs_were_looked_at_is_not_written_through(
+    words: tuple[str, ...], output: str, folder: Path
+) -> None:
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    os.makedirs(folder / "jobs/out")
+    os.chdir(folder / "jobs")
+    jobs = write_jobs(job("a", data="pipe", output=output))
+    os.mkfifo("pipe")
+    with start("batch", jobs, "-q", "--report", "r.jsonl", *words) as process:
+        fd = opened("pipe")
+
+        os.rename("out", "moved")
+        os.symlink(elsewhere, "out")
+        os.write(fd, b"[5,6,7]")
+        os.close(fd)
+
+        status = process.wait(PATIENCE)
+    if words:
+        assert (status, len(os.listdir(elsewhere))) == (0, 1)
+        return
+    assert status == 1
+    (line,) = lines(Path("r.jsonl").read_bytes())
+    assert (line["rule"], line["message"]) == (
+        "output",
+        f"`{output}` cannot be written (a link leads out of the folder of the job): "
+        "expected a file in it",
+    )
+    assert os.listdir(elsewhere) == os.listdir("moved") == []
+
+
 # Memory
 
 

@@ -176,9 +176,9 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.append(f"sync {what}")
         os.fsync(fd)
 
-    def replace(*args: Any) -> None:
+    def replace(*args: Any, **rest: Any) -> None:
         seen.append("replace")
-        os.replace(*args)
+        os.replace(*args, **rest)
 
     give(monkeypatch, "fsync", fsync)
     give(monkeypatch, "replace", replace)

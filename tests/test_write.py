@@ -363,7 +363,7 @@ def test_a_file_that_may_not_be_written_is_not_replaced_either(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "x.npy").write_text("old")
-    give(monkeypatch, "access", lambda path, mode: mode != os.W_OK and os.access(path, mode))
+    give(monkeypatch, "access", lambda path, mode, **_: mode != os.W_OK and os.access(path, mode))
     ran = run(*GATHER, "-o", "x.npy")
     assert ran.status == 73
     assert "permission denied" in ran.err
@@ -553,3 +553,71 @@ def test_writers_of_one_name_at_a_time_leave_one_whole_file(tmp_path: Path) -> N
         writer.join()
     assert path.read_bytes() in contents
     assert names(tmp_path) == ["x"]
+
+
+# A folder that a link takes the place of
+
+
+@pytest.fixture
+def out(folder: Path) -> Path:
+    """Make two folders, one of which is to hold the output."""
+    (folder / "out").mkdir()
+    (folder / "elsewhere").mkdir()
+    return folder / "out"
+
+
+def swap(out: Path) -> None:
+    """Put a link in the place of the folder."""
+    out.rename(out.with_name("moved"))
+    out.symlink_to("elsewhere")
+
+
+@pytest.mark.usefixtures("kind")
+@pytest.mark.parametrize("early", [True, False], ids=["beforehand", "before it is opened"])
+def test_a_link_that_leads_out_of_the_folder_of_the_output_is_refused(
+    early: bool, out: Path
+) -> None:
+    within = str(out)  # the real path of what was looked at
+    if early:
+        swap(out)
+
+    def interfere() -> None:
+        with Output("out/x.npy", within=within) as output:
+            swap(out)
+            output.open(2)
+
+    with pytest.raises(OutputError) as caught:
+        interfere()
+    assert str(caught.value) == (
+        "`out/x.npy` cannot be written (a link leads out of the folder of the job): "
+        "expected a file in it"
+    )
+    assert names(out.parent / "elsewhere") == names(out.parent / "moved") == []
+
+
+@pytest.mark.usefixtures("kind")
+@pytest.mark.parametrize("old", [True, False], ids=["old", "new"])
+@pytest.mark.parametrize("no_clobber", [True, False], ids=["no-clobber", "clobber"])
+def test_a_link_that_comes_while_an_output_is_written_is_not_written_through(
+    no_clobber: bool, old: bool, out: Path
+) -> None:
+    if old and not no_clobber:
+        (out / "x.npy").write_bytes(b"old")
+
+    with Output("out/x.npy", no_clobber=no_clobber, fsync=True) as output:
+        output.open(2)
+        output.stream.write(b"ab")
+        swap(out)
+        output.commit()
+
+    assert (out.parent / "moved/x.npy").read_bytes() == b"ab"
+    assert names(out.parent / "elsewhere") == []
+    assert names(out.parent / "moved") == ["x.npy"]
+
+
+def test_a_link_to_a_pipe_outside_is_not_written_to(out: Path) -> None:
+    os.mkfifo("pipe")
+    (out / "x.npy").symlink_to("../pipe")
+
+    with pytest.raises(OutputError, match="a link leads out of the folder of the job"):
+        Output("out/x.npy", within=str(out))

@@ -1415,6 +1415,31 @@ def test_chunks_are_on_the_disk_before_they_get_a_name_if_that_is_asked_for(
     assert seen[6:] == ["rename", os.path.basename(os.getcwd())]
 
 
+@pytest.mark.parametrize("step", ["beforehand", "opened", "committed"])
+def test_an_array_is_not_created_through_a_link_that_comes_meanwhile(
+    step: str, folder: Path
+) -> None:
+    for name in ("out", "elsewhere"):
+        (folder / name).mkdir()
+
+    def swapped(when: str) -> None:
+        if when == step:
+            (folder / "out").rename("moved")
+            (folder / "out").symlink_to("elsewhere")
+
+    def interfere() -> None:
+        swapped("beforehand")
+        with Creation("out/x.zarr", within=str(folder / "out")) as made:
+            swapped("opened")
+            made.open(X.shape, held_of(X), (2, 3))
+            swapped("committed")
+            made.commit()
+
+    with pytest.raises((OutputError, TransferError)):
+        interfere()
+    assert os.listdir("elsewhere") == []
+
+
 @pytest.mark.usefixtures("folder")
 def test_what_appears_meanwhile_is_not_replaced() -> None:
     for no_clobber in (True, False):

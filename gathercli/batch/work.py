@@ -34,7 +34,7 @@ from gathercli.expect import Tolerance, hoped
 from gathercli.io import encode, save
 from gathercli.io.job import SHAPE
 from gathercli.io.source import Inputs
-from gathercli.io.write import Output, make_folder
+from gathercli.io.write import Output, make_folder, real_path
 
 if TYPE_CHECKING:
     from gathercli.chunked.making import Gathering
@@ -78,6 +78,8 @@ class Settings(NamedTuple):
         How many may work on one job.
     retries
         How often a job is tried again after a fault of reading or writing.
+    anywhere
+        Whether outputs may lie outside the folder of their job.
     dry
         Whether shapes are inferred and nothing is run.
     stamped, hashed
@@ -89,6 +91,7 @@ class Settings(NamedTuple):
     inline: int | None = INLINE
     threads: int = 1
     retries: int = 0
+    anywhere: bool = True
     dry: bool = False
     stamped: bool = False
     hashed: bool = False
@@ -307,9 +310,9 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
         line.result = "".join(encode.typed(run))
         inputs.recheck()
     elif in_chunks:
-        _write_chunks(os.path.join(job.folder, job.output), found, inputs, settings)
+        _write_chunks(job, found, inputs, settings)
     else:
-        _write(os.path.join(job.folder, job.output), run, inputs, settings)
+        _write(job, run, inputs, settings)
     difference = expected and Tolerance(job.rtol, job.atol).difference(run, expected)
     if difference is not None:
         raise difference
@@ -367,21 +370,29 @@ def _folds(job: Job, dtype: DType | None) -> bool:
     return dtype is not None and dtype.kind is Kind.COMPLEX and not isinstance(job.expect, dict)
 
 
-def _write_chunks(path: str, found: Gathering, inputs: Inputs, settings: Settings) -> None:
+def _place(job: Job, settings: Settings) -> tuple[str, str | None]:
+    """Return the path of the output, and the folder out of which no link may lead."""
+    within = None if settings.anywhere else real_path(job.folder)
+    return os.path.join(job.folder, job.output or ""), within
+
+
+def _write_chunks(job: Job, found: Gathering, inputs: Inputs, settings: Settings) -> None:
     """Write the output in chunks, as `_write` does."""
     from gathercli.io import chunkwise
     from gathercli.io.zarr import Creation
 
-    with Creation(path) as output:
-        make_folder(os.path.dirname(path.rstrip("/")))
+    path, within = _place(job, settings)
+    with Creation(path, within=within) as output:
+        make_folder(output.folder)
         chunkwise.write(found, output, held=settings.held, threads=settings.threads)
         inputs.recheck()
         output.commit()
 
 
-def _write(path: str, run: Run, inputs: Inputs, settings: Settings) -> None:
+def _write(job: Job, run: Run, inputs: Inputs, settings: Settings) -> None:
     """Write the output; it gets its name only when all of it is there."""
-    with Output(path) as output:
+    path, within = _place(job, settings)
+    with Output(path, within=within) as output:
         make_folder(os.path.dirname(path))
         output.open(run.nbytes)
         save.write(save.format_of(path), [("output", run)], output.stream, max_bytes=settings.held)

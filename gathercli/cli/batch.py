@@ -176,8 +176,8 @@ def _run(
     taken = _taken(files, reporting)
     if reporting.path is not None:
         check(reporting.path, resumes=reporting.resumes)
-    anywhere = running.anywhere or given.op is not None
-    with Plan(written, anywhere=anywhere, taken=taken) as plan:
+    running = running._replace(anywhere=running.anywhere or given.op is not None)
+    with Plan(written, anywhere=running.anywhere, taken=taken) as plan:
         return Batch(plan, running, reporting, messages).run()
 
 

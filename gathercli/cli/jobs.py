@@ -196,6 +196,7 @@ class Batch:
             inline=limits.held if limits.typed else INLINE,
             threads=max(1, cores() // count),
             retries=running.retries,
+            anywhere=running.anywhere,
             dry=running.dry,
             stamped=stamped,
             hashed=self._reporting.hashed,

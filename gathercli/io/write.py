@@ -31,6 +31,12 @@ ALLOCATED: Final = 1 << 20
 """Bytes from which the disk is asked beforehand."""
 _REMOVED: Final = "/ (removed)"
 """What stands for a working folder that was removed."""
+OUTSIDE: Final = ("a link leads out of the folder of the job", "a file in it")
+"""Why an output is refused that was in its folder when that was looked at, and what is expected."""
+
+_LOOK: Final = getattr(os, "O_PATH", os.O_RDONLY)
+"""How a folder is opened from which names start: it need not be readable."""
+
 _SIGNALS: Final = 5
 """How often a removal begins again that signals stopped."""
 
@@ -164,6 +170,8 @@ class Output:
         Whether an existing file is left alone.
     fsync
         Whether the bytes, and then the name, are on the disk before `commit` returns.
+    within
+        The real path of a folder out of which no link may lead; None for any place.
 
     Raises
     ------
@@ -171,12 +179,22 @@ class Output:
         ``output``: the target cannot be created.
     """
 
-    def __init__(self, path: str, *, no_clobber: bool = False, fsync: bool = False) -> None:
-        self.path, self._no_clobber, self._fsync = path, no_clobber, fsync
+    def __init__(
+        self,
+        path: str,
+        *,
+        no_clobber: bool = False,
+        fsync: bool = False,
+        within: str | None = None,
+    ) -> None:
+        self.path, self._no_clobber, self._fsync, self._within = path, no_clobber, fsync, within
         self._target = path
         self._temporary: str | None = None
-        self._fd = -1
+        self._folder = self._fd = -1
+        """The open folder, from which all names start: nobody can put a link in its place."""
         self.is_stream = self._find_target()
+        if within is not None:
+            self._check_place(real_path(path))
 
     @property
     def is_terminal(self) -> bool:
@@ -220,22 +238,32 @@ class Output:
             "it exists", "a new name", "without `--no-clobber` it would be replaced"
         )
 
+    def _check_place(self, place: str) -> None:
+        """Refuse a real path outside of the folder that it should lie in."""
+        from gathercli.io.links import lies_in
+
+        if self._within is not None and not lies_in(place, self._within):
+            raise self._refused(*OUTSIDE)
+
     def open(self, size: int = 0) -> None:
         """Create the temporary file, after looking whether `size` bytes fit on the disk."""
-        folder = os.path.dirname(self._target) or "."
+        folder, self._name = os.path.split(self._target)
         try:
             if self.is_stream:
                 self._fd = _open_stream(self.path)
+                self._look_again(self._fd, self.path)
                 return
-            disk = os.statvfs(folder)
+            self._folder = os.open(folder or ".", _LOOK | os.O_DIRECTORY | os.O_CLOEXEC)
+            self._look_again(self._folder, folder)
+            disk = os.statvfs(self._folder)
             free = disk.f_bavail * disk.f_frsize
             if size > free:
                 raise self._refused(
                     f"the result takes {size} bytes and the disk has {free}", "room for it"
                 )
-            self._create(folder)
-            if old := _status(self._target):
-                if not os.access(self._target, os.W_OK):
+            self._create()
+            if old := _status(self._name, self._folder):
+                if not os.access(self._name, os.W_OK, dir_fd=self._folder):
                     raise self._refused("permission denied", "a file that can be written")
                 os.fchmod(self._fd, stat.S_IMODE(old.st_mode))
         except OSError as error:
@@ -243,11 +271,19 @@ class Output:
                 raise
             raise self._refused(reason_of(error), "a folder that can be written") from None
 
-    def _create(self, folder: str) -> None:
+    def _look_again(self, fd: int, path: str) -> None:
+        """Check the place of what is open: a link may have come since its name was looked at."""
+        if self._within is not None:
+            from gathercli.io.links import place_of
+
+            self._check_place(place_of(fd, path))
+
+    def _create(self) -> None:
         unnamed = getattr(os, "O_TMPFILE", None)
         if unnamed is not None and os.path.isdir(_OWN_FDS):
             try:
-                self._fd = os.open(folder, unnamed | os.O_WRONLY | os.O_CLOEXEC, 0o666)
+                flags = unnamed | os.O_WRONLY | os.O_CLOEXEC
+                self._fd = os.open(".", flags, 0o666, dir_fd=self._folder)
             except OSError as error:
                 if error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
                     raise
@@ -255,12 +291,11 @@ class Output:
                 return
         self._temporary = self._new_name()
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        self._fd = os.open(self._temporary, flags, 0o666)
+        self._fd = os.open(self._temporary, flags, 0o666, dir_fd=self._folder)
 
     def _new_name(self) -> str:
-        folder, name = os.path.split(self._target)
-        short = os.fsdecode(os.fsencode(name)[:200])
-        return os.path.join(folder, f".{short}.{os.urandom(6).hex()}.tmp")
+        short = os.fsdecode(os.fsencode(self._name)[:200])
+        return f".{short}.{os.urandom(6).hex()}.tmp"
 
     @property
     def stream(self) -> Stream:
@@ -283,10 +318,10 @@ class Output:
             if self._temporary is None:
                 self._link_unnamed()
             if self._temporary is not None:
-                if self._no_clobber:
-                    os.link(self._temporary, self._target)
-                else:
-                    os.replace(self._temporary, self._target)
+                rename = os.link if self._no_clobber else os.replace
+                here = self._folder
+                rename(self._temporary, self._name, src_dir_fd=here, dst_dir_fd=here)
+                if not self._no_clobber:
                     self._temporary = None
             if self._fsync:
                 self._sync_folder()
@@ -298,7 +333,7 @@ class Output:
             ) from None
 
     def _sync_folder(self) -> None:
-        folder = os.open(os.path.dirname(self._target) or ".", os.O_RDONLY | os.O_CLOEXEC)
+        folder = os.open(".", os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._folder)
         try:
             os.fsync(folder)
         finally:
@@ -308,9 +343,10 @@ class Output:
         """Name the unnamed file: as the target if that is new, else beside it to replace it."""
         # With src_dir_fd, which a path from the root needs not, Python calls linkat with
         # AT_SYMLINK_FOLLOW, which this needs.
-        link = partial(os.link, f"{_OWN_FDS}/{self._fd}", src_dir_fd=self._fd)
+        own = f"{_OWN_FDS}/{self._fd}"
+        link = partial(os.link, own, src_dir_fd=self._fd, dst_dir_fd=self._folder)
         try:
-            link(self._target)
+            link(self._name)
         except FileExistsError:
             if self._no_clobber:
                 raise
@@ -327,14 +363,15 @@ class Output:
         trace: TracebackType | None,
     ) -> None:
         persist(self._remove)
-        if self._fd >= 0:
-            with suppress(OSError):  # what was written has been asked for
-                os.close(self._fd)
+        for fd in (self._fd, self._folder):
+            if fd >= 0:
+                with suppress(OSError):  # what was written has been asked for
+                    os.close(fd)
 
     def _remove(self) -> None:
         if self._temporary is not None:
             with suppress(OSError):
-                os.unlink(self._temporary)
+                os.unlink(self._temporary, dir_fd=self._folder)
 
 
 def make_folder(path: str) -> None:
@@ -383,9 +420,9 @@ def _is_link(path: str) -> bool:
         return False
 
 
-def _status(path: str) -> os.stat_result | None:
+def _status(path: str, folder: int | None = None) -> os.stat_result | None:
     try:
-        return os.stat(path)
+        return os.stat(path, dir_fd=folder)
     except FileNotFoundError:
         return None
 

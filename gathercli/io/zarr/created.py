@@ -12,7 +12,8 @@ from gathercli.core.text import clean
 from gathercli.core.tiles import sizes, slices
 from gathercli.errors import GatherError, InputError, OutputError, TransferError, reason_of
 from gathercli.io.files import Folder
-from gathercli.io.write import is_stream, persist
+from gathercli.io.links import lies_in
+from gathercli.io.write import OUTSIDE, is_stream, persist
 from gathercli.io.zarr import meta
 from gathercli.io.zarr.stored import Node, engine
 from gathercli.io.zarr.target import LOOKED, around, kept, settled
@@ -46,6 +47,8 @@ class Creation:
         Whether an array that has the name is left alone.
     fsync
         Whether the chunks, and then the name, are on the disk before `commit` returns.
+    within
+        The real path of a folder out of which no link may lead; None for any place.
 
     Raises
     ------
@@ -53,13 +56,22 @@ class Creation:
         ``output``: the target cannot be created.
     """
 
-    def __init__(self, path: str, *, no_clobber: bool = False, fsync: bool = False) -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        no_clobber: bool = False,
+        fsync: bool = False,
+        within: str | None = None,
+    ) -> None:
         self.path, self._no_clobber, self._fsync = path, no_clobber, fsync
         self.temporary = self._old = ""
         self._own: os.stat_result | None = None
         self._had_name = False
         """Whether it got the name, which another run may have taken since."""
         self._target = self._settled()
+        if within is not None and not lies_in(self._target, within):
+            raise self._refused(*OUTSIDE)
         self._check_target(LOOKED)
 
     @property
@@ -160,11 +172,15 @@ class Creation:
             documents |= _attributes(like)
         try:
             os.mkdir(self.temporary)
+            if os.path.realpath(self.temporary) != self.temporary:
+                raise self._refused("a link has come in the way", "its folder to stay as it was")
             self._own = os.stat(self.temporary)
             for name, document in documents.items():
                 with open(os.path.join(self.temporary, name), "x", encoding="utf-8") as out:
                     json.dump(document, out, indent=2)
         except OSError as error:
+            if isinstance(error, GatherError):
+                raise
             raise self._refused(reason_of(error), "a folder that can be written") from None
 
     def commit(self) -> None:
