@@ -207,7 +207,7 @@ USAGE: Final = [
         ["a.npy", "b.json", "c.npy"],
         "`c.npy` holds one tensor, and there are 2 sources: expected a folder for them, or a "
         "format that holds several\n"
-        "hint: `-d DIR` makes a folder; .npz and .safetensors hold several tensors\n",
+        "hint: `c.npz` in its place holds several tensors, `c/ --to npy` is a folder for them\n",
     ),
     (
         ["a.npy", "-d", "out"],
@@ -257,7 +257,7 @@ USAGE: Final = [
     (
         ["a.npy", "c.npy", "--lossy", "--truncate", "--dtype", "f16"],
         "`--truncate` is given with `--dtype float16`: expected an integer type\n"
-        "hint: `--lossy` converts to the nearest value\n",
+        "hint: `--lossy` in its place converts to the nearest value\n",
     ),
     (
         ["-", "-", "-d", "out", "--to", "npy"],

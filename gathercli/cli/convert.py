@@ -240,7 +240,7 @@ def _check_loss(asked: _Asked) -> None:
             f"`--truncate` is given with `--dtype {asked.wanted}`: expected an integer type",
             rule="usage",
             value=asked.wanted.name,
-            hint="`--lossy` converts to the nearest value",
+            hint="`--lossy` in its place converts to the nearest value",
         )
 
 
@@ -314,14 +314,14 @@ def _write(
     )
     if path is None:
         if save.is_binary(fmt) and is_terminal(STDOUT):
-            raise binary_refused(fmt, "stdout", "the name of a file in place of `-` writes one")
+            raise binary_refused(fmt, "stdout", way="")
         write(out=Stream(STDOUT))
         inputs.recheck()
         return
     with asked.keeping.output(path) as output:
         output.open(size)
         if save.is_binary(fmt) and output.is_terminal:
-            raise binary_refused(fmt, f"`{clean(path)}`")
+            raise binary_refused(fmt, f"`{clean(path)}`", way="")
         write(out=_Watched(output.stream, size, messages.progress()))
         inputs.recheck()
         output.commit()

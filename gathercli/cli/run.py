@@ -17,7 +17,7 @@ from gathercli.cli.sink import Keeping, Sink, View
 from gathercli.core.spec import Negative, OutOfRange
 from gathercli.core.text import clean
 from gathercli.errors import UsageError
-from gathercli.io.write import is_stream
+from gathercli.io.write import is_stream, new_name
 
 if TYPE_CHECKING:
     from gathercli.batch.parts import Crew
@@ -217,7 +217,8 @@ def _check_cluster(sink: Sink, threads: int | None, *tokens: str) -> None:
             "`--scheduler` is given, and the output is not in chunks, of which each worker makes "
             "some: expected a .zarr output",
             rule="usage",
-            hint="`-o out.zarr`; or `gathercli batch`, of whose jobs each worker does some",
+            hint=f"`-o {new_name('out', '.zarr')}`; or `gathercli batch`, of whose jobs each "
+            "worker does some",
         )
     if threads is not None:
         raise UsageError(

@@ -9,7 +9,7 @@ from gathercli.core.text import clean, shell_word
 from gathercli.errors import GatherError, UsageError
 from gathercli.io import save
 from gathercli.io.table import FORMATS
-from gathercli.io.write import STDOUT, Output, Stream, is_stream
+from gathercli.io.write import STDOUT, Output, Stream, is_stream, new_name
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 
 if TYPE_CHECKING:
@@ -250,14 +250,13 @@ def losses(fmt: str, result: Result, path: str | None, *, option: str = "-f") ->
         yield f"raw bytes carry neither type nor shape; `{token}` reads them"
 
 
-def binary_refused(
-    fmt: str, target: str, hint: str = "`-o result.npy` writes a file"
-) -> UsageError:
-    """Refuse binary where a person reads."""
+def binary_refused(fmt: str, target: str, *, way: str = "-o ") -> UsageError:
+    """Refuse binary where a person reads; `way` stands before the name of a file."""
+    name = new_name("result", FORMATS[fmt].suffix)
     return UsageError(
         f"{fmt} is binary, and {target} is a terminal: expected a file or a pipe",
         rule="usage",
-        hint=hint,
+        hint=f"`{way}{name}`{'' if way else ' in its place'} writes a file",
     )
 
 

@@ -6,11 +6,11 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from gathercli.core.text import UNSAFE, clean
+from gathercli.core.text import UNSAFE, clean, shell_word
 from gathercli.errors import UsageError
 from gathercli.io import save
 from gathercli.io.table import FORMATS
-from gathercli.io.write import is_stream, real_path
+from gathercli.io.write import is_stream, new_name, real_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,9 +80,19 @@ def places(
             "expected a folder for them, or a format that holds several",
             rule="usage",
             value=last,
-            hint="`-d DIR` makes a folder; .npz and .safetensors hold several tensors",
+            hint=_for_several(last, to),
         )
     return sources, Target(fmt, path=None if last == "-" else last)
+
+
+def _for_several(path: str, to: str | None) -> str:
+    """Say what takes several tensors in place of a file that takes one."""
+    if path == "-":
+        return "`--to npz` holds several tensors"
+    stem = os.path.splitext(path)[0]
+    file = shell_word(new_name(stem, ".npz")) + (" --to npz" if to else "")
+    folder = shell_word(f"{stem}/") + f" --to {to or save.format_of(path)}"
+    return f"`{file}` in its place holds several tensors, `{folder}` is a folder for them"
 
 
 def _is_folder(path: str, to: str | None) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.core.text import json_string, shell_word
 from gathercli.errors import Hint, InputError
+from gathercli.io.write import new_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -194,13 +195,11 @@ def conversion(kind: str, name: str, does: str = "writes", *, reader: str = "") 
 
 
 def _free(name: str, suffix: str) -> str:
-    """Name a new file after an input: beside it, or here where that is no place for files."""
+    """Name a new file after an input: beside it, or here where nothing can be put there."""
     folder, base = os.path.split("stdin" if name == "-" else name)
     if name.startswith(("/dev/", "/proc/")) or not os.access(folder or ".", os.W_OK):
         folder = ""
-    stem = os.path.join(folder, os.path.splitext(base)[0])
-    names = (f"{stem}{more}{suffix}" for more in ("", *(f"-{n}" for n in range(1, 1000))))
-    return next((each for each in names if not os.path.lexists(each)), f"{stem}-1000{suffix}")
+    return new_name(os.path.join(folder, os.path.splitext(base)[0]), suffix)
 
 
 def _reader(start: bytes) -> str:

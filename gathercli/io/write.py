@@ -405,6 +405,12 @@ def real_path(path: str) -> str:
         return os.path.normpath(os.path.join(_REMOVED, path))
 
 
+def new_name(stem: str, suffix: str) -> str:
+    """Name a file that is not there yet, for advice that whoever follows it loses nothing by."""
+    names = (f"{stem}{more}{suffix}" for more in ("", *(f"-{n}" for n in range(1, 1000))))
+    return next((each for each in names if not os.path.lexists(each)), f"{stem}-1000{suffix}")
+
+
 def is_stream(path: str) -> bool:
     """Tell whether a path is written as it comes: an own descriptor, a pipe, a device."""
     status = _status(path)

@@ -1,0 +1,508 @@
+"""Every hint is followed as it is printed: its backquoted words are a line, or change the call."""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import os
+import pickle
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import pytest
+
+from tests.test_io import archive, saved
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
+
+PROGRAMS: Final = ("gathercli ", "python ", "zcat ")
+JOB: Final = '{"id":"a","op":"gather","data":[1,2],"indices":[1],'
+
+
+class Wrong(NamedTuple):
+    """A wrong call whose hint is followed.
+
+    Attributes
+    ----------
+    words
+        What follows `gathercli`.
+    place
+        Which of the words is replaced by what the hint says in its place.
+    stdin
+        What is on standard input.
+    names
+        What stands in backquotes and is a name, to be read only.
+    """
+
+    words: str
+    place: int | None = None
+    stdin: bytes = b""
+    names: tuple[str, ...] = ()
+
+
+CALLS: Final = (
+    # Names that are nearly right
+    Wrong("gathr 1,2 0"),
+    Wrong("gather a_b.npy 0", 1),
+    Wrong("gather in/c.npy 0", 1),
+    Wrong("gather arnge:2x2 0", 1),
+    Wrong("gather x.npz 0", 1),
+    Wrong("gather x.npz#bb 0", 1),
+    Wrong("gather m.json#bb 0", 1),
+    Wrong("gather m.safetensors 0", 1),
+    Wrong("gather x.npy#a 0", 1),
+    Wrong("gather l.json#a 0", 1),
+    Wrong("gather - 0", 1, b'{"a":[1],"b":[2]}'),
+    Wrong("gather - 0", 1, b'{"data":[1],"indices":[0]}', names=("-#data -#indices",)),
+    Wrong("gather - -", names=("-#data", "-#indices")),
+    Wrong("gather - 0", stdin=b"0,x", names=("0,1,2", "0 1 2")),
+    Wrong("gather - 0", 1, b"0 1\n2 3"),
+    Wrong("gather in 0", names=("zarr.json", ".zarray", ".zgroup")),
+    Wrong("explain --job jobs.jsonl#aa", 2),
+    Wrong("explain --job shape.jsonl", names=("gathercli shape",)),
+    Wrong("gather 1,2 0 -V torch"),
+    Wrong("gather-elements 1, 0, -a 0 -V tf"),
+    Wrong("gather --version"),
+    Wrong("--version 8", names=("gather … -V onnx-13",)),
+    Wrong("gather 1,2 0 --data-dtype flot32", 4),
+    Wrong("gather 1,2 0 -V openvin-8"),
+    Wrong("ops onnx.Gathr-11"),
+    Wrong("ops --like torch.gahter"),
+    Wrong("man gathr"),
+    Wrong("demo gathr"),
+    # What an operator refuses
+    Wrong("gather 1,2 9 -V openvino-7"),
+    Wrong("gather 1,2 -1 -V openvino-1"),
+    Wrong("gather 1,2 -1 -V onnx-1"),
+    Wrong("gather 1,2 9 -V onnx-13", names=("clamp", "wrap")),
+    Wrong("gather 0xi8= 0 --out-of-range clamp"),
+    Wrong("gather 0xi8= 0 -V onnx-13"),
+    Wrong("gather-elements 0xi8= 1xi64=0 -a 0 -V onnx-13"),
+    Wrong("gather-elements 1,2 9, -a 0 -V onnx-13", names=("clamp", "wrap")),
+    Wrong("gather 3 0", 1),
+    Wrong("gather 2x2xi64=0 0 -a 2"),
+    Wrong("gather 2x2xi64=0 2x1xi64=0 -b 1 -a 0"),
+    Wrong("gather 2x2xi64=0 2x1xi64=0 -b 1 -a 1 -V onnx-13"),
+    Wrong("gather 1xbf16=1 0 -V onnx-11"),
+    Wrong("gather 1,2 1xi8=0 -V onnx-13"),
+    Wrong("gather 1,2 1xf32=0 "),
+    Wrong("gather-elements 1,2 1 -a 0", 2),
+    Wrong("gather-elements 1,2 1,"),
+    Wrong("gather-elements 2x2xi64=0 1xi64=0 -a 0"),
+    # Options
+    Wrong("gather 1,2 0 -o x.foo"),
+    Wrong("gather 1,2 0 -o new.npy -f json"),
+    Wrong("gather arange:2x2 0,1 --chunks x -o o.zarr"),
+    Wrong("gather 1,2 0,1 --max-bytes 8"),
+    Wrong("gather arange:99 0 --max-bytes 8"),
+    Wrong("gather 1,2 0 --max-bytes x"),
+    Wrong("gather 1,2 0 --no-such"),
+    Wrong("shape gather [2,x-y] 3", names=("[2,?,1..5,N]", "[...]")),
+    Wrong("compare 1,2 0 --ops ,"),
+    Wrong("explain", names=("--job FILE#ID",)),
+    # Batches
+    Wrong("batch"),
+    Wrong("batch --op gather --data in/*.npy x.npy --indices 0", names=("--data 'in/*.npy'",)),
+    Wrong("batch jobs.jsonl --max-failures x"),
+    Wrong("batch jobs.jsonl --resume"),
+    Wrong("batch out.jsonl"),
+    Wrong("batch typo.jsonl"),
+    # Conversions
+    Wrong("convert x.npy c.foo"),
+    Wrong("convert x.npy l.json c.npy", 3),
+    Wrong("convert x.npy new/"),
+    Wrong("convert 1,2 -d new --to npy", names=("gathercli convert TENSOR FILE",)),
+    Wrong("convert x.npy c.json --to npy"),
+    Wrong("convert 1.5, - --dtype i8"),
+    Wrong("convert 0.1, - --dtype f32"),
+    Wrong("convert '[0.5,70000]' - --dtype bf16"),
+    Wrong("convert '[-0.6]' - --dtype u8 --lossy"),
+    Wrong("convert 1.5, - --dtype f16 --truncate", 5),
+    Wrong("convert '[true]' - --dtype i8"),
+    Wrong("convert slash.npz -d new --to npy"),
+    # Files that are not read
+    Wrong("info p.pkl"),
+    Wrong("info d.pkl"),
+    Wrong("info c.csv"),
+    Wrong("info heading.csv"),
+    Wrong("info words.csv"),
+    Wrong("info holes.csv"),
+    Wrong("info semicolons.csv"),
+    Wrong("info quoted.csv"),
+    Wrong("info " + '"it\'s a.csv"'),
+    Wrong("info table.txt"),
+    Wrong("info -", stdin=b"x,y\n1,2\n"),
+    Wrong("info model.onnx"),
+    Wrong("info elsewhere.pb"),
+    Wrong("info state.pt"),
+    Wrong("info tensor.pt"),
+    Wrong("info old.pt"),
+    Wrong("info script.pt"),
+    Wrong("info m.pt#w"),
+    Wrong("info x.h5"),
+    Wrong("gather x.json.gz 0", 1, names=("-",)),
+    Wrong("gather - 0", 1, gzip.compress(b"[1,2,3]")),
+    Wrong("gather bytes.bin 0", 1),
+    Wrong("gather bin:2xi8@bytes.bin 0", 1),
+    Wrong("info v.npy"),
+)
+
+TORCH: Final = '''
+"""A stand-in for PyTorch: what its `load` returns for the files of these tests."""
+
+import numpy
+
+bfloat16 = "bfloat16"
+
+
+class Tensor:
+    def __init__(self, values, dtype="float32"):
+        self.values, self.dtype = numpy.array(values, "float32"), dtype
+
+    def float(self):
+        return Tensor(self.values)
+
+    def numpy(self, *, force):
+        assert force and self.dtype != bfloat16
+        return self.values
+
+
+def is_tensor(value):
+    return isinstance(value, Tensor)
+
+
+def load(source, *, map_location, weights_only):
+    assert (map_location, weights_only) == ("cpu", True)
+    if source == "tensor.pt":
+        return Tensor([[1, 2]], bfloat16)
+    return {"epoch": 3, "model": {"w": Tensor([1, 2]), "b": Tensor(0)}, "l": [Tensor([5])]}
+
+
+class jit:
+    def load(source, *, map_location):
+        return jit
+
+    def state_dict():
+        return {"w": Tensor([1, 2])}
+'''
+H5PY: Final = '''
+"""A stand-in for h5py: a file with a dataset in a group."""
+
+import numpy
+
+
+class Dataset:
+    def __getitem__(self, key):
+        assert key == ()
+        return numpy.arange(3)
+
+
+class File:
+    def __init__(self, source):
+        assert source == "x.h5"
+
+    def visititems(self, look):
+        assert look("g", object()) is None
+        assert look("g/a", Dataset()) is None
+'''
+
+
+@pytest.fixture
+def files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write what the calls read, and put the programs of the hints on the path."""
+    _write_tensors(folder)
+    _write_foreign(folder)
+    lib, programs = folder / "lib", folder / "bin"
+    for name, code in (("torch", TORCH), ("h5py", H5PY)):
+        (lib / name).mkdir(parents=True)
+        (lib / name / "__init__.py").write_text(code)
+    programs.mkdir()
+    for name, words in (("python", ""), ("gathercli", "-m gathercli")):
+        (programs / name).write_text(f'#!/bin/sh\nexec {sys.executable} {words} "$@"\n')
+        (programs / name).chmod(0o755)
+    own = str(Path(__file__).parents[1])
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", f"{lib}:{own}")
+    return folder
+
+
+def _write_tensors(folder: Path) -> None:
+    import zarr
+    from safetensors.numpy import save_file
+
+    array = np.arange(3)
+    for name in ("x.npy", "a b.npy", "in/a.npy", "in/b.npy"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        np.save(folder / name, array)
+    np.savez(folder / "x.npz", a=array, b=array)
+    raw = saved(array)
+    (folder / "slash.npz").write_bytes(archive({"a/b.npy": raw, "a_b.npy": raw}))
+    save_file({"a": array, "b": array}, folder / "m.safetensors")
+    (folder / "m.json").write_text('{"a":[1],"b":[2]}')
+    (folder / "l.json").write_text("[1,2,3]")
+    (folder / "v.npy").write_bytes(saved(np.array([0x3F80], np.uint16).view("V2")))
+    (folder / "bytes.bin").write_bytes(b"\1\0\0")
+    group = zarr.open_group(folder / "g.zarr", mode="w")
+    for name in "ab":
+        group.create_array(name, data=array)
+    (folder / "jobs.jsonl").write_text(JOB + '"expect":[2]}\n')
+    (folder / "typo.jsonl").write_text(JOB + '"axsi":0}\n')
+    (folder / "shape.jsonl").write_text(
+        '{"id":"s","op":"shape","of":"gather","data":"[2]","indices":"[1]","expect":"[1]"}\n'
+    )
+    (folder / "out.jsonl").write_text(JOB + '"output":"../out.npy"}\n')
+
+
+def _write_foreign(folder: Path) -> None:
+    from onnx import TensorProto, helper, numpy_helper
+
+    texts = {
+        "c.csv": "1.5,2\n3,4\n",
+        "heading.csv": "x,y\n1,2\n",
+        "words.csv": "name,age\nbob,3\n",
+        "holes.csv": "x,y\n1,\n",
+        "semicolons.csv": "1;2\n3;4\n",
+        "quoted.csv": '"x","y"\n"1","2"\n',
+        "it's a.csv": "1,2\n",
+        "table.txt": "1,2\n3,4\n",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    (folder / "p.pkl").write_bytes(pickle.dumps(np.arange(3)))
+    (folder / "d.pkl").write_bytes(pickle.dumps({"a": np.arange(3), 7: [1, 2]}))
+    (folder / "x.json.gz").write_bytes(gzip.compress(b"[1,2,3]"))
+    (folder / "x.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(64))
+    for name in ("state.pt", "tensor.pt", "m.pt"):
+        (folder / name).write_bytes(archive({"m/data.pkl": b"\x80\2."}))
+    (folder / "script.pt").write_bytes(archive({"m/data.pkl": b"\x80\2.", "m/code/m.py": b""}))
+    (folder / "old.pt").write_bytes(b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.")
+    weight = numpy_helper.from_array(np.arange(3.0), "w")
+    graph = helper.make_graph([], "g", [], [], [weight])
+    (folder / "model.onnx").write_bytes(helper.make_model(graph).SerializeToString())
+    proto = TensorProto(dims=[3], data_type=TensorProto.INT8, name="t", data_location="EXTERNAL")
+    proto.external_data.add(key="location", value="bytes.bin")
+    (folder / "elsewhere.pb").write_bytes(proto.SerializeToString())
+
+
+def hints(ran: Ran) -> list[str]:
+    return re.findall(r"^hint: (.*)$", ran.err, re.MULTILINE)
+
+
+def split(line: str) -> list[str]:
+    """Split a line into words as bash does."""
+    words = subprocess.run(
+        ["bash", "-c", f"printf '%s\\0' {line}"], capture_output=True, text=True, check=True
+    )
+    return words.stdout.split("\0")[:-1]
+
+
+def line_of(call: Wrong, advice: str) -> str:
+    """Write the line that a piece of advice makes of a call."""
+    words = re.findall(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""", call.words)
+
+    def instead(token: str) -> str:
+        assert call.place is not None, f"{advice} is neither a line nor an option"
+        return " ".join(["gathercli", *words[: call.place], token, *words[call.place + 1 :]])
+
+    if re.fullmatch("gathercli [a-z][a-z-]*", advice):
+        return " ".join([advice, *words[1:]])
+    if advice.startswith(PROGRAMS) and not advice.endswith("|"):
+        return advice
+    if advice.endswith("|"):
+        return f"{advice} {instead('-')}"
+    replaces = call.place is not None and words[call.place].startswith("-")
+    if re.match("--?[a-zA-Z]", advice) and not replaces:
+        return f"gathercli {call.words} {advice}"
+    return instead(advice)
+
+
+@pytest.mark.parametrize("call", CALLS, ids=str)
+def test_a_hint_helps_as_it_is_printed(call: Wrong, run: Run, files: Path) -> None:
+    ran = run(*split(call.words), stdin=call.stdin)
+
+    (hint,) = hints(ran)
+    for advice in re.findall("`(.*?)`", hint):
+        if advice in call.names or (call.place is None and (files / split(advice)[0]).exists()):
+            continue  # the file that the line before it has written
+        assert_done(line_of(call, advice), call.stdin, run)
+
+
+def assert_done(line: str, stdin: bytes, run: Run) -> None:
+    """Run a line as a shell does; in this process where it is one call of ours."""
+    if line.startswith("gathercli ") and not re.search("[|<]", line):
+        ran = run(*split(line)[1:], stdin=stdin)
+        assert (ran.status, "error" in ran.err) == (0, False), line + ran.err
+        return
+    done = subprocess.run(["bash", "-c", line], input=stdin, capture_output=True, check=False)
+    assert (done.returncode, b"error" in done.stderr) == (0, False), line + done.stderr.decode()
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("name", "members"),
+    [
+        ("state.pt", {"model.w": [1, 2], "model.b": 0, "l.0": [5]}),
+        ("tensor.pt", {"data": [[1, 2]]}),
+        ("script.pt", {"w": [1, 2]}),
+        ("old.pt", {"model.w": [1, 2], "model.b": 0, "l.0": [5]}),
+        ("x.h5", {"g/a": [0, 1, 2]}),
+        ("model.onnx", {"w": [0, 1, 2]}),
+        ("elsewhere.pb", [1, 0, 0]),
+        ("p.pkl", {"data": [0, 1, 2]}),
+        ("d.pkl", {"a": [0, 1, 2], "7": [1, 2]}),
+        ("c.csv", [[1.5, 2], [3, 4]]),
+        ("heading.csv", [1, 2]),
+        ("words.csv", [["name", "age"], ["bob", "3"]]),
+        ("semicolons.csv", [[1, 2], [3, 4]]),
+        ("quoted.csv", [1, 2]),
+    ],
+)
+def test_a_line_that_converts_writes_all_tensors_into_a_new_file(
+    name: str, members: Any, run: Run
+) -> None:
+    stem = name.partition(".")[0]
+    for taken in (f"{stem}.npy", f"{stem}.npz"):
+        Path(taken).write_text("mine")
+
+    (hint,) = hints(run("info", name))
+    line, target = re.findall("`(.*?)`", hint)
+    subprocess.run(["bash", "-c", line], check=True)
+
+    assert target.startswith(f"{stem}-1.np")
+    found = np.load(target)
+    if isinstance(members, dict):
+        found = {key: found[key].tolist() for key in found.files}
+        assert found == members
+    else:
+        assert found.tolist() == members
+    assert Path(f"{stem}.npy").read_text() == Path(f"{stem}.npz").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("words", "place"), [("gather 1,2 0,1 -f npy", None), ("convert 1,2 - --to npy", 2)]
+)
+def test_a_file_for_what_no_terminal_takes_is_a_new_one(
+    words: str, place: int | None, run: Run, files: Path
+) -> None:
+    (files / "result.npy").write_text("mine")
+
+    (hint,) = hints(run(*split(words), terminal=(1,)))
+
+    in_place = "" if place is None else " in its place"
+    (advice,) = re.findall(f"^`(.*?)`{in_place} writes a file$", hint)
+    assert_done(line_of(Wrong(words, place), advice), b"", run)
+    assert (files / "result.npy").read_text() == "mine"
+    assert np.load("result-1.npy").size == 2
+
+
+def test_a_line_that_converts_writes_here_where_the_folder_of_the_input_takes_nothing(
+    run: Run, folder: Path
+) -> None:
+    (folder / "away").mkdir()
+    (folder / "away/x.csv").write_text("1,2\n3,4\n")
+    reader, writer = os.pipe()
+    os.write(writer, b"c,d\n1,2\n")
+    os.close(writer)
+
+    beside = hints(run("info", "away/x.csv"))
+    piped = hints(run("info", f"/dev/fd/{reader}"))
+    os.close(reader)
+
+    assert [hint.rpartition(" ")[2] for hint in beside] == ["`away/x.npy`"]
+    assert [hint.rpartition(" ")[2] for hint in piped] == [f"`{reader}.npy`"]
+
+
+def advising(tree: ast.AST) -> Iterator[ast.AST]:
+    """Find the expressions whose texts are hints."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Hint":
+            yield node
+        elif isinstance(node, ast.keyword) and node.arg == "hint":
+            yield node.value
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any("hint" in (getattr(t, "attr", ""), getattr(t, "id", "")) for t in targets):
+                yield node.value
+
+
+def template(node: ast.AST) -> str | None:
+    """Make a pattern of a text; None for what is no text of a hint with something to paste."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        text = node.value
+    elif isinstance(node, ast.JoinedStr):
+        parts = (part.value if isinstance(part, ast.Constant) else "\0" for part in node.values)
+        text = "".join(map(str, parts))
+    else:
+        return None
+    if "`" not in text and "{" not in text:
+        return None
+    return ".*".join(map(re.escape, re.split(r"\{[\w\0]*\}|\0", text)))
+
+
+def templates() -> dict[str, str]:
+    """Find the patterns of all hints in the package, and where they are."""
+    found = {}
+    package = Path(__file__).parents[1] / "gathercli"
+    for path in sorted(package.rglob("*.py")):
+        for node in advising(ast.parse(path.read_text())):
+            inner = {
+                id(part)
+                for each in ast.walk(node)
+                if isinstance(each, ast.JoinedStr)
+                for part in each.values
+            }
+            for each in ast.walk(node):
+                if id(each) not in inner and (pattern := template(each)):
+                    found[pattern] = f"{path.relative_to(package)}:{getattr(each, 'lineno', 0)}"
+    return found
+
+
+ELSEWHERE: Final = {
+    "api.py": "Python's, which test_advice.py follows",
+    "batch/cluster.py": "a cluster's",
+    "batch/scheduler.py": "a cluster's",
+    "cli/run.py": "a cluster's",
+    "cli/scheduler.py": "a cluster's",
+    "batch/pool.py": "a defect's",
+    "errors.py": "a defect's",
+}
+"""Files whose hints need what is not here."""
+
+UNTRIED: Final = (
+    "lifts the limit",
+    "`dask worker",
+    "`--max-bytes 0` tries it",
+    "M`, or smaller chunks (`--chunks`)",
+    "--indices …` makes jobs without a file",
+    "`--matrix` makes names for the settings it tries",
+    "`unset ",
+    "on an empty axis only ",
+    "`-f json` writes any number of them",
+    " > FILE` unpacks it",
+    " writes a file",
+)
+"""Words of hints that take too long to follow, or that are followed in tests of their own."""
+
+
+def test_every_hint_of_the_package_is_followed(run: Run, files: Path) -> None:
+    del files
+    shown = [hint for call in CALLS for hint in hints(run(*split(call.words), stdin=call.stdin))]
+
+    unknown = {
+        pattern: place
+        for pattern, place in templates().items()
+        if not any(re.search(pattern, hint) for hint in shown)
+        and place.partition(":")[0] not in ELSEWHERE
+        and not any(re.escape(words) in pattern for words in UNTRIED)
+    }
+
+    assert unknown == {}
