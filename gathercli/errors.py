@@ -145,6 +145,9 @@ class GatherError(Exception):
     hint
         A next step, with anything to be pasted in backquotes; a `Hint` where it names settings.
 
+    instead
+        Words that are right in the place of `value`, and then those to add to the command line.
+
     Attributes
     ----------
     operator, data, indices
@@ -169,6 +172,7 @@ class GatherError(Exception):
         expected: str | None = None,
         count: int | None = None,
         hint: str | None = None,
+        instead: tuple[str, ...] = (),
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -178,6 +182,7 @@ class GatherError(Exception):
         self.expected = expected
         self.count = count
         self.hint = hint
+        self.instead = instead
         self.operator: str | None = None
         self.data: str | None = None
         self.indices: str | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -10,7 +11,14 @@ import numpy as np
 import pytest
 
 import gathercli
-from gathercli.core.equivalents import EQUIVALENTS, MODULO, REFUSED, Equivalent, equivalent
+from gathercli.core.equivalents import (
+    EQUIVALENTS,
+    FILLED,
+    MODULO,
+    REFUSED,
+    Equivalent,
+    equivalent,
+)
 from gathercli.core.spec import FROM_THE_END, OutOfRange
 from gathercli.errors import UsageError
 from gathercli.ops import OPERATORS
@@ -165,6 +173,147 @@ def test_the_lines_for_numpy_make_it_equal() -> None:
         exec("\n".join(before), values)  # noqa: S102  (it is ours)
         expected = gathercli.gather_elements(data, indices, axis=axis, version=row)
         assert np.array_equal(eval(call, values), expected)  # noqa: S307  (it is ours)
+
+
+@every_call
+@pytest.mark.parametrize("nearest", [True, False])
+def test_the_settings_of_a_call_treat_indices_as_it_does(each: Equivalent, nearest: bool) -> None:
+    op = ROWS[each.rows[0 if nearest else -1]]
+    run: Any = gathercli.gather if op.family == "gather" else gathercli.gather_elements
+
+    def call(data: Any, indices: Any) -> Any:
+        return run(data, indices, axis=0, version=op.full_name, **each.settings(op))
+
+    outside = {
+        FILLED: OutOfRange.ZERO.done,
+        MODULO: FROM_THE_END,  # which `done` says of 4 % 3 too
+    }.get(each.outside, each.outside)
+    assert {done(call, index) for index in (-1, -2)} == {each.negative}
+    assert {done(call, index) for index in (-5, 4)} <= {outside, each.outside}
+
+
+@every_call
+def test_the_name_of_a_call_in_the_place_of_a_command_is_answered_by_what_equals_it(
+    each: Equivalent, run: Run
+) -> None:
+    for name in (each.name, *each.aliases):
+        ran = run(name, "arange:3", "[2,0]")
+
+        said, hint = ran.err.splitlines()
+        op = ROWS[each.rows[0]]
+        options = "".join(
+            f" --{key.replace('_', '-')} {value}" for key, value in each.settings(op).items()
+        )
+        but = f", except that {each.exception}" if each.exception else ""
+        equal = f"{op.family} -V {op.id}{options}"
+        assert (ran.status, ran.out) == (2, "")
+        assert said == f"error: no command `{name}`: it equals `{equal}`{but}"
+        line, more = hint.split("`")[1::2]
+        assert more == f"gathercli ops --like {each.name}"
+        assert run(*shlex.split(more)[1:]).status == 0
+        assert shlex.split(line)[1] == op.family
+        assert run(*shlex.split(line)[1:]).out == "[2,0]\n" or each.arguments[0] == "indices"
+
+
+SHORT: Final = {
+    "np.take": "numpy.take",
+    "tf.gather": "tensorflow.gather",
+    "jnp.take": "jax.numpy.take",
+    "jnp.take_along_axis": "jax.numpy.take_along_axis",
+    "np.take_along_axis": "numpy.take_along_axis",
+    "pytorch.gather": "torch.gather",
+    "torch.gather(x, 1, i)": "torch.gather",
+}
+PLACES: Final[dict[str, list[str]]] = {
+    "explain": ["explain", "{}", "arange:1", "[0]"],
+    "shape": ["shape", "{}", "3", "2"],
+    "check": ["check", "{}", "arange:1", "[0]"],
+    "batch": ["batch", "--op", "{}", "--data", "arange:1", "--indices", "[0]"],
+    "explain alone": ["explain", "{}"],
+    "shape alone": ["shape", "{}"],
+    "command alone": ["{}"],
+}
+
+
+@pytest.mark.parametrize("name", [*(each.name for each in EQUIVALENTS), *SHORT])
+@pytest.mark.parametrize("words", PLACES.values(), ids=PLACES)
+def test_a_call_is_answered_wherever_an_operator_stands(
+    words: list[str], name: str, run: Run
+) -> None:
+    each = BY_NAME[SHORT.get(name, name)]
+    op = ROWS[each.rows[0]]
+
+    ran = run(*(word.format(name) for word in words))
+
+    assert (ran.status, ran.out) == (2, "")
+    assert f"`{name}`: it equals `{op.family} -V {op.id}" in ran.err.splitlines()[0]
+    line = ran.err.splitlines()[1].split("`")[1]
+    assert run(*shlex.split(line)[1:]).status == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (
+            ["torch.gather", "x.npy", "1", "i.npy"],
+            "gathercli gather-elements x.npy i.npy --axis 1 -V onnx-13 --negative error",
+        ),
+        (["np.take", "x.npy", "i.npy", "-1"], "gathercli gather x.npy i.npy --axis -1 -V onnx-13"),
+        (
+            ["torch.embedding", "i.npy", "x.npy"],
+            "gathercli gather x.npy i.npy -V openvino-7",
+        ),
+        (
+            ["explain", "torch.index_select", "x.npy", "0", "i.npy"],
+            "gathercli explain gather x.npy i.npy --axis 0 -V openvino-7",
+        ),
+        (
+            ["np.take", "x.npy", "i.npy", "-a", "1"],
+            "gathercli gather x.npy i.npy -a 1 -V onnx-13",
+        ),
+    ],
+)
+def test_the_arguments_of_a_call_are_put_in_the_order_of_the_command(
+    words: list[str], hint: str, run: Run
+) -> None:
+    assert run(*words).err.splitlines()[1].startswith(f"hint: `{hint}`; ")
+
+
+@every_call
+def test_a_call_in_the_place_of_a_version_is_answered_by_what_equals_it(
+    each: Equivalent, run: Run
+) -> None:
+    more = f"is nearest to {each.name}: `gathercli ops --like {each.name}`"
+
+    listed = run("ops", each.name)
+    compared = run("compare", "arange:3", "[2]", "--ops", each.name)
+
+    for ran in (listed, compared):
+        assert (ran.status, ran.out) == (2, "")
+        assert f"`{each.name}`: it equals `" in ran.err.splitlines()[0]
+    assert listed.err.splitlines()[1] == f"hint: `gathercli ops {each.rows[0]}` {more}"
+    assert compared.err.splitlines()[1] == f"hint: `--ops {each.rows[0]}` {more}"
+
+
+def test_help_and_the_manual_of_a_call_are_those_of_the_command(run: Run) -> None:
+    for command in ("help", "man"):
+        ran = run(command, "torch.gather")
+
+        assert ran.status == 2
+        assert (
+            ran.err.splitlines()[1] == f"hint: did you mean `gathercli {command} gather-elements`?"
+        )
+
+
+def test_python_answers_the_name_of_a_call_in_its_words() -> None:
+    with pytest.raises(UsageError) as refused:
+        gathercli.infer_shape("torch.gather", "3", "2")
+
+    assert str(refused.value).splitlines() == [
+        "no operator `torch.gather`: it equals `gather-elements -V onnx-13 --negative error`, "
+        "except that 0-D data and indices are taken",
+        'hint: `gather-elements` with `version="onnx-13"` and `negative="error"`',
+    ]
 
 
 # the view

@@ -381,7 +381,8 @@ def test_a_wrong_value_fails_its_jobs_alone(run: Run) -> None:
         ),
         (
             ["--op", "gathr", "--data", "[1]", "--indices", "0"],
-            "`--op` is `gathr`: expected gather or gather-elements\nhint: did you mean `gather`?",
+            "`--op` is `gathr`: expected gather or gather-elements\n"
+            "hint: did you mean `gathercli batch --op gather --data '[1]' --indices 0`?",
         ),
         (
             ["j.jsonl", "--op", "gather", "--data", "[1]", "--indices", "0"],

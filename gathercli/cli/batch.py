@@ -16,10 +16,10 @@ from gathercli.cli.messages import Messages
 from gathercli.cli.operator import choice, integer
 from gathercli.cli.scheduler import address_of
 from gathercli.core.spec import Negative, OutOfRange
-from gathercli.core.text import clean, closest, listed
+from gathercli.core.text import clean
 from gathercli.errors import UsageError
 from gathercli.io.write import is_stream, real_path
-from gathercli.ops import FAMILIES
+from gathercli.ops import FAMILIES, no_operator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -287,13 +287,7 @@ def _patterns(given: _Given, words: list[str], messages: Messages) -> Patterns:
             rule="usage",
         )
     if op not in FAMILIES:
-        near = closest(op, FAMILIES)
-        raise UsageError(
-            f"`--op` is `{clean(op)}`: expected {listed(FAMILIES)}",
-            rule="usage",
-            value=op,
-            hint=f"did you mean `{near}`?" if near else None,
-        )
+        raise no_operator(op, "`--op` is")
     chosen = {key: v for key in SETTINGS if (v := getattr(given, key)) is not None}
     matrix = matrix_of([*given.matrix, *words])
     if twice := chosen.keys() & matrix.keys():

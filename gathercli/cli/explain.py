@@ -23,6 +23,7 @@ from gathercli.core.spec import Negative, OutOfRange
 from gathercli.core.text import clean, counted, grouped, listed
 from gathercli.errors import UsageError
 from gathercli.io.write import STDOUT, Output
+from gathercli.ops import family_of
 from gathercli.report.terminal import rendered, wants_color, width_of
 
 if TYPE_CHECKING:
@@ -150,8 +151,11 @@ def _reader(
     """Return what reads the call that words name."""
     words = (operator.command or None, data[0], indices[0])
     if data[0] is None or indices[0] is None or not operator.command:
+        if operator.command:
+            family_of(operator.command)
         raise UsageError(
-            f"missing argument `{('OP', 'DATA', 'INDICES')[words.index(None)]}`",
+            f"`{('OP', 'DATA', 'INDICES')[words.index(None)]}` is missing: "
+            "expected OP, DATA and INDICES",
             rule="usage",
             hint="`gathercli explain gather '[10,20,30]' '[2,0]'`, or `--job FILE#ID`",
         )

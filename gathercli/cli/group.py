@@ -1,7 +1,7 @@
 """The command group: commands are imported when they are called, words like `-1,0` are tensors."""
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import typer
@@ -9,13 +9,27 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
 from gathercli.cli.groups import GROUPS, MESSAGES
+from gathercli.cli.line import NEGATIVE, CommandLine, check_dashes
 from gathercli.report.terminal import escaped, is_terminal
 
 STDOUT: Final = 1
 ARGUMENTS: Final = "Arguments"
-_NEGATIVE: Final = re.compile(r"-(?:\d|\.\d|inf|nan|#)", re.IGNORECASE)
+_FAILURE: Final[type[Exception]] = getattr(typer, "TyperException", typer.BadParameter.__mro__[-4])
+"""The root of typer's own failures, which has a public name only from 0.27.2 on."""
+
 _MARK: Final = "\0"
 """Put before a word that starts like an option and is a tensor; argv cannot hold it."""
+
+
+@contextmanager
+def _our_words(line: CommandLine) -> Iterator[None]:
+    """Put what typer refuses in our words."""
+    try:
+        yield
+    except _FAILURE as error:
+        from gathercli.cli.usage import refusal
+
+        raise refusal(line, error) from None
 
 
 class Command(TyperCommand):
@@ -23,15 +37,14 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Mark words like ``-1,0``, ``-.5`` and ``-#data`` while typer looks for options."""
-        valued = {name for p in self.params if not getattr(p, "is_flag", True) for name in p.opts}
-        marked: list[str] = []
-        for at, word in enumerate(args):
-            if word == "--":
-                marked += args[at:]
-                break
-            value = at > 0 and args[at - 1] in valued
-            marked.append(word if value or not _NEGATIVE.match(word) else _MARK + word)
-        rest = super().parse_args(ctx, marked)
+        line = CommandLine.read(str(self.name), self.get_params(ctx), args)
+        check_dashes(line)
+        marked = [
+            _MARK + word.text if word.option is None and NEGATIVE.match(word.text) else word.text
+            for word in line.words
+        ]
+        with _our_words(line):
+            rest = super().parse_args(ctx, marked)
         for name, given in ctx.params.items():
             if isinstance(given, str):
                 ctx.params[name] = given.removeprefix(_MARK)
@@ -72,10 +85,19 @@ class Command(TyperCommand):
 class Group(TyperGroup):
     """A group that knows its commands' names and help lines, and imports the one that is called."""
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Find the command as typer does, with its "did you mean", then import it."""
-        from gathercli.cli.main import load
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options before the command."""
+        with _our_words(CommandLine.read("", self.get_params(ctx), args)):
+            return super().parse_args(ctx, args)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Find the command, then import it."""
+        from gathercli.cli.main import COMMANDS, load
+
+        if args[0] not in COMMANDS:
+            from gathercli.cli.usage import no_command
+
+            raise no_command(args[0])
         name, stub, rest = super().resolve_command(ctx, args)
         return name, load(name) if name and stub else stub, rest
 

@@ -14,7 +14,6 @@ from gathercli.errors import TransferError, UsageError, refusal_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import ModuleType
 
     from typer.core import TyperCommand
 
@@ -63,6 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     if words == ["--version"]:
         request: Request = _version
+    elif not words or words[0] == "help":
+        request = partial(_help, words[1:])
     elif len(words) == 2 and words[0] == "completion" and words[1] in SHELLS:
         from gathercli.cli.scripts import script
 
@@ -104,7 +105,9 @@ def _guarded(words: Sequence[str], request: Request) -> int:
 def _failed(words: Sequence[str], error: GatherError) -> int:
     """Say what failed; the words need not have parsed."""
     from gathercli.cli.messages import say_error
+    from gathercli.cli.usage import better
 
+    error.hint = better(words, error) or error.hint
     say_error(
         error,
         _color_of(words),
@@ -122,6 +125,18 @@ def _color_of(words: Sequence[str]) -> str:
         if word in ("--color=always", "--color=never"):
             return word.partition("=")[2]
     return "auto"
+
+
+def _help(words: list[str]) -> int:
+    """Show the help of the program or of a command."""
+    if len(words) > 1:
+        raise UsageError(
+            f"`help` is given `{' '.join(words)[:80]}`: expected one command",
+            rule="usage",
+            value=words[1],
+            hint=f"`gathercli help {words[0]}`" if words[0] in COMMANDS else None,
+        )
+    return _parse([*words, "--help"])()
 
 
 def _version() -> int:
@@ -156,18 +171,10 @@ def _parse(words: list[str]) -> Request:
         request = group().main(words, prog_name="gathercli", standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
-    except _failure(typer) as error:
-        raise _usage(error, words) from None
     if callable(request):
         done: Request = request
         return done
     return lambda: _helped(request)
-
-
-def _failure(typer: ModuleType) -> type[Exception]:
-    """Find the root of typer's own failures, which has a public name only from 0.27.2 on."""
-    below_exception: type[Exception] = typer.BadParameter.__mro__[-4]
-    return getattr(typer, "TyperException", below_exception)
 
 
 def _helped(status: object) -> int:
@@ -176,19 +183,6 @@ def _helped(status: object) -> int:
         raise TransferError("stdout is closed: expected a place for the output", rule="output")
     sys.stdout.flush()
     return status if isinstance(status, int) else 0
-
-
-def _usage(error: Exception, words: Sequence[str]) -> UsageError:
-    """Put typer's words in the form of ours."""
-    text = getattr(error, "format_message", lambda: str(error))()
-    text = " ".join(text.split())
-    command = next((word for word in words if word in COMMANDS), "")
-    hint = f"`gathercli {command} --help` lists the options"
-    if not command:
-        hint = "`gathercli --help` lists the commands"
-    if "--version" in text and "requires an argument" in text:
-        hint = "`gathercli --version` alone prints the program's version"
-    return UsageError(text[0].lower() + text[1:].rstrip("."), rule="usage", hint=hint)
 
 
 def load(name: str) -> TyperCommand:

@@ -14,6 +14,7 @@ from gathercli.cli.pager import show
 from gathercli.core.text import closest, listed
 from gathercli.errors import UsageError
 from gathercli.io.write import STDOUT
+from gathercli.ops import elsewhere
 from gathercli.report.terminal import wants_color, width_of
 
 _WIDEST: Final = 100
@@ -54,7 +55,7 @@ def _run(topic: str | None, color: str) -> int:
     topics = [*COMMANDS, *TOPICS]
     if topic is not None and topic not in topics:
         near = closest(topic, topics)
-        raise UsageError(
+        raise elsewhere(topic, "no page") or UsageError(
             f"no page `{topic}`: expected {listed(topics)}",
             rule="usage",
             value=topic,

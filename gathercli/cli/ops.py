@@ -17,10 +17,10 @@ from gathercli.cli.messages import Messages
 from gathercli.cli.operator import VARIABLE, Choice, choice
 from gathercli.cli.pager import show
 from gathercli.core.decisions import DECISIONS
-from gathercli.core.equivalents import equivalent
+from gathercli.core.equivalents import equivalent, of_framework
 from gathercli.core.text import clean, closest, listed
 from gathercli.errors import UsageError, VersionError
-from gathercli.ops import FAMILIES, OPERATORS, Found, find
+from gathercli.ops import FAMILIES, OPERATORS, Found, elsewhere, find
 
 if TYPE_CHECKING:
     from gathercli.core.spec import Op
@@ -233,15 +233,22 @@ def named(version: str, prefix: str = "") -> list[Found]:
     if found:
         return found
     if version.isdigit():  # a row of both frameworks, or of none
-        refusal = refusals[0]
-        refusal.hint = refusal.hint and refusal.hint.replace("-V ", prefix)
-        raise refusal
+        first = refusals[0]
+        first.hint = first.hint and first.hint.replace("-V ", prefix)
+        raise first
     names = [name for op in OPERATORS for name in (op.full_name, op.id)]
     near = closest(version, names)
+    hint = f"did you mean `{prefix}{near}`?" if near else None
+    if others := of_framework(version):
+        row, name = others[0].rows[0], others[0].name
+        hint = f"`{prefix}{row}` is nearest to {name}: `gathercli ops --like {name}`"
+        if refusal := elsewhere(version, "no operator version"):
+            refusal.hint, refusal.instead = hint, ()
+            raise refusal
     raise VersionError(
         f"no operator version `{clean(version[:40])}`: expected one of "
         f"{' '.join(op.full_name for op in OPERATORS)}",
         rule="version",
         value=version,
-        hint=f"did you mean `{prefix}{near}`?" if near else None,
+        hint=hint,
     )

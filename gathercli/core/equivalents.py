@@ -8,15 +8,27 @@ differences follow from the rows; a test runs NumPy's beside them. The rest was 
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gathercli.core.spec import FROM_THE_END, OutOfRange
+from gathercli.core.spec import FROM_THE_END, Negative, OutOfRange
 from gathercli.core.text import closest, listed
 from gathercli.errors import UsageError
 
+if TYPE_CHECKING:
+    from gathercli.core.spec import Op
+
 REFUSED: Final = OutOfRange.ERROR.done
 MODULO: Final = "wrapped modulo s"
-_FILLED: Final = "filled with NaN or an extreme of the type"
+FILLED: Final = "filled with NaN or an extreme of the type"
+
+_NEGATIVE: Final = {FROM_THE_END: Negative.WRAP, REFUSED: Negative.ERROR}
+_OUTSIDE: Final = {
+    REFUSED: OutOfRange.ERROR,
+    MODULO: OutOfRange.WRAP,
+    OutOfRange.CLAMP.done: OutOfRange.CLAMP,
+    FILLED: OutOfRange.ZERO,  # the nearest
+}
+"""The options that treat an index as calls do."""
 
 
 class Equivalent(NamedTuple):
@@ -48,6 +60,29 @@ class Equivalent(NamedTuple):
     differs: tuple[str, ...] = ()
     fixes: tuple[tuple[str, str], ...] = ()
     aliases: tuple[str, ...] = ()
+
+    def settings(self, op: Op) -> dict[str, str]:
+        """Return what makes a version treat indices as the call does, or nearly so."""
+        found: dict[str, str] = {}
+        if self.negative != op.negative:
+            found["negative"] = _NEGATIVE[self.negative].value
+        policy = _OUTSIDE[self.outside]
+        if policy is not op.outside:
+            found["out_of_range"] = policy.value
+        return found
+
+    @property
+    def exception(self) -> str | None:
+        """What differs most, in a clause, from a version with those settings."""
+        if self.outside == FILLED:
+            return f"an index outside is {FILLED}, and here {OutOfRange.ZERO.done}"
+        return next(iter(self.differs), None)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What the call takes without names, in its order."""
+        found = re.search(r"\((.*)\)$", self.call)
+        return tuple(each for each in found[1].split(", ") if "=" not in each) if found else ()
 
 
 _SIGNED: Final = ("onnx.Gather-13", "onnx.Gather-11", "openvino.Gather-8")
@@ -156,7 +191,7 @@ EQUIVALENTS: Final = (
         "jnp.take(data, indices, axis)",
         ("openvino.Gather-8",),
         FROM_THE_END,
-        _FILLED,
+        FILLED,
         (
             "without an axis data is flattened first; the version's axis is 0",
             'with mode="wrap" any index is taken modulo s, with mode="clip" a negative one is 0',
@@ -169,7 +204,7 @@ EQUIVALENTS: Final = (
         "jnp.take_along_axis(data, indices, axis)",
         _ELEMENTS,
         FROM_THE_END,
-        _FILLED,
+        FILLED,
         (
             'with mode="clip" an index is counted from the end, then clamped',
             _BROADCAST,
@@ -225,9 +260,7 @@ _SHORT: Final = {
     "tf": "tensorflow",
     "pytorch": "torch",
 }
-_NOT_HERE: Final = {
-    "tensorflow.gather_nd": "it is GatherND, whose indices address several axes at once",
-}
+_NOT_HERE: Final = {"gathernd": "it is GatherND, whose indices address several axes at once"}
 
 
 def equivalent(called: str) -> Equivalent:
@@ -244,7 +277,7 @@ def equivalent(called: str) -> Equivalent:
     wanted, names = _in_full(called), _names()
     if found := names.get(wanted):
         return found
-    why = _NOT_HERE.get(wanted)
+    why = not_here(called)
     near = None if why else closest(wanted, names)
     raise UsageError(
         f"no call `{called[:40]}` is known{f' ({why})' if why else ''}: "
@@ -261,12 +294,23 @@ def of_framework(word: str) -> list[Equivalent]:
     >>> of_framework("tf-2.21") == [equivalent("tf.gather")]
     True
     """
+    if each := named(word):
+        return [each]
     wanted = _in_full(word)
-    if found := _names().get(wanted):
-        return [found]
     framework = re.sub(r"[\s:_-]*[\d.]*$", "", wanted)
     framework = _SHORT.get(framework, framework).partition(".")[0]
     return [each for each in EQUIVALENTS if each.name.partition(".")[0] == framework]
+
+
+def not_here(word: str) -> str | None:
+    """Say why what a word names is not here, if that is known: ``tf.gather_nd``."""
+    name = _in_full(word).rpartition(".")[2]
+    return _NOT_HERE.get(re.sub(r"[-_]|\d+$", "", name))
+
+
+def named(word: str) -> Equivalent | None:
+    """Return the call that a word names, if one is known."""
+    return _names().get(_in_full(word))
 
 
 def _names() -> dict[str, Equivalent]:

@@ -46,14 +46,63 @@ def family_of(command: str) -> Family:
     """
     family = FAMILIES.get(command.replace("_", "-"))
     if family is None:
-        near = closest(command, FAMILIES)
-        raise UsageError(
-            f"no operator `{command}`: expected {listed(FAMILIES)}",
-            rule="usage",
-            value=command,
-            hint=f"did you mean `{near}`?" if near else None,
-        )
+        raise no_operator(command)
     return family
+
+
+def no_operator(name: str, what: str = "no operator") -> UsageError:
+    """Make the refusal of a name that is no operator, and say which one it may stand for.
+
+    Parameters
+    ----------
+    what
+        The beginning of the message.
+    """
+    if found := elsewhere(name, what):
+        return found
+    near = closest(name.lower(), FAMILIES)
+    return UsageError(
+        f"{what} `{name[:40]}`: expected {listed(FAMILIES)}",
+        rule="usage",
+        value=name,
+        hint=f"did you mean `{near}`?" if near else None,
+        instead=(near,) if near else (),
+    )
+
+
+def elsewhere(name: str, what: str) -> UsageError | None:
+    """Make the refusal of what is no command, but another framework's call or the name of a row."""
+    from gathercli.core.equivalents import named, not_here
+
+    if why := not_here(name):
+        return UsageError(f"{what} `{name}`: {why}", rule="usage", value=name)
+    word = name.strip().lower()
+    for op in OPERATORS:
+        if word in (op.full_name.lower(), f"{op.framework}.{op.name}".lower()):
+            return UsageError(
+                f"{what} `{name}`: it is {op.family} of version {op.id}",
+                rule="usage",
+                value=name,
+                hint=Hint(f"`{op.family}` with {{version}}", version=op.id),
+                instead=(op.family, "-V", op.id),
+            )
+    each = named(name)
+    if each is None:
+        return None
+    op = next(op for op in OPERATORS if op.full_name == each.rows[0])
+    settings = each.settings(op)
+    options = [f"--{key.replace('_', '-')} {value}" for key, value in settings.items()]
+    equal = " ".join((op.family, "-V", op.id, *options))
+    but = f", except that {each.exception}" if each.exception else ""
+    fields = listed((f"{{{key}}}" for key in ("version", *settings)), "and")
+    return UsageError(
+        f"{what} `{name[:40]}`: it equals `{equal}`{but}",
+        rule="usage",
+        value=name,
+        expected=equal,
+        hint=Hint(f"`{op.family}` with {fields}", version=op.id, **settings),
+        instead=tuple(equal.split()),
+    )
 
 
 @lru_cache(maxsize=64)
@@ -107,8 +156,8 @@ _OF_OPSETS: Final = "onnx"
 """The framework that is meant where somebody speaks of an opset alone."""
 
 _SPELLING: Final = re.compile(
-    rf"(?:(?P<framework>{'|'.join(NEWEST_OPSET)})(?:[\s.:_-]*(?:opset[\s.:_-]*)?(?=\d))?"
-    r"|(?P<opset>opset)[\s.:_-]*(?=\d)|(?=\d))(?P<number>[1-9]\d{0,5})?",
+    rf"(?:(?P<framework>{'|'.join(NEWEST_OPSET)})(?:[\s.:_-]?(?:opset[\s.:_-]?)?(?=\d))?"
+    r"|(?P<opset>opset)[\s.:_-]?(?=\d)|(?=\d))(?P<number>[1-9]\d{0,5})?",
     re.ASCII,
 )
 """How a framework, an opset of it, or a number is spelt, in lower case."""

@@ -1,0 +1,352 @@
+"""What is wrong with a command line, and the line that was probably meant."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+from gathercli.core.equivalents import named
+from gathercli.core.text import closest, listed, shell_word, short
+from gathercli.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gathercli.cli.line import CommandLine, Word
+    from gathercli.core.equivalents import Equivalent
+    from gathercli.errors import GatherError
+
+OTHERWISE: Final = {
+    "--dim": "--axis",
+    "--dimension": "--axis",
+    "--mode": "--out-of-range",
+    "--opset": "--version",
+    "--out": "--output",
+}
+"""What options are called in other places."""
+
+LONGEST: Final = 400
+"""Characters of a command line that a hint repeats."""
+
+_INTEGER: Final = re.compile(r"[+-]?\d{1,20}", re.ASCII)
+_PROGRAM: Final = "`gathercli --version` prints the program's version"
+
+
+def typed(words: Iterable[str]) -> str | None:
+    """Write a command line as a shell takes it; None for one that is too long to read."""
+    line = " ".join(("gathercli", *map(shell_word, words)))
+    return line if len(line) <= LONGEST else None
+
+
+def _meant(*lines: Iterable[str]) -> str | None:
+    """Ask for one of some command lines."""
+    written = [f"`{line}`" for line in map(typed, lines) if line]
+    return f"did you mean {listed(written)}?" if written else None
+
+
+def refusal(line: CommandLine, error: Exception) -> UsageError:
+    """Put what typer refuses in our words.
+
+    Parameters
+    ----------
+    error
+        One of typer's failures; what it is about is told by what it has.
+
+    Raises
+    ------
+    UsageError
+        What stands in the place of an operator is none, whatever else is wrong.
+    """
+    if line.params[0].metavar == "OP" and line.arguments:
+        from gathercli.ops import family_of
+
+        family_of(line.arguments[0])
+    param, option = getattr(error, "param", None), getattr(error, "option_name", None)
+    if hasattr(error, "possibilities"):
+        found = _no_option(line, str(option))
+    elif option is not None:
+        found = _no_value(line, str(option))
+    elif hasattr(error, "param_type"):
+        found = _missing(line, param)
+    elif param is not None:
+        found = _wrong_value(line, param)
+    else:
+        found = _too_many(line)
+    if found.hint is None:
+        what = "options" if line.command else "commands"
+        found.hint = f"`{f'gathercli {line.command}'.rstrip()} --help` lists the {what}"
+    return found
+
+
+def one_dash(line: CommandLine, word: Word) -> UsageError:
+    """Make the refusal of an option with one dash in the place of two."""
+    name = word.text.partition("=")[0]
+    return UsageError(
+        f"`{name}` has one dash: expected `-{name}`",
+        rule="usage",
+        value=name,
+        expected="-" + name,
+        hint=_meant(_replaced(line, word, "-" + word.text)),
+    )
+
+
+def no_command(name: str) -> UsageError:
+    """Make the refusal of a name that is no command."""
+    from gathercli.cli.main import COMMANDS
+    from gathercli.ops import elsewhere
+
+    hint = "`gathercli --help` lists the commands"
+    if found := elsewhere(name, "no command"):
+        found.hint = found.hint or hint
+        return found
+    known = [*COMMANDS, "help", "version"]
+    near = closest(name.lower().replace("_", "-"), known)
+    return UsageError(
+        f"no command `{short(name)}`",
+        rule="usage",
+        value=name,
+        hint=hint,
+        instead=("--version" if near == "version" else near,) if near else (),
+    )
+
+
+def _replaced(line: CommandLine, word: Word, *texts: str) -> list[str]:
+    """Return all words, others in the place of one."""
+    at = next(n for n, each in enumerate(line.words) if each is word)
+    before, after = line.words[:at], line.words[at + 1 :]
+    command = [line.command] if line.command else []
+    return [*command, *(each.text for each in before), *texts, *(each.text for each in after)]
+
+
+def _no_option(line: CommandLine, option: str) -> UsageError:
+    whose = line.command or "gathercli"
+    found = UsageError(f"{whose} has no option `{short(option)}`", rule="usage", value=option)
+    word = next(
+        each
+        for each in line.words
+        if each.option is not None
+        and not each.is_value
+        and (each.text.startswith(option) or (each.text[1:2] != "-" and option[1:] in each.text))
+    )
+    if not line.command:
+        found.hint = _before_command(line, option)
+        return found
+    near = _near(line, option)
+    if near is None or not word.text.startswith(option):
+        return found
+    is_last = word is line.words[-1] and "=" not in word.text
+    if not line.param(near).is_flag and is_last:
+        found.hint = _value_hint(line, near)
+    else:
+        found.hint = _meant(_replaced(line, word, near + word.text[len(option) :]))
+    return found
+
+
+def _near(line: CommandLine, option: str) -> str | None:
+    """Find the option that is spelt most like one that is none."""
+    names = [name for param in line.params for name in param.opts]
+    for name in (OTHERWISE.get(option), option.swapcase()):
+        if name in names:
+            return name
+    long = [name for name in names if name.startswith("--")]
+    return closest(option.lower().replace("_", "-"), long, cutoff=0.7)
+
+
+def _before_command(line: CommandLine, option: str) -> str | None:
+    """Say what is meant by an option that stands before the command, or without one."""
+    from gathercli.cli.main import COMMANDS
+
+    texts = [word.text for word in line.words]
+    at = next((n for n, text in enumerate(texts) if text in COMMANDS), None)
+    if at is not None:
+        return _meant([*texts[at:], *texts[:at]])
+    if option in ("-v", "-V"):
+        return _PROGRAM
+    near = _near(line, option)
+    return _meant([near]) if near else None
+
+
+def _no_value(line: CommandLine, option: str) -> UsageError:
+    """Refuse an option without its value, or a flag with one."""
+    param = line.param(option)
+    word = next(each for each in reversed(line.words) if each.option == option)
+    if param.is_flag:
+        return UsageError(
+            f"`{option}` is given a value, `{word.text.partition('=')[2]}`: expected none",
+            rule="usage",
+            value=word.text,
+            hint=_meant(_replaced(line, word, option)),
+        )
+    expected = f"{option} {param.metavar}"
+    return UsageError(
+        f"`{option}` has no value: expected `{expected}`",
+        rule="usage",
+        value=option,
+        expected=expected,
+        hint=_value_hint(line, option),
+    )
+
+
+def _value_hint(line: CommandLine, option: str) -> str | None:
+    """Say what an option without a value may have meant."""
+    if "--version" in line.param(option).opts:
+        return f"{_PROGRAM}; `gathercli ops` lists what `{option}` takes"
+    return None
+
+
+def _missing(line: CommandLine, param: Any) -> UsageError:
+    from gathercli.cli.examples import EXAMPLES
+
+    example = EXAMPLES[line.command][0].command
+    expected = listed(_choices(param)) if _choices(param) else _usage(line)
+    return UsageError(
+        f"`{param.metavar}` is missing: expected {expected}",
+        rule="usage",
+        expected=expected,
+        hint=f"`{example}` is an example",
+    )
+
+
+def _usage(line: CommandLine) -> str:
+    named = [param.metavar for param in line.params if param.param_type_name == "argument"]
+    return listed(named, "and")
+
+
+def _wrong_value(line: CommandLine, param: Any) -> UsageError:
+    choices = _choices(param)
+    word, value = _value_of(line, param)
+    name = f"`{word.option}`" if word.option else f"`{param.metavar}`"
+    near = closest(value.lower(), choices)
+    expected = listed(choices) if choices else _range(param.type)
+    return UsageError(
+        f"{name} is `{short(value)}`: expected {expected}",
+        rule="usage",
+        value=value,
+        expected=expected,
+        hint=_meant(_replaced(line, word, word.text.removesuffix(value) + near)) if near else None,
+    )
+
+
+def _choices(param: Any) -> list[str]:
+    return [getattr(each, "value", each) for each in getattr(param.type, "choices", ())]
+
+
+def _value_of(line: CommandLine, param: Any) -> tuple[Word, str]:
+    """Find the word with the value that was refused, and the value."""
+    if param.param_type_name == "argument":
+        (word,) = [word for word in line.words if word.option is None][:1]
+        return word, word.text
+    word = next(each for each in reversed(line.words) if each.option in param.opts)
+    if word.is_value:
+        return word, word.text
+    name, mark, value = word.text.partition("=")
+    if not mark or name not in param.opts:  # -fxml
+        value = word.text[word.text.index(str(word.option)[1]) + 1 :]
+    return word, value
+
+
+def _range(kind: Any) -> str:
+    """Say which numbers a type takes."""
+    what = "an integer" if "int" in kind.name else "a number"
+    low, high = getattr(kind, "min", None), getattr(kind, "max", None)
+    what += "" if low is None else f" from {low}"
+    return what if low is None else what + (" on" if high is None else f" to {high}")
+
+
+def _too_many(line: CommandLine) -> UsageError:
+    given = line.arguments
+    most = sum(param.param_type_name == "argument" for param in line.params)
+    lines = [[line.command, *words, *line.options] for words in _fewer(line, given, most)]
+    for before, word in pairwise(line.words):
+        if before.is_value and before.text.lower() == "opset" and _INTEGER.fullmatch(word.text):
+            others = line._replace(words=tuple(each for each in line.words if each is not word))
+            lines = [_replaced(others, before, f"{before.text} {word.text}")]
+    return UsageError(
+        f"`{short(given[most])}` is one argument too many: expected {_usage(line)}",
+        rule="usage",
+        value=given[most],
+        expected=_usage(line),
+        hint=_meant(*lines),
+    )
+
+
+def _fewer(line: CommandLine, given: Sequence[str], most: int) -> list[list[str]]:
+    """Put together what a shell took apart, so that there are no more arguments than may be."""
+    words = rejoined(given)
+    found = [words] if len(words) == most else []
+    if len(words) > most > 1:
+        listed_last = [word.rstrip(",") for word in words[most - 1 :]]
+        if all(map(_INTEGER.fullmatch, listed_last)):
+            found.append([*words[: most - 1], ",".join(listed_last)])
+        *others, last = words
+        is_axis = _INTEGER.fullmatch(last) and not others[-1].endswith(",")
+        if is_axis and len(others) == most and line.param("--axis"):
+            found.append([*others, "--axis", last])
+    return found
+
+
+def rejoined(words: Sequence[str]) -> list[str]:
+    """Join words that a shell took apart at the blanks in a list: ``[1,``, ``2]``.
+
+    >>> rejoined(["[1,", "2]", "0"]), rejoined(["[1", "2"])
+    (['[1, 2]', '0'], ['[1', '2'])
+    """
+    found: list[str] = []
+    depth = 0
+    for word in words:
+        if depth:
+            found[-1] += f" {word}"
+        else:
+            found.append(word)
+        if depth or re.match(r"[\[{]|[\w]*=\[", word):
+            depth += sum(map(word.count, "[{")) - sum(map(word.count, "]}"))
+    return found if depth == 0 else list(words)
+
+
+def better(words: Sequence[str], error: GatherError) -> str | None:
+    """Say which command line was probably meant, if what was refused tells."""
+    if error.rule in _SPLIT and (joined := rejoined(words)) != list(words):
+        return _whole(joined)
+    if not error.instead or error.value not in words:
+        return None
+    at = list(words).index(str(error.value))
+    head, *options = error.instead
+    before, rest = words[:at], list(words[at + 1 :])
+    if words[0] in ("help", "man"):
+        return _meant([*before, head])
+    each = named(str(error.value))
+    if each is None:
+        return _meant([*before, head, *rest, *options])
+    line = typed([*before, head, *_ordered(each, rest), *options])
+    more = f"`gathercli ops --like {each.name}` has the rest"
+    return f"`{line}`; {more}" if line else more
+
+
+_SPLIT: Final = ("json", "literal", "missing", "shape-text")
+"""The rules that refuse a list which a shell took apart."""
+
+
+def _whole(words: Sequence[str]) -> str | None:
+    """Show a line, of which a shell took words apart; only these if there are then too few."""
+    from gathercli.cli.line import CommandLine
+    from gathercli.cli.main import load
+
+    params = load(words[0]).params
+    line = CommandLine.read(words[0], params, words[1:])
+    named = [str(param.metavar) for param in params if param.param_type_name == "argument"]
+    if len(line.arguments) >= sum(not name.startswith("[") for name in named):
+        return _meant(words)
+    quoted = [shell_word(word) for word in words if " " in word]
+    return f"a shell takes words apart at blanks: `{quoted[0]}` is one"
+
+
+def _ordered(each: Equivalent, words: list[str]) -> list[str]:
+    """Put the arguments of another framework's call in the order that they have here."""
+    if len(words) < 2:
+        return ["arange:3", "[2]"]
+    if len(words) != len(each.arguments) or any(word.startswith("--") for word in words):
+        return words
+    found = dict(zip(each.arguments, words, strict=True))
+    axis = ["--axis", found["axis"]] if "axis" in found else []
+    return [found["data"], found["indices"], *axis]

@@ -1,0 +1,280 @@
+"""Command lines that are wrong: what is said, and the line that was probably meant."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from gathercli.cli.line import CommandLine
+from gathercli.cli.main import COMMANDS, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
+
+TO_OPTIONS: Final = "`gathercli gather --help` lists the options"
+PROGRAM: Final = "`gathercli --version` prints the program's version"
+
+
+def meant(line: str) -> str:
+    return f"did you mean `{line}`?"
+
+
+WRONG: Final[dict[str, tuple[str, str]]] = {
+    # options
+    "gather [1] 0 -axis 0": (
+        "`-axis` has one dash: expected `--axis`",
+        meant("gathercli gather '[1]' 0 --axis 0"),
+    ),
+    "gather [1] 0 -axis=0": (
+        "`-axis` has one dash: expected `--axis`",
+        meant("gathercli gather '[1]' 0 --axis=0"),
+    ),
+    "gather [1] 0 -format json": (
+        "`-format` has one dash: expected `--format`",
+        meant("gathercli gather '[1]' 0 --format json"),
+    ),
+    "gather [1] 0 -quiet": (
+        "`-quiet` has one dash: expected `--quiet`",
+        meant("gathercli gather '[1]' 0 --quiet"),
+    ),
+    "gather [1] 0 --axes 0": (
+        "gather has no option `--axes`",
+        meant("gathercli gather '[1]' 0 --axis 0"),
+    ),
+    "gather [1] 0 --axes=0": (
+        "gather has no option `--axes`",
+        meant("gathercli gather '[1]' 0 --axis=0"),
+    ),
+    "gather [1] 0 --dim 0": (
+        "gather has no option `--dim`",
+        meant("gathercli gather '[1]' 0 --axis 0"),
+    ),
+    "gather [[1]] [[0]] --batch_dims 1 -a 1": (
+        "gather has no option `--batch_dims`",
+        meant("gathercli gather '[[1]]' '[[0]]' --batch-dims 1 -a 1"),
+    ),
+    "gather [1] 0 --out_of_range=zero": (
+        "gather has no option `--out_of_range`",
+        meant("gathercli gather '[1]' 0 --out-of-range=zero"),
+    ),
+    "gather [1] 0 --AXIS 0": (
+        "gather has no option `--AXIS`",
+        meant("gathercli gather '[1]' 0 --axis 0"),
+    ),
+    "gather [1] 0 --opset 13": (
+        "gather has no option `--opset`",
+        meant("gathercli gather '[1]' 0 --version 13"),
+    ),
+    "gather [1] 0 --quite": (
+        "gather has no option `--quite`",
+        meant("gathercli gather '[1]' 0 --quiet"),
+    ),
+    "gather [1] 0 -A 0": (
+        "gather has no option `-A`",
+        meant("gathercli gather '[1]' 0 -a 0"),
+    ),
+    "gather [1] 0 -v onnx": (
+        "gather has no option `-v`",
+        meant("gathercli gather '[1]' 0 -V onnx"),
+    ),
+    "gather [1] 0 -v": (
+        "gather has no option `-v`",
+        f"{PROGRAM}; `gathercli ops` lists what `-V` takes",
+    ),
+    "gather [1] 0 -V": (
+        "`-V` has no value: expected `-V VERSION`",
+        f"{PROGRAM}; `gathercli ops` lists what `-V` takes",
+    ),
+    "gather [1] 0 --nosuch": ("gather has no option `--nosuch`", TO_OPTIONS),
+    "gather [1] 0 -qz": ("gather has no option `-z`", TO_OPTIONS),
+    "gather [1] 0 --axis": ("`--axis` has no value: expected `--axis INT`", TO_OPTIONS),
+    "ops --diff 8": (
+        "`--diff` has no value: expected `--diff A B`",
+        "`gathercli ops --help` lists the options",
+    ),
+    "gather [1] 0 --quiet=1": (
+        "`--quiet` is given a value, `1`: expected none",
+        meant("gathercli gather '[1]' 0 --quiet"),
+    ),
+    # values
+    "gather [1] 0 -f jsn": (
+        "`-f` is `jsn`: expected auto, pretty, json, oip, npy or literal",
+        meant("gathercli gather '[1]' 0 -f json"),
+    ),
+    "gather [1] 0 -qfjsn": (
+        "`-f` is `jsn`: expected auto, pretty, json, oip, npy or literal",
+        meant("gathercli gather '[1]' 0 -qfjson"),
+    ),
+    "gather [1] 0 --negative=WRAP": (
+        "`--negative` is `WRAP`: expected spec, wrap or error",
+        meant("gathercli gather '[1]' 0 --negative=wrap"),
+    ),
+    "gather [1] 0 --precision x": (
+        "`--precision` is `x`: expected an integer from 1 to 17",
+        TO_OPTIONS,
+    ),
+    "gather [1] 0 --rtol -1": ("`--rtol` is `-1`: expected a number from 0 on", TO_OPTIONS),
+    "gather [1] 0 -j 0": ("`-j` is `0`: expected an integer from 1 on", TO_OPTIONS),
+    "completion bsh": (
+        "`SHELL` is `bsh`: expected bash, zsh or fish",
+        meant("gathercli completion bash"),
+    ),
+    # what a shell took apart
+    "gather [1, 2, 3] [0, 1]": (
+        "`3]` is one argument too many: expected DATA and INDICES",
+        meant("gathercli gather '[1, 2, 3]' '[0, 1]'"),
+    ),
+    "gather [[1, 2], [3, 4]] 0 -a 1": (
+        "`[3,` is one argument too many: expected DATA and INDICES",
+        meant("gathercli gather '[[1, 2], [3, 4]]' 0 -a 1"),
+    ),
+    "gather 2x2xi32=[[1 2][3 4]] 0": (
+        "`4]]` is one argument too many: expected DATA and INDICES",
+        meant("gathercli gather '2x2xi32=[[1 2][3 4]]' 0"),
+    ),
+    "gather arange:5 0, 0, 4": (
+        "`0,` is one argument too many: expected DATA and INDICES",
+        meant("gathercli gather arange:5 0,0,4"),
+    ),
+    "gather arange:5 -1 0 4": (
+        "`0` is one argument too many: expected DATA and INDICES",
+        meant("gathercli gather arange:5 -1,0,4"),
+    ),
+    "gather arange:5 3 0": (
+        "`0` is one argument too many: expected DATA and INDICES",
+        "did you mean `gathercli gather arange:5 3,0` or `gathercli gather arange:5 3 --axis 0`?",
+    ),
+    "gather arange:2x5 [0,1] 1": (
+        "`1` is one argument too many: expected DATA and INDICES",
+        meant("gathercli gather arange:2x5 '[0,1]' --axis 1"),
+    ),
+    "gather arange:5 0 -V opset 13": (
+        "`13` is one argument too many: expected DATA and INDICES",
+        meant("gathercli gather arange:5 0 -V 'opset 13'"),
+    ),
+    "explain gather [1, 2] [0]": (
+        "`[0]` is one argument too many: expected OP, DATA and INDICES",
+        meant("gathercli explain gather '[1, 2]' '[0]'"),
+    ),
+    "demo gather columns": (
+        "`columns` is one argument too many: expected [NAME]",
+        "`gathercli demo --help` lists the options",
+    ),
+    # commands
+    "-v": ("gathercli has no option `-v`", PROGRAM),
+    "-V": ("gathercli has no option `-V`", PROGRAM),
+    "version": ("no command `version`", meant("gathercli --version")),
+    "--verson": ("gathercli has no option `--verson`", meant("gathercli --version")),
+    "-V onnx-13 gather [1] 0": (
+        "gathercli has no option `-V`",
+        meant("gathercli gather '[1]' 0 -V onnx-13"),
+    ),
+    "GatherElements [1] [0] -a 0": (
+        "no command `GatherElements`",
+        meant("gathercli gather-elements '[1]' '[0]' -a 0"),
+    ),
+    "onnx.Gather-11 [1] 0": (
+        "no command `onnx.Gather-11`: it is gather of version onnx-11",
+        meant("gathercli gather '[1]' 0 -V onnx-11"),
+    ),
+    "explain OpenVINO.Gather [1] 0": (
+        "no operator `OpenVINO.Gather`: it is gather of version openvino-8",
+        meant("gathercli explain gather '[1]' 0 -V openvino-8"),
+    ),
+    "gather_nd [1] 0": (
+        "no command `gather_nd`: it is GatherND, whose indices address several axes at once",
+        "`gathercli --help` lists the commands",
+    ),
+    "hepl": ("no command `hepl`", meant("gathercli help")),
+    "help gathr": ("no command `gathr`", meant("gathercli help gather")),
+    "help gather shape": ("`help` is given `gather shape`: expected one command", ""),
+}
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_a_wrong_command_line_is_answered_by_the_right_one(line: str, run: Run) -> None:
+    message, hint = WRONG[line]
+    hint = hint or "`gathercli help gather`"
+
+    assert run(*line.split()) == (2, "", f"error: {message}\nhint: {hint}\n")
+
+
+@pytest.mark.parametrize("line", [line for line, (_, hint) in WRONG.items() if "did you" in hint])
+def test_the_line_that_is_meant_works_as_it_is_printed(line: str, run: Run) -> None:
+    for words in WRONG[line][1].split("`")[1::2]:
+        ran = run(*shlex.split(words)[1:])
+
+        assert ran.status == 0
+        assert ran.out
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("demo", "batch")])
+def test_a_command_without_its_arguments_shows_an_example(command: str, run: Run) -> None:
+    ran = run(command)
+
+    if ran.status:
+        assert (ran.status, ran.out) == (2, "")
+        assert ran.err.splitlines()[0].startswith("error: `")
+        assert " is missing: expected " in ran.err
+        assert f"`gathercli {command} " in ran.err or command == "completion"
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (
+            ["explain", "gather", "[1,", "2]"],
+            "a shell takes words apart at blanks: `'[1, 2]'` is one",
+        ),
+        (["gather", "[1,", "2]"], "a shell takes words apart at blanks: `'[1, 2]'` is one"),
+        (
+            ["compare", "arange:5", "[0", "1]", "-a", "0", "--rtol"],
+            "`gathercli compare --help` lists the options",
+        ),
+    ],
+)
+def test_a_list_that_was_taken_apart_is_seen_even_if_it_fills_the_arguments(
+    words: list[str], hint: str, run: Run
+) -> None:
+    assert f"hint: {hint}\n" in run(*words).err
+
+
+def test_help_is_the_help_of_the_program_or_of_a_command(run: Run) -> None:
+    program, command = run("--help"), run("shape", "--help")
+
+    assert (program.status, program.err) == (0, "")
+    assert run() == run("help") == program
+    assert run("help", "shape") == command
+
+
+def test_a_usage_error_in_json_names_value_and_expectation(run: Run) -> None:
+    found = json.loads(run("gather", "[1]", "0", "-f", "jsn", "--json-errors").err)
+
+    assert (found["value"], found["expected"]) == (
+        "jsn",
+        "auto, pretty, json, oip, npy or literal",
+    )
+    assert found["hint"] == meant("gathercli gather '[1]' 0 -f json --json-errors")
+
+
+def test_a_command_line_that_is_too_long_to_read_is_not_repeated(run: Run) -> None:
+    ran = run("gather", "[1]", ",".join(["0"] * 1000), "--axes", "0")
+
+    assert ran.err == f"error: gather has no option `--axes`\nhint: {TO_OPTIONS}\n"
+
+
+def test_options_their_values_and_arguments_are_told_apart() -> None:
+    words = ["a.npy", "-1,0", "-qo", "x", "--axis", "-1", "-a0", "--diff", "--", "-V"]
+
+    line = CommandLine.read("gather", load("gather").params, words)
+
+    assert line.arguments == ["a.npy", "-1,0", "-V"]
+    assert line.options == ["-qo", "x", "--axis", "-1", "-a0", "--diff", "--"]
+    assert [word.option for word in line.words if word.is_value] == ["-o", "--axis"]
