@@ -115,8 +115,9 @@ class Messages:
 
     def _awaits(self, what: str) -> None:
         """Say what to type, if standard input is a terminal and so waits for a person."""
-        if is_terminal(STDIN):
-            self.remark(f"type {what}, such as 0,1,2 or [[0,1],[2,3]], and end it with Ctrl-D")
+        if is_terminal(STDIN) and not (self.quiet or self.json_errors):
+            text = f"type {what}, such as 0,1,2 or [[0,1],[2,3]], and end it with Ctrl-D"
+            self._say(self._note(text))
 
     def each(self, items: Sequence[_Item], do: Callable[[_Item], int]) -> int:
         """Do something with every item; what is refused does not keep the others.
