@@ -48,6 +48,8 @@ TWINS: Final = {
     "ones:2x3xf32": "2x3xf32=1",
     "eye:2": "'[[1,0],[0,1]]'",
     "range:3": "arange:3",
+    "zeros:2,3": "zeros:2x3",
+    "arange:2,3xf32": "arange:2x3xf32",
     "randn:2x2": "rand:2x2",
     "f32=1,2": None,
     "2xf=1": None,

@@ -304,6 +304,9 @@ def _options(name: str, rest: str, token: str) -> dict[str, int]:
                 f"`{option[:40]}` is no option of {name}: "
                 + ("expected seed=N or high=N, once" if allowed else "expected none"),
                 token,
+                Hint("did you mean {source}?", source=token.replace(",", "x"))
+                if re.fullmatch(r"(?a)\w+:[\dx]+(,\d+)+(x[a-z]\w*)?", token)
+                else None,
             )
         options[key] = int(value)
     return options
