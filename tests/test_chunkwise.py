@@ -231,15 +231,61 @@ def test_chunks_are_smaller_where_memory_is_short(run: Run, folder: Path) -> Non
         assert zarr.open_array("o.zarr", mode="r").chunks[0] <= least
 
 
-def test_what_is_streamed_from_chunks_may_be_larger_than_memory(run: Run, folder: Path) -> None:
+@pytest.mark.parametrize("target", ["o.npy", "o.npz", "o.json", "o.bin", "-", "o.zarr"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("gather", "x.zarr", "arange:1000", "-o"),
+        ("gather-elements", "x.zarr", "i.zarr", "--axis", "0", "-o"),
+        ("convert", "x.zarr"),
+    ],
+    ids=lambda words: str(words[0]),
+)
+def test_a_result_of_chunks_is_limited_as_any_other_but_for_chunks(
+    words: tuple[str, ...], target: str, run: Run, folder: Path
+) -> None:
+    array = np.arange(200_000.0).reshape(1000, 200)
+    stored(folder / "x.zarr", array, (10, 200))
+    stored(folder / "i.zarr", np.arange(1000).repeat(200).reshape(1000, 200), (10, 200))
+    words = (*words, target, "-q", *(("--to", "json") if words[0] + target == "convert-" else ()))
+
+    allowed = run(*words, "--max-bytes", "1600000")
+    refused = run(*words, "--max-bytes", "1599999")
+
+    assert allowed.status == 0, allowed.err
+    if target == "o.zarr":
+        assert refused.status == 0, refused.err
+        assert (read("o.zarr") == array).all()
+    else:
+        assert (refused.status, refused.out) == (65, "")
+        assert "takes 1600000 bytes: expected at most 1599999 bytes" in refused.err
+        assert refused.err.endswith("hint: `--max-bytes 0` lifts the limit\nrule: limit\n")
+
+
+@pytest.mark.parametrize("words", [(), ("--dry-run",)], ids=" ".join)
+def test_the_output_of_a_job_of_chunks_is_limited_as_any_other_but_for_chunks(
+    words: tuple[str, ...], run: Run, folder: Path
+) -> None:
+    array = np.arange(200_000.0).reshape(1000, 200)
+    stored(folder / "x.zarr", array, (10, 200))
+    job = {"op": "gather", "data": "x.zarr", "indices": "arange:1000"}
+    jobs = [job | {"id": name, "output": name} for name in ("o.npy", "o.json", "o.zarr")]
+    Path("j.jsonl").write_text("".join(json.dumps(each) + "\n" for each in jobs))
+
+    def ended(limit: str) -> list[str]:
+        ran = run("batch", "j.jsonl", "-q", "--max-bytes", limit, *words)
+        return [json.loads(line)["rule"] or "ok" for line in ran.out.splitlines()]
+
+    assert ended("1600000") == ["ok", "ok", "ok"]
+    assert ended("1599999") == ["limit", "limit", "ok"]
+
+
+def test_chunks_may_be_larger_than_memory(run: Run, folder: Path) -> None:
     array = np.arange(2_000_000.0).reshape(1000, 2000)
     stored(folder / "x.zarr", array, (10, 2000))
-    for words in (
-        ("convert", "x.zarr", "o.npy"),
-        ("gather", "x.zarr", "arange:1000", "-o", "o.npy"),
-    ):
-        assert run(*words, "--max-bytes", "3M").status == 0
-        assert (np.load("o.npy") == array).all()
+    for words in (("convert", "x.zarr"), ("gather", "x.zarr", "arange:1000", "-o")):
+        assert run(*words, "o.zarr", "--max-bytes", "3M").status == 0
+        assert (read("o.zarr") == array).all()
     assert run("gather", "x.zarr", "arange:1000", "--max-bytes", "3M", "-f", "pretty").status == 65
 
 

@@ -73,7 +73,8 @@ class Settings(NamedTuple):
     Attributes
     ----------
     held, file, inline
-        How many bytes may be held in memory, written to a file, put into the report; None for any.
+        How many bytes may be held in memory, and how large a result may be in a file, and in the
+        report; None for any.
     threads
         How many may work on one job.
     retries
@@ -288,12 +289,10 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
             _foresee(job, settings, inputs, call)
         return
     found = gathering(job, op, inputs)
-    most = settings.inline if job.output is None else settings.file
-    in_chunks = job.output is not None and save.is_zarr(job.output)
     try:
         run = chunked.run(
             found,
-            max_bytes=None if in_chunks else most,
+            max_bytes=_most_bytes(job, settings),
             held=settings.held,
             threads=settings.threads,
         )
@@ -309,13 +308,20 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
     if job.output is None:
         line.result = "".join(encode.typed(run))
         inputs.recheck()
-    elif in_chunks:
+    elif save.is_zarr(job.output):
         _write_chunks(job, found, inputs, settings)
     else:
         _write(job, run, inputs, settings)
     difference = expected and Tolerance(job.rtol, job.atol).difference(run, expected)
     if difference is not None:
         raise difference
+
+
+def _most_bytes(job: Job, settings: Settings) -> int | None:
+    """Return how large the result may be; a .zarr output is limited by the disk alone."""
+    if job.output is None:
+        return settings.inline
+    return None if save.is_zarr(job.output) else settings.file
 
 
 def _run_part(job: Job, settings: Settings, inputs: Inputs, part: Part) -> None:
@@ -353,7 +359,7 @@ def _compare_shapes(job: Job, shape: Shape) -> None:
 def _foresee(job: Job, settings: Settings, inputs: Inputs, call: Call) -> None:
     """Try what can be tried before a run: the size, the shape that is expected, the output."""
     shape, dtype = known(engine.infer(call)), call.data.dtype
-    most = settings.inline if job.output is None else settings.file
+    most = _most_bytes(job, settings)
     size = product(shape) * (dtype.itemsize if dtype else 1)
     if most is not None and size > most:
         raise LimitError.over(f"the result takes {size} bytes", size, most)

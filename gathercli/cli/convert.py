@@ -303,8 +303,7 @@ def _write(
         _write_chunks(path, results[0][1], asked, inputs, messages)
         return
     size = sum(result.nbytes for _, result in results)
-    in_chunks = any(isinstance(result, Slabs) for _, result in results)
-    most = asked.limits.streamed if in_chunks else asked.limits.file
+    most = asked.limits.file
     if most is not None and size > most:
         raise LimitError.over(f"the output takes {size} bytes", size, most)
     for _, result in results:

@@ -174,9 +174,9 @@ _LIMITS: Final = Terms(
             "--max-bytes sets it, and 0 lifts it.",
         ),
         (
-            "what is written to a file",
-            "16 GiB and the free space of the disk; --max-bytes sets the first, and 0 lifts it. Of "
-            ".zarr only the disk is asked, as --max-bytes says what it may take in memory.",
+            "a result",
+            "16 GiB, whatever it is made of; --max-bytes sets it, and 0 lifts it. In a file the "
+            "free space of the disk is another limit, and of .zarr the only one.",
         ),
     )
 )

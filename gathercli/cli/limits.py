@@ -1,4 +1,8 @@
-"""`--max-bytes`: how much may be held in memory, how much written to a file."""
+"""`--max-bytes`: how much may be held in memory, and how large a result may be.
+
+Whatever the result is made of, and wherever it goes; but .zarr, which is for what nothing else can
+hold, is limited by the disk alone.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from typing import Final, NamedTuple
 from gathercli.errors import UsageError
 
 FILE: Final = 16 << 30
-"""The default for a file: 16 GiB."""
+"""The default for a result: 16 GiB."""
 
 _UNITS: Final = {
     "": 1,
@@ -22,7 +26,7 @@ _UNITS: Final = {
 
 
 class Limits(NamedTuple):
-    """Bytes that may be held in memory and written to a file; None for no limit.
+    """Bytes that may be held in memory, and that a result may take; None for no limit.
 
     Attributes
     ----------
@@ -33,11 +37,6 @@ class Limits(NamedTuple):
     held: int | None
     file: int | None
     typed: bool = False
-
-    @property
-    def streamed(self) -> int | None:
-        """Bytes that may be written of what is never held: what is typed is then for memory."""
-        return None if self.file is None else max(self.file, FILE)
 
     @classmethod
     def parse(cls, text: str | None) -> Limits:

@@ -120,8 +120,8 @@ MaxBytes = Annotated[
     typer.Option(
         "--max-bytes",
         metavar="SIZE",
-        help="Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi; 0 lifts it. "
-        "Default half of the free memory, 16 GiB for a file.",
+        help="Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, "
+        "Ki, Mi or Gi; 0 lifts it. Default half of the free memory, 16 GiB for the result.",
         show_default=False,
         rich_help_panel=INPUT,
     ),

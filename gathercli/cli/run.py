@@ -193,15 +193,14 @@ def _made(
     data, indices = tiles
     threads = threads or cores()
     if isinstance(data, Held) and isinstance(indices, Held):
-        most = sink.most_bytes(in_chunks=False)
-        given, picked = data.tensor, indices.tensor
+        given, picked, most = data.tensor, indices.tensor, sink.most_bytes
         return engine.run(call, given, picked, max_bytes=most, threads=threads, tick=tick)
     from gathercli.chunked import result
     from gathercli.chunked.making import Gathering
 
     return result.run(
         Gathering(call, data, indices),
-        max_bytes=sink.most_bytes(in_chunks=True),
+        max_bytes=sink.most_bytes,
         held=sink.limits.held,
         threads=threads,
         tick=tick,

@@ -100,19 +100,12 @@ class Sink(NamedTuple):
         """Whether the terminal is free for progress: no text runs over it block by block."""
         return self.path is not None or not (self.streams and is_terminal(STDOUT))
 
-    def most_bytes(self, *, in_chunks: bool) -> int | None:
-        """How large the result may be; a .zarr output is limited by the disk alone.
-
-        Parameters
-        ----------
-        in_chunks
-            Whether it is made of chunks, and so never held where it is streamed.
-        """
+    @property
+    def most_bytes(self) -> int | None:
+        """How large the result may be; a .zarr output is limited by the disk alone."""
         if self.chosen == "zarr":
             return None
-        if not self.streams:
-            return self.limits.held
-        return self.limits.streamed if in_chunks else self.limits.file
+        return self.limits.file if self.streams else self.limits.held
 
     def check(self) -> None:
         """Refuse, before anything is read, what cannot be written.

@@ -360,7 +360,7 @@ SAID: Final = {
     "index-negative": "No index is negative, where `--negative error` asks for that.",
     "index-range": "Every index lies on the axis, where the version or `--out-of-range` does not "
     "replace it.",
-    "limit": "What is held or written stays below `--max-bytes`, the rank below 65.",
+    "limit": "What is held, and a result, stays below `--max-bytes`, the rank below 65.",
 }
 """What every rule says, by its name, in the order of trial; no docstring, which ``-OO`` strips."""
 

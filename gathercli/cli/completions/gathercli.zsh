@@ -49,7 +49,7 @@ _gathercli() {
         gather) _arguments \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
+            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--axis=[The dimension of DATA to gather along; negative counts from the end]:int: ' \
             '-a[The dimension of DATA to gather along; negative counts from the end]:int: ' \
             '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
@@ -90,7 +90,7 @@ _gathercli() {
         gather-elements) _arguments \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
+            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--axis=[The dimension of DATA to gather along; negative counts from the end]:int: ' \
             '-a[The dimension of DATA to gather along; negative counts from the end]:int: ' \
             '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-6 onnx-13 onnx-11)' \
@@ -129,7 +129,7 @@ _gathercli() {
         shape) _arguments \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
+            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--axis=[The dimension of DATA to gather along; negative counts from the end]:int: ' \
             '-a[The dimension of DATA to gather along; negative counts from the end]:int: ' \
             '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
@@ -153,7 +153,7 @@ _gathercli() {
             '--job=[Explain a job of a job file, in place of OP, DATA and INDICES; a file of one job needs no #ID]:file#id:_gathercli_job' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
+            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--axis=[The dimension of DATA to gather along; negative counts from the end]:int: ' \
             '-a[The dimension of DATA to gather along; negative counts from the end]:int: ' \
             '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
@@ -183,7 +183,7 @@ _gathercli() {
         check) _arguments \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
+            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--axis=[The dimension of DATA to gather along; negative counts from the end]:int: ' \
             '-a[The dimension of DATA to gather along; negative counts from the end]:int: ' \
             '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
@@ -210,7 +210,7 @@ _gathercli() {
         compare) _arguments \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
+            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--axis=[The dimension of DATA to gather along; negative counts from the end]:int: ' \
             '-a[The dimension of DATA to gather along; negative counts from the end]:int: ' \
             '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
@@ -233,7 +233,7 @@ _gathercli() {
         batch) _arguments \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
+            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--op=[The operator, gather or gather-elements, of jobs that are made of --data and what is below]:op:(gather gather-elements)' \
             '--data=[The files that are the data, as '\''in/*.npy'\'' or '\''in/**/*.npy'\''; or one tensor]:pattern:_gathercli_tensor' \
             '--indices=[The indices of each: a tensor, or '\''idx/{stem}.npy'\''; {name} has the suffix too, {dir} is the folder below the first *]:pattern:_gathercli_tensor' \
@@ -280,7 +280,7 @@ _gathercli() {
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         convert) _arguments \
             '--data-dtype=[The type of what names none: plain JSON, bare lists, bfloat16 saved as V2]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
+            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--to=[npy, npz, json, oip, literal, safetensors, pb (ONNX), bin (raw bytes) or zarr; without it the suffix of DEST says so]:format:(npy npz json oip literal safetensors pb bin zarr)' \
             '--force-format[Write the format that is asked for into a file whose suffix is another'\''s]' \
             '--directory=[Write a file for every source into this folder, which is made if it is not there]:dir:_files' \
@@ -302,7 +302,7 @@ _gathercli() {
         info) _arguments \
             '--header[Read no elements: type, shape and members alone]' \
             '--data-dtype=[The type of what names none: plain JSON, bare lists, bfloat16 saved as V2]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string)' \
-            '--max-bytes=[Limit of what is held in memory or written, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
+            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--precision=[Significant digits of shown floats, 1 to 17; default 6]:n: ' \
