@@ -71,6 +71,20 @@ CALLS: Final = (
     Wrong("explain --job shape.jsonl", names=("gathercli shape",)),
     Wrong("gather 1,2 0 -V torch"),
     Wrong("gather-elements 1, 0, -a 0 -V tf"),
+    Wrong("gather eye:2x2 0", 1),
+    Wrong("gather"),
+    Wrong("xyzzy"),
+    Wrong("help gather x"),
+    Wrong("torch.gather 1,2 0,"),
+    Wrong("openvino.Gather-7 1,2 0"),
+    Wrong("explain openvino.Gather-7 1,2 0"),
+    Wrong("-v"),
+    Wrong("gather 1,2 0 -axis 0"),
+    Wrong("gather 1,2 0 --dim 0"),
+    Wrong("gather [1, 2, 3] [0, 1]"),
+    Wrong("gather 1,2,3 '[0.0,1.0]'", 2),
+    Wrong("gather 1,2,3 '[true,false,true]'", 2),
+    Wrong("gather 1,2,3 '[[true],[false]]'", names=("numpy.flatnonzero(mask)",)),
     Wrong("gather --version"),
     Wrong("--version 8", names=("gather … -V onnx-13",)),
     Wrong("gather 1,2 0 --data-dtype flot32", 4),
@@ -313,7 +327,7 @@ def line_of(call: Wrong, advice: str) -> str:
         assert call.place is not None, f"{advice} is neither a line nor an option"
         return " ".join(["gathercli", *words[: call.place], token, *words[call.place + 1 :]])
 
-    if re.fullmatch("gathercli [a-z][a-z-]*", advice):
+    if advice == "gathercli gather":
         return " ".join([advice, *words[1:]])
     if advice.startswith(PROGRAMS) and not advice.endswith("|"):
         return advice
@@ -489,6 +503,7 @@ UNTRIED: Final = (
     "`-f json` writes any number of them",
     " > FILE` unpacks it",
     " writes a file",
+    "` with ",
 )
 """Words of hints that take too long to follow, or that are followed in tests of their own."""
 

@@ -155,7 +155,7 @@ FOREIGN: Final[list[Row]] = [
     ("of one NUL", b"\0", "format", "starts with the bytes 00"),
     ("of every byte", bytes(range(256)), "format", "00 01 02"),
     ("of 0xff", b"\xff" * 9000, "format", "ff ff ff ff"),
-    ("of an old PyTorch", b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.", "format", "a pickle"),
+    ("of an old PyTorch", b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.", "format", "an old"),
     ("of HDF5", b"\x89HDF\r\n\x1a\n" + bytes(64), "format", "an HDF5 file"),
     ("of gzip", gzip.compress(npy(), mtime=0), "format", "zcat x.dat"),
     ("of bzip2", b"BZh91AY&SY" + bytes(40), "format", "bzcat x.dat"),
