@@ -297,7 +297,16 @@ def _root() -> Page:
         "gathercli",
         "Gather and GatherElements, exactly as each OpenVINO and ONNX version says",
         (
-            ("SYNOPSIS", (Console("gathercli COMMAND [OPTIONS] ARGUMENTS\ngathercli --version"),)),
+            (
+                "SYNOPSIS",
+                (
+                    Console(
+                        "gathercli COMMAND [OPTIONS] ARGUMENTS\n"
+                        "gathercli help [COMMAND]\n"
+                        "gathercli --version"
+                    ),
+                ),
+            ),
             (
                 "DESCRIPTION",
                 (
