@@ -85,7 +85,7 @@ CALLS: Final = (
     Wrong("gather 1,2,3 '[0.0,1.0]'", 2),
     Wrong("gather 1,2,3 '[true,false,true]'", 2),
     Wrong("gather 1,2,3 '[[true],[false]]'", names=("numpy.flatnonzero(mask)",)),
-    Wrong("gather --version"),
+    Wrong("gather --version", names=("--version",)),
     Wrong("--version 8", names=("gather … -V onnx-13",)),
     Wrong("gather 1,2 0 --data-dtype flot32", 4),
     Wrong("gather 1,2 0 -V openvin-8"),
