@@ -10,7 +10,6 @@ from gathercli import engine
 from gathercli.core.call import Operand
 from gathercli.core.dims import Shape, as_shape
 from gathercli.core.dtypes import (
-    BFLOAT16,
     FLOAT64,
     INT64,
     STRING,
@@ -81,7 +80,8 @@ def gather(
 
     Returns
     -------
-        Shape (B.., P.., I.., S..), the type of `data`; bfloat16 as `ml_dtypes.bfloat16`.
+        Shape (B.., P.., I.., S..), the type of `data`; bfloat16 and narrower types as
+        those of `ml_dtypes`.
 
     Raises
     ------
@@ -466,10 +466,9 @@ def _plain(value: Any, types: set[DType | None]) -> Any:
 
 
 def _array(tensor: Tensor) -> npt.NDArray[Any]:
-    if tensor.dtype is not BFLOAT16:
+    if not tensor.dtype.opaque:
         return tensor.array
     import ml_dtypes
-    import numpy as np
 
-    native: npt.NDArray[np.uint16] = tensor.array.astype(np.uint16, copy=False)
-    return native.view(ml_dtypes.bfloat16)
+    native: npt.NDArray[Any] = tensor.array.astype(tensor.storage, copy=False)
+    return native.view(getattr(ml_dtypes, tensor.dtype.name))

@@ -1205,7 +1205,8 @@ def test_the_version_of_the_program_is_one_line(run: Run) -> None:
         (
             ["gather", "[1]", "0", "--data-dtype", "flot32"],
             "error: unknown dtype `flot32`: expected one of bool int8 int16 int32 int64 uint8 "
-            "uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string\n"
+            "uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string, "
+            "or one such as float8_e4m3fn, int4\n"
             "hint: did you mean `float32`?\nrule: dtype\n",
         ),
         (

@@ -160,6 +160,8 @@ def test_bash_completes_dtypes(option: str, tmp_path: Path) -> None:
         "uint16",
         "uint32",
         "uint64",
+        "uint4",
+        "uint2",
     ]
 
 

@@ -272,7 +272,8 @@ USAGE: Final = [
     (
         ["a.npy", "c.npy", "--dtype", "flot32"],
         "unknown dtype `flot32`: expected one of bool int8 int16 int32 int64 uint8 uint16 uint32 "
-        "uint64 float16 bfloat16 float32 float64 complex64 complex128 string\n"
+        "uint64 float16 bfloat16 float32 float64 complex64 complex128 string, "
+        "or one such as float8_e4m3fn, int4\n"
         "hint: did you mean `float32`?\nrule: dtype\n",
     ),
     ([], "missing argument 'SRC... DEST'\nhint: `gathercli convert --help` lists the options\n"),

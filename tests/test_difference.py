@@ -125,6 +125,8 @@ def test_the_difference_of_two_frameworks_says_what_the_other_requires(run: Run)
     assert moving == (
         "to move a model\n"
         "  an index from -s to -1           counted from the end → refused\n"
+        "  types of data                    float8, float6, float4, int4 and int2 types: refused → "
+        "taken\n"
         "  no axis given                    axis 0 → refused\n"
         "  indices smaller beside the axis  taken → refused\n"
         "  an inferred shape                may say more\n"
@@ -171,8 +173,9 @@ def test_a_difference_in_json(run: Run) -> None:
         "differences": [
             {
                 "field": "data",
-                "from": "rank 1 or more; any type but bfloat16",
-                "to": "rank 1 or more; any type",
+                "from": "rank 1 or more; any type but bfloat16, float8, float6, float4, int4 and "
+                "int2 types",
+                "to": "rank 1 or more; any type but float8, float6, float4, int4 and int2 types",
             }
         ],
         "moving": [{"what": "types of data", "becomes": "bfloat16: refused → taken"}],

@@ -53,6 +53,12 @@ class Bits(Exporter):
         return capsule
 
 
+class Eighths(Bits):
+    """Shares bytes as float8_e4m3fn, as DLPack calls it since 1.1."""
+
+    code = 10
+
+
 class Mute(Bits):
     """Has no numpy array of its type, as a tensor of torch in bfloat16."""
 
@@ -130,6 +136,14 @@ def test_bfloat16_of_another_library_is_viewed_as_its_bits(share: Callable[[Any]
     assert (tensor.dtype.name, tensor.array.tolist()) == ("bfloat16", bits.tolist())
     assert np.shares_memory(tensor.array, bits)
     assert (out.dtype, out.tolist()) == (ml_dtypes.bfloat16, [[4, 5]])
+
+
+def test_float8_of_another_library_is_viewed_as_its_bits() -> None:
+    data = np.array([1, 448], np.float32).astype(ml_dtypes.float8_e4m3fn)
+
+    out = gathercli.gather(Eighths(data.view(np.uint8)), [1])
+
+    assert (out.dtype, out.tolist()) == (ml_dtypes.float8_e4m3fn, [448])
 
 
 def test_a_transposed_array_of_another_library_keeps_its_order() -> None:

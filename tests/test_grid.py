@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from gathercli.core.dims import product
-from gathercli.core.dtypes import DTYPES, Kind, Tensor, dtype
+from gathercli.core.dtypes import PLAIN, Kind, Tensor, dtype
 from gathercli.report import grid
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Cells = dict[tuple[int, ...], int]
 
 ESC: Final = "\x1b"
-NUMERIC: Final = [d.name for d in DTYPES if d.kind in (Kind.INT, Kind.UINT, Kind.FLOAT)]
+NUMERIC: Final = [d.name for d in PLAIN if d.kind in (Kind.INT, Kind.UINT, Kind.FLOAT)]
 
 carefully = settings(derandomize=True, deadline=None, max_examples=300)
 

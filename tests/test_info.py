@@ -480,7 +480,8 @@ def test_a_name_that_is_no_text_is_described(run: Run, folder: Path) -> None:
             ["[1]", "--data-dtype", "nosuch"],
             2,
             "unknown dtype `nosuch`: expected one of bool int8 int16 int32 int64 uint8 uint16 "
-            "uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string\n"
+            "uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string, "
+            "or one such as float8_e4m3fn, int4\n"
             "rule: dtype\n",
         ),
         (

@@ -98,7 +98,8 @@ def tensors(draw: st.DrawFn, held: DType) -> Tensor:
         return Tensor(held, np.array(flags, np.bool_).reshape(shape))
     size = count * held.itemsize
     raw = draw(st.binary(min_size=size, max_size=size))
-    return Tensor(held, np.frombuffer(raw, held.storage()).reshape(shape))
+    elements = np.frombuffer(raw, held.storage()).reshape(shape)
+    return Tensor(held, elements & (2**held.bits - 1) if held.narrow else elements)
 
 
 def assert_same_values(got: Tensor, expected: Tensor) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gathercli.core.dtypes import DTYPES, DType, Kind, Tensor, dtype
+from gathercli.core.dtypes import PLAIN, DType, Kind, Tensor, dtype
 from gathercli.errors import InputError
 from gathercli.io.recast import Recast
 from tests.test_formats import specials
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Run = Callable[..., Ran]
 
-NUMBERS: Final = tuple(held for held in DTYPES if held.kind is not Kind.STRING)
+NUMBERS: Final = tuple(held for held in PLAIN if held.kind is not Kind.STRING)
 REALS: Final = tuple(held for held in NUMBERS if held.kind is not Kind.COMPLEX)
 
 

@@ -116,7 +116,8 @@ REFUSALS: Final = (
         "bfloat16 before ONNX had it",
         lambda: gather(NO_BFLOAT16, [0], version="onnx-11"),
         "data-dtype",
-        "`data` is bfloat16, which onnx.Gather-11 does not take: expected any type but bfloat16",
+        "`data` is bfloat16, which onnx.Gather-11 does not take: expected "
+        "any type but bfloat16, float8, float6, float4, int4 and int2 types",
         hint="onnx-13 takes bfloat16: `-V onnx-13`",
         value="bfloat16",
     ),
@@ -125,7 +126,7 @@ REFUSALS: Final = (
         lambda: gather_elements(NO_BFLOAT16, [0], version="onnx-11"),
         "data-dtype",
         "`data` is bfloat16, which onnx.GatherElements-11 does not take: "
-        "expected any type but bfloat16",
+        "expected any type but bfloat16, float8, float6, float4, int4 and int2 types",
         hint="onnx-13 takes bfloat16: `-V onnx-13`",
         value="bfloat16",
     ),

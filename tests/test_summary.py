@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gathercli.core.dtypes import DTYPES, DType, Kind, Tensor, dtype
+from gathercli.core.dtypes import PLAIN, DType, Kind, Tensor, dtype
 from gathercli.core.summary import BINS, Histogram, Summary, summarise
 from gathercli.report.info import Described, Info, as_json
 from tests.test_formats import specials
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-INTEGERS: Final = tuple(held for held in DTYPES if held.integral)
-FLOATS: Final = tuple(held for held in DTYPES if held.kind is Kind.FLOAT)
+INTEGERS: Final = tuple(held for held in PLAIN if held.integral)
+FLOATS: Final = tuple(held for held in PLAIN if held.kind is Kind.FLOAT)
 REALS: Final = INTEGERS + FLOATS
 every_real = pytest.mark.parametrize("held", REALS, ids=str)
 every_float = pytest.mark.parametrize("held", FLOATS, ids=str)

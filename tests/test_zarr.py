@@ -21,7 +21,7 @@ import pytest
 import zarr
 from zarr import codecs as zc
 
-from gathercli.core.dtypes import BFLOAT16, DTYPES, STRING, DType, dtype_of
+from gathercli.core.dtypes import BFLOAT16, PLAIN, STRING, DType, dtype_of
 from gathercli.core.tiles import everything, slices, tiled
 from gathercli.errors import GatherError, InputError, LimitError, OutputError, TransferError
 from gathercli.io import swap
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Run = Callable[..., Ran]
     Array = npt.NDArray[Any]
 
-HELD: Final = tuple(held for held in DTYPES if held is not BFLOAT16)
+HELD: Final = tuple(held for held in PLAIN if held is not BFLOAT16)
 every_held = pytest.mark.parametrize("held", HELD, ids=str)
 both = pytest.mark.parametrize("version", [2, 3], ids=["v2", "v3"])
 

@@ -61,7 +61,8 @@ _FILES: Final = Terms(
             "Versions 1.0, 2.0 and 3.0; C and Fortran order, both byte orders, 0-D and empty "
             "tensors, strings (<U). The bytes there must be the bytes declared. A regular file is "
             "mapped, not held. Objects need pickle and are refused. bfloat16, which NumPy lacks, "
-            "is written as <V2 and read with --data-dtype bfloat16.",
+            "is written as <V2, float8 and narrower types as <V1; --data-dtype, such as "
+            "--data-dtype bfloat16, says what they are.",
         ),
         (
             "NumPy .npz (npz)",
@@ -86,13 +87,15 @@ _FILES: Final = Terms(
         ),
         (
             "Hugging Face .safetensors (safetensors)",
-            "#name chooses a tensor; mapped, not held. Types of 8 bits and more that NumPy or "
-            "bfloat16 has. Reading needs gathercli[safetensors].",
+            "#name chooses a tensor; mapped, not held. Types that NumPy has, bfloat16, "
+            "float8_e4m3fn, float8_e5m2, the fnuz of both, float8_e8m0fnu and float4_e2m1fn, of "
+            "which a byte holds two. Reading needs gathercli[safetensors].",
         ),
         (
             "ONNX TensorProto .pb (pb)",
-            "One tensor, as the test data of ONNX keeps it. External data is never opened; models, "
-            "segments and types below 8 bits are refused. Needs gathercli[onnx].",
+            "One tensor, as the test data of ONNX keeps it. External data is never opened; models "
+            "and segments are refused. Elements below 8 bits are packed there, and a byte each "
+            "elsewhere. Needs gathercli[onnx].",
         ),
         (
             "Zarr .zarr (zarr)",
@@ -131,7 +134,7 @@ _VALUES: Final = Terms(
         (
             "floats",
             "Are written with the fewest digits that read back to the same value of their type; "
-            "float16 and bfloat16 as the float32 that equals them.",
+            "float16, bfloat16 and narrower ones as the float32 that equals them.",
         ),
         (
             "NaN and infinities",
@@ -198,7 +201,7 @@ $ printf '{"data":[[1,2],[3,4]],"indices":[1]}' | gathercli gather -#data -#indi
 
 def page() -> Page:
     """Make the page."""
-    types = [f"{d.name:<12}{d.short:<8}{d.oip}" for d in DTYPES]
+    types = [f"{d.name:<20}{d.short:<15}{d.oip}" for d in DTYPES]
     return Page(
         f"gathercli-{NAME}",
         "tensors on the command line and in files",
@@ -219,6 +222,9 @@ def page() -> Page:
                 (
                     "Names, short names, and those of the Open Inference Protocol:",
                     Console("\n".join(types)),
+                    "Those below string are what ml_dtypes adds to NumPy: data that OpenVINO's "
+                    "versions take, and never indices. A number in text is rounded to the nearest "
+                    "that the type has, and refused where it has none near.",
                 ),
             ),
             ("VALUES", (_VALUES,)),

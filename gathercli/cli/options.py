@@ -110,7 +110,7 @@ SourceDtype = Annotated[
     typer.Option(
         "--data-dtype",
         metavar="DTYPE",
-        help="The type of what names none: plain JSON, bare lists, bfloat16 saved as V2.",
+        help="The type of what names none: plain JSON, bare lists, bfloat16 or float8 in .npy.",
         show_default=False,
         rich_help_panel=INPUT,
     ),

@@ -14,6 +14,7 @@ from gathercli.cli.messages import Messages
 from gathercli.cli.operator import Operator
 from gathercli.cli.scheduler import address_of
 from gathercli.cli.sink import Keeping, Sink, View
+from gathercli.core.dtypes import E8M0
 from gathercli.core.spec import Negative, OutOfRange
 from gathercli.core.text import clean
 from gathercli.errors import UsageError
@@ -162,6 +163,8 @@ def _run(
             inputs.hold()
         run = _made(call, tiles, sink, threads, tick)
         messages.notes += map(str, run.treated)
+        if run.dtype is E8M0 and any(each.how == OutOfRange.ZERO.done for each in run.treated):
+            messages.notes.append(f"{E8M0} has no zero: what is filled is 2^-127, all bits zero")
         near, expected = expectation.tolerance, expectation.read(inputs, run.dtype)
         mismatch = None
         in_chunks = sink.chosen == "zarr"

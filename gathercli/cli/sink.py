@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.core.dtypes import BFLOAT16, Kind, Tensor
+from gathercli.core.dtypes import Kind, Tensor
 from gathercli.core.text import clean, shell_word
 from gathercli.errors import GatherError, UsageError
 from gathercli.io import save
@@ -232,10 +232,11 @@ def losses(fmt: str, result: Result, path: str | None, *, option: str = "-f") ->
         yield _NO_JSON.format("complex numbers, written as [re, im]", option)
     elif fmt == "json" and 0 in result.shape[:-1]:
         yield _NO_JSON.format(f"the shape [{sizes}]", option)
-    if fmt in ("npy", "npz") and result.dtype is BFLOAT16:
+    if fmt in ("npy", "npz") and result.dtype.opaque:
+        name, size = result.dtype, ("a byte", "two bytes")[result.dtype.itemsize - 1]
         yield (
-            "bfloat16 is written as <V2, which numpy reads as two bytes an element; "
-            "`--data-dtype bfloat16` reads it here"
+            f"{name} is written as <V{name.itemsize}, which numpy reads as {size} an element; "
+            f"`--data-dtype {name}` reads it here"
         )
     if fmt == "bin":
         sizes = "x".join((*map(str, result.shape), result.dtype.short))

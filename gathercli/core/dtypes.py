@@ -1,7 +1,8 @@
 """Element types: the names people use for them, and how numpy holds them.
 
-numpy has no bfloat16: such a tensor is held as the uint16 of its bits, so that moving it costs
-nothing, and becomes an `ml_dtypes` array only where its values are shown or leave for Python.
+numpy has no bfloat16, and no float8, int4 or the like: a tensor of such a type is held as unsigned
+integers of its bits, so that moving it costs nothing, and becomes an `ml_dtypes` array only where
+its values are shown or leave for Python.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gathercli.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     import numpy as np
     import numpy.typing as npt
@@ -40,7 +41,9 @@ class DType(NamedTuple):
     name, short, oip
         Its name here, its short name, and the Open Inference Protocol's.
     bits
-        Bits an element takes; 0 for strings, whose width is each tensor's own.
+        Bits an element has; 0 for strings, whose width is each tensor's own. It takes whole bytes.
+    opaque
+        Whether numpy lacks it, and holds the unsigned integers of its bits.
     """
 
     name: str
@@ -48,6 +51,12 @@ class DType(NamedTuple):
     oip: str
     kind: Kind
     bits: int
+    opaque: bool = False
+
+    @property
+    def narrow(self) -> bool:
+        """Whether numpy lacks it and a byte holds it: `ml_dtypes`' types of 8 bits or less."""
+        return self.opaque and self.bits <= 8
 
     @property
     def integral(self) -> bool:
@@ -64,14 +73,14 @@ class DType(NamedTuple):
     @property
     def itemsize(self) -> int:
         """Bytes an element takes; for strings, those of one character."""
-        return self.bits // 8 if self.bits else 4
+        return -(-self.bits // 8) if self.bits else 4
 
     def storage(self) -> np.dtype[Any]:
         """Return the numpy dtype that holds this type, in native byte order."""
         import numpy as np
 
-        if self is BFLOAT16:
-            return np.dtype(np.uint16)
+        if self.opaque:
+            return np.dtype(f"u{self.itemsize}")
         return np.dtype(np.str_ if self is STRING else self.name)
 
     def __str__(self) -> str:
@@ -81,9 +90,12 @@ class DType(NamedTuple):
 BOOL = DType("bool", "bool", "BOOL", Kind.BOOL, 8)
 INT64 = DType("int64", "i64", "INT64", Kind.INT, 64)
 UINT64 = DType("uint64", "u64", "UINT64", Kind.UINT, 64)
-BFLOAT16 = DType("bfloat16", "bf16", "BF16", Kind.FLOAT, 16)
+BFLOAT16 = DType("bfloat16", "bf16", "BF16", Kind.FLOAT, 16, opaque=True)
 FLOAT64 = DType("float64", "f64", "FP64", Kind.FLOAT, 64)
 COMPLEX128 = DType("complex128", "c128", "COMPLEX128", Kind.COMPLEX, 128)
+E8M0 = DType("float8_e8m0fnu", "f8e8m0fnu", "FP8_E8M0FNU", Kind.FLOAT, 8, opaque=True)
+"""The exponents of blocks: powers of two, without zero, whose bits are those of 2^-127."""
+
 STRING = DType("string", "str", "BYTES", Kind.STRING, 0)
 
 DTYPES: tuple[DType, ...] = (
@@ -103,13 +115,34 @@ DTYPES: tuple[DType, ...] = (
     DType("complex64", "c64", "COMPLEX64", Kind.COMPLEX, 64),
     COMPLEX128,
     STRING,
+    DType("float8_e3m4", "f8e3m4", "FP8_E3M4", Kind.FLOAT, 8, opaque=True),
+    DType("float8_e4m3", "f8e4m3", "FP8_E4M3", Kind.FLOAT, 8, opaque=True),
+    DType("float8_e4m3b11fnuz", "f8e4m3b11fnuz", "FP8_E4M3B11FNUZ", Kind.FLOAT, 8, opaque=True),
+    DType("float8_e4m3fn", "f8e4m3fn", "FP8_E4M3FN", Kind.FLOAT, 8, opaque=True),
+    DType("float8_e4m3fnuz", "f8e4m3fnuz", "FP8_E4M3FNUZ", Kind.FLOAT, 8, opaque=True),
+    DType("float8_e5m2", "f8e5m2", "FP8_E5M2", Kind.FLOAT, 8, opaque=True),
+    DType("float8_e5m2fnuz", "f8e5m2fnuz", "FP8_E5M2FNUZ", Kind.FLOAT, 8, opaque=True),
+    E8M0,
+    DType("float6_e2m3fn", "f6e2m3fn", "FP6_E2M3FN", Kind.FLOAT, 6, opaque=True),
+    DType("float6_e3m2fn", "f6e3m2fn", "FP6_E3M2FN", Kind.FLOAT, 6, opaque=True),
+    DType("float4_e2m1fn", "f4e2m1fn", "FP4_E2M1FN", Kind.FLOAT, 4, opaque=True),
+    DType("int4", "i4", "INT4", Kind.INT, 4, opaque=True),
+    DType("uint4", "u4", "UINT4", Kind.UINT, 4, opaque=True),
+    DType("int2", "i2", "INT2", Kind.INT, 2, opaque=True),
+    DType("uint2", "u2", "UINT2", Kind.UINT, 2, opaque=True),
 )
+PLAIN: tuple[DType, ...] = tuple(dtype for dtype in DTYPES if not dtype.narrow)
+"""The types that are no narrower than 8 bits, or that numpy has."""
+
+NARROW = ("float8", "float6", "float4", "int4", "int2 types")
+"""The others in words."""
+
 _BY_NAME = {name: dtype for dtype in DTYPES for name in (dtype.name, dtype.short)}
 _LETTERS = {Kind.BOOL: "b", Kind.INT: "i", Kind.UINT: "u", Kind.FLOAT: "f", Kind.COMPLEX: "c"}
 _BY_LAYOUT = {
     (_LETTERS[dtype.kind], dtype.itemsize): dtype
     for dtype in DTYPES
-    if dtype.kind in _LETTERS and dtype is not BFLOAT16
+    if dtype.kind in _LETTERS and not dtype.opaque
 }
 """By the kind and the bytes of a numpy dtype."""
 
@@ -135,7 +168,8 @@ def dtype(name: str) -> DType:
 
         near = closest(name, _BY_NAME)
         raise UsageError(
-            f"unknown dtype `{name}`: expected one of {' '.join(d.name for d in DTYPES)}",
+            f"unknown dtype `{name}`: expected one of {' '.join(d.name for d in PLAIN)}, "
+            "or one such as float8_e4m3fn, int4",
             rule="dtype",
             value=name,
             hint=f"did you mean `{near}`?" if near else None,
@@ -151,7 +185,8 @@ def dtype_in_json(name: object, where: str) -> DType:
 
         raise InputError(
             f"unknown datatype {json.dumps(name)} at `{where}`: "
-            f"expected one of {' '.join(_BY_OIP)}",
+            f"expected one of {' '.join(d.oip for d in PLAIN)} STRING, "
+            "or one such as FP8_E4M3FN, INT4",
             rule="json",
             where=where,
             value=name,
@@ -165,9 +200,8 @@ def dtype_of(held: np.dtype[Any]) -> DType | None:
         return STRING
     if held.kind not in "biufcV":
         return None
-    if held.kind == "V":
-        return _BY_NAME.get(held.name)  # ml_dtypes' bfloat16 names itself
-    return _BY_LAYOUT.get((held.kind, held.itemsize))  # a name takes numpy long to make
+    found = _BY_LAYOUT.get((held.kind, held.itemsize))  # a name takes numpy long to make
+    return found or _BY_NAME.get(held.name)  # ml_dtypes' types name themselves
 
 
 FEW = 20
@@ -231,12 +265,19 @@ class Tensor(NamedTuple):
         return self
 
     def values(self) -> AnyArray:
-        """Return the elements in native byte order, bfloat16 as the float32 that equal them."""
+        """Return the elements in native byte order, those that numpy lacks as wider ones.
+
+        They are the float32, or the integers of 8 bits, that equal them.
+        """
         import numpy as np
 
         array = self.array.astype(self.storage, copy=False)
         if self.dtype is BFLOAT16:
             return (array.astype(np.uint32) << 16).view(np.float32)
+        if self.dtype.opaque:
+            from gathercli.core.narrow import values
+
+            return np.asarray(values(self.dtype)[array])
         return array
 
     def at(self, position: int) -> Any:
@@ -288,6 +329,20 @@ def row_major(array: AnyArray, cells: int) -> Iterator[AnyArray]:
     rows = max(1, cells // max(1, inner))
     for start in range(0, len(array), rows):
         yield array[start : start + rows].reshape(-1)
+
+
+def in_words(types: Iterable[DType]) -> list[str]:
+    """Name types; the narrow ones together where all of them are there.
+
+    >>> from gathercli.core.text import listed
+    >>> listed(in_words(DTYPES[-16:]), "and")
+    'string, float8, float6, float4, int4 and int2 types'
+    """
+    types = list(types)
+    names = [dtype.name for dtype in types if not dtype.narrow]
+    narrow = [dtype.name for dtype in types if dtype.narrow]
+    whole = len(narrow) == len(DTYPES) - len(PLAIN)
+    return [*names, *(NARROW if whole else narrow)]
 
 
 def foreign(held: object) -> DType:

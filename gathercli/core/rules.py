@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gathercli.core.dims import high, low, meet
-from gathercli.core.dtypes import BOOL, DTYPES, Kind
+from gathercli.core.dtypes import BOOL, DTYPES, PLAIN, Kind, in_words
 from gathercli.core.spec import Indices, Negative, OffAxis, OutOfRange
 from gathercli.core.text import counted, grouped, listed
 from gathercli.errors import (
@@ -36,8 +36,8 @@ def data_dtype(call: Call) -> None:
     found = call.data.dtype
     if found is None or found in call.op.data_types:
         return
-    missing = [d.name for d in DTYPES if d not in call.op.data_types]
-    expected = f"any type but {listed(missing, 'and')}" if missing else _types(DTYPES)
+    missing = in_words(d for d in DTYPES if d not in call.op.data_types)
+    expected = f"any type but {listed(missing, 'and')}" if missing else _types(PLAIN)
     raise DtypeError(
         f"`data` is {found}, which {call.op} does not take: expected {expected}",
         rule="data-dtype",
@@ -387,7 +387,7 @@ def _expected_axes(call: Call) -> str:
 
 
 def _types(types: tuple[DType, ...]) -> str:
-    return listed(dtype.name for dtype in types)
+    return listed(in_words(types))
 
 
 def _plain(given: object) -> object:

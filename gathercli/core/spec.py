@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gathercli.core.dtypes import DTYPES, DType, Kind
+from gathercli.core.dtypes import PLAIN, DType, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     Walks = Sequence[tuple[int | None, int | None]]
 
-INTEGERS = tuple(dtype for dtype in DTYPES if dtype.integral)
-SIGNED_32_64 = tuple(d for d in DTYPES if d.kind is Kind.INT and d.bits >= 32)
+INTEGERS = tuple(dtype for dtype in PLAIN if dtype.integral)
+SIGNED_32_64 = tuple(d for d in PLAIN if d.kind is Kind.INT and d.bits >= 32)
 
 
 class Indices(Enum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.core.dtypes import BFLOAT16, Tensor, dtype_of, foreign, named
+from gathercli.core.dtypes import Tensor, dtype_of, foreign, named
 from gathercli.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def viewed(value: Any) -> Tensor:
             pass
         raise _unreadable(value, error) from None
     found = dtype_of(array.dtype) or foreign(array.dtype)
-    return Tensor(found, array.view(np.uint16) if found is BFLOAT16 else array)
+    return Tensor(found, array.view(found.storage()) if found.opaque else array)
 
 
 def _unreadable(value: Any, error: Exception) -> InputError:

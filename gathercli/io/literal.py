@@ -18,6 +18,7 @@ from gathercli.core.dtypes import (
     BFLOAT16,
     BOOL,
     DTYPES,
+    E8M0,
     FLOAT64,
     INT64,
     STRING,
@@ -30,7 +31,7 @@ from gathercli.core.dtypes import (
 from gathercli.core.text import closest
 from gathercli.errors import GatherError, Hint, InputError, LimitError
 from gathercli.io import json
-from gathercli.io.store import NON_FINITE, Overflow, convert, to_bfloat16
+from gathercli.io.store import NON_FINITE, Overflow, as_bits, convert
 from gathercli.io.values import tensor_of
 
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ if TYPE_CHECKING:
 GENERATORS: Final = ("arange", "zeros", "rand")
 
 # Patterns are text: `re` compiles and keeps those that a command line needs.
-_GENERATOR: Final = r"(?a)([a-z]+):((?:\d+(?:x\d+)*)?)(?:x([a-z][a-z0-9]*))?((?:,[^,]*)*)"
-_TYPED: Final = r"(?as)((?:\d+x)+|x)([a-z][a-z0-9]*)=(.*)"
-_BEGINS: Final = rf"(?a)(?:(?:\d+x)+|x)[a-z][a-z0-9]*=|(?:{'|'.join(GENERATORS)}):"
+_GENERATOR: Final = r"(?a)([a-z]+):((?:\d+(?:x\d+)*)?)(?:x([a-z][a-z0-9_]*))?((?:,[^,]*)*)"
+_TYPED: Final = r"(?as)((?:\d+x)+|x)([a-z][a-z0-9_]*)=(.*)"
+_BEGINS: Final = rf"(?a)(?:(?:\d+x)+|x)[a-z][a-z0-9_]*=|(?:{'|'.join(GENERATORS)}):"
 _INTEGER: Final = r"(?a)[+-]?\d{1,4300}"
 _FLOAT: Final = r"(?ai)[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 _COMPLEX: Final = r"(?ai)[-+.\deainf]*j"
@@ -279,6 +280,8 @@ def _generated(token: str, max_bytes: int | None) -> Tensor:
     shape = _sizes(dims, token)
     options = _options(name, rest, token)
     _check_size(shape, dtype, max_bytes)
+    if dtype is E8M0:
+        raise _literal_error(f"{dtype} has no zero: expected a type that has one", token)
     if name == "rand":
         return Tensor(dtype, _random(shape, dtype, options, token))
     import numpy as np
@@ -324,7 +327,7 @@ def _random(shape: tuple[int, ...], dtype: DType, options: dict[str, int], token
             raise _literal_error(
                 f"rand of {dtype} draws from [0, high): expected high=1 to {top + 1}",
                 token,
-                f"`{token},high=10`" if high is None else None,
+                f"`{token},high={min(10, top + 1)}`" if high is None else None,
             )
         return generator.integers(0, high, shape, dtype.storage().type)
     if "high" in options:
@@ -335,6 +338,11 @@ def _random(shape: tuple[int, ...], dtype: DType, options: dict[str, int], token
         raise _literal_error(f"rand draws no {dtype}: expected a real type", token)
     if dtype.bits > 16:
         return generator.random(shape, dtype.storage().type)
-    digits = 8 if dtype is BFLOAT16 else 11
-    halves = generator.integers(0, 2**digits, shape) / 2**digits
-    return to_bfloat16(halves) if dtype is BFLOAT16 else halves.astype(np.float16)
+    if dtype.narrow:
+        from gathercli.core.narrow import steps_below_one
+
+        steps = steps_below_one(dtype)
+    else:
+        steps = 2**8 if dtype is BFLOAT16 else 2**11
+    halves = generator.integers(0, steps, shape) / steps
+    return as_bits(halves, dtype)

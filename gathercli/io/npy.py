@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.core.dims import product
-from gathercli.core.dtypes import BFLOAT16, STRING, DType, Tensor, dtype_of
+from gathercli.core.dtypes import STRING, DType, Tensor, dtype_of
 from gathercli.core.text import clean
 from gathercli.errors import Hint, InputError
 from gathercli.io.content import NPY as MAGIC
@@ -29,6 +29,9 @@ MAX_HEADER: Final = 10_000
 
 PREAMBLE: Final = len(MAGIC) + 2 + 4 + MAX_HEADER
 """Bytes that hold every acceptable header."""
+
+_SAVED: Final = {1: ("a byte", "float8_e4m3fn"), 2: ("two bytes", "bfloat16")}
+"""What numpy saves as opaque bytes, by how many an element takes, and a type that it may be."""
 
 _LENGTH_BYTES: Final = {(1, 0): 2, (2, 0): 4, (3, 0): 4}
 
@@ -55,7 +58,7 @@ class Header(NamedTuple):
         return product(self.shape) * self.held.itemsize
 
     def layout(self, declared: DType | None) -> Layout:
-        """Name the element type; `declared` tells that two opaque bytes are bfloat16.
+        """Name the element type; `declared` tells what one or two opaque bytes are.
 
         Raises
         ------
@@ -66,17 +69,16 @@ class Header(NamedTuple):
 
         held = self.held
         dtype = dtype_of(held)
-        if held.str in ("|V2", "<V2", ">V2") and held.names is None:
-            if declared is not BFLOAT16:
+        if held.kind == "V" and held.itemsize in _SAVED and held.names is None:
+            if declared is None or not declared.opaque or declared.itemsize != held.itemsize:
+                bytes_, name = _SAVED[held.itemsize]
                 raise _refused(
-                    "the type is |V2, two bytes of unknown meaning",
+                    f"the type is |V{held.itemsize}, {bytes_} of unknown meaning",
                     "a declared type",
-                    Hint(
-                        "bfloat16 is saved like this: {data_dtype} reads it", data_dtype="bfloat16"
-                    ),
+                    Hint(f"{name} is saved like this: {{data_dtype}} reads it", data_dtype=name),
                 )
             # `|V2` says no byte order: the machines that save bfloat16 are little-endian.
-            dtype, held = BFLOAT16, np.dtype("<u2")
+            dtype, held = declared, np.dtype(f"<u{held.itemsize}")
         if dtype is None or held.itemsize == 0 or held.subdtype:
             raise _refused(
                 f"the type is {held!s}", "bool, an integer, a float, a complex or <U strings"
@@ -169,6 +171,8 @@ def _parsed(text: bytes, version: tuple[int, ...]) -> tuple[tuple[int, ...], boo
         if version == (1, 0)
         else numpy_format.read_array_header_2_0
     )
+    # numpy writes what it cannot read: float8_e5m2, which calls itself a float of one byte.
+    text = text.replace(b"'<f1'", b"'<V1'")
     try:
         with warnings.catch_warnings():  # numpy warns of headers that Python 2 wrote
             warnings.simplefilter("ignore")
@@ -239,13 +243,13 @@ def check_strings(array: AnyArray, *, rule: str = "npy") -> None:
 
 @lru_cache(maxsize=64)
 def encode_header(dtype: DType, storage: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
-    """Write the header for C-ordered elements; bfloat16 becomes ``<V2``."""
+    """Write the header for C-ordered elements; what numpy lacks becomes ``<V2`` or ``<V1``."""
     import io
 
     import numpy.lib.format as numpy_format
 
     out = io.BytesIO()
-    descr = "<V2" if dtype is BFLOAT16 else numpy_format.dtype_to_descr(storage)
+    descr = f"<V{dtype.itemsize}" if dtype.opaque else numpy_format.dtype_to_descr(storage)
     fields = {"descr": descr, "fortran_order": False, "shape": shape}
     numpy_format.write_array_header_1_0(out, fields)  # 64 dimensions fit its 64 KiB
     return out.getvalue()

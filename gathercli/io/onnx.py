@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core.dims import product
-from gathercli.core.dtypes import BFLOAT16, DTYPES, STRING, DType, Kind, Tensor
+from gathercli.core.dtypes import BFLOAT16, DTYPES, STRING, DType, Kind, Tensor, in_words
 from gathercli.core.text import clean, listed
 from gathercli.errors import InputError, LimitError, UsageError
 from gathercli.io.content import Layout, check_shape
@@ -26,7 +26,19 @@ MAX_BYTES: Final = 2**31 - 1
 COPIES: Final = 4
 """How often the bytes are held: as read, as parsed, as fields, as an array."""
 
-_NAMES: Final = {"float32": "FLOAT", "float64": "DOUBLE"}
+_NAMES: Final = {
+    "float32": "FLOAT",
+    "float64": "DOUBLE",
+    "float8_e8m0fnu": "FLOAT8E8M0",
+    "float6_e2m3fn": "FLOAT6E2M3",
+    "float6_e3m2fn": "FLOAT6E3M2",
+    "float4_e2m1fn": "FLOAT4E2M1",
+}
+"""ONNX's names of types that are not simply ours without the underscore."""
+
+_PACKED: Final = (2, 4)
+"""Bits of elements of which an entry of int32_data holds several, as a byte of raw_data does."""
+
 _FIELDS: Final = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data")
 
 
@@ -35,13 +47,12 @@ def _refused(what: str, expected: str, hint: str | None = None) -> InputError:
 
 
 def _types() -> dict[int, DType]:
-    """Return our types by ONNX's numbers."""
+    """Return our types by the numbers that the installed ONNX knows."""
     from onnx import TensorProto
 
-    return {
-        TensorProto.DataType.Value(_NAMES.get(dtype.name, dtype.name.upper())): dtype
-        for dtype in DTYPES
-    }
+    numbers = dict(TensorProto.DataType.items())
+    names = {_NAMES.get(d.name) or d.name.upper().replace("_", ""): d for d in DTYPES}
+    return {numbers[name]: dtype for name, dtype in names.items() if name in numbers}
 
 
 class Proto:
@@ -86,7 +97,7 @@ class Proto:
         if dtype is None:
             raise InputError(
                 f"the tensor is of ONNX's type {_type_name(proto.data_type)}: "
-                f"expected {listed(each.name for each in DTYPES)}",
+                f"expected {listed(in_words(DTYPES))}",
                 rule="dtype",
                 value=proto.data_type,
             )
@@ -113,13 +124,16 @@ class Proto:
         if fields and proto.HasField("raw_data"):
             raise _refused(f"the elements are in raw_data and in {fields[0]}", "one of them")
         if proto.HasField("raw_data") and dtype is not STRING:
-            if len(proto.raw_data) != count * dtype.itemsize:
+            size = -(-count * dtype.bits // 8)
+            if len(proto.raw_data) != size:
                 raise _refused(
                     f"the tensor has {len(proto.raw_data)} bytes of elements",
-                    f"{count * dtype.itemsize}, for {list(shape)} of {dtype}",
+                    f"{size}, for {list(shape)} of {dtype}",
                 )
             return
         field, each = _field(dtype)
+        if dtype.bits in _PACKED:
+            count = -(-count * dtype.bits // 8)
         other = [each for each in fields if each != field]
         if other:
             raise _refused(f"the elements are in the field {other[0]}", f"{field} for {dtype}")
@@ -145,6 +159,8 @@ class Proto:
         if found.dtype is STRING:
             return Tensor(STRING, self._words().reshape(found.shape))
         self._check_values(found.dtype)
+        if found.dtype.narrow:
+            return Tensor(found.dtype, self._bits(found.dtype, found.shape))
         try:
             array = numpy_helper.to_array(self._proto)
         except Exception as error:  # noqa: BLE001  (a malformed message: many kinds)
@@ -152,6 +168,19 @@ class Proto:
         if found.dtype is BFLOAT16:
             array = array.view(np.uint16)
         return Tensor(found.dtype, array.reshape(found.shape))
+
+    def _bits(self, dtype: DType, shape: tuple[int, ...]) -> AnyArray:
+        """Take out elements that numpy lacks, a byte each."""
+        import numpy as np
+
+        from gathercli.core.narrow import unpacked
+
+        raw = self._proto.HasField("raw_data")
+        data = self._proto.raw_data if raw else bytes(self._proto.int32_data)
+        found: AnyArray = np.frombuffer(data, np.uint8)
+        if dtype.bits in _PACKED or (raw and dtype.bits < 8):
+            found = unpacked(found, product(shape), dtype.bits)
+        return found.reshape(shape)
 
     def _words(self) -> AnyArray:
         """Decode strings, which ONNX keeps as bytes."""
@@ -176,8 +205,11 @@ class Proto:
         if self._proto.HasField("raw_data") or field not in ("int32_data", "uint64_data"):
             return
         values = getattr(self._proto, field)
-        bits = dtype.kind is Kind.FLOAT  # float16 and bfloat16 are kept as their bits
-        low, high = (0, 2**16 - 1) if bits else (0, 1) if dtype.kind is Kind.BOOL else dtype.bounds
+        low, high = dtype.bounds
+        if dtype.bits in _PACKED or dtype.kind in (Kind.FLOAT, Kind.BOOL):
+            # kept as their bits, several in a byte where they are that few
+            bits = 1 if dtype.kind is Kind.BOOL else 8 if dtype.bits in _PACKED else dtype.bits
+            low, high = 0, 2**bits - 1
         wrong = next((at for at, value in enumerate(values) if not low <= value <= high), None)
         if wrong is not None:
             raise InputError(
@@ -227,6 +259,12 @@ def encode(name: str, result: Result) -> bytes:
     except ImportError:
         raise UsageError(missing("onnx"), rule="usage", hint=install("onnx")) from None
     numbers = {dtype: number for number, dtype in _types().items()}
+    if result.dtype not in numbers:
+        raise InputError(
+            f"the format has no type {result.dtype}: expected {listed(map(str, numbers))}",
+            rule="dtype",
+            value=result.dtype.name,
+        )
     proto = TensorProto(dims=result.shape, data_type=numbers[result.dtype], name=name)
     if result.nbytes > MAX_BYTES - 10_000:
         raise LimitError(
@@ -241,6 +279,13 @@ def encode(name: str, result: Result) -> bytes:
             proto.string_data.extend(str(word).encode() for word in block.tolist())
     else:
         raw = (block.astype(block.dtype.newbyteorder("<"), copy=False) for block in result.blocks())
-        proto.raw_data = b"".join(block.tobytes() for block in raw)
+        data = b"".join(block.tobytes() for block in raw)
+        if 0 < result.dtype.bits < 8:
+            import numpy as np
+
+            from gathercli.core.narrow import packed
+
+            data = packed(np.frombuffer(data, np.uint8), result.dtype.bits)
+        proto.raw_data = data
     encoded: bytes = proto.SerializeToString()
     return encoded

@@ -122,6 +122,10 @@ class Recast:
             with np.errstate(invalid="ignore"):  # a signalling NaN
                 wide = whole(values, truncate=self._truncate).astype(np.float64)
             return ~((wide >= float(bottom)) & (wide < float(top + 1)))
+        if self.dtype.narrow:
+            from gathercli.core.narrow import nearest
+
+            return ~nearest(values.astype(np.float64), self.dtype)[1]
         if self.dtype.kind in (Kind.FLOAT, Kind.COMPLEX):
             return np.isinf(Tensor(self.dtype, held).values()) & np.isfinite(values)
         return np.zeros(block.shape, np.bool_)

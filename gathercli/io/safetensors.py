@@ -10,8 +10,9 @@ import json as stdlib_json
 import os
 from typing import TYPE_CHECKING, Any, Final
 
+from gathercli.core.dims import product
 from gathercli.core.dtypes import DTYPES, DType, Tensor
-from gathercli.core.text import listed, short, some
+from gathercli.core.text import counted, listed, short, some
 from gathercli.errors import InputError
 from gathercli.io import json
 from gathercli.io.content import Layout, check_shape, key_hint
@@ -27,12 +28,25 @@ MAX_HEADER: Final = 100_000_000
 """Bytes of header accepted, as the package limits them."""
 
 _OWN_FDS: Final = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
-_NAMES: Final = {"complex64": "C64", "bfloat16": "BF16", "bool": "BOOL"} | {
+_NAMES: Final[dict[str, str]] = {
+    "complex64": "C64",
+    "bfloat16": "BF16",
+    "bool": "BOOL",
+    "float8_e4m3fn": "F8_E4M3",
+    "float8_e4m3fnuz": "F8_E4M3FNUZ",
+    "float8_e5m2": "F8_E5M2",
+    "float8_e5m2fnuz": "F8_E5M2FNUZ",
+    "float8_e8m0fnu": "F8_E8M0",
+    "float4_e2m1fn": "F4",
+} | {
     dtype.name: dtype.short.upper()
     for dtype in DTYPES
-    if dtype.kind.value in ("int", "uint", "float") and dtype.name != "bfloat16"
+    if dtype.kind.value in ("int", "uint", "float") and not dtype.opaque
 }
 """The format's names of the types that it has."""
+
+_HALF: Final = 4
+"""Bits of elements of which a byte holds two, the first in its lower bits."""
 
 _TYPES: Final = {_NAMES[dtype.name]: dtype for dtype in DTYPES if dtype.name in _NAMES}
 
@@ -90,7 +104,14 @@ class Bundle:
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
         """View a tensor; those of a large regular file are mapped."""
         del empty
-        return self.layout(key, declared).view(self._file.buffer())
+        found = self.layout(key, declared)
+        if found.dtype.bits != _HALF:
+            return found.view(self._file.buffer())
+        from gathercli.core.narrow import unpacked
+
+        halves = found._replace(shape=(-(-product(found.shape) // 2),)).view(self._file.buffer())
+        whole = unpacked(halves.array, product(found.shape), found.dtype.bits)
+        return Tensor(found.dtype, whole.reshape(found.shape))
 
     def _chosen(self, key: str | None) -> str:
         if key is None and len(self.names) == 1:
@@ -138,7 +159,15 @@ def bundle(results: Sequence[Named], out: Target) -> None:
     header: dict[str, Any] = {}
     end = 0
     for name, result in results:
-        start, end = end, end + result.nbytes
+        half = result.dtype.bits == _HALF
+        if half and result.nbytes % 2:
+            raise InputError(
+                f"`{name}` has {counted(result.nbytes, 'element')} of {result.dtype}, "
+                "of which a byte holds two: expected an even number",
+                rule="dtype",
+                value=result.nbytes,
+            )
+        start, end = end, end + -(-result.nbytes // (1 + half))
         header[name] = {
             "dtype": type_name(result.dtype),
             "shape": list(result.shape),
@@ -148,7 +177,12 @@ def bundle(results: Sequence[Named], out: Target) -> None:
     text += b" " * (-len(text) % 8)  # so that the elements are aligned
     out.write(len(text).to_bytes(8, "little") + text)
     for _, result in results:
-        raw_file(result, out)
+        if result.dtype.bits == _HALF:
+            from gathercli.core.narrow import packed
+
+            out.write(packed(result.whole().array.reshape(-1), result.dtype.bits))
+        else:
+            raw_file(result, out)
 
 
 def type_name(dtype: DType) -> str:

@@ -27,7 +27,7 @@ EXACT: Final = 2**53
 """Integers up to this size are exact in float64."""
 
 _SIGNIFICANT: Final = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-"""Significant bits of the float types."""
+"""Significant bits of the float types; those of the narrow ones are in their names."""
 
 PARTS: Final = {64: dtype_named("float32"), 128: FLOAT64}
 """The type of the parts of a complex type, by its bits."""
@@ -111,7 +111,10 @@ def store(flat: list[Any], dtype: DType, where: Place, kinds: set[type] | None =
         ends: Any = flat if whole is None else (int(whole.min()), int(whole.max()))
         if min(ends) < bottom or max(ends) > top:
             refuse.first(lambda v: not bottom <= v <= top, f"{bottom} to {top}")
-        return np.array(flat if whole is None else whole, dtype.storage())
+        held = np.array(
+            flat if whole is None else whole, np.int8 if dtype.narrow else dtype.storage()
+        )
+        return as_bits(held, dtype) if dtype.narrow else held
     if dtype.kind is Kind.COMPLEX:
         parts = PARTS[dtype.bits]
         wrong = (bool, str)
@@ -130,7 +133,7 @@ def _encode_floats(flat: list[Any], dtype: DType, refuse: _Refusal, kinds: set[t
     import numpy as np
 
     if kinds - {float}:
-        digits = _SIGNIFICANT[dtype.name]
+        digits = _SIGNIFICANT.get(dtype.name) or _significant(dtype)
         refuse.first(lambda v: type(v) is bool, "a number", flat)
         refuse.first(lambda v: type(v) is complex, "a real number", flat)
         refuse.first(lambda v: type(v) is str and v not in NON_FINITE, "a number", flat)
@@ -144,17 +147,48 @@ def _encode_floats(flat: list[Any], dtype: DType, refuse: _Refusal, kinds: set[t
     wide = np.frombuffer(array("d", flat), np.float64)
     if dtype is FLOAT64:
         return wide
-    if dtype is BFLOAT16:
-        held = to_bfloat16(wide)
-        infinite = (held & 0x7FFF) == 0x7F80
+    if dtype.narrow:
+        from gathercli.core.narrow import nearest
+
+        held, fits = nearest(wide, dtype)
+        lost = ~fits
     else:
-        with np.errstate(over="ignore", under="ignore"):
-            held = wide.astype(dtype.storage())
-        infinite = np.isinf(held)
-    if (infinite & np.isfinite(wide)).any():
-        at = int((infinite & np.isfinite(wide)).argmax())
-        refuse.at(at, f"a number within the range of {dtype}")
+        if dtype is BFLOAT16:
+            held = to_bfloat16(wide)
+            infinite = (held & 0x7FFF) == 0x7F80
+        else:
+            with np.errstate(over="ignore", under="ignore"):
+                held = wide.astype(dtype.storage())
+            infinite = np.isinf(held)
+        lost = infinite & np.isfinite(wide)
+    if lost.any():
+        refuse.at(int(lost.argmax()), f"a number within the range of {dtype}")
     return held
+
+
+def _significant(dtype: DType) -> int:
+    from gathercli.core.narrow import significant
+
+    return significant(dtype)
+
+
+def as_bits(values: AnyArray, dtype: DType) -> AnyArray:
+    """Return what holds numbers as `dtype`: integers modulo its size, floats rounded once.
+
+    What a narrow float type has nothing near to becomes a byte of zeros.
+    """
+    import numpy as np
+
+    if dtype is BFLOAT16:
+        return to_bfloat16(_sticky(values))
+    if dtype.narrow and dtype.integral:
+        held: AnyArray = values.astype(np.int8).view(np.uint8) & (2**dtype.bits - 1)
+        return held
+    if dtype.narrow:
+        from gathercli.core.narrow import nearest
+
+        return nearest(_sticky(values), dtype)[0]
+    return values.astype(dtype.storage())
 
 
 def to_bfloat16(wide: AnyArray) -> AnyArray:
@@ -264,12 +298,7 @@ def cast(tensor: Tensor, dtype: DType, *, truncate: bool = False) -> tuple[AnyAr
 
     values = tensor.values()
     with np.errstate(all="ignore"):
-        if dtype is BFLOAT16:
-            held = to_bfloat16(_sticky(values))
-        else:
-            held = (whole(values, truncate=truncate) if dtype.integral else values).astype(
-                dtype.storage()
-            )
+        held = as_bits(whole(values, truncate=truncate) if dtype.integral else values, dtype)
         back = Tensor(dtype, held).values()
         if tensor.dtype.integral and not dtype.integral:
             kept = _survive_as_floats(values, back)

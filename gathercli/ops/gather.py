@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gathercli.core.dims import UNKNOWN, Shape, meet_all
-from gathercli.core.dtypes import BFLOAT16, DTYPES
+from gathercli.core.dtypes import BFLOAT16, DTYPES, PLAIN
 from gathercli.core.positions import at, coordinates, flat_positions, letters
 from gathercli.core.spec import INTEGERS, SIGNED_32_64, Axis, Indices, Op, OutOfRange
 
@@ -67,7 +67,7 @@ ONNX_1 = Op(
     family=COMMAND,
     axis=Axis(default=0, is_input=False, source="INT, optional; the schema's default is 0"),
     batch_dims=False,
-    data_types=tuple(dtype for dtype in DTYPES if dtype is not BFLOAT16),
+    data_types=tuple(dtype for dtype in PLAIN if dtype is not BFLOAT16),
     indices_types=SIGNED_32_64,
     indices=Indices.UNSIGNED,
     outside=OutOfRange.ERROR,
@@ -86,7 +86,7 @@ ONNX_11 = ONNX_1._replace(
 )
 ONNX_13 = ONNX_11._replace(
     version=13,
-    data_types=DTYPES,
+    data_types=PLAIN,
     changes="adds bfloat16",
     source="ONNX operator schemas, Gather (opset 13)",
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gathercli.core.dims import UNKNOWN, Shape, meet_all
-from gathercli.core.dtypes import BFLOAT16, DTYPES
+from gathercli.core.dtypes import BFLOAT16, DTYPES, PLAIN
 from gathercli.core.positions import at, coordinates, flat_positions, letters
 from gathercli.core.spec import SIGNED_32_64, Axis, Indices, OffAxis, Op, OutOfRange
 
@@ -42,7 +42,7 @@ ONNX_11 = OPENVINO_6._replace(
     framework="onnx",
     version=11,
     axis=Axis(default=0, is_input=False, source="INT, optional; the schema's default is 0"),
-    data_types=tuple(dtype for dtype in DTYPES if dtype is not BFLOAT16),
+    data_types=tuple(dtype for dtype in PLAIN if dtype is not BFLOAT16),
     indices=Indices.SIGNED,
     off_axis=OffAxis.AT_MOST,
     narrows=False,
@@ -50,7 +50,7 @@ ONNX_11 = OPENVINO_6._replace(
 )
 ONNX_13 = ONNX_11._replace(
     version=13,
-    data_types=DTYPES,
+    data_types=PLAIN,
     changes="adds bfloat16",
     source="ONNX operator schemas, GatherElements (opset 13)",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gathercli.core.dtypes import in_words
 from gathercli.core.spec import Indices, OffAxis, differences, heading
 from gathercli.core.text import listed
 from gathercli.report.rows import aligned, hanging, said
@@ -60,7 +61,7 @@ def moving(a: Op, b: Op) -> Iterator[tuple[str, str]]:
 
 def _types(what: str, a: Sequence[DType], b: Sequence[DType]) -> Iterator[tuple[str, str]]:
     for only, other, now in ((a, b, False), (b, a, True)):
-        if names := [dtype.name for dtype in only if dtype not in other]:
+        if names := in_words(dtype for dtype in only if dtype not in other):
             yield what, f"{listed(names, 'and')}: {_taken(now=now)}"
 
 

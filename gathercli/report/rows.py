@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.core import rules
 from gathercli.core.decisions import concerning
-from gathercli.core.dtypes import DTYPES
+from gathercli.core.dtypes import DTYPES, PLAIN, in_words
 from gathercli.core.spec import INTEGERS, heading
 from gathercli.core.text import listed
 from gathercli.report.terminal import rendered
@@ -193,10 +193,10 @@ def shown(text: str, *, color: bool) -> str:
 def _types(types: tuple[DType, ...]) -> str:
     if types == INTEGERS:
         return "any integer type"
-    if len(types) > len(DTYPES) // 2:
-        missing = [dtype.name for dtype in DTYPES if dtype not in types]
+    if len(types) > len(PLAIN) // 2:
+        missing = in_words(dtype for dtype in DTYPES if dtype not in types)
         return "any type" + (f" but {listed(missing, 'and')}" if missing else "")
-    return listed(dtype.name for dtype in types)
+    return listed(in_words(types))
 
 
 def as_json(op: Op) -> dict[str, Any]:

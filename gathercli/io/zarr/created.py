@@ -7,7 +7,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from gathercli.core.dtypes import BFLOAT16, STRING, DType
+from gathercli.core.dtypes import STRING, DType
 from gathercli.core.text import clean
 from gathercli.core.tiles import sizes, slices
 from gathercli.errors import GatherError, InputError, OutputError, TransferError, reason_of
@@ -343,9 +343,9 @@ def _gone(path: str) -> TransferError:
 
 def _held(dtype: DType, like: Stored | None, storage: np.dtype[Any] | None) -> np.dtype[Any]:
     """Choose the numpy dtype of a new array."""
-    if dtype is BFLOAT16:
+    if dtype.opaque:
         raise InputError(
-            "zarr has no type bfloat16: expected another type of data",
+            f"zarr has no type {dtype}: expected another type of data",
             rule="dtype",
             value=dtype.name,
         )

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from gathercli.core.dims import LARGEST, product
-from gathercli.core.dtypes import BFLOAT16, BOOL, DTYPES, STRING, DType, dtype_of
+from gathercli.core.dtypes import BOOL, DTYPES, STRING, DType, dtype_of
 from gathercli.core.text import clean, listed, short
 from gathercli.core.tiles import Chunked
 from gathercli.errors import InputError, LimitError
@@ -59,7 +59,7 @@ _OPTIONS: Final[dict[tuple[int, str], dict[str, type]]] = {
 }
 """What a compressor may be told, and the type of each."""
 
-_FIXED: Final = {each.name: each for each in DTYPES if each not in (BFLOAT16, STRING)}
+_FIXED: Final = {each.name: each for each in DTYPES if not each.opaque and each is not STRING}
 _TEXT: Final = "fixed_length_utf32"
 _TYPE: Final = re.compile(r"[<>|](?:b1|[iu][1248]|f[248]|c8|c16|U[1-9]\d{0,8})", re.ASCII)
 _KEYS: Final = {

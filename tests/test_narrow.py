@@ -1,0 +1,475 @@
+"""Types of 8 bits or less that numpy lacks: float8, float6, float4, int4 and int2."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from typing import TYPE_CHECKING, Any, Final
+
+import ml_dtypes
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import gathercli
+from gathercli.core import narrow
+from gathercli.core.dtypes import DTYPES, DType, Kind, Tensor, dtype
+from gathercli.io.store import as_bits
+from tests.test_layers import loaded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
+
+NARROW: Final = [held for held in DTYPES if held.narrow]
+FLOATS: Final = [held for held in NARROW if held.kind is Kind.FLOAT]
+every_type = pytest.mark.parametrize("held", NARROW, ids=str)
+every_float = pytest.mark.parametrize("held", FLOATS, ids=str)
+TAKEN: Final = "float8, float6, float4, int4 and int2 types"
+
+
+def theirs(held: DType) -> Any:
+    return getattr(ml_dtypes, held.name)
+
+
+def codes(held: DType) -> Any:
+    return np.arange(2**held.bits, dtype=np.uint8)
+
+
+def array(held: DType, *values: float) -> Any:
+    return np.array(values, np.float32).astype(theirs(held))
+
+
+# What the bits mean
+
+
+@every_type
+def test_bits_mean_what_they_mean_to_ml_dtypes(held: DType) -> None:
+    ours = Tensor(held, codes(held)).values()
+
+    assert ours.dtype == {Kind.FLOAT: "f4", Kind.INT: "i1", Kind.UINT: "u1"}[held.kind]
+    np.testing.assert_array_equal(ours, codes(held).view(theirs(held)).astype(ours.dtype))
+
+
+@every_type
+def test_bits_beyond_those_of_the_type_mean_nothing(held: DType) -> None:
+    np.testing.assert_array_equal(
+        Tensor(held, codes(held) | np.uint8(256 - 2**held.bits)).values(),
+        Tensor(held, codes(held)).values(),
+    )
+
+
+@every_type
+def test_every_value_has_its_own_bits(held: DType) -> None:
+    values = Tensor(held, codes(held)).values()
+    number = values == values  # noqa: PLR0124  (no NaN)
+
+    assert as_bits(values, held)[number].tolist() == codes(held)[number].tolist()
+
+
+@every_float
+def test_numbers_are_rounded_as_ml_dtypes_does_from_float32(held: DType) -> None:
+    generator = np.random.default_rng(0)
+    wide = generator.normal(size=20_000) * np.exp2(generator.integers(-24, 24, 20_000))
+    single = wide.astype(np.float32)
+
+    bits, fits = narrow.nearest(single.astype(np.float64), held)
+
+    assert fits.any()
+    expected = single[fits].astype(theirs(held)).view(np.uint8)
+    np.testing.assert_array_equal(bits[fits], expected)
+
+
+@every_float
+def test_numbers_halfway_go_to_even_and_others_to_the_nearest(held: DType) -> None:
+    values = Tensor(held, codes(held)).values().astype(np.float64)
+    known = np.flatnonzero((values > 0) & np.isfinite(values))
+    low, high = known[:-1], known[1:]
+    middle = (values[low] + values[high]) / 2
+
+    def rounded(wide: Any) -> list[int]:
+        bits, fits = narrow.nearest(wide, held)
+        assert fits.all()
+        return list(bits)
+
+    assert rounded(middle) == [at if at % 2 == 0 else at + 1 for at in low]
+    assert rounded(np.nextafter(middle, 0)) == low.tolist()
+    assert rounded(np.nextafter(middle, np.inf)) == high.tolist()
+
+
+@every_float
+def test_numbers_beyond_the_range_are_told_apart(held: DType) -> None:
+    values = Tensor(held, codes(held)).values().astype(np.float64)
+    most = float(values[np.isfinite(values)].max())
+    ended = most * 2 if held.name == "float8_e8m0fnu" else most + 2.0 ** np.floor(np.log2(most))
+
+    assert narrow.nearest(np.array([most]), held)[1].all()
+    assert not narrow.nearest(np.array([ended]), held)[1].any()
+
+
+def test_nothing_is_rounded_twice() -> None:
+    (bits,), _ = narrow.nearest(np.array([1.0625 + 2.0**-40]), dtype("float8_e4m3fn"))
+
+    assert Tensor(dtype("float8_e4m3fn"), np.array([bits])).values() == [1.125]
+    assert np.array([1.0625 + 2.0**-40]).astype(ml_dtypes.float8_e4m3fn).astype(float) == [1.0]
+
+
+@pytest.mark.parametrize("bits", [2, 4, 6])
+@pytest.mark.parametrize("count", [0, 1, 3, 7, (1 << 16) + 5])
+def test_packed_elements_come_out_as_they_went_in(bits: int, count: int) -> None:
+    elements = np.random.default_rng(1).integers(0, 2**bits, count).astype(np.uint8)
+
+    raw = narrow.packed(elements, bits)
+
+    assert len(raw) == -(-count * bits // 8)
+    np.testing.assert_array_equal(
+        narrow.unpacked(np.frombuffer(raw, np.uint8), count, bits), elements
+    )
+
+
+# Operators
+
+
+@every_type
+def test_openvino_gathers_them_and_fills_with_bits_of_zero(held: DType) -> None:
+    data = array(held, 1, 0.5, 1) if held.kind is Kind.FLOAT else array(held, 1, 0, 1)
+
+    out = gathercli.gather(data, [1, -3, 9])
+    whole = np.empty(3, theirs(held))
+    filled = gathercli.gather(data, [1, -3, 9], out=whole)
+    cells = gathercli.gather_elements(data, [2, 1], axis=0)
+
+    assert (out.dtype, cells.dtype) == (data.dtype, data.dtype)
+    assert out.view(np.uint8).tolist() == [*data.view(np.uint8)[[1, 0]], 0]
+    assert filled is whole
+    assert whole.tobytes() == out.tobytes()
+    assert cells.tobytes() == data[[2, 1]].tobytes()
+
+
+@every_type
+@pytest.mark.parametrize("version", ["onnx-13", "onnx-11", "onnx-1"])
+def test_onnx_refuses_them_and_names_who_takes_them(version: str, held: DType, run: Run) -> None:
+    more = "" if version == "onnx-13" else "bfloat16, "
+    name = {"onnx-13": "Gather-13", "onnx-11": "Gather-11", "onnx-1": "Gather-1"}[version]
+
+    ran = run("gather", f"1x{held.short}=1", "0,", "-V", version)
+
+    assert (ran.status, ran.out) == (65, "")
+    assert ran.err == (
+        f"error: `data` is {held}, which onnx.{name} does not take: "
+        f"expected any type but {more}{TAKEN}\n"
+        f"  onnx.{name}   data {held.short}[1]   indices i64[1]\n"
+        f"hint: openvino-8 takes {held}: `-V openvino-8`\n"
+        "rule: data-dtype\n"
+    )
+    assert run("gather", f"1x{held.short}=1", "0,", "-V", "openvino-8").status == 0
+
+
+@pytest.mark.parametrize("name", ["int4", "uint4", "int2", "uint2"])
+def test_they_are_no_indices_until_they_are_converted(name: str, run: Run) -> None:
+    ran = run("gather", "[5,6]", f"2x{name}=1 0")
+    (option,) = re.findall("hint: `(.*)` converts them without loss", ran.err)
+
+    assert f"error: `indices` is {name}, which openvino.Gather-8 does not take" in ran.err
+    assert run("gather", "[5,6]", f"2x{name}=1 0", *option.split()).out == "[6,5]\n"
+
+
+def test_a_type_without_zero_says_what_is_filled(run: Run) -> None:
+    ran = run("gather", "2xf8e8m0fnu=2 4", "1,7")
+
+    assert ran.out == "[4.0,5.877472e-39]\n"
+    assert ran.err == (
+        "note: 1 of 2 indices outside -2..1, zero-filled; first 7 at [1]\n"
+        "note: float8_e8m0fnu has no zero: what is filled is 2^-127, all bits zero\n"
+    )
+
+
+def test_jobs_and_expectations_have_them(run: Run, folder: Path) -> None:
+    data = {"dtype": "float8_e4m3fn", "shape": [2], "data": [1.0, 448.0]}
+    job = {"id": "a", "op": "gather", "data": data, "indices": [1], "expect": [448]}
+    (folder / "jobs.jsonl").write_text(json.dumps(job) + "\n")
+
+    assert run("batch", "jobs.jsonl", "-q").status == 0
+    assert run("gather", "2xi4=1 -8", "1,", "--expect", "1xi4=-8").status == 0
+    assert "has -8 at `[0]`: expected 7" in run("gather", "2xi4=1 -8", "1,", "--expect", "[7]").err
+
+
+# Text
+
+
+def test_floats_are_written_with_the_digits_of_the_float32_that_equals_them(run: Run) -> None:
+    ran = run("convert", "4xf8e5m2=0.1 nan -inf 57344", "-", "--to", "oip")
+
+    assert json.loads(ran.out)["outputs"] == [
+        {
+            "name": "output",
+            "shape": [4],
+            "datatype": "FP8_E5M2",
+            "data": [0.09375, "NaN", "-Infinity", 57344.0],
+        }
+    ]
+
+
+REFUSED: Final = {
+    "a number beyond the range": ("1xf8e4m3fn=465.0", "465.0", "a number within the range of"),
+    "an integer of more bits": ("1xf8e4m3fn=17", "17", "an integer that float8_e4m3fn holds"),
+    "infinity where there is none": ("1xf8e4m3fn=inf", "inf", "a number within the range of"),
+    "NaN where there is none": ("1xf4e2m1fn=nan", "nan", "a number within the range of"),
+    "zero where there is none": ("1xf8e8m0fnu=0", "0", "a number within the range of"),
+    "a negative number where there is none": ("1xf8e8m0fnu=-1.0", "-1.0", "a number within"),
+    "an integer that is too large": ("1xi4=8", "8", "-8 to 7"),
+    "a negative integer": ("1xu2=-1", "-1", "0 to 3"),
+    "a fraction": ("1xi2=0.5", "0.5", "an integer"),
+}
+
+
+@pytest.mark.parametrize(("token", "value", "expected"), REFUSED.values(), ids=REFUSED)
+def test_text_that_a_type_cannot_hold_is_refused(
+    token: str, value: str, expected: str, run: Run
+) -> None:
+    ran = run("convert", token, "-")
+
+    assert (ran.status, ran.out) == (65, "")
+    assert f"the value at `$` is {value}, which " in ran.err
+    assert f" cannot hold: expected {expected}" in ran.err
+
+
+def test_generators_make_them(run: Run) -> None:
+    assert run("convert", "arange:4xi4", "-").out == "[0,1,2,3]\n"
+    assert run("convert", "zeros:2xfloat4_e2m1fn", "-").out == "[0.0,0.0]\n"
+    assert (
+        run("convert", "rand:9xu2,high=4", "-").out == run("convert", "rand:9xu8,high=4", "-").out
+    )
+    for held in FLOATS:
+        if held.name != "float8_e8m0fnu":
+            drawn = json.loads(run("convert", f"rand:99x{held.short}", "-").out)
+            assert 0 <= min(drawn) < 0.5 <= max(drawn) < 1
+    for name in ("arange", "rand", "zeros"):
+        ran = run("convert", f"{name}:2xf8e8m0fnu", "-")
+        assert ran.err == (
+            "error: float8_e8m0fnu has no zero: expected a type that has one\nrule: literal\n"
+        )
+
+
+def test_the_hint_of_a_generator_is_within_the_type(run: Run) -> None:
+    ran = run("convert", "rand:3xi2", "-")
+    (token,) = re.findall("hint: `(.*)`", ran.err)
+
+    assert token == "rand:3xi2,high=2"
+    assert run("convert", token, "-").status == 0
+
+
+@every_type
+def test_lossy_rounds_to_the_nearest_within_the_range(held: DType, run: Run) -> None:
+    text = run("convert", "[1.2,0.9]", "-", "--dtype", held.name, "--lossy")
+    beyond = run("convert", "[1,1e39]", "-", "--dtype", held.name, "--lossy")
+
+    assert [round(float(each)) for each in json.loads(text.out)] == [1, 1]
+    assert beyond.status == 65
+    assert "expected one that is within its range" in beyond.err
+
+
+# Files
+
+
+@pytest.mark.parametrize(
+    "held", [dtype("float8_e4m3fn"), dtype("float8_e5m2"), dtype("int4")], ids=str
+)
+def test_what_numpy_saved_is_read_where_its_type_is_declared(
+    held: DType, run: Run, folder: Path
+) -> None:
+    np.save(folder / "x.npy", array(held, 1, 0, -1))
+
+    found = json.loads(run("info", "x.npy", "--data-dtype", held.name, "-f", "json").out)
+    ours = run("convert", "x.npy", "y.npy", "--data-dtype", held.name)
+
+    assert (found["dtype"], found["min"]["value"]) == (held.name, -1)
+    assert ours.err == (
+        f"note: {held} is written as <V1, which numpy reads as a byte an element; "
+        f"`--data-dtype {held}` reads it here\n"
+    )
+    assert run("gather", "y.npy", "2", "--data-dtype", held.name).out in ("-1\n", "-1.0\n")
+
+
+def test_bytes_of_an_unknown_type_are_refused_with_one_that_reads_them(
+    run: Run, folder: Path
+) -> None:
+    np.save(folder / "x.npy", array(dtype("float8_e4m3fn"), 1, 2))
+
+    ran = run("gather", "x.npy", "1")
+    (option,) = re.findall("hint: .*: `(.*)` reads it", ran.err)
+
+    assert ran.err == (
+        "error: `data`: x.npy: the type is |V1, a byte of unknown meaning: "
+        "expected a declared type\n"
+        "  openvino.Gather-8\n"
+        "hint: float8_e4m3fn is saved like this: `--data-dtype float8_e4m3fn` reads it\n"
+        "rule: npy\n"
+    )
+    assert run("gather", "x.npy", "1", *shlex.split(option)).out == "2.0\n"
+    assert run("gather", "x.npy", "1", "--data-dtype", "bfloat16").status == 65
+
+
+def safetensors(name: str, count: int, data: bytes) -> bytes:
+    header = {"a": {"dtype": name, "shape": [count], "data_offsets": [0, len(data)]}}
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + data
+
+
+SAFETENSORS: Final = {
+    "F8_E4M3": "float8_e4m3fn",
+    "F8_E5M2": "float8_e5m2",
+    "F8_E8M0": "float8_e8m0fnu",
+    "F8_E4M3FNUZ": "float8_e4m3fnuz",
+    "F8_E5M2FNUZ": "float8_e5m2fnuz",
+}
+
+
+@pytest.mark.parametrize(("name", "ours"), SAFETENSORS.items())
+def test_safetensors_have_floats_of_8_bits(name: str, ours: str, run: Run, folder: Path) -> None:
+    data = array(dtype(ours), 1, 4, 2).tobytes()
+    (folder / "x.safetensors").write_bytes(safetensors(name, 3, data))
+
+    found = json.loads(run("info", "x.safetensors", "-f", "json").out)
+    again = run("convert", "x.safetensors#a", "y.safetensors")
+
+    assert (found["dtype"], found["shape"], found["max"]["value"]) == (ours, [3], 4)
+    assert run("gather", "x.safetensors", "1,2").out == "[4.0,2.0]\n"
+    assert again == (0, "", "")
+    assert (folder / "y.safetensors").read_bytes().endswith(data)
+
+
+def test_safetensors_have_two_floats_of_4_bits_in_a_byte(run: Run, folder: Path) -> None:
+    (folder / "x.safetensors").write_bytes(safetensors("F4", 4, b"\x21\x7f"))
+
+    assert run("convert", "x.safetensors", "-").out == "[0.5,1.0,-6.0,6.0]\n"
+    assert run("convert", "x.safetensors", "y.safetensors") == (0, "", "")
+    assert (folder / "y.safetensors").read_bytes().endswith(b"\x21\x7f")
+    assert run("convert", "3xf4e2m1fn=1", "z.safetensors").err == (
+        "error: `output` has 3 elements of float4_e2m1fn, of which a byte holds two: "
+        "expected an even number\nrule: dtype\n"
+    )
+
+
+ONNX: Final = {
+    "float8_e4m3fn": TensorProto.FLOAT8E4M3FN,
+    "float8_e4m3fnuz": TensorProto.FLOAT8E4M3FNUZ,
+    "float8_e5m2": TensorProto.FLOAT8E5M2,
+    "float8_e5m2fnuz": TensorProto.FLOAT8E5M2FNUZ,
+    "float8_e8m0fnu": TensorProto.FLOAT8E8M0,
+    "float6_e2m3fn": TensorProto.FLOAT6E2M3,
+    "float6_e3m2fn": TensorProto.FLOAT6E3M2,
+    "float4_e2m1fn": TensorProto.FLOAT4E2M1,
+    "int4": TensorProto.INT4,
+    "uint4": TensorProto.UINT4,
+    "int2": TensorProto.INT2,
+    "uint2": TensorProto.UINT2,
+}
+
+
+@pytest.mark.parametrize("raw", [True, False], ids=["raw_data", "int32_data"])
+@pytest.mark.parametrize(("name", "number"), ONNX.items(), ids=ONNX)
+def test_onnx_tensors_are_read_as_onnx_reads_them(
+    name: str, number: int, raw: bool, run: Run, folder: Path
+) -> None:
+    elements = codes(dtype(name))[:-1].view(theirs(dtype(name)))
+    proto = numpy_helper.from_array(elements, "w")
+    if not raw:
+        proto = helper.make_tensor("w", number, elements.shape, elements.astype(np.float32))
+        elements = numpy_helper.to_array(proto)
+        assert len(proto.int32_data) > 0
+    (folder / "x.pb").write_bytes(proto.SerializeToString())
+
+    found = gathercli.load(folder / "x.pb")
+
+    assert proto.data_type == number
+    assert found.dtype == elements.dtype
+    assert found.tobytes() == elements.tobytes()
+    assert json.loads(run("info", "x.pb", "-f", "json").out)["dtype"] == name
+
+
+@pytest.mark.parametrize("name", ONNX)
+def test_onnx_reads_what_is_written(name: str, folder: Path) -> None:
+    elements = codes(dtype(name))[:-1].view(theirs(dtype(name))).reshape(1, -1)
+
+    gathercli.save("x.pb", elements)
+    proto = TensorProto.FromString((folder / "x.pb").read_bytes())
+
+    assert numpy_helper.to_array(proto).dtype == elements.dtype
+    assert numpy_helper.to_array(proto).tobytes() == elements.tobytes()
+
+
+MALFORMED: Final[dict[str, tuple[Any, str]]] = {
+    "a byte too few": (
+        TensorProto(dims=[3], data_type=22, raw_data=b"1"),
+        "the tensor has 1 bytes of elements: expected 2, for [3] of int4",
+    ),
+    "a byte too many": (
+        TensorProto(dims=[3], data_type=25, raw_data=b"12"),
+        "the tensor has 2 bytes of elements: expected 1, for [3] of uint2",
+    ),
+    "an entry too many": (
+        TensorProto(dims=[2], data_type=22, int32_data=[1, 2]),
+        "the field int32_data has 2 values: expected 1, for [2]",
+    ),
+    "an entry that is no byte": (
+        TensorProto(dims=[2], data_type=22, int32_data=[256]),
+        "the value at `int32_data[0]` is 256, which int4 cannot hold: expected 0 to 255",
+    ),
+    "an entry of more bits": (
+        TensorProto(dims=[1], data_type=27, int32_data=[64]),
+        "the value at `int32_data[0]` is 64, which float6_e2m3fn cannot hold: expected 0 to 63",
+    ),
+    "an entry of more bits than a byte": (
+        TensorProto(dims=[1], data_type=17, int32_data=[256]),
+        "the value at `int32_data[0]` is 256, which float8_e4m3fn cannot hold: expected 0 to 255",
+    ),
+}
+
+
+@pytest.mark.parametrize(("proto", "message"), MALFORMED.values(), ids=MALFORMED)
+def test_a_malformed_onnx_tensor_is_refused(
+    proto: Any, message: str, run: Run, folder: Path
+) -> None:
+    (folder / "x.pb").write_bytes(proto.SerializeToString())
+
+    ran = run("convert", "x.pb", "-")
+
+    assert (ran.status, ran.out) == (65, "")
+    assert f": {message}\n" in ran.err
+
+
+def test_zarr_has_none_of_them(run: Run) -> None:
+    ran = run("gather", "2xi4=1", "0", "-o", "x.zarr")
+
+    assert ran.err.startswith("error: zarr has no type int4: expected another type of data\n")
+
+
+# Around them
+
+
+def test_moving_them_loads_nothing_that_knows_what_they_mean(folder: Path) -> None:
+    np.save(folder / "x.npy", array(dtype("float8_e5m2"), 1, 2))
+
+    words = ["gather", "x.npy", "[1]", "-o", "y.npy", "--data-dtype", "float8_e5m2", "-q"]
+    found = loaded(f"from gathercli.cli import main\nassert main({words!r}) == 0")
+
+    assert "ml_dtypes" not in found
+    assert gathercli.load("y.npy", dtype="float8_e5m2").tolist() == [2]
+
+
+def test_python_saves_loads_and_explains_them(folder: Path) -> None:
+    data = array(dtype("int4"), -8, 7)
+
+    gathercli.save(folder / "x.json", data)
+
+    assert (folder / "x.json").read_text() == "[-8,7]\n"
+    assert gathercli.load(folder / "x.json", dtype="int4").dtype == ml_dtypes.int4
+    assert gathercli.explain("gather", data, [0]).trace(0).value == -8
+    assert "data i4[2]" in repr(gathercli.explain("gather", data, [0]))
+    assert gathercli.gather([data, data], 0).dtype == ml_dtypes.int4
