@@ -252,7 +252,7 @@ def load(
 
     token = source if isinstance(source, str) else f"@{os.fspath(source)}"
     declared = None if dtype is None else dtype_named(dtype)
-    with Inputs(max_bytes) as inputs:
+    with Inputs(max_bytes, guarded=False) as inputs:
         try:
             return _array(inputs.tensor(token, "source", declared=declared))
         except MemoryError as error:

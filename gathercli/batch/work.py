@@ -34,7 +34,7 @@ from gathercli.expect import Tolerance, hoped
 from gathercli.io import encode, save
 from gathercli.io.job import SHAPE
 from gathercli.io.source import Inputs
-from gathercli.io.write import Output, make_folder, real_path
+from gathercli.io.write import Checked, Output, make_folder, real_path
 
 if TYPE_CHECKING:
     from gathercli.chunked.making import Gathering
@@ -401,6 +401,7 @@ def _write(job: Job, run: Run, inputs: Inputs, settings: Settings) -> None:
     with Output(path, within=within) as output:
         make_folder(os.path.dirname(path))
         output.open(run.nbytes)
-        save.write(save.format_of(path), [("output", run)], output.stream, max_bytes=settings.held)
+        stream = Checked(output.stream, inputs)
+        save.write(save.format_of(path), [("output", run)], stream, max_bytes=settings.held)
         inputs.recheck()
         output.commit()

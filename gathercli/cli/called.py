@@ -37,8 +37,8 @@ class Called(NamedTuple):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.inputs.close()
+    def __exit__(self, *failure: object) -> None:
+        self.inputs.__exit__(*failure)
 
 
 def given(

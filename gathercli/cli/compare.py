@@ -80,7 +80,7 @@ def _run(operator: Operator, data: Token, indices: Token, asked: _Asked, message
         case = operator.case(given, picked, asked.threads, tick)
         found = compared(rows, case, asked.limits.file)
         inputs.recheck()
-    _print(found, operator, case.data, case.indices, asked.fmt, messages.color)
+        _print(found, operator, case.data, case.indices, asked.fmt, messages.color)
     messages.print()
     return 0
 

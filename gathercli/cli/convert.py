@@ -22,7 +22,7 @@ from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.io import save
 from gathercli.io.files import cores
 from gathercli.io.recast import Recast
-from gathercli.io.write import STDOUT, Stream, make_folder
+from gathercli.io.write import STDOUT, Checked, Stream, make_folder
 from gathercli.report.terminal import is_terminal
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ Truncate = Annotated[
 class _Watched:
     """Takes bytes for a stream, and tells how many they are of about `total`."""
 
-    def __init__(self, stream: Stream, total: int, tick: Tick | None) -> None:
+    def __init__(self, stream: Checked, total: int, tick: Tick | None) -> None:
         self._stream, self._total, self._tick = stream, total, tick
         self._written = 0
 
@@ -314,14 +314,15 @@ def _write(
     if path is None:
         if save.is_binary(fmt) and is_terminal(STDOUT):
             raise binary_refused(fmt, "stdout", way="")
-        write(out=Stream(STDOUT))
+        write(out=Checked(Stream(STDOUT), inputs))
         inputs.recheck()
         return
     with asked.keeping.output(path) as output:
         output.open(size)
         if save.is_binary(fmt) and output.is_terminal:
             raise binary_refused(fmt, f"`{clean(path)}`", way="")
-        write(out=_Watched(output.stream, size, messages.progress()))
+        out = Checked(output.stream, inputs)
+        write(out=_Watched(out, size, messages.progress()))
         inputs.recheck()
         output.commit()
     what = str(results[0][1]) if len(results) == 1 else counted(len(results), "tensor")

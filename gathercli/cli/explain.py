@@ -298,7 +298,6 @@ def _run(
         messages.notes += map(str, lesson.treated)
         look = asked.look(lesson, width_of(STDOUT))
         _show(lesson, called, asked, look, messages)
-        called.inputs.recheck()
         if keeps:
             from gathercli.report.shown import WIDTH
 
@@ -306,6 +305,7 @@ def _run(
             title = f"gathercli explain: {lesson.call.op}, {lesson.equation}"
             for keep, output in zip(keeps, outputs, strict=True):
                 output.stream.write(keep.content(text, title))
+        called.inputs.recheck()
         for output in outputs:
             output.commit()
             messages.say(f"wrote {clean(output.path)}")

@@ -85,9 +85,10 @@ def _run(files: list[str], asked: _Asked, messages: Messages) -> int:
         def show(token: str) -> int:
             try:
                 info = _info(inputs.open(token, declared=asked.declared), token, asked)
-                _print(info, asked, messages.color, first=not shown)
-                shown.append(token)
+                text = _text(info, asked, messages.color, first=not shown)
                 inputs.recheck()
+                print_text(text)
+                shown.append(token)
             finally:
                 inputs.close_files()
             return InputError.status if any(each.refused for each in info.members) else 0
@@ -141,11 +142,10 @@ def _described(source: Source, found: Layout) -> Described:
     )
 
 
-def _print(info: Info, asked: _Asked, color: str, *, first: bool) -> None:
+def _text(info: Info, asked: _Asked, color: str, *, first: bool) -> str:
     if asked.fmt == "json":
         import json
 
-        print_text(json.dumps(as_json(info)) + "\n")
-        return
+        return json.dumps(as_json(info)) + "\n"
     out = text(info, width=width_of(STDOUT), precision=asked.precision)
-    print_text(("" if first else "\n") + rendered(out, color=wants_color(color, STDOUT)))
+    return ("" if first else "\n") + rendered(out, color=wants_color(color, STDOUT))

@@ -9,7 +9,7 @@ from gathercli.core.text import clean, shell_word
 from gathercli.errors import GatherError, UsageError
 from gathercli.io import save
 from gathercli.io.table import FORMATS
-from gathercli.io.write import STDOUT, Output, Stream, is_stream, new_name
+from gathercli.io.write import STDOUT, Checked, Output, Stream, is_stream, new_name
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 
 if TYPE_CHECKING:
@@ -174,14 +174,14 @@ class Sink(NamedTuple):
 
     def _write(self, call: Call, result: Run, inputs: Inputs, messages: Messages) -> None:
         if self.path is None:
-            self._encode(call, result, messages, Stream(STDOUT))
+            self._encode(call, result, messages, Checked(Stream(STDOUT), inputs))
             inputs.recheck()
             return
         with self.keeping.output(self.path) as output:
             output.open(result.nbytes)
             if save.is_binary(self.chosen) and output.is_terminal:
                 raise binary_refused(self.chosen, f"`{clean(self.path)}`")
-            self._encode(call, result, messages, output.stream)
+            self._encode(call, result, messages, Checked(output.stream, inputs))
             inputs.recheck()
             output.commit()
 
@@ -190,7 +190,7 @@ class Sink(NamedTuple):
         call: Call,
         result: Run,
         messages: Messages,
-        out: Stream,
+        out: Checked,
     ) -> None:
         if self.chosen == "pretty":
             text = self._pretty(call, result.whole())

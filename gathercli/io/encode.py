@@ -7,7 +7,7 @@ of float16 and bfloat16 as the float32 that equals them.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
 from gathercli.core.dims import product
 from gathercli.core.dtypes import STRING, DType, Kind, Tensor
@@ -388,10 +388,11 @@ def npz(results: Sequence[Named], out: Target) -> None:
     """Write an archive of stored members, the same bytes for the same tensors."""
     import zipfile
 
-    with zipfile.ZipFile(_Sink(out), "w") as archive:
+    sink = _Sink(out)
+    with zipfile.ZipFile(sink, "w") as archive:
         for name, result in results:
-            # dated 1980, so that nothing depends on the clock
-            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as stream:
+            info = zipfile.ZipInfo(f"{name}.npy")  # dated 1980: nothing depends on the clock
+            with archive.open(info, "w", force_zip64=True) as stream, sink:
                 npy_file(result, _Member(stream))
 
 
@@ -408,15 +409,26 @@ class _Member:
 
 
 class _Sink:
-    """The little of a file that zipfile needs to write forwards."""
+    """The little of a file that zipfile needs to write forwards.
+
+    As a context it drops what zipfile writes after a failure, which would end the archive soundly.
+    """
 
     def __init__(self, out: Target) -> None:
-        self._out = out
+        self._out: Target | None = out
 
     def write(self, part: bytes, /) -> int:
         """Hand `part` on."""
-        self._out.write(part)
+        if self._out is not None:
+            self._out.write(part)
         return len(part)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            self._out = None
 
     def flush(self) -> None:
         """Do nothing: the writer keeps no buffer."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gathercli.engine import Tick
+    from gathercli.io.mapping import Mapping
 
 STDIN: Final = 0
 SMALL: Final = 1 << 16
@@ -90,7 +91,14 @@ class File:
         How many bytes of it may be held in memory; None for any number.
     tick
         Is told how many bytes were read, and of how many (0 where that is not known).
+
+    Attributes
+    ----------
+    guarded
+        Whether the process survives that a mapped file is shortened, until `recheck` refuses it.
     """
+
+    guarded = False
 
     def __init__(self, name: str, fd: int, limit: int | None, tick: Tick | None = None) -> None:
         self.name, self.fd, self.limit, self.tick = name, fd, limit, tick
@@ -103,6 +111,7 @@ class File:
         self._ended = False
         self._read = 0
         self._spooled: Any = None
+        self._mappings: list[Mapping] = []
         self.failure: OSError | None = None
 
     @property
@@ -169,11 +178,17 @@ class File:
         import mmap
 
         try:
-            return mmap.mmap(self.fd, 0, access=mmap.ACCESS_READ)
+            mapped = mmap.mmap(self.fd, 0, access=mmap.ACCESS_READ)
         except OSError as error:
             raise unreadable(self.name, error) from None
         except ValueError:  # it is shorter than it was
             raise _changed(self.name) from None
+        if self.guarded:
+            with suppress(ImportError, OSError, MemoryError):  # an interpreter without callbacks
+                from gathercli.io.mapping import guard
+
+                self._mappings += filter(None, [guard(mapped)])
+        return mapped
 
     def _spool(self) -> Any:
         """Read a stream to its end; what is too long for memory goes to an unnamed file."""
@@ -222,8 +237,14 @@ class File:
             with suppress(OSError):
                 os.close(self.fd)
 
+    def check_mapped(self) -> None:
+        """Refuse a file of which a part was gone when it was read."""
+        if any(each.lost for each in self._mappings):
+            raise _changed(self.name)
+
     def recheck(self) -> None:
         """Refuse a regular file that changed since it was opened."""
+        self.check_mapped()
         if not stat.S_ISREG(self._status.st_mode):
             return
         if stamp_of(os.fstat(self.fd)) != self.stamp:

@@ -45,6 +45,9 @@ class Inputs:
         Is told how many bytes of a file were read, and of how many.
     awaits
         Is told, before standard input is read, what it should hold.
+    guarded
+        Whether the process survives that another program shortens a mapped file: what is gone
+        reads as zeros, which `recheck` and the end of the context refuse.
 
     As a context it closes what it opened; tensors that are mapped stay.
     """
@@ -57,8 +60,9 @@ class Inputs:
         folder: str = "",
         tick: Tick | None = None,
         awaits: Callable[[str], None] | None = None,
+        guarded: bool = True,
     ) -> None:
-        self._tick, self._awaits, self._role = tick, awaits, ""
+        self._tick, self._awaits, self._guarded, self._role = tick, awaits, guarded, ""
         self.max_bytes = max_bytes
         self.notes = [] if notes is None else notes
         self._folder = folder
@@ -181,8 +185,18 @@ class Inputs:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if kind is None:
+                self.check_mapped()
+        finally:
+            self.close()
+
+    def check_mapped(self) -> None:
+        """Refuse what came of a mapped file of which a part was gone."""
+        for file in self._all():
+            if isinstance(file, File):
+                file.check_mapped()
 
     def close(self) -> None:
         """Close what was opened; tensors that are mapped stay."""
@@ -278,7 +292,7 @@ class Inputs:
         path, key = self._split(token)
         self.named[path] = None
         file = self.named[path] = open_input(path, self._folder, self.max_bytes, self._tick)
-        self._files.append(file)
+        self._own(file)
         with _Naming(file.name):
             return Source(file, content(file), key)
 
@@ -288,14 +302,23 @@ class Inputs:
 
         told = raw.parse(token)
         self.note_file(token, "raw elements")
-        file = self._stdin_file() if told.path == "-" else self._opened(told.path)
+        if told.path == "-":
+            file = self._stdin_file()
+            self._files.append(file)
+        else:
+            file = self._opened(told.path)
         return Source(file, raw.Raw(file, told), None)
 
     def _opened(self, path: str) -> File:
         self.named[path] = None
         file = self.named[path] = open_file(path, self._folder, self.max_bytes, self._tick)
-        self._files.append(file)
+        self._own(file)
         return file
+
+    def _own(self, file: File | Folder) -> None:
+        if isinstance(file, File):
+            file.guarded = self._guarded
+        self._files.append(file)
 
     def _opened_stdin(self) -> tuple[File, Content]:
         if self._stdin is None:
@@ -308,9 +331,11 @@ class Inputs:
         if self._awaits is not None:
             self._awaits(f"`{self._role}`" if self._role else "a tensor")
         try:
-            return File("-", STDIN, self.max_bytes, self._tick)
+            file = File("-", STDIN, self.max_bytes, self._tick)
         except OSError as error:
             raise unreadable("-", error) from None
+        file.guarded = self._guarded
+        return file
 
 
 class Source(NamedTuple):

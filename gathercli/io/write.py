@@ -12,7 +12,7 @@ import os
 import re
 import stat
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
@@ -20,10 +20,11 @@ from gathercli.core.text import clean
 from gathercli.errors import OutputError, TransferError, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import TracebackType
 
     from gathercli.engine import Run
+    from gathercli.io.source import Inputs
 
 STDOUT: Final = 1
 STDERR: Final = 2
@@ -58,6 +59,33 @@ class Stream:
         """Say that it takes no blocks out of order: who reads it may be reading now."""
         del result
         return False
+
+
+class Checked:
+    """Takes bytes for a stream, as long as no input that they are made of has changed."""
+
+    def __init__(self, stream: Stream, inputs: Inputs) -> None:
+        self._stream, self._inputs = stream, inputs
+
+    def write(self, part: bytes | memoryview) -> None:
+        """Append bytes."""
+        self._inputs.check_mapped()
+        with self._naming():
+            self._stream.write(part)
+
+    def place(self, result: Run) -> bool:
+        """Append the elements of a result by its threads, if that is possible."""
+        with self._naming():
+            return self._stream.place(result)
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        """Name the input if that is what failed: the system cannot write what is gone either."""
+        try:
+            yield
+        except TransferError:
+            self._inputs.recheck()
+            raise
 
 
 class _Draft(Stream):
