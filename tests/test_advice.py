@@ -18,8 +18,51 @@ DATA = np.arange(6).reshape(2, 3)
 ADVICE: dict[str, tuple[str, dict[str, Any], str]] = {
     "a version's name": (
         "gather",
-        {"data": DATA, "indices": 0, "version": "openvino8"},
+        {"data": DATA, "indices": 0, "version": "openvimo-8"},
         'did you mean `version="openvino-8"`?',
+    ),
+    "a number of two versions": (
+        "gather",
+        {"data": DATA, "indices": 0, "version": 1},
+        'did you mean `version="openvino-1"` or `version="onnx-1"`?',
+    ),
+    "the name of another call": (
+        "explain",
+        {"op": "torch.gather", "data": DATA, "indices": [[0, 1, 0]], "axis": 0},
+        '`gather-elements` with `version="onnx-13"` and `negative="error"`',
+    ),
+    "whole floats as indices": (
+        "gather",
+        {"data": DATA, "indices": [0.0, 1.0]},
+        "as integers they are `[0, 1]`",
+    ),
+    "a mask as indices": (
+        "gather",
+        {"data": DATA, "indices": [False, True]},
+        "the positions of true are `[1]`",
+    ),
+    "an array of a mask": (
+        "gather",
+        {"data": DATA, "indices": np.array([False, True])},
+        "the positions of true are indices: `numpy.flatnonzero(mask)`",
+    ),
+    "the name of a file": (
+        "gather",
+        {"data": "x.npy", "indices": 0},
+        'read what it names: `gathercli.load("x.npy")`',
+    ),
+    "float8 where only OpenVINO has it": (
+        "gather",
+        {"data": np.zeros(2, ml_dtypes.float8_e5m2), "indices": 0, "version": "onnx-13"},
+        'openvino-8 takes float8_e5m2: `version="openvino-8"`',
+    ),
+    "a generator that there is not": ("load", {"source": "ones:3"}, 'did you mean `"3xi64=1"`?'),
+    "a member as numpy has it": ("load", {"source": "x.npz[a]"}, 'did you mean `"x.npz#a"`?'),
+    "commas between sizes": ("load", {"source": "zeros:2,3"}, 'did you mean `"zeros:2x3"`?'),
+    "bytes of no format": (
+        "load",
+        {"source": "raw"},
+        'bare elements are read by their shape and type, single bytes by `"bin:2xu8@raw"`',
     ),
     "a type that the version lacks": (
         "gather",
@@ -166,6 +209,7 @@ def files(folder: Path) -> Path:
     (folder / "x.json").write_text('{"a":[1,2,3],"b":[4]}')
     (folder / "l.json").write_text("[1,2,3]")
     (folder / "x.bin").write_bytes(array.tobytes())
+    (folder / "raw").write_bytes(b"\0\1")
     (folder / "c.csv").write_text("1,2\n3,4\n")
     gathercli.save("v.npy", np.zeros(3, ml_dtypes.bfloat16))
     import zarr
@@ -184,20 +228,24 @@ def refusal(function: str, arguments: dict[str, Any]) -> GatherError:
     return caught.value
 
 
-def follow(advice: str, function: str, arguments: dict[str, Any]) -> object:
-    """Call again as a hint says: with a setting, or another function, or another value."""
-    if advice == function.removesuffix("_elements"):
-        return getattr(gathercli, advice)(**arguments)
+def change(advice: str, function: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return what a hint says in backquotes to pass: a setting, or another value."""
     if re.match(r"\w+=", advice):
-        changed = eval(f"dict({advice})")  # noqa: S307
-    elif advice[0] in '"n':
+        return dict(eval(f"dict({advice})"))  # noqa: S307
+    if advice[0] in '["ng' and ("(" in advice or advice[0] in '["') and function != "infer_shape":
+        names = {"numpy": np, "gathercli": gathercli, "mask": arguments.get("indices")}
         name = "source" if "source" in arguments else "indices"
-        changed = {name: eval(advice, {"numpy": np}, arguments)}  # noqa: S307
-    else:
-        changed = {
-            {"load": "dtype", "explain": "op", "infer_shape": "data_shape"}[function]: advice
-        }
-    return getattr(gathercli, function)(**arguments | changed)
+        return {"data" if "load" in advice else name: eval(advice, names, arguments)}  # noqa: S307
+    return {{"load": "dtype", "explain": "op", "infer_shape": "data_shape"}[function]: advice}
+
+
+def follow(advice: list[str], function: str, arguments: dict[str, Any]) -> object:
+    """Call again as a hint says."""
+    if advice == ["gather"] and function == "gather_elements":
+        return gathercli.gather(**arguments)
+    for each in advice:
+        arguments = arguments | change(each, function, arguments)
+    return getattr(gathercli, function)(**arguments)
 
 
 @pytest.mark.usefixtures("files")
@@ -209,9 +257,9 @@ def test_a_hint_in_python_helps_as_it_is_written(
 
     lines = str(error).split("\n")
     assert lines == [error.message, f"hint: {hint}"]
-    for advice in re.findall(r"`(.*?)`", hint):
-        if advice not in ("clamp", "wrap"):
-            follow(advice, function, arguments)
+    advice = [each for each in re.findall(r"`(.*?)`", hint) if each not in ("clamp", "wrap")]
+    for each in [advice] if "` with `" in hint else [[one] for one in advice]:
+        follow(each, function, arguments)
 
 
 def test_the_line_that_converts_a_file_is_python_in_python(files: Path) -> None:
@@ -258,6 +306,10 @@ OWN: Final = ("--no-clobber", "--nonfinite", "--force-format")
 """Options of which Python has no counterpart, and so never hears."""
 
 
+PROSE: Final = ("--max-bytes", "--negative", "--out-of-range")
+"""Options in what `ops` says of the rules."""
+
+
 @pytest.mark.parametrize("part", ["core", "ops", "io", "chunked", "api.py", "engine.py"])
 def test_what_python_can_raise_names_no_option_of_the_command(part: str) -> None:
     found = PACKAGE / part
@@ -271,7 +323,9 @@ def test_what_python_can_raise_names_no_option_of_the_command(part: str) -> None
             node.value for node in nodes if isinstance(node, ast.Constant) and id(node) not in prose
         ]
         options = {
-            each for one in map(str, text) for each in re.findall(r"`(--?[a-zA-Z][a-z-]*)", one)
+            each
+            for one in map(str, text)
+            for each in re.findall(r"`(--[a-z][a-z-]*|-[a-zA-Z])(?=[ `])", one)
         }
 
-        assert options <= {*OWN, *(["--max-bytes"] if path.name == "rules.py" else [])}, path
+        assert options <= {*OWN, *(PROSE if path.name == "rules.py" else ())}, path
