@@ -7,9 +7,13 @@ import shlex
 from typing import TYPE_CHECKING, Final
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gathercli.cli.line import CommandLine
-from gathercli.cli.main import COMMANDS, load
+from gathercli.cli.main import COMMANDS, _parse, load
+from gathercli.cli.usage import better
+from gathercli.errors import GatherError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -169,6 +173,7 @@ WRONG: Final[dict[str, tuple[str, str]]] = {
     ),
     # commands
     "-v": ("gathercli has no option `-v`", PROGRAM),
+    "-1 0": ("gathercli has no option `-1`", "`gathercli --help` lists the commands"),
     "-V": ("gathercli has no option `-V`", PROGRAM),
     "version": ("no command `version`", meant("gathercli --version")),
     "--verson": ("gathercli has no option `--verson`", meant("gathercli --version")),
@@ -250,7 +255,7 @@ def test_help_is_the_help_of_the_program_or_of_a_command(run: Run) -> None:
     program, command = run("--help"), run("shape", "--help")
 
     assert (program.status, program.err) == (0, "")
-    assert run() == run("help") == program
+    assert run() == run("--") == run("help") == program
     assert run("help", "shape") == command
 
 
@@ -278,3 +283,27 @@ def test_options_their_values_and_arguments_are_told_apart() -> None:
     assert line.arguments == ["a.npy", "-1,0", "-V"]
     assert line.options == ["-qo", "x", "--axis", "-1", "-a0", "--diff", "--"]
     assert [word.option for word in line.words if word.is_value] == ["-o", "--axis"]
+
+
+WORDS: Final = """
+[1, 2] [1,2] 0 -1 1, { } =[ --axis -a -axis - -- --- --=1 -= -qz -v -V -Vonnx --version --version=
+torch.gather np.take onnx.Gather-13 gather gathr --job --op -f -fxml -f=json --diff 8 opset 17
+--quiet=1 --json-errors --no-such --AXIS -A é `rm` -qo -oq -j0 --precision 99 --color red axis=0
+""".split()  # noqa: SIM905
+
+
+@given(
+    st.sampled_from([*COMMANDS, "help", "torch.gather", "-1", "--no-such"]),
+    st.lists(st.sampled_from(WORDS), max_size=6),
+)
+def test_whatever_is_typed_is_read_or_refused_in_our_words(first: str, rest: list[str]) -> None:
+    words, refusals = [first, *rest], list[GatherError]()
+
+    try:
+        _parse(words)
+    except GatherError as error:
+        refusals.append(error)
+
+    for refusal in refusals:
+        assert refusal.rule in {"usage", "dtype", "version"}
+        assert "\n" not in refusal.message + (better(words, refusal) or refusal.hint or "")

@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     if words == ["--version"]:
         request: Request = _version
-    elif not words or words[0] == "help":
+    elif words in ([], ["--"]) or words[0] == "help":
         request = partial(_help, words[1:])
     elif len(words) == 2 and words[0] == "completion" and words[1] in SHELLS:
         from gathercli.cli.scripts import script

@@ -122,6 +122,9 @@ def _replaced(line: CommandLine, word: Word, *texts: str) -> list[str]:
 def _no_option(line: CommandLine, option: str) -> UsageError:
     whose = line.command or "gathercli"
     found = UsageError(f"{whose} has no option `{short(option)}`", rule="usage", value=option)
+    if not line.command:
+        found.hint = _before_command(line, option)
+        return found
     word = next(
         each
         for each in line.words
@@ -129,9 +132,6 @@ def _no_option(line: CommandLine, option: str) -> UsageError:
         and not each.is_value
         and (each.text.startswith(option) or (each.text[1:2] != "-" and option[1:] in each.text))
     )
-    if not line.command:
-        found.hint = _before_command(line, option)
-        return found
     near = _near(line, option)
     if near is None or not word.text.startswith(option):
         return found
