@@ -131,6 +131,7 @@ CALLS: Final = (
     Wrong("batch out.jsonl"),
     Wrong("batch typo.jsonl"),
     # Conversions
+    Wrong("convert"),
     Wrong("convert x.npy c.foo"),
     Wrong("convert x.npy l.json c.npy", 3),
     Wrong("convert x.npy new/"),
@@ -340,7 +341,11 @@ def line_of(call: Wrong, advice: str) -> str:
 
 
 @pytest.mark.parametrize("call", CALLS, ids=str)
-def test_a_hint_helps_as_it_is_printed(call: Wrong, run: Run, files: Path) -> None:
+def test_a_hint_helps_as_it_is_printed_and_replaces_no_file(
+    call: Wrong, run: Run, files: Path
+) -> None:
+    before = {path: path.read_bytes() for path in files.rglob("*") if path.is_file()}
+
     ran = run(*split(call.words), stdin=call.stdin)
 
     (hint,) = hints(ran)
@@ -348,6 +353,7 @@ def test_a_hint_helps_as_it_is_printed(call: Wrong, run: Run, files: Path) -> No
         if advice in call.names or (call.place is None and (files / split(advice)[0]).exists()):
             continue  # the file that the line before it has written
         assert_done(line_of(call, advice), call.stdin, run)
+    assert {path: path.read_bytes() for path in before} == before
 
 
 def assert_done(line: str, stdin: bytes, run: Run) -> None:

@@ -238,14 +238,14 @@ A and B  first differ at [0]: 7 and 5""",
     ),
     "convert": (
         Example(
-            "to a file, whose suffix names the format, and back",
-            "gathercli convert arange:2x3 x.npy && gathercli convert x.npy -",
-            "[[0,1,2],[3,4,5]]",
-        ),
-        Example(
             "to another type, if no element changes",
             "gathercli convert arange:2x3 - --dtype bf16 --to literal",
             "2x3xbf16=[[0.0 1.0 2.0][3.0 4.0 5.0]]",
+        ),
+        Example(
+            "to a file, whose suffix names the format, and back",
+            "gathercli convert arange:2x3 x.npy && gathercli convert x.npy -",
+            "[[0,1,2],[3,4,5]]",
         ),
         Example(
             "to another type, rounding",
