@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gathercli.api import gather, gather_elements, infer_shape, load, save
-    from gathercli.core.dims import Shape
     from gathercli.errors import (
         AxisError,
         BatchDimsError,
@@ -34,7 +33,8 @@ if TYPE_CHECKING:
         UsageError,
         VersionError,
     )
-    from gathercli.explanation import OPERATORS, explain
+    from gathercli.report.explanation import OPERATORS, explain
+    from gathercli.spec.shapes import Shape
 
 __version__ = "0.1.0"
 
@@ -67,9 +67,9 @@ __all__ = [
 
 _HOMES = {
     **dict.fromkeys(("gather", "gather_elements", "infer_shape", "load", "save"), "api"),
-    "Shape": "core.dims",
-    "explain": "explanation",
-    "OPERATORS": "explanation",
+    "Shape": "spec.shapes",
+    "explain": "report.explanation",
+    "OPERATORS": "report.explanation",
 }
 
 

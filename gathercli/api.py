@@ -7,9 +7,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from gathercli import engine
-from gathercli.core.call import Operand
-from gathercli.core.dims import Shape, as_shape
-from gathercli.core.dtypes import (
+from gathercli.arrays.exchange import viewed
+from gathercli.errors import DtypeError, GatherError, Hint, InputError, UsageError
+from gathercli.io.files import cores
+from gathercli.io.formats.values import tensor_of
+from gathercli.ops import family_of, find
+from gathercli.spec.call import Operand
+from gathercli.spec.dtypes import (
     FLOAT64,
     INT64,
     STRING,
@@ -18,22 +22,18 @@ from gathercli.core.dtypes import (
     described,
     dtype_of,
 )
-from gathercli.core.dtypes import dtype as dtype_named
-from gathercli.core.text import json_string, short
-from gathercli.errors import DtypeError, GatherError, Hint, InputError, UsageError
-from gathercli.io.exchange import viewed
-from gathercli.io.files import cores
-from gathercli.io.values import tensor_of
-from gathercli.ops import family_of, find
+from gathercli.spec.dtypes import dtype as dtype_named
+from gathercli.spec.shapes import Shape, as_shape
+from gathercli.text import json_string, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import numpy.typing as npt
 
-    from gathercli.core.call import Call
-    from gathercli.core.dtypes import DType
-    from gathercli.core.spec import Op
+    from gathercli.spec.call import Call
+    from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import Op
 
 
 def gather(
@@ -304,8 +304,8 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
 
 def _save_chunks(target: str, tensor: Tensor) -> None:
     """Write a tensor in chunks."""
-    from gathercli.chunked.making import Copied
-    from gathercli.core.tiles import Held
+    from gathercli.arrays.blocks import Copied
+    from gathercli.arrays.chunks import Held
     from gathercli.io import chunkwise
     from gathercli.io.zarr import Creation
 

@@ -14,24 +14,24 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from gathercli.core import rules
-from gathercli.core.call import Call, Operand
-from gathercli.core.dims import LARGEST, MAX_RANK, Shape, product
-from gathercli.core.dtypes import Tensor, described
-from gathercli.core.picks import HELD, Picks, Tallies, Tally, Treatment, UnlikeError, examine
-from gathercli.core.positions import cell, coordinate, known
-from gathercli.core.spec import Indices, Negative, Op, OutOfRange
-from gathercli.core.text import counted, grouped, listed
-from gathercli.core.threads import share
+from gathercli.arrays.indices import HELD, Picks, Tallies, Tally, Treatment, UnlikeError, examine
+from gathercli.arrays.kernel import Kernel, Worker
+from gathercli.arrays.threads import share
 from gathercli.errors import GatherError, LimitError, UsageError
-from gathercli.kernel import Kernel, Worker
 from gathercli.ops import FAMILIES
+from gathercli.spec import rules
+from gathercli.spec.call import Call, Operand
+from gathercli.spec.coordinates import cell, coordinate, known
+from gathercli.spec.dtypes import Tensor, described
+from gathercli.spec.op import Indices, Negative, Op, OutOfRange
+from gathercli.spec.shapes import LARGEST, MAX_RANK, Shape, product
+from gathercli.text import counted, grouped, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gathercli.core.dtypes import AnyArray
-    from gathercli.core.tiles import Tiles
+    from gathercli.arrays.chunks import Tiles
+    from gathercli.spec.dtypes import AnyArray
 
     Tick = Callable[[str, int, int], None]
 

@@ -87,7 +87,7 @@ def _typed(name: str, value: str | int) -> str:
     if name in ("source", "code", "literal"):
         import json
 
-        from gathercli.core.text import literal, shell_word
+        from gathercli.text import literal, shell_word
 
         word = shell_word(literal(json.loads(str(value))) if name == "literal" else str(value))
         return f"python -c {word}" if name == "code" else word

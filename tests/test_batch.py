@@ -19,18 +19,18 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from gathercli.batch import pool
-from gathercli.batch.tally import Limit
-from gathercli.batch.work import Settings, line_of
-from gathercli.cli import jobs as running
-from gathercli.io import job as jobs
+from gathercli.cli.commands import jobs as running
 from gathercli.io.write import write_all
+from gathercli.jobs import job as jobs
+from gathercli.jobs import pool
+from gathercli.jobs.tally import Limit
+from gathercli.jobs.work import Settings, line_of
 from tests.conftest import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gathercli.batch.order import Done
+    from gathercli.jobs.queue import Done
     from tests.conftest import Ran
 
     Run = Callable[..., Ran]

@@ -17,18 +17,20 @@ import pytest
 
 import gathercli
 from gathercli.cli.limits import FILE, Limits
-from gathercli.core import dims
-from gathercli.core.call import Call, Operand
-from gathercli.core.dims import parse as parse_shape
-from gathercli.core.rules import axis_type
-from gathercli.core.text import _escape, clean, json_string
 from gathercli.engine import bind
 from gathercli.errors import OutputError
-from gathercli.io import files, npz, safetensors, values
-from gathercli.io import npy as npy_module
+from gathercli.io import files
 from gathercli.io.files import open_file
+from gathercli.io.formats import npy as npy_module
+from gathercli.io.formats import npz, values
+from gathercli.io.formats import safetensorsfile as safetensors
 from gathercli.io.write import Output
 from gathercli.ops import find
+from gathercli.spec import shapes as dims
+from gathercli.spec.call import Call, Operand
+from gathercli.spec.rules import axis_type
+from gathercli.spec.shapes import parse as parse_shape
+from gathercli.text import _escape, clean, json_string
 from tests.test_io import archive, npy, patched
 from tests.test_write import give, kind, names, write
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gathercli.core import picks
+from gathercli.arrays import indices as picks
 from gathercli.ops import FAMILIES, OPERATORS
 from tests import oracle
 from tests.test_streaming import anonymous
@@ -363,7 +363,7 @@ def expected(op: Any, s: int, indices: oracle.Array, negative: str, outside: str
 def test_the_list_is_that_of_plain_loops(
     op: Any, seed: int, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gathercli.verdicts.CELLS", 5)
+    monkeypatch.setattr("gathercli.lessons.verdicts.CELLS", 5)
     monkeypatch.setattr(picks, "CELLS", 5)
     monkeypatch.setattr(picks, "SHARED", 1)
     rng = np.random.default_rng(seed)
@@ -425,7 +425,7 @@ def test_memory_does_not_grow_with_the_indices(words: list[str], folder: Path) -
 
 
 def test_a_long_list_is_written_as_it_is_found(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gathercli.cli.check._TOGETHER", 7)
+    monkeypatch.setattr("gathercli.cli.commands.check._TOGETHER", 7)
     ran = run("check", "gather", "[0.5]", "arange:100x3", "--all")
     assert ran.out.count("zero-filled\n") == 299
     listed = re.findall(r"(?m)^\[(\d+),(\d+)\] +(\d+)  zero", ran.out)

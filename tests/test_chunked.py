@@ -11,14 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gathercli import engine
-from gathercli.chunked import cutting, result
-from gathercli.chunked.making import Copied, Gathering, suited
-from gathercli.core.call import Operand
-from gathercli.core.dtypes import DType, Tensor, dtype_of
-from gathercli.core.spec import Negative, OutOfRange
-from gathercli.core.tiles import Box, Held, Tiling, cells, cuts, everything, sizes, slices, tiled
+from gathercli.arrays import partition as cutting
+from gathercli.arrays import streamed as result
+from gathercli.arrays.blocks import Copied, Gathering, suited
+from gathercli.arrays.chunks import Box, Held, Tiling, cells, cuts, everything, sizes, slices, tiled
 from gathercli.errors import GatherError, LimitError, TransferError
 from gathercli.ops import find
+from gathercli.spec.call import Operand
+from gathercli.spec.dtypes import DType, Tensor, dtype_of
+from gathercli.spec.op import Negative, OutOfRange
 
 
 class Chunks:

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 import zarr
 
-from gathercli.batch import work
-from gathercli.chunked import result
-from gathercli.core.dtypes import INT64, dtype
+from gathercli.arrays import streamed as result
 from gathercli.errors import LimitError
-from gathercli.io import job as jobs
 from gathercli.io.zarr import Creation, writer
+from gathercli.jobs import job as jobs
+from gathercli.jobs import work
+from gathercli.spec.dtypes import INT64, dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,10 +24,11 @@ import numpy as np
 import pytest
 
 from gathercli import __version__
-from gathercli.batch import cluster, scheduler, task
-from gathercli.batch.plan import Text
-from gathercli.batch.work import Settings
 from gathercli.cli import main
+from gathercli.jobs import cluster, scheduler
+from gathercli.jobs import dask_task as task
+from gathercli.jobs.plan import Text
+from gathercli.jobs.work import Settings
 from tests.test_batch import (
     EXPECTING,
     FIXTURES,

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pytest
 
-from gathercli.cli import generate
-from gathercli.cli.lessons import LESSONS
 from gathercli.cli.main import COMMANDS, SHELLS, load, main
+from gathercli.cli.manual import generate
+from gathercli.cli.manual.lessons import LESSONS
 from gathercli.cli.scripts import SCRIPTS
-from gathercli.core.dtypes import DTYPES
 from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.spec.dtypes import DTYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -97,7 +97,7 @@ def test_an_unknown_shell_is_refused_naming_those_there_are(
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_script_is_what_its_generator_writes_now(shell: str) -> None:
     now = {"bash": generate.bash, "zsh": generate.zsh, "fish": generate.fish}[shell]()
-    assert SCRIPT[shell] == now, "rewrite it with: python -m gathercli.cli.generate"
+    assert SCRIPT[shell] == now, "rewrite it with: python -m gathercli.cli.manual.generate"
 
 
 @pytest.mark.parametrize(("option", "text"), sorted(set(described())))

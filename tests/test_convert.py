@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from gathercli.io.table import FORMATS
+from gathercli.io.formats.table import FORMATS
 from tests.test_io import archive, saved
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Final
 import pytest
 
 import gathercli
-from gathercli.core.decisions import DECISIONS, concerning
 from gathercli.ops import OPERATORS
+from gathercli.spec.decisions import DECISIONS, concerning
 from tests.conftest import Ran
 
 Run = Callable[..., Ran]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.cells import cell_len
 
-from gathercli.cli.lessons import LESSONS, Lesson, command_line, fixture
-from gathercli.io.job import jobs
+from gathercli.cli.manual.lessons import LESSONS, Lesson, command_line, fixture
+from gathercli.jobs.job import jobs
 from tests.test_explain import at_a_terminal
 
 if TYPE_CHECKING:

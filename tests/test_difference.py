@@ -9,10 +9,11 @@ from typing import Any, Final
 
 import pytest
 
-from gathercli.core.dtypes import BFLOAT16
-from gathercli.core.spec import Axis, Indices, OffAxis, Op, OutOfRange, differences, heading
 from gathercli.ops import OPERATORS, gather
-from gathercli.report import difference, rows
+from gathercli.report import difference
+from gathercli.report import versions as rows
+from gathercli.spec.dtypes import BFLOAT16
+from gathercli.spec.op import Axis, Indices, OffAxis, Op, OutOfRange, differences, heading
 from tests.conftest import Ran
 
 Run = Callable[..., Ran]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gathercli import InputError, infer_shape
-from gathercli.core.dims import (
+from gathercli.spec.shapes import (
     UNKNOWN,
     AnyDim,
     Dim,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gathercli.cli import generate
+from gathercli.cli.manual import generate
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -92,4 +92,4 @@ def test_every_picture_of_the_readme_has_its_command() -> None:
 @pytest.mark.parametrize("path", generate.files(), ids=lambda path: path.name)
 def test_a_generated_file_is_what_its_declarations_give_now(path: Path) -> None:
     current = path.read_text(encoding="utf-8")
-    assert current == generate.files()[path], "run: python -m gathercli.cli.generate"
+    assert current == generate.files()[path], "run: python -m gathercli.cli.manual.generate"

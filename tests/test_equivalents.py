@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import gathercli
-from gathercli.core.equivalents import (
+from gathercli.errors import UsageError
+from gathercli.ops import OPERATORS
+from gathercli.spec.equivalents import (
     EQUIVALENTS,
     FILLED,
     MODULO,
@@ -19,9 +21,7 @@ from gathercli.core.equivalents import (
     Equivalent,
     equivalent,
 )
-from gathercli.core.spec import FROM_THE_END, OutOfRange
-from gathercli.errors import UsageError
-from gathercli.ops import OPERATORS
+from gathercli.spec.op import FROM_THE_END, OutOfRange
 from tests.conftest import Ran
 
 Run = Callable[..., Ran]

@@ -24,12 +24,12 @@ from rich.color import Color
 
 import gathercli
 from gathercli.cli import main
-from gathercli.core.dtypes import Tensor, dtype_of
-from gathercli.lesson import Fate
+from gathercli.lessons.lesson import Fate
+from gathercli.report.layout import ASCII
 from gathercli.report.lesson import picture
-from gathercli.report.panels import ASCII
-from gathercli.report.parts import STYLES
-from gathercli.report.shown import Look
+from gathercli.report.selection import Look
+from gathercli.report.tensor_panels import STYLES
+from gathercli.spec.dtypes import Tensor, dtype_of
 from tests import oracle
 from tests.test_laws import (
     Case,
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from gathercli.core.spec import Op
-    from gathercli.explanation import Explanation
+    from gathercli.report.explanation import Explanation
+    from gathercli.spec.op import Op
     from tests.conftest import Ran
 
     Run = Callable[..., Ran]
@@ -969,8 +969,8 @@ def test_a_repl_shows_the_operators_as_a_table() -> None:
 
 
 def test_what_is_read_is_not_counted_beyond_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gathercli.lesson.COUNTED", 2)
-    monkeypatch.setattr("gathercli.lesson.SPARSE", 2)
+    monkeypatch.setattr("gathercli.lessons.lesson.COUNTED", 2)
+    monkeypatch.setattr("gathercli.lessons.lesson.SPARSE", 2)
     found = str(gathercli.explain("gather", [1, 2], [1, 0, 1]))
     assert "read   not counted: there are 3 indices" in found
     assert "no letter" not in found

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from gathercli.core.dtypes import DTYPES, Kind, Tensor
-from gathercli.core.dtypes import dtype as dtype_named
 from gathercli.errors import GatherError
-from gathercli.io import encode, fast
+from gathercli.io.formats import encode, fast
 from gathercli.io.source import Inputs
+from gathercli.spec.dtypes import DTYPES, Kind, Tensor
+from gathercli.spec.dtypes import dtype as dtype_named
 from tests.test_io import encoded
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gathercli.core.dtypes import AnyArray, DType
+    from gathercli.spec.dtypes import AnyArray, DType
 
 SETTINGS = settings(
     derandomize=True,
@@ -141,7 +141,7 @@ def test_the_fast_way_is_taken(always_fast: pytest.MonkeyPatch, tmp_path: Path) 
     def refuse(raw: object) -> None:
         pytest.fail(f"the strict way was taken: {raw!r}")
 
-    always_fast.setattr("gathercli.io.json.parse", refuse)
+    always_fast.setattr("gathercli.io.formats.jsontext.parse", refuse)
     for text, held in (
         ("[1,2]", "i64[2]"),
         ("[[1.5],[2e3]]", "f64[2,1]"),

@@ -15,7 +15,7 @@ import pytest
 
 import gathercli
 from gathercli.errors import GatherError
-from gathercli.io.job import jobs
+from gathercli.jobs.job import jobs
 from tests.faults import VARIETIES, Faults
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from gathercli import OPERATORS, engine
-from gathercli.core.call import Operand
-from gathercli.core.dims import Shape
-from gathercli.core.dtypes import Tensor, named
-from gathercli.core.rules import RULES
 from gathercli.errors import GatherError, InputError, NoInputError
-from gathercli.io import job as job_files
-from gathercli.io.job import Job, jobs, parse
 from gathercli.io.source import Inputs
+from gathercli.jobs import job as job_files
+from gathercli.jobs.job import Job, jobs, parse
 from gathercli.ops import find
+from gathercli.spec.call import Operand
+from gathercli.spec.dtypes import Tensor, named
+from gathercli.spec.rules import RULES
+from gathercli.spec.shapes import Shape
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 TOUR = FIXTURES / "tour"

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import numpy_helper
 
-from gathercli.core.dtypes import DTYPES, DType, Kind, Tensor, dtype
-from gathercli.io import literal, save
-from gathercli.io.table import FORMATS
+from gathercli.io import save
+from gathercli.io.formats import literal
+from gathercli.io.formats.table import FORMATS
+from gathercli.spec.dtypes import DTYPES, DType, Kind, Tensor, dtype
 from tests.test_io import amply, assert_same_values, bits, encoded, read, tensors
 
 if TYPE_CHECKING:
@@ -262,7 +263,7 @@ def test_no_elements_make_an_onnx_tensor_look_like_another_format(
 @some
 @given(st.data())
 def test_a_file_of_every_format_is_told_whatever_it_holds(draw: st.DataObject) -> None:
-    from gathercli.io.content import LOOK, sniff
+    from gathercli.io.formats.content import LOOK, sniff
 
     held = draw.draw(st.sampled_from(DTYPES))
     tensor = draw.draw(tensors(held))

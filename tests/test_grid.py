@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from gathercli.core.dims import product
-from gathercli.core.dtypes import PLAIN, Kind, Tensor, dtype
 from gathercli.report import grid
+from gathercli.spec.dtypes import PLAIN, Kind, Tensor, dtype
+from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
     import numpy.typing as npt

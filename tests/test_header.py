@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 import gathercli
 from gathercli import engine
-from gathercli.core.call import Operand
-from gathercli.core.dims import parse
-from gathercli.core.dtypes import dtype
 from gathercli.ops import FAMILIES, find
 from gathercli.report.header import formula, header
+from gathercli.spec.call import Operand
+from gathercli.spec.dtypes import dtype
+from gathercli.spec.shapes import parse
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from gathercli.core.call import Call
+    from gathercli.spec.call import Call
 
     Array = npt.NDArray[Any]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gathercli.cli.examples import EXAMPLES, HELPFUL
 from gathercli.cli.groups import GROUPS
 from gathercli.cli.main import COMMANDS, load
-from gathercli.io.table import FORMATS
+from gathercli.cli.manual.examples import EXAMPLES, HELPFUL
+from gathercli.io.formats.table import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

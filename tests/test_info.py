@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from gathercli.core import summary
-from gathercli.core.dtypes import DTYPES, Kind, Tensor
+from gathercli.arrays import summary
 from gathercli.io import save
+from gathercli.spec.dtypes import DTYPES, Kind, Tensor
 from tests.test_formats import raw_token, specials
 from tests.test_io import archive, encoded, npy, saved
 

@@ -19,12 +19,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gathercli.core.dims import product
-from gathercli.core.dtypes import DTYPES, DType, Kind, Tensor, dtype
 from gathercli.errors import GatherError, InputError
-from gathercli.io import literal, save
-from gathercli.io.json import parse
+from gathercli.io import save
+from gathercli.io.formats import literal
+from gathercli.io.formats.jsontext import parse
 from gathercli.io.source import Inputs
+from gathercli.spec.dtypes import DTYPES, DType, Kind, Tensor, dtype
+from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
     import subprocess

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError
-from gathercli.io import job as job_files
-from gathercli.io import jobfile
-from gathercli.io.jobfile import Written, files, written
-from gathercli.io.json import parse
+from gathercli.io.formats.jsontext import parse
+from gathercli.jobs import job as job_files
+from gathercli.jobs import jobfile
+from gathercli.jobs.jobfile import Written, files, written
 from tests.conftest import standard_input
 
 if TYPE_CHECKING:

@@ -16,21 +16,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gathercli
-from gathercli import engine, kernel
-from gathercli.core import picks, threads
-from gathercli.core.call import Operand
-from gathercli.core.dtypes import Tensor, dtype_of
-from gathercli.core.spec import OffAxis
+from gathercli import engine
+from gathercli.arrays import indices as picks
+from gathercli.arrays import kernel, threads
 from gathercli.errors import OutOfRangeError
 from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.spec.call import Operand
+from gathercli.spec.dtypes import Tensor, dtype_of
+from gathercli.spec.op import OffAxis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy.typing as npt
 
-    from gathercli.core.dtypes import DType
-    from gathercli.core.spec import Op
+    from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import Op
 
     Array = npt.NDArray[Any]
 

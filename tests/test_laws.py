@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import gathercli
 from gathercli import engine
-from gathercli.core.call import Operand
-from gathercli.core.dims import Dim, product
-from gathercli.core.dtypes import Tensor, dtype
 from gathercli.ops import FAMILIES
+from gathercli.spec.call import Operand
+from gathercli.spec.dtypes import Tensor, dtype
+from gathercli.spec.shapes import Dim, product
 from tests import oracle
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from gathercli.core.spec import Op
+    from gathercli.spec.op import Op
 
     Array = npt.NDArray[Any]
     Sizes = tuple[int, ...]

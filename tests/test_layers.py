@@ -1,4 +1,4 @@
-"""Imports go one way: core, ops, engine, then io and report, then cli."""
+"""Imports go one way: spec, ops, engine, arrays, then io and report, then cli."""
 
 from __future__ import annotations
 
@@ -10,26 +10,21 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "gathercli"
+LOW = {"errors", "text", "spec", "ops", "engine", "arrays"}
 LEFT_OF = {
-    "errors": {"core"},
-    "core": {"errors"},
-    "ops": {"errors", "core"},
-    "kernel": {"errors", "core"},
-    "engine": {"errors", "core", "ops", "kernel"},
-    "chunked": {"errors", "core", "ops", "kernel", "engine"},
-    "lesson": {"errors", "core", "ops", "engine"},
-    "verdicts": {"errors", "core", "ops", "engine"},
-    "io": {"errors", "core", "ops", "engine", "chunked"},
-    "expect": {"errors", "core", "engine"},
-    "batch": {"errors", "core", "ops", "engine", "chunked", "io", "expect"},
-    "report": {"errors", "core", "ops", "engine", "lesson", "verdicts", "batch"},
-    "api": {"errors", "core", "ops", "engine", "chunked", "io"},
-    "explanation": {"errors", "core", "ops", "engine", "lesson", "report", "api"},
-    "cli": {
-        *("errors", "core", "ops", "engine", "io", "lesson", "report", "verdicts"),
-        *("expect", "batch", "chunked"),
-    },
-    "__init__": {"api", "core", "errors", "explanation"},
+    "errors": {"text"},
+    "text": {"errors"},
+    "spec": {"errors", "text", "arrays"},
+    "ops": {"errors", "text", "spec"},
+    "engine": LOW,
+    "arrays": LOW,
+    "lessons": LOW,
+    "io": LOW,
+    "jobs": {*LOW, "io", "api"},
+    "report": {*LOW, "lessons", "jobs", "io", "api"},
+    "api": {*LOW, "io", "report"},
+    "cli": {*LOW, "io", "lessons", "report", "jobs"},
+    "__init__": {"api", "spec", "errors", "ops", "report"},
     "__main__": {"cli"},
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -67,20 +62,18 @@ def test_rich_stays_in_the_report_and_typer_in_the_commands(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_only_a_cluster_uses_a_network(path: Path) -> None:
     roots = {name.split(".")[0] for name in imports(path)}
-    names = ("cluster", "leftovers", "scheduler", "task")
-    of_cluster = {PACKAGE / "batch" / f"{name}.py" for name in names}
+    names = ("cluster", "leftovers", "scheduler", "dask_task")
+    of_cluster = {PACKAGE / "jobs" / f"{name}.py" for name in names}
     assert path in of_cluster or not roots & {"dask", "distributed", "http", "pickle", "urllib"}
 
 
 def test_dask_is_imported_when_it_is_asked_for() -> None:
-    assert not {"dask", "distributed"} & loaded("import gathercli.batch.cluster")
+    assert not {"dask", "distributed"} & loaded("import gathercli.jobs.cluster")
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_what_computes_opens_no_file_and_prints_nothing(path: Path) -> None:
-    if part(path) not in (
-        *("errors", "core", "ops", "kernel", "engine", "chunked", "lesson", "verdicts"),
-    ):
+    if part(path) not in (*(*LOW, "lessons"),):
         return
     calls = {
         node.func.id
@@ -131,7 +124,7 @@ def test_a_result_for_a_pipe_starts_without_what_it_does_not_need() -> None:
     code = "from gathercli.cli import main; assert main(['gather', '3xbf16=1', '0']) == 0"
     found = loaded(code)
     assert not {"rich", "ml_dtypes"} & found
-    assert not {"zarr", "distributed", "hashlib", "gathercli.chunked"} & found
+    assert not {"zarr", "distributed", "hashlib", "gathercli.arrays.blocks"} & found
 
 
 def test_importing_the_package_imports_nothing_of_it() -> None:

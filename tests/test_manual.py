@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from gathercli.batch.work import Settings, line_of
-from gathercli.cli import formats, generate, jobpage, operators
-from gathercli.cli.examples import EXAMPLES
 from gathercli.cli.main import COMMANDS, load, main
-from gathercli.cli.pages import page, pages
-from gathercli.io import job
+from gathercli.cli.manual import formats, generate, jobpage, operators
+from gathercli.cli.manual.examples import EXAMPLES
+from gathercli.cli.manual.pages import page, pages
+from gathercli.jobs import job
+from gathercli.jobs.work import Settings, line_of
 from gathercli.report.manual import Block, Console, Page, Terms, roff, text
 
 if TYPE_CHECKING:
@@ -292,7 +292,7 @@ def test_every_generated_file_is_current() -> None:
         for path, now in generate.files().items()
         if not path.exists() or path.read_text(encoding="utf-8") != now
     ]
-    assert stale == [], "rewrite them with: python -m gathercli.cli.generate"
+    assert stale == [], "rewrite them with: python -m gathercli.cli.manual.generate"
 
 
 def test_there_is_no_page_that_nothing_generates() -> None:

@@ -13,9 +13,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import gathercli
-from gathercli.core import narrow
-from gathercli.core.dtypes import DTYPES, DType, Kind, Tensor, dtype
-from gathercli.io.store import as_bits
+from gathercli.arrays import narrow
+from gathercli.arrays.conversion import as_bits
+from gathercli.spec.dtypes import DTYPES, DType, Kind, Tensor, dtype
 from tests.test_layers import loaded
 
 if TYPE_CHECKING:

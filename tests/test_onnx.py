@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
-from gathercli.core.dtypes import PLAIN, DType, Kind
+from gathercli.spec.dtypes import PLAIN, DType, Kind
 from tests.test_formats import specials
 from tests.test_io import amply, assert_tensor_or_error, bits, encoded, often, read, tensors
 from tests.test_safetensors import assert_one_error

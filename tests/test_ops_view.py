@@ -7,10 +7,10 @@ from typing import Any, Final
 import pytest
 
 from gathercli.cli.main import main
-from gathercli.core.decisions import DECISIONS
-from gathercli.core.dtypes import DTYPES, PLAIN
 from gathercli.ops import NEWEST_OPSET, OPERATORS
-from gathercli.report import rows
+from gathercli.report import versions as rows
+from gathercli.spec.decisions import DECISIONS
+from gathercli.spec.dtypes import DTYPES, PLAIN
 
 every_row = pytest.mark.parametrize("op", OPERATORS, ids=str)
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import zarr
 
-from gathercli.batch.work import Part
+from gathercli.jobs.work import Part
 from tests.test_batch import PROGRAM, wait_until
 from tests.test_chunkwise import read, stored
 from tests.test_cluster import PATIENCE, Dask

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gathercli.batch import mistakes, places
-from gathercli.batch import plan as plan_module
-from gathercli.batch.plan import Plan, Text
 from gathercli.errors import InputError
-from gathercli.io import job as job_files
-from gathercli.io.jobfile import Written, files, written
+from gathercli.jobs import job as job_files
+from gathercli.jobs import mistakes
+from gathercli.jobs import paths as places
+from gathercli.jobs import plan as plan_module
+from gathercli.jobs.jobfile import Written, files, written
+from gathercli.jobs.plan import Plan, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

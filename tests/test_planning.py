@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from gathercli import engine
-from gathercli.chunked import cutting
-from gathercli.chunked.making import Gathering
-from gathercli.cli import planning
-from gathercli.cli.planning import LARGE, Plan, reads
-from gathercli.core.call import Operand
-from gathercli.core.dtypes import Tensor, dtype
-from gathercli.core.tiles import Held
+from gathercli.arrays import partition as cutting
+from gathercli.arrays.blocks import Gathering
+from gathercli.arrays.chunks import Held
+from gathercli.cli.manual import planning
+from gathercli.cli.manual.planning import LARGE, Plan, reads
 from gathercli.ops import find
+from gathercli.spec.call import Operand
+from gathercli.spec.dtypes import Tensor, dtype
 from tests.test_chunked import Chunks, gathering
 
 

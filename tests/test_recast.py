@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gathercli.core.dtypes import PLAIN, DType, Kind, Tensor, dtype
+from gathercli.arrays.cast import Recast
 from gathercli.errors import InputError
-from gathercli.io.recast import Recast
+from gathercli.spec.dtypes import PLAIN, DType, Kind, Tensor, dtype
 from tests.test_formats import specials
 from tests.test_io import often, tensors
 

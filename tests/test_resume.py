@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 import zarr
 
-from gathercli.batch.journal import Journal
 from gathercli.cli import main
 from gathercli.errors import OutputError
+from gathercli.jobs.journal import Journal
 from tests.conftest import PATIENCE
 from tests.test_batch import (
     LINUX,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gathercli import errors, gather, gather_elements, infer_shape
-from gathercli.core import rules
+from gathercli.spec import rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable

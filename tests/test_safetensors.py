@@ -12,9 +12,9 @@ import safetensors.numpy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gathercli.core.dtypes import PLAIN, DType, Kind
 from gathercli.errors import GatherError
 from gathercli.io.source import Inputs
+from gathercli.spec.dtypes import PLAIN, DType, Kind
 from tests.test_formats import specials
 from tests.test_io import amply, assert_tensor_or_error, bits, encoded, often, read, tensors
 

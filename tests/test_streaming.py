@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 import gathercli
-from gathercli import engine, kernel
+from gathercli import engine
+from gathercli.arrays import kernel
 from gathercli.cli.messages import Messages
 from gathercli.errors import GatherError, InputError
 from gathercli.io import files, write

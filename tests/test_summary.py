@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gathercli.core.dtypes import PLAIN, DType, Kind, Tensor, dtype
-from gathercli.core.summary import BINS, Histogram, Summary, summarise
+from gathercli.arrays.summary import BINS, Histogram, Summary, summarise
 from gathercli.report.info import Described, Info, as_json
+from gathercli.spec.dtypes import PLAIN, DType, Kind, Tensor, dtype
 from tests.test_formats import specials
 from tests.test_io import amply, often, tensors
 

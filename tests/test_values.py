@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import gathercli
 from gathercli import GatherError, InputError, LimitError, gather
-from gathercli.core.dtypes import BFLOAT16, FLOAT64, INT64, STRING, DType, Tensor, dtype
-from gathercli.io import json
-from gathercli.io.store import Overflow, convert, to_bfloat16
-from gathercli.io.values import flatten, tensor_of
+from gathercli.arrays.conversion import Overflow, convert, to_bfloat16
+from gathercli.io.formats import jsontext as json
+from gathercli.io.formats.values import flatten, tensor_of
+from gathercli.spec.dtypes import BFLOAT16, FLOAT64, INT64, STRING, DType, Tensor, dtype
 
 if TYPE_CHECKING:
     from pathlib import Path

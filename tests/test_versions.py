@@ -9,14 +9,14 @@ import pytest
 
 import gathercli
 from gathercli.cli.operator import VARIABLE
-from gathercli.core.equivalents import EQUIVALENTS
 from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS, find, find_for_any
+from gathercli.spec.equivalents import EQUIVALENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gathercli.core.spec import Op
+    from gathercli.spec.op import Op
     from tests.conftest import Ran
 
     Run = Callable[..., Ran]
@@ -162,7 +162,7 @@ def test_a_framework_without_versions_is_answered_by_the_nearest_to_its_call(
 
 @pytest.mark.parametrize("each", EQUIVALENTS, ids=[each.name for each in EQUIVALENTS])
 def test_the_name_of_a_call_is_no_version_and_the_hint_says_which_is_near(
-    each: gathercli.core.equivalents.Equivalent,
+    each: gathercli.spec.equivalents.Equivalent,
 ) -> None:
     (row,) = (op for op in OPERATORS if op.full_name == each.rows[0])
 

@@ -6,11 +6,11 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from gathercli.core.call import Operand
-from gathercli.core.dims import Dim, Shape, parse
-from gathercli.core.dtypes import FLOAT64, INT64, DType
 from gathercli.errors import AxisError, GatherError, OutOfRangeError, UsageError
 from gathercli.report.words import error_json, error_text, note_text
+from gathercli.spec.call import Operand
+from gathercli.spec.dtypes import FLOAT64, INT64, DType
+from gathercli.spec.shapes import Dim, Shape, parse
 
 FIELDS: Final = [
     "error",

@@ -21,13 +21,13 @@ import pytest
 import zarr
 from zarr import codecs as zc
 
-from gathercli.core.dtypes import BFLOAT16, PLAIN, STRING, DType, dtype_of
-from gathercli.core.tiles import everything, slices, tiled
+from gathercli.arrays.chunks import everything, slices, tiled
 from gathercli.errors import GatherError, InputError, LimitError, OutputError, TransferError
 from gathercli.io import swap
 from gathercli.io.files import Folder
 from gathercli.io.source import Inputs
 from gathercli.io.zarr import Creation, Stored, Zarr, writer
+from gathercli.spec.dtypes import BFLOAT16, PLAIN, STRING, DType, dtype_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -1506,7 +1506,7 @@ def test_a_disk_that_is_full_stops_the_writing() -> None:
     code = """
 import resource, signal, sys
 import numpy as np
-from gathercli.core.dtypes import dtype
+from gathercli.spec.dtypes import dtype
 from gathercli.errors import TransferError
 from gathercli.io import swap
 from gathercli.io.zarr import Creation, writer

@@ -181,6 +181,6 @@ def _epilog(name: str) -> str:
 
 def examples(name: str) -> list[tuple[str, str]]:
     """Return the examples that the help of a command shows: what each shows, and its line."""
-    from gathercli.cli.examples import EXAMPLES, HELPFUL
+    from gathercli.cli.manual.examples import EXAMPLES, HELPFUL
 
     return [(each.shows, each.command) for each in EXAMPLES[name][:HELPFUL]]

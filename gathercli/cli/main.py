@@ -35,8 +35,8 @@ class Command(NamedTuple):
 
 
 COMMANDS: Final = {
-    "gather": Command("run", "Gather slices along an axis: OpenVINO 1, 7, 8; ONNX 1, 11, 13."),
-    "gather-elements": Command("run", "Gather single elements: OpenVINO 6; ONNX 11, 13."),
+    "gather": Command("gather", "Gather slices along an axis: OpenVINO 1, 7, 8; ONNX 1, 11, 13."),
+    "gather-elements": Command("gather", "Gather single elements: OpenVINO 6; ONNX 11, 13."),
     "shape": Command("shape", "Infer the output shape from shapes alone."),
     "explain": Command("explain", "Draw where every output cell came from."),
     "check": Command("check", "List illegal indices, and what every version makes of a call."),
@@ -192,4 +192,6 @@ def load(name: str) -> TyperCommand:
     from gathercli.cli.group import command
 
     found = COMMANDS[name]
-    return command(name, found.help, import_module(f"gathercli.cli.{found.module}").build(name))
+    return command(
+        name, found.help, import_module(f"gathercli.cli.commands.{found.module}").build(name)
+    )

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from gathercli.cli.main import print_text
-from gathercli.core.text import clean
+from gathercli.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -62,7 +62,7 @@ def _members(path: str) -> Iterable[str]:
 
 
 def _ids(path: str) -> Iterable[str]:
-    from gathercli.io.job import SHAPE, jobs
+    from gathercli.jobs.job import SHAPE, jobs
 
     if os.path.getsize(path) > LARGEST:
         return ()

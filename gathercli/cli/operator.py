@@ -7,20 +7,20 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from gathercli.cli.options import type_of
-from gathercli.core.dtypes import INT64
 from gathercli.errors import GatherError, VersionError
 from gathercli.ops import family_of, find, find_for_any
+from gathercli.spec.dtypes import INT64
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gathercli.arrays.chunks import Tiles
     from gathercli.cli.messages import Messages
-    from gathercli.core.call import Call, Operand
-    from gathercli.core.dtypes import Tensor
-    from gathercli.core.spec import Op
-    from gathercli.core.tiles import Tiles
     from gathercli.engine import Tick
-    from gathercli.verdicts import Case
+    from gathercli.lessons.verdicts import Case
+    from gathercli.spec.call import Call, Operand
+    from gathercli.spec.dtypes import Tensor
+    from gathercli.spec.op import Op
 
 _Read = TypeVar("_Read", bound="Tensor | Tiles | Operand")
 Token = tuple[str, str | None]
@@ -127,9 +127,9 @@ class Operator(NamedTuple):
 
     def case(self, data: Tensor, indices: Tensor, threads: int | None, tick: Tick | None) -> Case:
         """Put what was read together for every row; by default all cores look at it."""
-        from gathercli.core.call import Operand
         from gathercli.io.files import cores
-        from gathercli.verdicts import Case
+        from gathercli.lessons.verdicts import Case
+        from gathercli.spec.call import Operand
 
         def bind(row: Op) -> Call:
             return self.bind(row, Operand.of(data), Operand.of(indices))
@@ -151,7 +151,7 @@ def read(
         first = reader(data[0], "data", declared=declared[0])
         return first, reader(indices[0], "indices", declared=declared[1], empty=INT64)
     except GatherError as error:
-        from gathercli.core.call import Operand
+        from gathercli.spec.call import Operand
 
         described = None if first is None else Operand.of(first)
         error.met(None if op is None else op.full_name, described, None, version_from)

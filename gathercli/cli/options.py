@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 import typer
 
 from gathercli.cli.groups import CLUSTER, INPUT, MESSAGES, OPERATOR, OUTPUT, VIEW
-from gathercli.core.dtypes import DType, dtype
-from gathercli.core.spec import Negative, OutOfRange
-from gathercli.core.text import clean, listed
 from gathercli.errors import UsageError
-from gathercli.io.table import ARGUMENTS, BY_SUFFIX
+from gathercli.io.formats.table import ARGUMENTS, BY_SUFFIX
+from gathercli.spec.dtypes import DType, dtype
+from gathercli.spec.op import Negative, OutOfRange
+from gathercli.text import clean, listed
 
 TENSOR_HELP = (
     f"A file ({', '.join(ARGUMENTS)}), a literal ('[[0,1],[2,3]]', 2x3xi32=0, 0,0,4), a generator "

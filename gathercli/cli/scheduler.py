@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gathercli.core.text import clean
 from gathercli.errors import UsageError
+from gathercli.text import clean
 
 if TYPE_CHECKING:
-    from gathercli.batch.scheduler import Address
+    from gathercli.jobs.scheduler import Address
 
 
 def address_of(
@@ -33,7 +33,7 @@ def address_of(
             "expected both, as either side shows who it is",
             rule="usage",
         )
-    from gathercli.batch.scheduler import URL, Address
+    from gathercli.jobs.scheduler import URL, Address
 
     if url is not None and not URL.fullmatch(url):
         raise UsageError(

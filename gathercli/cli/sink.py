@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.core.dtypes import Kind, Tensor
-from gathercli.core.text import clean, shell_word
 from gathercli.errors import GatherError, UsageError
 from gathercli.io import save
-from gathercli.io.table import FORMATS
+from gathercli.io.formats.table import FORMATS
 from gathercli.io.write import STDOUT, Checked, Output, Stream, is_stream, new_name
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
+from gathercli.spec.dtypes import Kind, Tensor
+from gathercli.text import clean, shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from gathercli.arrays.chunks import Tiles
     from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages
-    from gathercli.core.call import Call
-    from gathercli.core.tiles import Tiles
     from gathercli.engine import Run, Treated
     from gathercli.io.chunkwise import Crew
-    from gathercli.io.encode import Result
+    from gathercli.io.formats.encode import Result
     from gathercli.io.source import Inputs
     from gathercli.io.zarr import Creation
+    from gathercli.spec.call import Call
 
 
 _NO_JSON: Final = "plain JSON cannot carry {}; `{} oip` and npy can"
@@ -156,7 +156,7 @@ class Sink(NamedTuple):
         inputs: Inputs,
         crew: Crew | None,
     ) -> None:
-        from gathercli.chunked.making import Gathering
+        from gathercli.arrays.blocks import Gathering
         from gathercli.io import chunkwise
 
         with self.keeping.creation(path) as output:
@@ -207,9 +207,9 @@ class Sink(NamedTuple):
         )
 
     def _pretty(self, call: Call, tensor: Tensor) -> str:
-        from gathercli.core.dims import Shape
         from gathercli.report.grid import layout
         from gathercli.report.header import header
+        from gathercli.spec.shapes import Shape
 
         width = width_of(STDOUT) if self.path is None else None
         view = self.view

@@ -6,16 +6,16 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.core.equivalents import named
-from gathercli.core.text import closest, listed, shell_word, short
 from gathercli.errors import UsageError
+from gathercli.spec.equivalents import named
+from gathercli.text import closest, listed, shell_word, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gathercli.cli.line import CommandLine, Word
-    from gathercli.core.equivalents import Equivalent
     from gathercli.errors import GatherError
+    from gathercli.spec.equivalents import Equivalent
 
 OTHERWISE: Final = {
     "--dim": "--axis",
@@ -196,7 +196,7 @@ def _value_hint(line: CommandLine, option: str) -> str | None:
 
 
 def _missing(line: CommandLine, param: Any) -> UsageError:
-    from gathercli.cli.examples import EXAMPLES
+    from gathercli.cli.manual.examples import EXAMPLES
 
     example = EXAMPLES[line.command][0].command
     expected = listed(_choices(param)) if _choices(param) else _usage(line)

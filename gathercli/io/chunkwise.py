@@ -7,20 +7,20 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gathercli.chunked.cutting import divided
-from gathercli.chunked.making import Copied
-from gathercli.core.dims import product
-from gathercli.core.text import clean, counted
-from gathercli.core.threads import share
-from gathercli.core.tiles import Tiling, cells, inside, slices
+from gathercli.arrays.blocks import Copied
+from gathercli.arrays.chunks import Tiling, cells, inside, slices
+from gathercli.arrays.partition import divided
+from gathercli.arrays.threads import share
 from gathercli.errors import LimitError, OutputError, UsageError
+from gathercli.spec.shapes import product
+from gathercli.text import clean, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from typing import Protocol
 
-    from gathercli.chunked.making import Making
-    from gathercli.core.tiles import Box
+    from gathercli.arrays.blocks import Making
+    from gathercli.arrays.chunks import Box
     from gathercli.engine import Tick
     from gathercli.io.zarr import Creation, Writer
 

@@ -10,7 +10,6 @@ from functools import cached_property
 from io import RawIOBase
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
-from gathercli.core.text import clean, closest, listed
 from gathercli.errors import (
     GatherError,
     Hint,
@@ -20,6 +19,7 @@ from gathercli.errors import (
     TransferError,
     reason_of,
 )
+from gathercli.text import clean, closest, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -536,7 +536,8 @@ def open_file(name: str, folder: str, limit: int | None, tick: Tick | None = Non
 
 def _missing(path: str, folder: str) -> GatherError:
     shown = clean(path) if len(path) <= 200 else clean(path[:200]) + "..."
-    from gathercli.io import literal, twins
+    from gathercli.io import twins
+    from gathercli.io.formats import literal
 
     hint = twins.hint(path, folder)
     if literal.looks_literal(path):

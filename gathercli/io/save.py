@@ -6,15 +6,15 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.core.text import clean, listed, short
 from gathercli.errors import Hint, InputError, UsageError
-from gathercli.io import encode
-from gathercli.io.table import BY_SUFFIX, FORMATS
+from gathercli.io.formats import encode
+from gathercli.io.formats.table import BY_SUFFIX, FORMATS
+from gathercli.text import clean, listed, short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gathercli.io.encode import Named, Target
+    from gathercli.io.formats.encode import Named, Target
 
 
 STREAMED: Final = tuple(name for name in FORMATS if name != "zarr")
@@ -157,7 +157,7 @@ def _write_binary(fmt: str, results: Sequence[Named], out: Target) -> None:
         encode.npz(results, out)
         return
     if fmt == "safetensors":
-        from gathercli.io import safetensors
+        from gathercli.io.formats import safetensorsfile as safetensors
 
         safetensors.bundle(results, out)
         return
@@ -167,6 +167,6 @@ def _write_binary(fmt: str, results: Sequence[Named], out: Target) -> None:
     elif fmt == "bin":
         encode.raw_file(result, out)
     else:
-        from gathercli.io import onnx
+        from gathercli.io.formats import onnxproto as onnx
 
         out.write(onnx.encode(name, result))

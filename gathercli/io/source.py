@@ -11,21 +11,21 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from gathercli.core.call import Operand
-from gathercli.core.dims import Shape, parse
-from gathercli.core.dtypes import FLOAT64, DType, Tensor
-from gathercli.core.text import clean
-from gathercli.core.tiles import Held
+from gathercli.arrays.chunks import Held
 from gathercli.errors import GatherError, InputError, LimitError, TransferError, UsageError
-from gathercli.io.content import Layout, Literal, content
 from gathercli.io.files import STDIN, File, Folder, open_file, open_input, unreadable
+from gathercli.io.formats.content import Layout, Literal, content
+from gathercli.spec.call import Operand
+from gathercli.spec.dtypes import FLOAT64, DType, Tensor
+from gathercli.spec.shapes import Shape, parse
+from gathercli.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gathercli.core.tiles import Tiles
+    from gathercli.arrays.chunks import Tiles
     from gathercli.engine import Tick
-    from gathercli.io.content import Content
+    from gathercli.io.formats.content import Content
 
 _WORDS: Final = ("true", "false", "NaN", "Infinity")
 
@@ -250,7 +250,7 @@ class Inputs:
         """Read a literal; None when the token is rather the name of a file."""
         if not _may_be_literal(token):
             return None
-        from gathercli.io import literal
+        from gathercli.io.formats import literal
 
         try:
             return literal.parse(token, declared=declared, empty=empty, max_bytes=self.max_bytes)
@@ -275,7 +275,7 @@ class Inputs:
         if token == "-" or token.startswith("-#"):
             return "-", token[2:] or None
         if token.startswith("bin:"):
-            from gathercli.io import raw
+            from gathercli.io.formats import raw
 
             return raw.parse(token).path, None
         if not token.startswith("@") and self._literal(token, None, FLOAT64) is not None:
@@ -298,7 +298,7 @@ class Inputs:
 
     def _raw(self, token: str) -> Source:
         """Open the file of raw elements that a token describes."""
-        from gathercli.io import raw
+        from gathercli.io.formats import raw
 
         told = raw.parse(token)
         self.note_file(token, "raw elements")
@@ -382,7 +382,7 @@ class Source(NamedTuple):
             found = self.content.layout(self.key, declared or assumed)
             if declared is None:
                 return found
-            from gathercli.io.store import check_kinds
+            from gathercli.arrays.conversion import check_kinds
 
             check_kinds(found.dtype, declared)
             return found._replace(dtype=declared)
@@ -416,7 +416,7 @@ def _at(tensor: Tensor, declared: DType | None) -> Tensor:
     """Return a tensor at the type it is declared to have."""
     if declared is None or tensor.dtype is declared:
         return tensor
-    from gathercli.io.store import convert
+    from gathercli.arrays.conversion import convert
 
     return convert(tensor, declared)
 

@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
-from gathercli.core.text import clean
 from gathercli.errors import OutputError, TransferError, reason_of
+from gathercli.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

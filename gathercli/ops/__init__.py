@@ -11,12 +11,12 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gathercli.core.text import closest, listed
 from gathercli.errors import Hint, UsageError, VersionError
 from gathercli.ops import gather, gather_elements
+from gathercli.text import closest, listed
 
 if TYPE_CHECKING:
-    from gathercli.core.spec import Family, Op
+    from gathercli.spec.op import Family, Op
 
 _FAMILIES: tuple[Family, ...] = (gather, gather_elements)
 FAMILIES: Final[dict[str, Family]] = {family.COMMAND: family for family in _FAMILIES}
@@ -72,7 +72,7 @@ def no_operator(name: str, what: str = "no operator") -> UsageError:
 
 def elsewhere(name: str, what: str) -> UsageError | None:
     """Make the refusal of what is no command, but another framework's call or the name of a row."""
-    from gathercli.core.equivalents import named, not_here
+    from gathercli.spec.equivalents import named, not_here
 
     if why := not_here(name):
         return UsageError(f"{what} `{name}`: {why}", rule="usage", value=name)
@@ -217,7 +217,7 @@ def _refused(text: str, family: Family, why: str | None = None) -> VersionError:
 
 def _hint(word: str, family: Family) -> Hint | None:
     """Say how the version that was meant is written, as far as that can be guessed."""
-    from gathercli.core.equivalents import of_framework
+    from gathercli.spec.equivalents import of_framework
 
     others = of_framework(word)
     if others:

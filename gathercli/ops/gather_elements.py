@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gathercli.core.dims import UNKNOWN, Shape, meet_all
-from gathercli.core.dtypes import BFLOAT16, DTYPES, PLAIN
-from gathercli.core.positions import at, coordinates, flat_positions, letters
-from gathercli.core.spec import SIGNED_32_64, Axis, Indices, OffAxis, Op, OutOfRange
+from gathercli.spec.coordinates import at, coordinates, flat_positions, letters
+from gathercli.spec.dtypes import BFLOAT16, DTYPES, PLAIN
+from gathercli.spec.op import SIGNED_32_64, Axis, Indices, OffAxis, Op, OutOfRange
+from gathercli.spec.shapes import UNKNOWN, Shape, meet_all
 
 if TYPE_CHECKING:
-    from gathercli.core.call import Call
-    from gathercli.core.dtypes import AnyArray
-    from gathercli.core.spec import Walks
+    from gathercli.spec.call import Call
+    from gathercli.spec.dtypes import AnyArray
+    from gathercli.spec.op import Walks
 
 COMMAND = "gather-elements"
 

@@ -6,13 +6,13 @@ import time
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.core.text import clean, counted, grouped, short
 from gathercli.report.progress import duration
+from gathercli.text import clean, counted, grouped, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gathercli.batch.tally import Tally
+    from gathercli.jobs.tally import Tally
     from gathercli.report.terminal import Styled
 
 EVERY: Final = 0.1

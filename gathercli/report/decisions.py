@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gathercli.report.rows import aligned
+from gathercli.report.versions import aligned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gathercli.core.decisions import Decision
+    from gathercli.spec.decisions import Decision
 
 
 def text(decisions: Iterable[Decision], width: int | None) -> str:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gathercli.core.dtypes import in_words
-from gathercli.core.spec import Indices, OffAxis, differences, heading
-from gathercli.core.text import listed
-from gathercli.report.rows import aligned, hanging, said
+from gathercli.report.versions import aligned, hanging, said
+from gathercli.spec.dtypes import in_words
+from gathercli.spec.op import Indices, OffAxis, differences, heading
+from gathercli.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gathercli.core.dtypes import DType
-    from gathercli.core.spec import Op
+    from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import Op
 
 
 def text(a: Op, b: Op, width: int | None) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from gathercli.core.text import listed
-from gathercli.report.rows import aligned
+from gathercli.report.versions import aligned
+from gathercli.text import listed
 
 if TYPE_CHECKING:
-    from gathercli.core.equivalents import Equivalent
-    from gathercli.core.spec import Op
+    from gathercli.spec.equivalents import Equivalent
+    from gathercli.spec.op import Op
 
 
 def compared(each: Equivalent, nearest: Op) -> list[tuple[str, str]]:

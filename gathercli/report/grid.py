@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
 
-from gathercli.core.dims import product
-from gathercli.core.dtypes import STRING, Kind, Tensor
-from gathercli.core.text import clean, counted, grouped
+from gathercli.spec.dtypes import STRING, Kind, Tensor
+from gathercli.spec.shapes import product
+from gathercli.text import clean, counted, grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from rich.text import Text
 
-    from gathercli.core.dtypes import AnyArray
+    from gathercli.spec.dtypes import AnyArray
 
 ROWS: Final = 40
 EDGE: Final = 3

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from gathercli.core.call import Operand
-from gathercli.core.dims import Shape
 from gathercli.ops import FAMILIES
+from gathercli.spec.call import Operand
+from gathercli.spec.shapes import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.text import Text
 
-    from gathercli.core.call import Call
-    from gathercli.core.dims import AnyDim
-    from gathercli.core.dtypes import DType
+    from gathercli.spec.call import Call
+    from gathercli.spec.dtypes import DType
+    from gathercli.spec.shapes import AnyDim
 
 _TERM = re.compile(r"(data|indices)\[(\d*):(\d*)\]")
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.core.dtypes import Kind
-from gathercli.core.positions import cell
-from gathercli.core.text import clean, counted, grouped, short
+from gathercli.spec.coordinates import cell
+from gathercli.spec.dtypes import Kind
+from gathercli.text import clean, counted, grouped, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rich.text import Text
 
-    from gathercli.core.dtypes import DType, Tensor
-    from gathercli.core.summary import Histogram, Summary
-    from gathercli.core.tiles import Chunked
+    from gathercli.arrays.chunks import Chunked
+    from gathercli.arrays.summary import Histogram, Summary
+    from gathercli.spec.dtypes import DType, Tensor
 
 PREVIEW: Final = 10
 """Elements shown in JSON."""
@@ -217,7 +217,7 @@ def _append_members(out: Text, members: Sequence[Described]) -> None:
 
 
 def _append_header(out: Text, member: Described, width: int | None) -> None:
-    from gathercli.core.dims import product
+    from gathercli.spec.shapes import product
 
     words = [
         _typed(member),

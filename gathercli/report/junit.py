@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import quoteattr
 
-from gathercli.core.text import clean
+from gathercli.text import clean
 
 if TYPE_CHECKING:
-    from gathercli.batch.tally import Tally
+    from gathercli.jobs.tally import Tally
 
 
 def case(line: dict[str, Any]) -> str:

@@ -9,11 +9,9 @@ from __future__ import annotations
 from itertools import product as combinations
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.core.dims import Shape, product
-from gathercli.core.text import clean, counted, grouped, short
-from gathercli.lesson import Fate, Lesson, Trace
+from gathercli.lessons.lesson import Fate, Lesson, Trace
 from gathercli.report import header
-from gathercli.report.panels import (
+from gathercli.report.layout import (
     GAP,
     REFUSED,
     Line,
@@ -25,9 +23,11 @@ from gathercli.report.panels import (
     widest,
     width,
 )
-from gathercli.report.parts import HIDDEN, TIMES, Parts
-from gathercli.report.shown import COLUMNS, ROWS, WIDE, WIDTH, Look, Shown
+from gathercli.report.selection import COLUMNS, ROWS, WIDE, WIDTH, Look, Shown
+from gathercli.report.tensor_panels import HIDDEN, TIMES, Parts
 from gathercli.report.trace import letters, said, unit_text
+from gathercli.spec.shapes import Shape, product
+from gathercli.text import clean, counted, grouped, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

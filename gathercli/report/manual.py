@@ -92,7 +92,7 @@ def _block_text(block: Block, width: int) -> Iterator[tuple[str, str]]:
 def roff(page: Page) -> str:
     """Write a page for man(1)."""
     lines = [
-        '.\\" Written by `python -m gathercli.cli.generate`; edit the declarations instead.',
+        '.\\" Written by `python -m gathercli.cli.manual.generate`; edit the declarations instead.',
         f'.TH {page.name.upper()} {page.number} "" "gathercli" "gathercli manual"',
         ".SH NAME",
         f"{_escaped(page.name)} \\- {_escaped(page.summary)}",

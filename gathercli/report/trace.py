@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from gathercli.core.positions import at as cell_of
-from gathercli.lesson import Fate
+from gathercli.lessons.lesson import Fate
 from gathercli.report.grid import Writer
-from gathercli.report.panels import REFUSED, append
+from gathercli.report.layout import REFUSED, append
+from gathercli.spec.coordinates import at as cell_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
-    from gathercli.lesson import Lesson, Trace, Unit
-    from gathercli.report.panels import Line, Marks
-    from gathercli.report.shown import Look
+    from gathercli.lessons.lesson import Lesson, Trace, Unit
+    from gathercli.report.layout import Line, Marks
+    from gathercli.report.selection import Look
 
 
 def writer(lesson: Lesson, look: Look) -> Callable[[Any], str]:

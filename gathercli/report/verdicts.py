@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.core.positions import cell
-from gathercli.core.text import clean, counted, grouped, listed
 from gathercli.engine import beyond
+from gathercli.lessons.verdicts import legal, number_illegal
 from gathercli.report.header import header, tensor_json
-from gathercli.report.rows import hanging
-from gathercli.verdicts import legal, number_illegal
+from gathercli.report.versions import hanging
+from gathercli.spec.coordinates import cell
+from gathercli.text import clean, counted, grouped, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from rich.text import Text
 
-    from gathercli.core.spec import Op
-    from gathercli.verdicts import Checked, Illegal, Verdict
-    from gathercli.verdicts.groups import Comparison, Difference
+    from gathercli.lessons.groups import Comparison, Difference
+    from gathercli.lessons.verdicts import Checked, Illegal, Verdict
+    from gathercli.spec.op import Op
 
     Warning_ = tuple[str, str]
 

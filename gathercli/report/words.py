@@ -6,7 +6,7 @@ import re
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from gathercli.core.text import clean, counted
+from gathercli.text import clean, counted
 
 if TYPE_CHECKING:
     from gathercli.errors import GatherError

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gathercli.core.dtypes import Tensor, dtype
 from gathercli.io import save
 from gathercli.io.source import Inputs
+from gathercli.spec.dtypes import Tensor, dtype
 from tests.benchmarks.measure import Row, Timed, interleaved
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from tests import oracle, test_killed, test_laws
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gathercli.core.spec import Op
+    from gathercli.spec.op import Op
 
     Array = test_laws.Array
 

@@ -20,14 +20,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli.core import dims
-from gathercli.core.dtypes import FLOAT64, STRING, DType, Kind, Tensor
-from gathercli.core.text import UNSAFE
 from gathercli.errors import GatherError
-from gathercli.io import job as jobs
-from gathercli.io import json, literal, npy, npz, source
-from gathercli.io.content import NPY
+from gathercli.io import source
+from gathercli.io.formats import jsontext as json
+from gathercli.io.formats import literal, npy, npz
+from gathercli.io.formats.content import NPY
+from gathercli.jobs import job as jobs
 from gathercli.report.words import LONGEST, error_json, error_text
+from gathercli.spec import shapes as dims
+from gathercli.spec.dtypes import FLOAT64, STRING, DType, Kind, Tensor
+from gathercli.text import UNSAFE
 from tests.test_io import encoded
 
 if TYPE_CHECKING:

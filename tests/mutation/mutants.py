@@ -15,28 +15,28 @@ ROOT: Final = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."
 
 TARGETS: Final = {
     "io/write.py": r".*",
-    "core/dims.py": r"LARGEST|MAX_RANK|product",
-    "core/text.py": r"UNSAFE|clean|_escape|json_string",
+    "spec/shapes.py": r"LARGEST|MAX_RANK|product",
+    "text.py": r"UNSAFE|clean|_escape|json_string",
     "engine.py": r"examined|positions|_first|_treated|check_size|judged|answer|Run\..*",
-    "kernel.py": r".*",
-    "lesson.py": r"Lesson\..*|Reads\..*",
+    "arrays/kernel.py": r".*",
+    "lessons/lesson.py": r"Lesson\..*|Reads\..*",
     "verdicts/__init__.py": r".*",
-    "core/picks.py": r".*",
-    "core/threads.py": r".*",
-    "core/rules.py": r"(axis|batch|data_rank|indices_rank|index|elements_shape)\w*|_legal|_interval"
+    "arrays/indices.py": r".*",
+    "arrays/threads.py": r".*",
+    "spec/rules.py": r"(axis|batch|data_rank|indices_rank|index|elements_shape)\w*|_legal|_interval"
     r"|_axes|_number|_plain",
-    "core/call.py": r".*",
-    "io/npy.py": r"MAX_HEADER|PREAMBLE|_LENGTH_BYTES|Header\.nbytes|header|_check_declared"
+    "spec/call.py": r".*",
+    "io/formats/npy.py": r"MAX_HEADER|PREAMBLE|_LENGTH_BYTES|Header\.nbytes|header|_check_declared"
     r"|check_length|view|check_strings",
-    "io/npz.py": r"MAX_\w+|_ENCRYPTED|Archive\.(?!layout|tensor|_chosen)\w+",
+    "io/formats/npz.py": r"MAX_\w+|_ENCRYPTED|Archive\.(?!layout|tensor|_chosen)\w+",
     "io/files.py": r"SMALL|SPOOLED|File\..*",
     "errors.py": r"LimitError\.over",
     "cli/limits.py": r".*",
-    "io/literal.py": r"_sizes|_check_size|_options|_random",
-    "io/values.py": r"MAX_\w+|flatten|_check_strings|_infer",
-    "io/content.py": r"check_shape|Layout\.(nbytes|view)",
-    "io/raw.py": r"_FORM|parse|Raw\.(layout|tensor|_advice)",
-    "io/safetensors.py": r"MAX_HEADER|Bundle\.(__init__|layout|tensor)|_check|bundle",
+    "io/formats/literal.py": r"_sizes|_check_size|_options|_random",
+    "io/formats/values.py": r"MAX_\w+|flatten|_check_strings|_infer",
+    "io/formats/content.py": r"check_shape|Layout\.(nbytes|view)",
+    "io/formats/raw.py": r"_FORM|parse|Raw\.(layout|tensor|_advice)",
+    "io/formats/safetensorsfile.py": r"MAX_HEADER|Bundle\.(__init__|layout|tensor)|_check|bundle",
 }
 """Files under gathercli/, and of each the functions, methods and constants to mutate."""
 

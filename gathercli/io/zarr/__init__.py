@@ -10,19 +10,19 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from gathercli.core.dtypes import DType, Tensor
-from gathercli.core.text import clean, short, some
-from gathercli.core.tiles import everything
+from gathercli.arrays.chunks import everything
 from gathercli.errors import GatherError, InputError, LimitError
-from gathercli.io.content import key_hint
+from gathercli.io.formats.content import key_hint
 from gathercli.io.zarr.created import Creation, Writer, writer
 from gathercli.io.zarr.stored import Node, Stored
+from gathercli.spec.dtypes import DType, Tensor
+from gathercli.text import clean, short, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gathercli.io.content import Layout
     from gathercli.io.files import Folder
+    from gathercli.io.formats.content import Layout
     from gathercli.io.zarr.meta import Spec
 
 __all__ = ["Creation", "Stored", "Writer", "Zarr", "writer"]

@@ -30,13 +30,13 @@ from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
 from zarr.dtype import parse_dtype
 from zarr.storage import LocalStore, StorePath
 
-from gathercli.core.dims import product
-from gathercli.core.text import clean
-from gathercli.core.tiles import slices
+from gathercli.arrays.chunks import slices
 from gathercli.errors import GatherError, InputError
 from gathercli.io.files import unreadable
 from gathercli.io.links import open_in
 from gathercli.io.zarr.meta import COMPRESSORS, FILTERS
+from gathercli.spec.shapes import product
+from gathercli.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
     from zarr.core.array_spec import ArraySpec
     from zarr.core.buffer import Buffer, BufferPrototype
 
-    from gathercli.core.dtypes import AnyArray
-    from gathercli.core.tiles import Box
+    from gathercli.arrays.chunks import Box
     from gathercli.io.zarr.meta import Spec
     from gathercli.io.zarr.stored import Note
+    from gathercli.spec.dtypes import AnyArray
 
 SMALL: Final = 1 << 16
 """Bytes that take less time than handing them to another thread."""

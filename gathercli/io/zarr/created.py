@@ -7,9 +7,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from gathercli.core.dtypes import STRING, DType
-from gathercli.core.text import clean
-from gathercli.core.tiles import sizes, slices
+from gathercli.arrays.chunks import sizes, slices
 from gathercli.errors import GatherError, InputError, OutputError, TransferError, reason_of
 from gathercli.io.files import Folder
 from gathercli.io.links import lies_in
@@ -17,6 +15,8 @@ from gathercli.io.write import OUTSIDE, is_stream, persist
 from gathercli.io.zarr import meta
 from gathercli.io.zarr.stored import Node, engine
 from gathercli.io.zarr.target import LOOKED, around, kept, settled
+from gathercli.spec.dtypes import STRING, DType
+from gathercli.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from gathercli.core.dtypes import AnyArray
-    from gathercli.core.tiles import Box
+    from gathercli.arrays.chunks import Box
     from gathercli.io.zarr.meta import Spec
     from gathercli.io.zarr.stored import Stored
+    from gathercli.spec.dtypes import AnyArray
 
 _TRIES: Final = 10
 """How often a folder is removed into which a thread may still be writing."""

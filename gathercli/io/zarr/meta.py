@@ -10,15 +10,15 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
-from gathercli.core.dims import LARGEST, product
-from gathercli.core.dtypes import BOOL, DTYPES, STRING, DType, dtype_of
-from gathercli.core.text import clean, listed, short
-from gathercli.core.tiles import Chunked
+from gathercli.arrays.chunks import Chunked
+from gathercli.arrays.conversion import Overflow
 from gathercli.errors import InputError, LimitError
-from gathercli.io import json
-from gathercli.io.content import Layout, check_shape
+from gathercli.io.formats import jsontext as json
+from gathercli.io.formats.content import Layout, check_shape
 from gathercli.io.links import open_in
-from gathercli.io.store import Overflow
+from gathercli.spec.dtypes import BOOL, DTYPES, STRING, DType, dtype_of
+from gathercli.spec.shapes import LARGEST, product
+from gathercli.text import clean, listed, short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,16 +12,16 @@ import numpy as np
 from numcodecs.checksum32 import CRC32C
 from zarr.abc.store import RangeByteRequest, SuffixByteRequest
 
-from gathercli.core.tiles import inside, sizes, slices, tiled
+from gathercli.arrays.chunks import inside, sizes, slices, tiled
 from gathercli.io.zarr.codecs import SMALL, fill, unpacked
 from gathercli.io.zarr.meta import COMPRESSORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gathercli.core.dtypes import AnyArray
-    from gathercli.core.tiles import Box
+    from gathercli.arrays.chunks import Box
     from gathercli.io.zarr.meta import Spec
+    from gathercli.spec.dtypes import AnyArray
 
 _ABSENT: Final = (1 << 64) - 1
 

@@ -8,15 +8,15 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.core.dims import product
-from gathercli.core.dtypes import STRING, DType, described
-from gathercli.core.text import clean, short
-from gathercli.core.tiles import inside, sizes, slices, tiled
+from gathercli.arrays.chunks import inside, sizes, slices, tiled
 from gathercli.errors import GatherError, InputError, LimitError
-from gathercli.io.foreign import install, missing
+from gathercli.io.formats.foreign import install, missing
+from gathercli.io.formats.npy import check_strings
 from gathercli.io.links import check_place
-from gathercli.io.npy import check_strings
 from gathercli.io.zarr import meta
+from gathercli.spec.dtypes import STRING, DType, described
+from gathercli.spec.shapes import product
+from gathercli.text import clean, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from gathercli.core.dtypes import AnyArray
-    from gathercli.core.tiles import Box
+    from gathercli.arrays.chunks import Box
     from gathercli.io.files import Folder
     from gathercli.io.zarr.meta import Spec
+    from gathercli.spec.dtypes import AnyArray
 
     Note: TypeAlias = Callable[[str, os.stat_result | None], None]
 

@@ -7,11 +7,11 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from gathercli.core.text import clean
 from gathercli.errors import GatherError
 from gathercli.io.files import Folder
 from gathercli.io.write import real_path
 from gathercli.io.zarr.stored import Node
+from gathercli.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

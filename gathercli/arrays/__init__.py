@@ -1,0 +1,1 @@
+"""What computes: tensors, indices, the kernel, results; numpy."""

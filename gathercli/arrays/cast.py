@@ -1,0 +1,174 @@
+"""Tensors on their way to another type, block by block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from gathercli.arrays.conversion import cast, check_kinds, not_held, whole
+from gathercli.errors import InputError
+from gathercli.spec.dtypes import BOOL, STRING, DType, Kind, Tensor, described
+from gathercli.spec.dtypes import dtype as dtype_named
+from gathercli.text import counted, grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gathercli.spec.dtypes import AnyArray
+
+
+_BYTE: Final = dtype_named("uint8")
+
+
+class Recast:
+    """A tensor as another type; has the members of a result that `save.write` takes.
+
+    Parameters
+    ----------
+    tensor
+        What is converted.
+    dtype
+        The type it becomes.
+    lossy
+        Whether values may change: to the nearest, ties to even, or to true or false; none becomes
+        infinite or wraps around.
+    truncate
+        Whether floats become integers towards zero instead, if they may change.
+
+    Raises
+    ------
+    InputError
+        ``dtype``: the types do not convert, or a value would change, or does not fit at all.
+    """
+
+    def __init__(
+        self, tensor: Tensor, dtype: DType, *, lossy: bool, truncate: bool = False
+    ) -> None:
+        types = (tensor.dtype, dtype)
+        boolean = BOOL in types and STRING not in types
+        if not (lossy and boolean):
+            try:
+                check_kinds(*types)
+            except InputError as error:
+                error.hint = "`--lossy` converts between booleans and numbers" if boolean else None
+                raise
+        self._tensor, self.dtype, self._lossy, self._truncate = tensor, dtype, lossy, truncate
+        self.shape = tensor.shape
+        self.storage = tensor.storage if tensor.dtype is dtype else dtype.storage()
+        self.note = self._check()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes the elements take."""
+        return self._tensor.array.size * int(self.storage.itemsize)
+
+    def __str__(self) -> str:
+        return described(self.dtype, ",".join(map(str, self.shape)))
+
+    def blocks(self) -> Iterator[AnyArray]:
+        """Yield the elements in row-major order, flat."""
+        for block in self._tensor.blocks():
+            yield self._cast(block)[0]
+
+    def whole(self) -> Tensor:
+        """Return all of the tensor."""
+        held = self._cast(self._tensor.array.reshape(-1))[0]
+        return Tensor(self.dtype, held.reshape(self.shape))
+
+    def _cast(self, block: AnyArray) -> tuple[AnyArray, AnyArray]:
+        import numpy as np
+
+        part = Tensor(self._tensor.dtype, block)
+        if part.dtype is self.dtype:
+            return block, np.ones(block.shape, np.bool_)
+        if self.dtype is BOOL:
+            held: AnyArray = part.values() != 0
+            return held, held == part.values()
+        if part.dtype is BOOL:
+            part = Tensor(_BYTE, (block != 0).view(np.uint8))
+        return cast(part, self.dtype, truncate=self._truncate)
+
+    def _check(self) -> str | None:
+        """Refuse the first value that does not convert; say how many change."""
+        if self._tensor.dtype is self.dtype:
+            return None
+        start = changed = 0
+        first = None
+        for block in self._tensor.blocks():
+            held, kept = self._cast(block)
+            bad = ~kept if not self._lossy else ~kept & self._beyond(block, held)
+            if bad.any():
+                raise self._refusal(start + int(bad.argmax()))
+            if not kept.all():
+                first = start + int(kept.argmin()) if first is None else first
+                changed += int((~kept).sum())
+            start += block.size
+        if first is None:
+            return None
+        total = counted(self._tensor.array.size, "element")
+        how = "rounded to the nearest"
+        if self.dtype is BOOL or self._truncate:
+            how = "truncated to" if self._truncate else "changed to"
+        return f"{grouped(changed)} of {total} {how} {self.dtype}, {self._at(first)}"
+
+    def _beyond(self, block: AnyArray, held: AnyArray) -> Any:
+        """Tell which values the type cannot come near: they would wrap or become infinite."""
+        import numpy as np
+
+        values = Tensor(self._tensor.dtype, block).values()
+        if self.dtype.integral:
+            bottom, top = self.dtype.bounds
+            if self._tensor.dtype.integral:
+                return (values < bottom) | (values > top)
+            with np.errstate(invalid="ignore"):  # a signalling NaN
+                wide = whole(values, truncate=self._truncate).astype(np.float64)
+            return ~((wide >= float(bottom)) & (wide < float(top + 1)))
+        if self.dtype.narrow:
+            from gathercli.arrays.narrow import nearest
+
+            return ~nearest(values.astype(np.float64), self.dtype)[1]
+        if self.dtype.kind in (Kind.FLOAT, Kind.COMPLEX):
+            return np.isinf(Tensor(self.dtype, held).values()) & np.isfinite(values)
+        return np.zeros(block.shape, np.bool_)
+
+    def _refusal(self, at: int) -> InputError:
+        error = not_held(self._tensor, at, self.dtype)
+        if self._lossy:
+            error.message = error.message.replace("converts without loss", "is within its range")
+        error.hint = "; ".join(self._advice()) or None
+        return error
+
+    def _advice(self) -> Iterator[str]:
+        """Name the options with which every element converts."""
+        found = self._tensor.dtype
+        if not self._lossy and self._fits(truncate=False):
+            floats = {self.dtype.kind, found.kind} == {Kind.FLOAT}
+            if floats and not self._tensor.typed and self._reads_as_text():
+                yield f"`--data-dtype {self.dtype}` reads the text as {self.dtype}"
+            yield "`--lossy` converts to the nearest value"
+        truncates = self.dtype.integral and found.kind is Kind.FLOAT
+        if truncates and not self._truncate and self._fits(truncate=True):
+            yield "`--truncate` converts towards zero"
+
+    def _fits(self, *, truncate: bool) -> bool:
+        """Tell whether every element converts if it may change."""
+        try:
+            Recast(self._tensor, self.dtype, lossy=True, truncate=truncate)
+        except InputError:
+            return False
+        return True
+
+    def _reads_as_text(self) -> bool:
+        """Tell whether text of the elements can be read as the type: integers are not rounded."""
+        import numpy as np
+
+        for block in self._tensor.blocks():
+            values = Tensor(self._tensor.dtype, block).values()
+            if (~self._cast(block)[1] & (values == np.floor(values))).any():
+                return False
+        return True
+
+    def _at(self, at: int) -> str:
+        from gathercli.spec.coordinates import coordinate
+
+        where = ",".join(map(str, coordinate(at, self.shape)))
+        return f"the first {self._tensor.at(at)!s} at [{where}]"

@@ -1,0 +1,375 @@
+"""Values stored as an element type, or refused by the place of the first that does not fit.
+
+Nothing is rounded that was given as an integer, nothing is rounded twice, nothing overflows to
+infinity, and no value changes its meaning: what a type cannot hold is refused.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from gathercli.errors import InputError
+from gathercli.io.formats.fast import numbers
+from gathercli.spec.coordinates import cell, coordinate
+from gathercli.spec.dtypes import BFLOAT16, BOOL, FLOAT64, STRING, DType, Kind, Tensor
+from gathercli.spec.dtypes import dtype as dtype_named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gathercli.spec.dtypes import AnyArray
+
+NON_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+"""The words by which JSON text carries what JSON numbers cannot."""
+
+EXACT: Final = 2**53
+"""Integers up to this size are exact in float64."""
+
+_SIGNIFICANT: Final = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+"""Significant bits of the float types; those of the narrow ones are in their names."""
+
+PARTS: Final = {64: dtype_named("float32"), 128: FLOAT64}
+"""The type of the parts of a complex type, by its bits."""
+
+
+class Overflow(float):
+    """A number whose digits overflow float64; it remembers how it was written."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Self:
+        """Make infinity of the digits `text`."""
+        self = super().__new__(cls, text)
+        self.text = text
+        return self
+
+
+def path(root: str, at: int, shape: Sequence[int]) -> str:
+    """Write where the flat position `at` of a nested list of `shape` is: ``$[1][2]``."""
+    return root + "".join(f"[{i}]" for i in coordinate(at, shape))
+
+
+def shown(value: object) -> str:
+    """Write an offending value for a message, in JSON's words, cut to a length."""
+    if isinstance(value, Overflow):
+        text = value.text
+    elif value is None or isinstance(value, bool):
+        text = {None: "null", True: "true", False: "false"}[value]
+    elif isinstance(value, dict):
+        text = "an object"
+    elif isinstance(value, list):
+        inner = ["[...]" if isinstance(each, list) else shown(each) for each in value[:20]]
+        text = f"[{', '.join(inner)}{', ...' if value[20:] else ''}]"
+    elif isinstance(value, int) and abs(value) >= 10**40:
+        text = f"an integer of more than {40} digits"
+    else:
+        text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+class Place:
+    """Writes paths of a nested list's elements."""
+
+    def __init__(self, root: str, shape: Sequence[int]) -> None:
+        self._root, self._shape = root, shape
+
+    def __call__(self, at: int) -> str:
+        """Write the path of the element at a flat position."""
+        return path(self._root, at, self._shape)
+
+
+def store(flat: list[Any], dtype: DType, where: Place, kinds: set[type] | None = None) -> AnyArray:
+    """Store elements as `dtype`, refusing the first that it cannot hold.
+
+    Parameters
+    ----------
+    kinds
+        The types of the elements, if they are known.
+    """
+    import numpy as np
+
+    kinds = set(map(type, flat)) if kinds is None else kinds
+    refuse = _Refusal(flat, dtype, where)
+    if not flat:
+        return np.empty(0, dtype.storage())
+    if dtype is STRING:
+        refuse.first(lambda v: type(v) is not str, "a string")
+        refuse.first(lambda v: v.endswith("\0"), "no NUL at the end, which numpy would drop")
+        if not _is_text(flat):
+            refuse.first(lambda v: not _is_text([v]), "no lone surrogate")
+        return np.array(flat, np.str_)
+    if dtype is BOOL:
+        refuse.first(lambda v: type(v) is not bool, "true or false")
+        return np.array(flat, np.bool_)
+    if dtype.integral:
+        bottom, top = dtype.bounds
+        if kinds != {int}:
+            refuse.first(lambda v: not _is_whole(v), "an integer")
+            flat = list(map(int, flat))
+        whole = numbers(flat, {int})
+        ends: Any = flat if whole is None else (int(whole.min()), int(whole.max()))
+        if min(ends) < bottom or max(ends) > top:
+            refuse.first(lambda v: not bottom <= v <= top, f"{bottom} to {top}")
+        held = np.array(
+            flat if whole is None else whole, np.int8 if dtype.narrow else dtype.storage()
+        )
+        return as_bits(held, dtype) if dtype.narrow else held
+    if dtype.kind is Kind.COMPLEX:
+        parts = PARTS[dtype.bits]
+        wrong = (bool, str)
+        refuse.first(lambda v: type(v) in wrong and v not in NON_FINITE, "a complex number")
+        real = [v.real if type(v) is complex else v for v in flat]
+        imag = [v.imag if type(v) is complex else 0.0 for v in flat]
+        out = np.empty(len(flat), dtype.storage())
+        out.real = _encode_floats(real, parts, refuse, set(map(type, real)))
+        out.imag = _encode_floats(imag, parts, refuse, set(map(type, imag)))
+        return out
+    return _encode_floats(flat, dtype, refuse, kinds)
+
+
+def _encode_floats(flat: list[Any], dtype: DType, refuse: _Refusal, kinds: set[type]) -> AnyArray:
+    """Round numbers to a float type; `refuse` names those that it cannot hold."""
+    import numpy as np
+
+    if kinds - {float}:
+        digits = _SIGNIFICANT.get(dtype.name) or _significant(dtype)
+        refuse.first(lambda v: type(v) is bool, "a number", flat)
+        refuse.first(lambda v: type(v) is complex, "a real number", flat)
+        refuse.first(lambda v: type(v) is str and v not in NON_FINITE, "a number", flat)
+        refuse.first(lambda v: type(v) is Overflow, f"a number within the range of {dtype}", flat)
+        refuse.first(
+            lambda v: type(v) is int and not _is_exact(v, digits),
+            f"an integer that {dtype} holds exactly",
+            flat,
+        )
+        flat = [NON_FINITE[v] if type(v) is str else float(v) for v in flat]
+    wide = np.frombuffer(array("d", flat), np.float64)
+    if dtype is FLOAT64:
+        return wide
+    if dtype.narrow:
+        from gathercli.arrays.narrow import nearest
+
+        held, fits = nearest(wide, dtype)
+        lost = ~fits
+    else:
+        if dtype is BFLOAT16:
+            held = to_bfloat16(wide)
+            infinite = (held & 0x7FFF) == 0x7F80
+        else:
+            with np.errstate(over="ignore", under="ignore"):
+                held = wide.astype(dtype.storage())
+            infinite = np.isinf(held)
+        lost = infinite & np.isfinite(wide)
+    if lost.any():
+        refuse.at(int(lost.argmax()), f"a number within the range of {dtype}")
+    return held
+
+
+def _significant(dtype: DType) -> int:
+    from gathercli.arrays.narrow import significant
+
+    return significant(dtype)
+
+
+def as_bits(values: AnyArray, dtype: DType) -> AnyArray:
+    """Return what holds numbers as `dtype`: integers modulo its size, floats rounded once.
+
+    What a narrow float type has nothing near to becomes a byte of zeros.
+    """
+    import numpy as np
+
+    if dtype is BFLOAT16:
+        return to_bfloat16(_sticky(values))
+    if dtype.narrow and dtype.integral:
+        held: AnyArray = values.astype(np.int8).view(np.uint8) & (2**dtype.bits - 1)
+        return held
+    if dtype.narrow:
+        from gathercli.arrays.narrow import nearest
+
+        return nearest(_sticky(values), dtype)[0]
+    return values.astype(dtype.storage())
+
+
+def to_bfloat16(wide: AnyArray) -> AnyArray:
+    """Round float64 to the nearest bfloat16, ties to even, and return the bits as uint16.
+
+    Through float32 with its last bit made sticky, so that nothing is rounded twice (`ml_dtypes`
+    rounds 1.00390625 + 2^-40 down to 1.0, as it goes through the nearest float32).
+    """
+    import numpy as np
+
+    with np.errstate(over="ignore", under="ignore"):
+        near = wide.astype(np.float32)
+    beyond = np.abs(near.astype(np.float64)) > np.abs(wide)
+    toward = np.where(beyond, np.nextafter(near, np.float32(0)), near)  # truncated towards zero
+    bits = toward.view(np.uint32) | (toward.astype(np.float64) != wide)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    nan = np.isnan(wide)
+    held: AnyArray = np.where(nan, (bits >> 16) | 0x40, rounded).astype(np.uint16)
+    return held
+
+
+class _Refusal:
+    """Raises for the first element that a type cannot hold."""
+
+    def __init__(self, flat: list[Any], dtype: DType, where: Place) -> None:
+        self._flat, self._dtype, self._where = flat, dtype, where
+
+    def first(
+        self, bad: Callable[[Any], bool], expected: str, flat: list[Any] | None = None
+    ) -> None:
+        at = next((i for i, v in enumerate(flat or self._flat) if bad(v)), None)
+        if at is not None:
+            self.at(at, expected)
+
+    def at(self, at: int, expected: str) -> None:
+        value, where = self._flat[at], self._where(at)
+        raise InputError(
+            f"the value at `{where}` is {shown(value)}, which {self._dtype} cannot hold: "
+            f"expected {expected}",
+            rule="dtype",
+            where=where,
+            value=shown(value),
+            expected=expected,
+        )
+
+
+def _is_text(words: list[str]) -> bool:
+    try:
+        "".join(words).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_whole(v: Any) -> bool:
+    return type(v) is int or (type(v) is float and v.is_integer())
+
+
+def _is_exact(v: int, digits: int) -> bool:
+    """Tell whether an integer has at most `digits` significant bits, within float64's range."""
+    return abs(v) < 1 << digits or (abs(v) // (v & -v) < 1 << digits and v.bit_length() < 1024)
+
+
+def check_kinds(found: DType, dtype: DType) -> None:
+    """Refuse a conversion between types whose values are of different sorts."""
+    sorts = {found.kind, dtype.kind}
+    complex_to_real = found.kind is Kind.COMPLEX and dtype.kind is not Kind.COMPLEX
+    if found is not dtype and (sorts & {Kind.BOOL, Kind.STRING} or complex_to_real):
+        raise InputError(
+            f"the type is {found}, which does not convert to {dtype}: expected {dtype}",
+            rule="dtype",
+            value=found.name,
+            expected=dtype.name,
+        )
+
+
+def convert(tensor: Tensor, dtype: DType) -> Tensor:
+    """Return `tensor` as `dtype` when every value survives.
+
+    Raises
+    ------
+    InputError
+        ``dtype``: the types do not convert, or a value would change.
+    """
+    if tensor.dtype is dtype:
+        return tensor
+    check_kinds(tensor.dtype, dtype)
+    held, kept = cast(tensor, dtype)
+    if not kept.all():
+        raise not_held(tensor, int(kept.reshape(-1).argmin()), dtype)
+    return Tensor(dtype, held, tensor.typed)
+
+
+def cast(tensor: Tensor, dtype: DType, *, truncate: bool = False) -> tuple[AnyArray, AnyArray]:
+    """Convert values to the nearest that `dtype` has, ties to even.
+
+    Parameters
+    ----------
+    truncate
+        Whether floats become integers towards zero instead.
+
+    Returns
+    -------
+        The array that holds them, and where they are still the same.
+    """
+    import numpy as np
+
+    values = tensor.values()
+    with np.errstate(all="ignore"):
+        held = as_bits(whole(values, truncate=truncate) if dtype.integral else values, dtype)
+        back = Tensor(dtype, held).values()
+        if tensor.dtype.integral and not dtype.integral:
+            kept = _survive_as_floats(values, back)
+        elif dtype.integral and not tensor.dtype.integral:
+            kept = (values == np.floor(values)) & _within(values, dtype) & (back == values)
+        elif dtype.integral:
+            bottom, top = dtype.bounds
+            kept = (values >= bottom) & (values <= top)
+        else:
+            kept = _same(back.real, values.real) & _same(back.imag, values.imag)
+    return held, kept
+
+
+def whole(values: AnyArray, *, truncate: bool) -> AnyArray:
+    """Round floats to integers, ties to even, or towards zero; exact in any float type.
+
+    >>> import numpy as np
+    >>> whole(np.array([1.9, 2.5, -1.5, -0.5]), truncate=False)
+    array([ 2.,  2., -2., -0.])
+    """
+    import numpy as np
+
+    if values.dtype.kind != "f":
+        return values
+    rounded: AnyArray = np.trunc(values) if truncate else np.rint(values)
+    return rounded
+
+
+def not_held(tensor: Tensor, at: int, dtype: DType) -> InputError:
+    """Refuse the conversion of the element at a flat position."""
+    where = cell(coordinate(at, tensor.shape))
+    value = str(tensor.at(at))
+    return InputError(
+        f"the value at `{where}` is {value}, which {dtype} cannot hold: "
+        "expected one that converts without loss",
+        rule="dtype",
+        where=where,
+        value=value,
+        expected=dtype.name,
+    )
+
+
+def _sticky(values: AnyArray) -> AnyArray:
+    """Return integers as float64, with what it cannot hold in the last bit, to be rounded once."""
+    import numpy as np
+
+    if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
+        cut = (values >> 11 | (values & 0x7FF != 0)) << 11
+        values = np.where(np.abs(values.astype(np.float64)) > EXACT, cut, values)
+    return values.astype(np.float64)
+
+
+def _same(one: AnyArray, other: AnyArray) -> Any:
+    return (one == other) | ((one != one) & (other != other))  # noqa: PLR0124  (NaN)
+
+
+def _within(values: AnyArray, dtype: DType) -> Any:
+    bottom, top = dtype.bounds
+    return (values >= float(bottom)) & (values < float(top + 1))
+
+
+def _survive_as_floats(values: AnyArray, back: AnyArray) -> Any:
+    """Compare integers with floats exactly: as integers, where float64 holds them as such."""
+    import numpy as np
+
+    real = back.real.astype(np.float64)
+    same = np.asarray(real == values.astype(np.float64))
+    large = np.abs(real) >= EXACT
+    if large.any():
+        bounds = np.iinfo(values.dtype)
+        held = large & (real >= float(bounds.min)) & (real < float(bounds.max + 1))
+        same[large] = False
+        same[held] = real[held].astype(values.dtype) == values[held]
+    return same

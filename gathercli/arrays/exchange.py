@@ -1,0 +1,117 @@
+"""Arrays of other libraries, viewed through the protocols they share; none is imported here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from gathercli.errors import InputError
+from gathercli.spec.dtypes import Tensor, dtype_of, foreign, named
+
+if TYPE_CHECKING:
+    from gathercli.spec.dtypes import AnyArray
+
+_HOSTS: Final = (1, 3, 13)
+"""DLPack's devices whose memory is that of the process: CPU, pinned for CUDA, managed by CUDA."""
+
+_UINT: Final = 1
+"""DLPack's code of unsigned integers."""
+
+_CODES: Final = {
+    (4, 16): "bfloat16",
+    (7, 8): "float8_e3m4",
+    (8, 8): "float8_e4m3",
+    (9, 8): "float8_e4m3b11fnuz",
+    (10, 8): "float8_e4m3fn",
+    (11, 8): "float8_e4m3fnuz",
+    (12, 8): "float8_e5m2",
+    (13, 8): "float8_e5m2fnuz",
+    (14, 8): "float8_e8m0fnu",
+}
+"""The types that numpy lacks, by DLPack's code and the bits of an element."""
+
+
+def viewed(value: Any) -> Tensor:
+    """View an array of any library: `__array__`, the buffer protocol, or DLPack.
+
+    Nothing is copied that need not be. A tensor that is part of a graph of gradients is detached
+    from it; bfloat16, which numpy has no name for, is viewed as its bits.
+
+    Raises
+    ------
+    InputError
+        ``dtype``: there is no array in it that the process can read.
+    """
+    import numpy as np
+
+    if getattr(value, "requires_grad", False) is True:
+        value = value.detach()
+    exports = hasattr(value, "__dlpack__")
+    try:
+        if exports and not hasattr(value, "__array__"):
+            return _imported(value)
+        array = np.asarray(value)
+    except Exception as error:  # noqa: BLE001  (another library may raise anything)
+        try:
+            if exports and hasattr(value, "__array__"):
+                return _imported(value)
+        except Exception:  # noqa: BLE001, S110  (the first reason is the one that is known)
+            pass
+        raise _unreadable(value, error) from None
+    found = dtype_of(array.dtype) or foreign(array.dtype)
+    return Tensor(found, array.view(found.storage()) if found.opaque else array)
+
+
+def _unreadable(value: Any, error: Exception) -> InputError:
+    what = type(value).__name__
+    return InputError(
+        f"it is {what}, which numpy cannot read ({error}): expected an array or nested lists",
+        rule="dtype",
+    )
+
+
+def _imported(value: Any) -> Tensor:
+    """View what an object exports by DLPack."""
+    import numpy as np
+
+    device = value.__dlpack_device__()
+    if device[0] not in _HOSTS:
+        raise BufferError("it is in the memory of a device, and not of the CPU")
+    try:
+        array: AnyArray = np.from_dlpack(value)
+    except Exception:
+        capsule = value.__dlpack__()
+        name = _renamed(capsule)
+        if name is None:
+            raise
+        export: Any = _Export(capsule, device)
+        return Tensor(named(name) or foreign(name), np.from_dlpack(export))
+    return Tensor(dtype_of(array.dtype) or foreign(array.dtype), array)
+
+
+class _Export:
+    """What was exported, for numpy to import."""
+
+    def __init__(self, capsule: object, device: tuple[int, int]) -> None:
+        self._capsule, self._device = capsule, device
+
+    def __dlpack__(self, **_: object) -> object:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._device
+
+
+def _renamed(capsule: object) -> str | None:
+    """Make a type that numpy lacks unsigned integers of its size, and return its name."""
+    import ctypes
+
+    pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", ctypes.pythonapi)
+    )
+    # DLTensor: data, then device and its number, then how many dimensions, then code and bits
+    start = pointer(capsule, b"dltensor") + ctypes.sizeof(ctypes.c_void_p) + 3 * 4
+    code, bits = (ctypes.c_uint8.from_address(start + at) for at in (0, 1))
+    name = _CODES.get((code.value, bits.value))
+    if name is not None:
+        code.value = _UINT
+    return name

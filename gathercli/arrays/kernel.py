@@ -1,0 +1,354 @@
+"""The fast way to the elements that `sources` names: any stretch of the output, by whole copies.
+
+Every output dimension walks along a dimension of `data`, of `indices`, or of both (`Family.walks`).
+So the position in memory of an output element is a sum: a step for each coordinate, and a step
+along the axis for the index. Dimensions that continue each other are one loop; what is contiguous
+in `data` behind the last index is one chunk. What remains is ``numpy.take`` of chunks:
+
+rows
+    where consecutive outer coordinates use the same indices: straight from `data`;
+positions
+    elsewhere: the sums, worked out for a block of chunks at a time.
+
+``take`` is told to clip, as every index was checked: it then neither buffers nor checks again, and
+leaves the other threads alone. It copies bytes, so any type, byte order and alignment goes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from gathercli.arrays.indices import Memory, Picks
+from gathercli.spec.shapes import product
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gathercli.spec.dtypes import AnyArray
+    from gathercli.spec.op import Walks
+
+BLOCK: Final = 1 << 20
+"""Bytes of output made at a time: small for a cache, large for a system call."""
+
+CELLS: Final = 1 << 17
+"""Chunks whose positions are worked out at a time."""
+
+EACH: Final = 1 << 15
+"""Bytes of output from which a call of ``take`` for them alone is worth its time."""
+
+
+SHORT: Final = 32
+"""Coordinates below which numpy's innermost loop is not worth its start."""
+
+
+class Loop(NamedTuple):
+    """A loop over output coordinates.
+
+    Attributes
+    ----------
+    size
+        How many there are.
+    data, indices
+        How many elements further in `data` and in `indices` the next one is; 0 where it stays.
+    """
+
+    size: int
+    data: int
+    indices: int
+
+
+class Kernel:
+    """The output of one call.
+
+    Parameters
+    ----------
+    walks
+        For each output dimension, the dimensions of `data` and of `indices` it walks along.
+    data
+        Shape (D..), any type, order and byte order.
+    axis
+        The dimension of `data` that the index replaces.
+    picks
+        The indices, all of them checked.
+    """
+
+    def __init__(self, walks: Walks, data: AnyArray, axis: int, picks: Picks) -> None:
+        import numpy as np
+
+        memory = Memory.of(data)
+        self.held, self.picks, self.axis_size = data.dtype, picks, data.shape[axis]
+        itemsize = data.dtype.itemsize
+        step = memory.steps[axis]
+        loops = _joined(walks, data, memory, picks)
+        chunk = 1
+        if loops and loops[-1].size and (loops[-1].data, loops[-1].indices) == (1, 0):
+            chunk = loops[-1].size
+            if self.axis_size == 1:
+                step = chunk  # nothing is ever one step along the axis
+            if step % chunk or any(loop.data % chunk for loop in loops[:-1]):
+                chunk = 1
+            else:
+                loops.pop()
+        self.loops = tuple(Loop(n, data // chunk, index) for n, data, index in loops)
+        self.chunk, self.step = chunk, step // chunk
+        self.size = product([loop.size for loop in self.loops]) * chunk
+        chunks = memory.flat.size // chunk if chunk else 0
+        self.bytes = memory.flat[: chunks * chunk].view(np.uint8).reshape(chunks, chunk * itemsize)
+        self.spans = _spans(self.loops)
+        self.ways = [self._way(level) for level in range(len(self.loops))]
+        most = min(BLOCK // max(1, itemsize), CELLS * chunk)
+        self.block = _aligned(max(1, most), [span * chunk for span in self.spans])
+
+    def _way(self, level: int) -> Literal["rows", "each", "positions"]:
+        """Choose how a stretch of the loop at a level, and all within it, is copied.
+
+        By whole ``rows``; by the rows of ``each`` coordinate, one after the other; by the
+        ``positions`` of its chunks.
+        """
+        loops = self.loops[level:]
+        if self.step == 1 and len(loops) <= 2:
+            shared = [loop for loop in loops if loop.indices == 0]
+            picked = [loop for loop in loops if loop.indices]
+            if (
+                [*shared, *picked] == list(loops)
+                and all(loop.data == self.axis_size for loop in shared)
+                and all((loop.data, loop.indices) == (0, 1) for loop in picked)
+                and len(shared) <= 1 >= len(picked)
+            ):
+                return "rows"
+        large = self.spans[level] * self.bytes.shape[-1] >= EACH
+        if large and len(loops) > 1 and self._way(level + 1) == "rows":
+            return "each"
+        return "positions"
+
+
+def _joined(walks: Walks, data: AnyArray, memory: Memory, picks: Picks) -> list[Loop]:
+    """Make a loop of each output dimension, and one of those that continue each other."""
+    loops = list[Loop]()
+    shape = picks.indices.shape
+    for d, i in walks:
+        loop = Loop(
+            data.shape[d] if i is None and d is not None else shape[i or 0],
+            0 if d is None else memory.steps[d],
+            0 if i is None else picks.memory.steps[i],
+        )
+        if loop.size == 1:
+            continue
+        last = loops[-1] if loops else None
+        if last and last[1:] == (loop.data * loop.size, loop.indices * loop.size):
+            loops[-1] = loop._replace(size=last.size * loop.size)
+        else:
+            loops.append(loop)
+    return loops
+
+
+def _spans(loops: Sequence[Loop]) -> list[int]:
+    """Return how many chunks one coordinate of each loop spans."""
+    spans = [1]
+    for loop in reversed(loops[1:]):
+        spans.append(spans[-1] * loop.size)
+    return list(reversed(spans)) if loops else []
+
+
+def _aligned(cells: int, spans: Sequence[int]) -> int:
+    """Shorten a block so that it ends where the largest loop inside it does."""
+    for span in spans:
+        if 0 < span <= cells:
+            return cells // span * span
+    return cells
+
+
+def _windows(chunks: AnyArray, shape: tuple[int, ...], step: int) -> AnyArray:
+    """View consecutive chunks as an array of `shape`, again and again, `step` chunks further."""
+    import numpy as np
+
+    *_, size, width = shape
+    return np.ndarray(shape, np.uint8, chunks, 0, (step * width, size * width, width, 1))
+
+
+def _clear(target: AnyArray, none: AnyArray) -> None:
+    """Fill with zeros the chunks, shape (N.., bytes), that `none`, shape (N..), marks."""
+    width = target.shape[-1]
+    if width in (2, 4, 8):  # as one number each, it is faster
+        target.view(f"u{width}")[..., 0][none] = 0
+    else:
+        target[none] = 0
+
+
+class _Place(NamedTuple):
+    """Where a stretch starts: chunks into `data`, elements into `indices`."""
+
+    data: int
+    indices: int
+
+    def on(self, loop: Loop, count: int) -> _Place:
+        """Return the place `count` coordinates of a loop further on."""
+        return _Place(self.data + count * loop.data, self.indices + count * loop.indices)
+
+
+class Worker:
+    """What one thread needs to copy: its buffers."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        import numpy as np
+
+        self._kernel = kernel
+        self._bases: dict[int, AnyArray | None] = {}
+        self._positions = np.empty(0, np.int64)
+
+    def fill(self, start: int, stop: int, out: AnyArray) -> None:
+        """Store the output elements from `start` to before `stop`.
+
+        Parameters
+        ----------
+        start, stop
+            Flat positions in the output, row-major.
+        out
+            Shape ((stop - start) * itemsize,), uint8: takes them in native byte order.
+        """
+        kernel = self._kernel
+        if not kernel.bytes.size:
+            out[:] = 0
+        else:
+            self._stretch(0, start, stop, _Place(0, 0), out)
+        if not kernel.held.isnative:
+            out.view(kernel.held).byteswap(inplace=True)
+
+    def _stretch(self, level: int, start: int, stop: int, place: _Place, out: AnyArray) -> None:
+        """Store a stretch of the loop at a level: its cut ends, and what is whole between them."""
+        kernel = self._kernel
+        if level == len(kernel.loops):
+            self._part(start, stop, place, out)
+            return
+        loop, itemsize = kernel.loops[level], kernel.held.itemsize
+        span = kernel.spans[level] * kernel.chunk
+        (first, head), (last, tail) = divmod(start, span), divmod(stop, span)
+        if first == last:
+            self._stretch(level + 1, head, tail, place.on(loop, first), out)
+            return
+        if head:
+            size = (span - head) * itemsize
+            self._stretch(level + 1, head, span, place.on(loop, first), out[:size])
+            out, first = out[size:], first + 1
+        if tail:
+            size = out.size - tail * itemsize
+            self._stretch(level + 1, 0, tail, place.on(loop, last), out[size:])
+            out = out[:size]
+        if last > first:
+            self._whole(level, last - first, place.on(loop, first), out)
+
+    def _part(self, start: int, stop: int, place: _Place, out: AnyArray) -> None:
+        """Store part of one chunk."""
+        kernel = self._kernel
+        at = int(self._picked(place, (1,), (0,))[0])
+        if at < 0:
+            out[:] = 0
+        else:
+            itemsize = kernel.held.itemsize
+            chunk = kernel.bytes[place.data + at * kernel.step]
+            out[:] = chunk[start * itemsize : stop * itemsize]
+
+    def _whole(self, level: int, count: int, place: _Place, out: AnyArray) -> None:
+        """Store `count` coordinates of the loop at a level, and all within them."""
+        kernel = self._kernel
+        loop, width, way = kernel.loops[level], out.size // count, kernel.ways[level]
+        if way == "rows":
+            self._rows(level, 1, count, place, out)
+            return
+        inner = kernel.loops[level + 1].size if level + 1 < len(kernel.loops) else 1
+        # How many coordinates at a time: as many as there is room for, of indices or positions.
+        fit = 4 * CELLS // kernel.loops[-1].size if way == "each" else CELLS // kernel.spans[level]
+        for at in range(0, count, max(fit, 1)):
+            part = out[at * width : (at + max(fit, 1)) * width]
+            here, there = part.size // width, place.on(loop, at)
+            if way == "each":
+                self._rows(level + 1, here, inner, there, part)
+            elif fit:
+                self._take(level, here, there, part)
+            else:
+                self._whole(level + 1, inner, there, part)
+
+    def _rows(self, level: int, times: int, count: int, place: _Place, out: AnyArray) -> None:
+        """Store rows straight from `data`.
+
+        Parameters
+        ----------
+        level
+            A loop over rows that share their indices, or over the chunks of one row.
+        times
+            For how many coordinates of the loop around it.
+        count
+            How many coordinates of it.
+        """
+        import numpy as np
+
+        kernel = self._kernel
+        first, *inner = kernel.loops[level:]
+        rows, picked = (1, count) if first.indices else (count, inner[0].size if inner else 1)
+        around = kernel.loops[level - 1] if times > 1 else Loop(1, 0, 0)
+        at = self._picked(place, (times, picked), (around.indices, 1))
+        size, width = kernel.axis_size, kernel.bytes.shape[-1]
+        sources = _windows(kernel.bytes[place.data :], (times, rows, size, width), around.data)
+        targets = out.reshape(times, rows, picked, width)
+        for source, picks, target in zip(sources, at, targets, strict=True):
+            source.take(picks, 1, target, "clip")
+        if kernel.picks.fills:
+            none = at < 0
+            for time in range(times):
+                if none[time].any():
+                    _clear(targets[time], np.broadcast_to(none[time], (rows, picked)))
+
+    def _take(self, level: int, count: int, place: _Place, out: AnyArray) -> None:
+        """Store `count` coordinates of the loop at a level by the positions of their chunks."""
+        import numpy as np
+
+        kernel = self._kernel
+        loops = kernel.loops[level:]
+        shape = (count, *(loop.size for loop in loops[1:]))
+        at = self._picked(place, shape, tuple(loop.indices for loop in loops))
+        none = at < 0 if kernel.picks.fills else None
+        sums = self._scratch(shape)
+        if kernel.step != 1:
+            at = np.multiply(at, kernel.step, out=sums)
+        base = self._base(level)
+        if base is not None:
+            at = np.add(at, base[:count], out=sums)
+        target = out.reshape(*shape, -1)
+        kernel.bytes[place.data :].take(at, 0, target, "clip")
+        if none is not None and none.any():
+            _clear(target, none)
+
+    def _picked(self, place: _Place, shape: tuple[int, ...], steps: tuple[int, ...]) -> AnyArray:
+        """Return the positions on the axis of indices from a place on, `steps` apart."""
+        picks = self._kernel.picks
+        return picks.part(picks.memory.view(place.indices, shape, steps), self._scratch)
+
+    def _scratch(self, shape: tuple[int, ...]) -> AnyArray:
+        import numpy as np
+
+        size = product(shape)
+        if self._positions.size < size:
+            self._positions = np.empty(size, np.int64)
+        return self._positions[:size].reshape(shape)
+
+    def _base(self, level: int) -> AnyArray | None:
+        """Return what each coordinate adds to the positions of a block; None for nothing."""
+        import numpy as np
+
+        if level in self._bases:
+            return self._bases[level]
+        kernel = self._kernel
+        loops = kernel.loops[level:]
+        most = min(loops[0].size, CELLS // kernel.spans[level])
+        sizes = [most, *(loop.size for loop in loops[1:])]
+        base: AnyArray | None = None
+        for after, (size, loop) in enumerate(zip(reversed(sizes), reversed(loops), strict=True)):
+            if loop.data:
+                steps = (np.arange(size) * loop.data).reshape(-1, *(1,) * after)
+                base = steps if base is None else base + steps
+        if base is not None:
+            base = base.reshape((1,) * (len(sizes) - base.ndim) + base.shape)
+            if base.shape[-1] < SHORT:
+                base = np.ascontiguousarray(np.broadcast_to(base, sizes))
+        self._bases[level] = base
+        return base

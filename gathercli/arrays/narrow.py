@@ -1,0 +1,170 @@
+"""Element types that numpy lacks, of 8 bits or less: what their bits mean, and values as bits.
+
+A tensor of one is held as a byte an element, as `ml_dtypes` holds it, whose conversions to wider
+types are exact and give the tables here. Its conversions from wider types round twice, by way of
+float32, and make what is out of range infinite or NaN; here values are rounded once, ties to even,
+and what is out of range is told apart.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gathercli.spec.dtypes import DType, Kind
+
+if TYPE_CHECKING:
+    from gathercli.spec.dtypes import AnyArray
+
+_GROUPS = 1 << 16
+"""Elements that are packed together: a whole number of bytes, whatever their bits."""
+
+
+def significant(dtype: DType) -> int:
+    """Return the significant bits of a float type, by the m of its name.
+
+    >>> from gathercli.spec.dtypes import dtype
+    >>> significant(dtype("float8_e4m3fn")), significant(dtype("float8_e8m0fnu"))
+    (4, 1)
+    """
+    return int(dtype.name.rpartition("m")[2][0]) + 1
+
+
+def steps_below_one(dtype: DType) -> int:
+    """Return into how many equal steps a float type cuts the numbers from 0 to 1, or fewer.
+
+    >>> from gathercli.spec.dtypes import dtype
+    >>> steps_below_one(dtype("float8_e4m3fn")), steps_below_one(dtype("float4_e2m1fn"))
+    (16, 2)
+    """
+    return min(1 << significant(dtype), int(1 / values(dtype)[1]))
+
+
+@lru_cache
+def values(dtype: DType) -> AnyArray:
+    """Return what each byte means; bits beyond the type's are ignored.
+
+    Returns
+    -------
+        Shape (256,), float32 or integers of 8 bits.
+    """
+    import ml_dtypes
+    import numpy as np
+
+    codes = np.arange(256, dtype=np.uint8) & (2**dtype.bits - 1)
+    wide = {Kind.FLOAT: np.float32, Kind.INT: np.int8, Kind.UINT: np.uint8}[dtype.kind]
+    found: AnyArray = codes.view(getattr(ml_dtypes, dtype.name)).astype(wide)
+    return found
+
+
+class _Scale(NamedTuple):
+    """The finite values of a float type that are not negative, and what the others are.
+
+    Attributes
+    ----------
+    between
+        The numbers halfway from each to the next: the last is where the range ends.
+    sign
+        The bit that negates; 0 where there is none.
+    zero
+        Whether zero can be negated.
+    special
+        The codes of NaN, infinity and minus infinity, where there are such.
+    """
+
+    between: AnyArray
+    sign: int
+    zero: bool
+    special: dict[str, int]
+
+
+@lru_cache
+def _scale(dtype: DType) -> _Scale:
+    import ml_dtypes
+    import numpy as np
+
+    table = values(dtype)[: 2**dtype.bits].astype(np.float64)
+    sign = 2 ** (dtype.bits - 1) if (table < 0).any() else 0
+    numbers = table[: sign or None]
+    numbers = numbers[np.isfinite(numbers)]
+    step = numbers[-1] - numbers[-2]
+    beyond = numbers[-1] + step * (2 if significant(dtype) == 1 else 1)
+    ends = np.append(numbers, beyond)
+    special: dict[str, int] = {}
+    for word in ("nan", "inf", "-inf"):
+        code = int(
+            np.array([word], np.float32).astype(getattr(ml_dtypes, dtype.name)).view("u1")[0]
+        )
+        if str(table[code]) == word:
+            special[word] = code
+    return _Scale((ends[:-1] + ends[1:]) / 2, sign, bool(sign) and table[sign] == 0, special)
+
+
+def nearest(wide: AnyArray, dtype: DType) -> tuple[AnyArray, Any]:
+    """Round numbers to a float type, ties to even.
+
+    Parameters
+    ----------
+    wide
+        Shape (D..), float64.
+
+    Returns
+    -------
+        The bits as uint8, shape (D..), and where the type has something near: nothing where it
+        lacks NaN, infinity, zero or negative numbers, or ends before the number.
+    """
+    import numpy as np
+
+    scale = _scale(dtype)
+    sizes = np.abs(wide)
+    below = np.searchsorted(scale.between, sizes)
+    tie = scale.between[np.minimum(below, len(scale.between) - 1)] == sizes
+    codes = below + (tie & (below % 2 == 1))
+    fits = codes < len(scale.between)
+    if not scale.sign:
+        fits &= wide > 0
+    negative = np.signbit(wide) & (scale.zero | (codes > 0))
+    bits = np.where(fits, codes + scale.sign * negative, 0)
+    for word, code in scale.special.items():
+        same = np.isnan(wide) if word == "nan" else wide == float(word)
+        bits, fits = np.where(same, code, bits), fits | same
+    return bits.astype(np.uint8), fits
+
+
+def unpacked(data: AnyArray, count: int, bits: int) -> AnyArray:
+    """Take elements of less than 8 bits apart that lie one after the other, lowest bits first.
+
+    >>> import numpy as np
+    >>> unpacked(np.array([0x21, 0x03], np.uint8), 3, 4).tolist()
+    [1, 2, 3]
+    """
+    import numpy as np
+
+    out = np.empty(count, np.uint8)
+    for start in range(0, count, _GROUPS):
+        part = out[start : start + _GROUPS]
+        first = start * bits // 8
+        single = np.unpackbits(
+            data[first : first + -(-part.size * bits // 8)],
+            count=part.size * bits,
+            bitorder="little",
+        )
+        part[:] = np.packbits(single.reshape(-1, bits), axis=1, bitorder="little")[:, 0]
+    return out
+
+
+def packed(data: AnyArray, bits: int) -> bytes:
+    """Put elements of less than 8 bits, shape (N,), one after the other, lowest bits first.
+
+    >>> import numpy as np
+    >>> packed(np.array([1, 2, 3], np.uint8), 4).hex()
+    '2103'
+    """
+    import numpy as np
+
+    parts = []
+    for start in range(0, data.size, _GROUPS):
+        part = data[start : start + _GROUPS]
+        single = np.unpackbits(part.reshape(-1, 1), axis=1, count=bits, bitorder="little")
+        parts.append(np.packbits(single, bitorder="little").tobytes())
+    return b"".join(parts)

@@ -1,0 +1,279 @@
+"""What the elements of a tensor are like: extremes, mean, what is not finite, a histogram.
+
+Read twice block by block, so that a mapped tensor larger than memory has a summary too.
+"""
+
+from __future__ import annotations
+
+from math import frexp, isfinite, ldexp
+from operator import gt, lt
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gathercli.spec.coordinates import coordinate
+from gathercli.spec.dtypes import STRING, Kind, Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gathercli.spec.dtypes import AnyArray
+
+_PLACES: Final = 1074
+"""Binary places after the point of the smallest float64, and so of every one."""
+
+_LARGE: Final = 2.0**900
+"""Numbers from which on a sum might overflow, and is taken of smaller ones."""
+
+_SCALE: Final = 128
+"""Binary places by which these are smaller; they lose no bit by it."""
+
+BINS: Final = 16
+"""Bins of a histogram, fewer for integers of a narrow range."""
+
+
+class Extreme(NamedTuple):
+    """The smallest or largest element, and the first place where it is."""
+
+    value: int | float
+    at: tuple[int, ...]
+
+
+class Histogram(NamedTuple):
+    """Counts of the finite elements in bins of one width.
+
+    Attributes
+    ----------
+    edges
+        One more than there are bins; a bin holds its lower edge, the last one both.
+    """
+
+    edges: tuple[int | float, ...]
+    counts: tuple[int, ...]
+
+
+class Summary(NamedTuple):
+    """What is known of the elements; None for what their type does not have.
+
+    Attributes
+    ----------
+    minimum, maximum
+        Of all that is not NaN.
+    mean
+        Of all that is finite.
+    nan, infinite, true, longest
+        How many are NaN, infinite, true; the length of the longest string.
+    histogram
+        Of all that is finite.
+    """
+
+    minimum: Extreme | None = None
+    maximum: Extreme | None = None
+    mean: float | complex | None = None
+    nan: int | None = None
+    infinite: int | None = None
+    true: int | None = None
+    longest: int | None = None
+    histogram: Histogram | None = None
+
+
+def summarise(tensor: Tensor) -> Summary:
+    """Summarise the elements of a tensor of shape (D..)."""
+    import numpy as np
+
+    kind = tensor.dtype.kind
+    if tensor.dtype is STRING:
+        lengths = (int(np.char.str_len(block).max()) for block in _blocks(tensor))
+        return Summary(longest=max(lengths, default=0))
+    if kind is Kind.BOOL:
+        return Summary(true=sum(int((block != 0).sum()) for block in _blocks(tensor)))
+    if kind is Kind.COMPLEX:
+        return _of_complex(tensor)
+    return _of_reals(tensor)
+
+
+def _blocks(tensor: Tensor) -> Iterator[AnyArray]:
+    """Yield the values, flat, block by block; 16-bit floats as float32."""
+    import numpy as np
+
+    for block in tensor.blocks():
+        values = Tensor(tensor.dtype, block).values()
+        yield values.astype(np.float32) if values.dtype == np.float16 else values
+
+
+def _of_reals(tensor: Tensor) -> Summary:
+    import numpy as np
+
+    least, most = _Record(tensor, lt), _Record(tensor, gt)
+    total, start, nan, infinite = _Total(), 0, 0, 0
+    floats = tensor.dtype.kind is Kind.FLOAT
+    for block in _blocks(tensor):
+        least.see(block, start)
+        most.see(block, start)
+        if floats and not np.isfinite(block).all():
+            nan += int(np.isnan(block).sum())
+            infinite += int(np.isinf(block).sum())
+            total.add(block[np.isfinite(block)])
+        else:
+            total.add(block)
+        start += block.size
+    ends = (least.best, most.best)
+    histogram = _histogram(tensor, ends)
+    summary = Summary(*ends, total.mean(), histogram=histogram)
+    return summary._replace(nan=nan, infinite=infinite) if floats else summary
+
+
+def _of_complex(tensor: Tensor) -> Summary:
+    import numpy as np
+
+    real, imaginary, nan, infinite = _Total(), _Total(), 0, 0
+    for block in _blocks(tensor):
+        finite = block[np.isfinite(block)]
+        nan += int(np.isnan(block).sum())
+        infinite += int((np.isinf(block) & ~np.isnan(block)).sum())
+        real.add(finite.real)
+        imaginary.add(finite.imag)
+    means = real.mean(), imaginary.mean()
+    mean = None if None in means else complex(*(part or 0.0 for part in means))
+    return Summary(mean=mean, nan=nan, infinite=infinite)
+
+
+class _Record:
+    """The smallest or largest element seen, and where it was first."""
+
+    def __init__(self, tensor: Tensor, better: Callable[[Any, Any], bool]) -> None:
+        self._shape, self._better = tensor.shape, better
+        self.best: Extreme | None = None
+
+    def see(self, block: AnyArray, start: int) -> None:
+        numbers = block[~(block != block)]  # noqa: PLR0124  (NaN differs from itself)
+        if not numbers.size:
+            return
+        value = (numbers.min() if self._better is lt else numbers.max()).item()
+        if self.best is None or self._better(value, self.best.value):
+            at = int((block == value).argmax())
+            # The element itself: of 0.0 and -0.0 either may be the smallest.
+            self.best = Extreme(block[at].item(), coordinate(start + at, self._shape))
+
+
+class _Total:
+    """An exact sum, in units of the smallest float64, and a mean that is rounded once."""
+
+    def __init__(self) -> None:
+        self._count, self._sum = 0, 0
+
+    def add(self, values: AnyArray) -> None:
+        import numpy as np
+
+        self._count += values.size
+        if values.dtype.kind in "iu":
+            high, low = values >> 32 if values.itemsize == 8 else values * 0, values
+            if values.itemsize == 8:
+                low = values & 0xFFFFFFFF
+            whole = (int(high.sum(dtype=np.int64)) << 32) + int(low.sum(dtype=np.int64))
+            self._sum += whole << _PLACES
+            return
+        wide = values.astype(np.float64)
+        if _size(wide) >= _LARGE:
+            large = np.abs(wide) >= _LARGE
+            self._add(np.ldexp(wide[large], -_SCALE), _SCALE)
+            wide = wide[~large]
+        self._add(wide, 0)
+
+    def _add(self, values: AnyArray, scale: int) -> None:
+        for part in _exact_parts(values):
+            numerator, denominator = part.as_integer_ratio()
+            self._sum += numerator << (_PLACES + scale + 1 - denominator.bit_length())
+
+    def mean(self) -> float | None:
+        # The quotient of two integers is rounded once.
+        return self._sum / (self._count << _PLACES) if self._count else None
+
+
+def _exact_parts(values: AnyArray) -> Iterator[float]:
+    """Yield numbers, two or three as a rule, that together are exactly the sum of float64 values.
+
+    The leading bits of all values are cut off at one place: so low that they and the place fill a
+    float64, so high that their sum does not need another bit. The rest of each value is exact too,
+    and goes the same way (Rump, Ogita and Oishi, "Accurate floating-point summation", 2008).
+
+    Parameters
+    ----------
+    values
+        Shape (N,); below 2^900 in size. They are overwritten.
+
+    >>> import numpy as np
+    >>> sum(_exact_parts(np.array([1e16, 1.0, -1e16, 1.0])))
+    2.0
+    """
+    import numpy as np
+
+    while values.size:
+        place = ldexp(1.0, frexp(_size(values))[1] + (values.size + 1).bit_length())
+        leading = values + place
+        leading -= place
+        yield float(leading.sum())
+        values -= leading
+        if np.count_nonzero(values) <= values.size // 2:
+            values = values[np.flatnonzero(values)]
+
+
+def _size(values: AnyArray) -> float:
+    """Return the largest absolute value, 0 of none."""
+    return max(float(values.max(initial=0)), -float(values.min(initial=0)))
+
+
+def _histogram(tensor: Tensor, ends: tuple[Extreme | None, Extreme | None]) -> Histogram | None:
+    """Count the finite elements in bins of one width between the extremes."""
+    import numpy as np
+
+    ends = _finite_ends(tensor, ends)
+    if ends[0] is None or ends[1] is None:
+        return None
+    low, high = ends[0].value, ends[1].value
+    if isinstance(low, int) and isinstance(high, int):
+        width = -(-(high - low + 1) // BINS)
+        inner: list[int | float] = list(range(low + width, high + 1, width))
+        edges: list[int | float] = [low, *inner, low + width * (len(inner) + 1)]
+    else:
+        inner = list(_edges(low, high, tensor.dtype.bits))
+        edges = [low, *inner, high]
+    counts = np.zeros(len(inner) + 1, np.int64)
+    for block in _blocks(tensor):
+        finite = block[np.isfinite(block)] if block.dtype.kind == "f" else block
+        wide = finite.astype(np.float64) if block.dtype.kind == "f" else finite
+        at = np.searchsorted(np.array(inner, wide.dtype), wide, side="right")
+        counts += np.bincount(at, minlength=counts.size)
+    return Histogram(tuple(edges), tuple(counts.tolist()))
+
+
+def _edges(low: float, high: float, bits: int) -> list[float]:
+    """Divide the distance of two floats into bins of one width, fewer where they are near.
+
+    Parameters
+    ----------
+    bits
+        Those of the type of the elements, of which the edges are.
+    """
+    from fractions import Fraction
+
+    import numpy as np
+
+    first, last = Fraction(low), Fraction(high)
+    exact = (first + (last - first) * at / BINS for at in range(1, BINS))
+    narrow = np.float64 if bits == 64 else np.float32
+    return sorted({float(narrow(float(edge))) for edge in exact} - {low, high})
+
+
+def _finite_ends(
+    tensor: Tensor, ends: tuple[Extreme | None, Extreme | None]
+) -> tuple[Extreme | None, Extreme | None]:
+    """Return the finite extremes; those found unless one of them is infinite."""
+    import numpy as np
+
+    if all(end is None or isfinite(end.value) for end in ends):
+        return ends
+    least, most = _Record(tensor, lt), _Record(tensor, gt)
+    for block in _blocks(tensor):
+        finite = block[np.isfinite(block)]
+        least.see(finite, 0)
+        most.see(finite, 0)
+    return least.best, most.best

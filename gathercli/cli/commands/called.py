@@ -1,0 +1,132 @@
+"""A call with its tensors, from the words of a command line or from a job."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+from gathercli.cli.operator import Operator, Token
+from gathercli.errors import GatherError, InputError, UsageError
+from gathercli.text import clean, closest, counted, some
+
+if TYPE_CHECKING:
+    from gathercli.cli.limits import Limits
+    from gathercli.cli.messages import Messages
+    from gathercli.io.source import Inputs
+    from gathercli.jobs.job import Job
+    from gathercli.spec.call import Call
+    from gathercli.spec.dtypes import Tensor
+
+
+class Called(NamedTuple):
+    """What is called on what; as a context it closes the files of its tensors.
+
+    Attributes
+    ----------
+    title, source
+        What the job that says so is called, and where it is from.
+    """
+
+    call: Call
+    data: Tensor
+    indices: Tensor
+    inputs: Inputs
+    title: str | None = None
+    source: str | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.inputs.__exit__(*failure)
+
+
+def given(
+    operator: Operator, data: Token, indices: Token, limits: Limits, messages: Messages
+) -> Called:
+    """Read the tensors that words name, and put the call together."""
+    from gathercli.io.source import Inputs
+    from gathercli.spec.call import Operand
+
+    op = operator.row(messages)
+    Inputs.share_stdin(data[0], indices[0])
+    inputs = messages.inputs(limits.held, messages.progress())
+    try:
+        read, picked = operator.read(op, inputs.tensor, data, indices)
+        call = operator.bind(op, Operand.of(read), Operand.of(picked))
+    except BaseException:
+        inputs.close()
+        raise
+    return Called(call, read, picked, inputs)
+
+
+def written(token: str, limits: Limits, messages: Messages) -> Called:
+    """Read a job, ``FILE#ID``, and its tensors."""
+    return of_job(job_named(token), limits, messages)
+
+
+def of_job(job: Job, limits: Limits, messages: Messages) -> Called:
+    """Read the tensors of a job, and put its call together."""
+    from gathercli.io.source import Inputs
+    from gathercli.jobs.calls import bound, row_of
+
+    op = row_of(job, messages.notes)
+    inputs = Inputs(limits.held, notes=messages.notes, folder=job.folder)
+    try:
+        return Called(*bound(job, op, inputs), inputs, job.title, job.source)
+    except BaseException as error:
+        inputs.close()
+        if isinstance(error, GatherError):
+            error.met(op.full_name, None, None)
+        raise
+
+
+_PLACED: Final = re.compile(r"(.+)(?::\d+|\[\d+\])", re.DOTALL)
+"""The file in which a job stands that is called by its place."""
+
+
+def job_named(token: str) -> Job:
+    """Find the job that ``FILE#ID`` names; the ID may be left out of a file of one.
+
+    An ID that a job has by where it stands, such as ``jobs.jsonl:3``, names the file too.
+
+    Raises
+    ------
+    UsageError
+        The file has no such job, or it has several and none was named.
+    InputError
+        The job only infers a shape, and so has no cells.
+    """
+    import os
+
+    from gathercli.jobs import job as jobs
+
+    path, key = token, ""
+    while not os.path.lexists(path) and "#" in path:  # an ID may hold one too
+        path, _, more = path.rpartition("#")
+        key = f"{more}#{key}" if key else more
+    if not key and not os.path.lexists(path) and (placed := _PLACED.fullmatch(path)):
+        path, key = placed[1], os.path.normpath(path)
+    found = jobs.jobs(path)
+    chosen = [job for job in found if not key or job.id == key]
+    if len(chosen) != 1:
+        ids = [job.id for job in found]
+        near = closest(key, ids) if key else None
+        what = counted(len(chosen), "job") if chosen else "no job"
+        what += f" `{clean(key)}`" if key else ""
+        raise UsageError(
+            f"`{clean(path)}` has {what}: expected one of {some(map(clean, ids))}",
+            rule="usage",
+            value=token,
+            hint=f"did you mean `{clean(path)}#{clean(near)}`?" if near else None,
+        )
+    (job,) = chosen
+    if job.op == jobs.SHAPE:
+        raise InputError(
+            f"the job `{clean(job.id)}` infers a shape, which has no cells: "
+            "expected a gather or gather-elements job",
+            rule="job",
+            value=job.id,
+            hint="`gathercli shape` shows how a shape comes about",
+        )
+    return job

@@ -1,0 +1,150 @@
+"""`demo`: the specifications' own examples, run and explained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from gathercli.cli import options as opt
+from gathercli.cli.groups import VIEW
+from gathercli.cli.limits import Limits
+from gathercli.cli.main import print_text
+from gathercli.cli.manual.lessons import LESSONS, command_line, fixture
+from gathercli.cli.messages import Messages
+from gathercli.errors import UsageError
+from gathercli.io.write import STDOUT
+from gathercli.report.terminal import rendered, wants_color, width_of
+from gathercli.text import closest, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gathercli.report.terminal import Styled
+
+WIDEST: Final = 100
+
+Name = Annotated[
+    str | None,
+    typer.Argument(metavar="[NAME]", help="The lesson; default the first.", show_default=False),
+]
+List = Annotated[bool, typer.Option("--list", help="List the lessons.", rich_help_panel=VIEW)]
+All = Annotated[
+    bool,
+    typer.Option(
+        "--all",
+        help="Show every lesson; on a terminal a key goes on, q stops.",
+        rich_help_panel=VIEW,
+    ),
+]
+
+
+def build(name: str) -> Callable[..., Callable[[], int]]:
+    """Make the command."""
+    del name
+    return command
+
+
+def command(
+    name: Name = None,
+    list_lessons: List = False,
+    all_lessons: All = False,
+    color: opt.Color = "auto",
+    json_errors: opt.JsonErrors = False,
+    debug: opt.Debug = False,
+) -> Callable[[], int]:
+    """Collect the request."""
+    del json_errors, debug  # main finds them in the words
+    if sum((name is not None, list_lessons, all_lessons)) > 1:
+        raise UsageError(
+            "a lesson, `--list` and `--all` exclude each other: expected one of them", rule="usage"
+        )
+    if list_lessons:
+        return partial(_list, color)
+    return partial(_all, color) if all_lessons else partial(_one, name, color)
+
+
+def _list(color: str) -> int:
+    from gathercli.report.demo import listing
+
+    pairs = [(lesson.name, lesson.title) for lesson in LESSONS]
+    print_text(rendered(listing(pairs), color=wants_color(color, STDOUT)))
+    return 0
+
+
+def _one(name: str | None, color: str) -> int:
+    from gathercli.report.demo import others
+
+    names = [lesson.name for lesson in LESSONS]
+    wanted = names[0] if name is None else name
+    if wanted not in names:
+        near = closest(wanted, names)
+        raise UsageError(
+            f"no lesson `{wanted}`: expected {listed(names)}",
+            rule="usage",
+            value=wanted,
+            hint=f"did you mean `gathercli demo {near}`?" if near else None,
+        )
+    text = _screen(names.index(wanted))
+    if name is None:
+        text.append_text(others(names[1:], _width()))
+    print_text(rendered(text, color=wants_color(color, STDOUT)))
+    return 0
+
+
+def _all(color: str) -> int:
+    """Show every lesson; where a person sits in front, a screen at a time."""
+    from gathercli.cli.manual.keys import Keys, has_keys, room
+    from gathercli.report.layout import folded
+
+    colored = wants_color(color, STDOUT)
+    screens = [folded(_screen(number), _width()) for number in range(len(LESSONS))]
+    texts = [rendered(screen, color=colored) for screen in screens]
+    if not has_keys():
+        print_text("\n".join(texts))
+        return 0
+    pages = ["\n".join(page) for text in texts for page in _pages(text.splitlines(), room())]
+    with Keys() as keys:
+        keys.walk(len(pages), pages.__getitem__)
+    return 0
+
+
+def _pages(lines: list[str], most: int) -> Iterator[list[str]]:
+    """Divide the lines of a lesson into screens, at an empty line where there is one."""
+    while len(lines) > most:
+        empty = [at for at, line in enumerate(lines[:most]) if at > most // 2 and not line]
+        stop = empty[-1] + 1 if empty else most
+        yield lines[:stop]
+        lines = lines[stop:]
+    yield lines
+
+
+def _width() -> int:
+    return min(width_of(STDOUT) or WIDEST, WIDEST)
+
+
+def _screen(number: int) -> Styled:
+    """Explain one example."""
+    from gathercli.cli.commands.called import of_job
+    from gathercli.jobs.job import jobs
+    from gathercli.lessons.lesson import Lesson
+    from gathercli.report.demo import Screen, drawn
+    from gathercli.report.lesson import picture
+    from gathercli.report.selection import Look
+
+    shown = LESSONS[number]
+    (job,) = jobs(fixture(shown.fixture))
+    with of_job(job, Limits(None, None), Messages(True, "never")) as called:
+        lesson = Lesson(called.call, called.data, called.indices)
+        screen = Screen(
+            f"{number + 1} of {len(LESSONS)}   {shown.name}: {shown.title}",
+            shown.says,
+            command_line(job),
+            picture(lesson, Look(width_of(STDOUT) and _width())),
+            lesson.refusal,
+            [*shown.tries],
+            job.source,
+        )
+        return drawn(screen, _width())

@@ -1,0 +1,66 @@
+"""`man`: the manual, anywhere, whether or not man(1) is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Final
+
+import typer
+
+from gathercli.cli import options as opt
+from gathercli.cli.main import COMMANDS
+from gathercli.cli.pager import show
+from gathercli.errors import UsageError
+from gathercli.io.write import STDOUT
+from gathercli.ops import elsewhere
+from gathercli.report.terminal import wants_color, width_of
+from gathercli.text import closest, listed
+
+_WIDEST: Final = 100
+
+Topic = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[COMMAND]",
+        help="The command to explain, formats, jobs, operators or planning.",
+        show_default=False,
+    ),
+]
+
+
+def build(name: str) -> Callable[..., Callable[[], int]]:
+    """Make the command."""
+    del name
+    return command
+
+
+def command(
+    topic: Topic = None,
+    color: opt.Color = "auto",
+    json_errors: opt.JsonErrors = False,
+    debug: opt.Debug = False,
+) -> Callable[[], int]:
+    """Collect the request."""
+    del json_errors, debug  # main finds them in the words
+    return partial(_run, topic, color)
+
+
+def _run(topic: str | None, color: str) -> int:
+    from gathercli.cli.manual.pages import TOPICS, page
+    from gathercli.report.manual import shown
+
+    if topic is not None:
+        topic = topic.removeprefix("gathercli").removeprefix("-") or None
+    topics = [*COMMANDS, *TOPICS]
+    if topic is not None and topic not in topics:
+        near = closest(topic, topics)
+        raise elsewhere(topic, "no page") or UsageError(
+            f"no page `{topic}`: expected {listed(topics)}",
+            rule="usage",
+            value=topic,
+            hint=f"did you mean `gathercli man {near}`?" if near else None,
+        )
+    width = min(width_of(STDOUT) or 80, _WIDEST)
+    show(shown(page(topic), width, color=wants_color(color, STDOUT)))
+    return 0

@@ -1,0 +1,1 @@
+"""The manual: its prose, its pages, and what writes them."""

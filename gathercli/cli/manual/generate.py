@@ -1,0 +1,348 @@
+"""Write what follows from the declarations: ``python -m gathercli.cli.manual.generate``.
+
+The man pages, the completion scripts and the tables of versions in the README. A test compares the
+committed files with what is written now.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from gathercli.cli.main import COMMANDS, load, print_text
+from gathercli.cli.manual.lessons import LESSONS
+from gathercli.cli.manual.pages import TOPICS, pages
+from gathercli.cli.scripts import SCRIPTS
+from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.report.manual import roff
+from gathercli.report.versions import HEADINGS, cells
+from gathercli.spec.dtypes import DTYPES
+from gathercli.spec.equivalents import EQUIVALENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ROOT: Final = Path(__file__).parents[3]
+_MARKED: Final = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
+
+
+def files() -> dict[Path, str]:
+    """Return every generated file with the text it should have now."""
+    found = {ROOT / "man" / f"man{page.number}" / page.file_name: roff(page) for page in pages()}
+    found |= {
+        SCRIPTS / "gathercli.bash": bash(),
+        SCRIPTS / "gathercli.zsh": zsh(),
+        SCRIPTS / "gathercli.fish": fish(),
+    }
+    readme = ROOT / "README.md"
+    tables = {"calls": calls_table, "versions": versions_table, "outside": outside_table}
+    found[readme] = _MARKED.sub(
+        lambda marks: marks[1] + tables[marks[2]]() + marks[3], readme.read_text(encoding="utf-8")
+    )
+    return found
+
+
+def versions_table() -> str:
+    """Write the README's table of operator versions."""
+    return _table(HEADINGS, map(cells, OPERATORS))
+
+
+def calls_table() -> str:
+    """Write the README's table of other frameworks' calls and the commands that equal them."""
+    rows = {op.full_name: op for op in OPERATORS}
+    lines = []
+    for each in EQUIVALENTS:
+        op = rows[each.rows[0]]
+        batched = " -b BATCH_DIMS" if "batch_dims" in each.call else ""
+        command = f"`gathercli {op.family} DATA INDICES -a AXIS{batched} -V {op.id}`"
+        code, mark, rest = each.call.partition(" for ")
+        outcomes = (
+            ("-s to -1", each.negative, op.negative),
+            ("beyond", each.outside, op.outside.done),
+        )
+        differs = [f"{where}: {theirs}" for where, theirs, ours in outcomes if theirs != ours]
+        lines.append((f"`{code}`{mark}{rest}", command, "; ".join(differs) or "none"))
+    return _table(("you write", "here", "indices that differ there"), lines)
+
+
+def outside_table() -> str:
+    """Write the README's table of what versions and frameworks do with indices."""
+    rows = [(op.full_name, op.negative, op.outside.done) for op in OPERATORS]
+    calls = [(f"`{each.name}`", each.negative, each.outside) for each in EQUIVALENTS]
+    return _table(("version or call", "index from -s to -1", "any other outside"), rows + calls)
+
+
+def _table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [headings, tuple("---" for _ in headings), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _values(command: str, param: Any) -> list[str]:
+    """List the words that may follow an option or stand for an argument."""
+    choices = getattr(param.type, "choices", None)
+    if choices:
+        return [str(getattr(choice, "value", choice)) for choice in choices]
+    if "--version" in param.opts:
+        families = [command] if command in FAMILIES else list(FAMILIES)
+        return list(dict.fromkeys(op.id for op in OPERATORS if op.family in families))
+    if param.name in ("data_dtype", "indices_dtype", "to_dtype"):
+        return [dtype.name for dtype in DTYPES]
+    return {
+        "op": list(FAMILIES),
+        "name": [lesson.name for lesson in LESSONS],
+        "topic": [*COMMANDS, *TOPICS],
+        "version": [op.full_name for op in OPERATORS],
+        "diff": [op.full_name for op in OPERATORS],
+        "like": [each.name for each in EQUIVALENTS if "[" not in each.name],  # shells expand these
+        "ops": [*FAMILIES, *(op.full_name for op in OPERATORS)],
+    }.get(param.name or "", [])
+
+
+def _options(command: str) -> list[Any]:
+    params: list[Any] = load(command).params
+    return [each for each in params if each.param_type_name == "option" and not each.hidden]
+
+
+def _arguments(command: str) -> list[Any]:
+    return [param for param in load(command).params if param.param_type_name == "argument"]
+
+
+_NAMED: Final = {
+    **dict.fromkeys(("DATA", "INDICES", "TENSOR", "PATTERN", "FILE...", "SRC... DEST"), "tensor"),
+    "FILE#ID": "job",
+}
+"""What follows ``#`` in the words for a metavar: a key of `names.KINDS`."""
+
+_FILES: Final = ("PATH", "DIR", "FILE", "JOBS...")
+
+
+def _first_argument(command: str) -> list[str]:
+    """List the words that may come first after a command."""
+    return next((_values(command, param) for param in _arguments(command)), [])
+
+
+def _names(shell: str) -> list[str]:
+    """Return the lines with which a shell completes what follows ``#``."""
+    return (SCRIPTS / f"names.{shell}").read_text(encoding="utf-8").splitlines()
+
+
+def bash() -> str:
+    """Write the script for bash, 3.2 included."""
+    lines = [
+        "# bash completion for gathercli; written by `python -m gathercli.cli.manual.generate`",
+        *_names("bash"),
+        "_gathercli() {",
+        '    local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"',
+        '    local command="${COMP_WORDS[1]}" words="" kind=tensor',
+        "    COMPREPLY=()",
+        '    if [[ "$word" == "=" ]]; then word=""; fi',
+        '    if [[ "$before" == "=" ]]; then before="${COMP_WORDS[COMP_CWORD-2]}"; fi',
+        "    if (( COMP_CWORD == 1 )); then",
+        f'        words="{" ".join(COMMANDS)} --help --version"',
+        "    else",
+        *_second_values(),
+        '        case "$command $before" in',
+        f"            {_jobs()}) kind=job ;;",
+        "        esac",
+        '        if _gathercli_names "$kind" "$2"; then return; fi',
+        '        case "$command $before" in',
+    ]
+    for command in COMMANDS:
+        for param in _options(command):
+            if values := _values(command, param):
+                cases = "|".join(f'"{command} {name}"' for name in param.opts)
+                lines.append(f'            {cases}) words="{" ".join(values)}" ;;')
+        if values := _first_argument(command):
+            lines.append(f'            "{command} {command}") words="{" ".join(values)}" ;;')
+    lines += [
+        "        esac",
+        '        if [[ "$word" == -* ]]; then',
+        '            case "$command" in',
+    ]
+    for command in COMMANDS:
+        names = [name for param in _options(command) for name in param.opts] + ["-h", "--help"]
+        lines.append(f'                {command}) words="{" ".join(names)}" ;;')
+    lines += [
+        "            esac",
+        "        fi",
+        "    fi",
+        '    COMPREPLY=( $(compgen -W "$words" -- "$word") )',
+        "}",
+        "complete -o default -F _gathercli gathercli",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _jobs() -> str:
+    """Write the options that take a job as the patterns of a bash case."""
+    return "|".join(
+        f'"{command} {name}"'
+        for command in COMMANDS
+        for param in _options(command)
+        if _kind(param) == "job"
+        for name in param.opts
+    )
+
+
+def _second_values() -> list[str]:
+    """Let bash complete the second value of an option like its first."""
+    return [
+        f'        if [[ "$command ${{COMP_WORDS[COMP_CWORD-2]}}" == "{command} {name}" ]]; then '
+        f"before={name}; fi"
+        for command in COMMANDS
+        for param in _options(command)
+        if param.nargs == 2
+        for name in param.opts
+    ]
+
+
+def zsh() -> str:
+    """Write the script for zsh."""
+    lines = [
+        "#compdef gathercli",
+        "# zsh completion for gathercli; written by `python -m gathercli.cli.manual.generate`",
+        *_names("zsh"),
+        "_gathercli() {",
+        "    local -a commands=(",
+        *(f"        {_quoted(f'{name}:{each.help}')}" for name, each in COMMANDS.items()),
+        "    )",
+        "    if (( CURRENT == 2 )); then",
+        "        _describe command commands",
+        "        return",
+        "    fi",
+        "    local command=$words[2]",
+        "    shift words; (( CURRENT-- ))",
+        "    case $command in",
+    ]
+    for command in COMMANDS:
+        lines.append(f"        {command}) _arguments \\")
+        for param in _options(command):
+            action = _zsh_action(command, param) if not param.is_flag else ""
+            what = f"[{_brief(param.help)}]{action * param.nargs}"
+            names = [_zsh_name(name, param) for name in param.opts]
+            lines += [f"            {_quoted(name + what)} \\" for name in names]
+        for at, param in enumerate(_arguments(command), 1):
+            metavar = param.metavar.strip("[]")
+            values = _values(command, param)
+            action = f"({' '.join(values)})" if values else _zsh_files(param)
+            place = "*" if param.nargs == -1 else at
+            lines.append(f"            {_quoted(f'{place}:{metavar}:{action}')} \\")
+        lines.append("            '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;")
+    lines += [
+        "    esac",
+        "}",
+        "if [[ $zsh_eval_context[-1] == loadautofunc ]]; then",
+        '    _gathercli "$@"',
+        "else",
+        "    compdef _gathercli gathercli",
+        "fi",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _zsh_name(name: str, param: Any) -> str:
+    """Let a long option's value follow a blank or an equals sign."""
+    return name if param.is_flag or not name.startswith("--") else f"{name}="
+
+
+def _zsh_action(command: str, param: Any) -> str:
+    values = _values(command, param)
+    what = (param.metavar or "value").lower()
+    if values:
+        return f":{what}:({' '.join(values)})"
+    return f":{what}:{_zsh_files(param)}" if _takes_file(param) else f":{what}: "
+
+
+def _zsh_files(param: Any) -> str:
+    kind = _kind(param)
+    return f"_gathercli_{kind}" if kind else "_files"
+
+
+def _kind(param: Any) -> str | None:
+    """Return what follows ``#`` in the words that a parameter takes; None for nothing."""
+    return _NAMED.get((param.metavar or "").strip("[]"))
+
+
+def _takes_file(param: Any) -> bool:
+    return param.metavar in _FILES or _kind(param) is not None
+
+
+def _brief(text: str) -> str:
+    """Shorten a help text to its first sentence, without what zsh's descriptions cannot hold."""
+    return re.split(r"\.(?=\s|$)", text)[0].replace("[", "(").replace("]", ")")
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def fish() -> str:
+    """Write the script for fish."""
+    lines = [
+        "# fish completion for gathercli; written by `python -m gathercli.cli.manual.generate`",
+        "function __gathercli_in",
+        "    set -l words (commandline -opc)",
+        '    test "$words[2]" = "$argv[1]"',
+        "end",
+        "function __gathercli_first",
+        "    __gathercli_in $argv[1]; and test (count (commandline -opc)) -eq 2",
+        "end",
+        "function __gathercli_second",
+        "    set -l words (commandline -opc)",
+        "    __gathercli_in $argv[1]; and test (count $words) -gt 3",
+        "    and test $words[-2] = $argv[2]",
+        "end",
+        *_names("fish"),
+        "complete -c gathercli -n __fish_use_subcommand -l version -d 'Print the version'",
+        "complete -c gathercli -s h -l help -d 'Show the options and exit'",
+    ]
+    for name, each in COMMANDS.items():
+        lines.append(
+            f"complete -c gathercli -n __fish_use_subcommand -f -a {name} -d {_quoted(each.help)}"
+        )
+    for command in COMMANDS:
+        lines += [
+            f"complete -c gathercli -n '__gathercli_in {command}' {_fish_option(command, param)}"
+            for param in _options(command)
+        ]
+        for param in _options(command):
+            if param.nargs == 2:
+                seen = f"-n '__gathercli_second {command} {param.opts[0]}'"
+                words = " ".join(_values(command, param))
+                lines.append(f"complete -c gathercli {seen} -f -a {_quoted(words)}")
+        if values := _first_argument(command):
+            seen = f"-n '__gathercli_first {command}'"
+            lines.append(f"complete -c gathercli {seen} -f -a {_quoted(' '.join(values))}")
+        for kind in dict.fromkeys(filter(None, map(_kind, _arguments(command)))):
+            seen = f"-n '__gathercli_in {command}'"
+            lines.append(f"complete -c gathercli {seen} -a '(__gathercli_names {kind})'")
+    return "\n".join(lines) + "\n"
+
+
+def _fish_option(command: str, param: Any) -> str:
+    names = " ".join(
+        f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in param.opts
+    )
+    values = _values(command, param)
+    takes = ""
+    if values:
+        takes = f" -x -a {_quoted(' '.join(values))}"
+    elif not param.is_flag and _kind(param):
+        takes = f" -r -a '(__gathercli_names {_kind(param)})'"
+    elif not param.is_flag:
+        takes = " -r" if _takes_file(param) else " -x"
+    return f"{names}{takes} -d {_quoted(_brief(param.help))}"
+
+
+def main() -> None:
+    """Write every file that is not current, and name it."""
+    for path, text in files().items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            print_text(f"wrote {path.relative_to(ROOT)}\n")
+
+
+if __name__ == "__main__":
+    main()

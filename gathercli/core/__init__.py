@@ -1,1 +1,0 @@
-"""What a tensor operator is: dimensions, types, versions, rules. Standard library only."""

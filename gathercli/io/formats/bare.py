@@ -1,0 +1,181 @@
+"""Text that a pipe holds: all that an argument takes, and a list with blanks or lines between.
+
+=====================  ==================================================
+``0,1,2``, ``0 1 2``    a list without brackets; ``0,`` has one element
+``seq 0 4``             the same, an element a line
+``2x3xi32=[[0 0 4]…]``  a typed literal
+``arange:2x5``          a generator
+=====================  ==================================================
+
+Everything else is JSON.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from gathercli.errors import InputError
+from gathercli.io.formats import fast, literal
+from gathercli.io.formats import jsontext as json
+from gathercli.io.formats.content import LOOK, Layout, Literal
+from gathercli.io.formats.values import tensor_of
+from gathercli.spec.dtypes import FLOAT64, Tensor, dtype_of
+from gathercli.text import clean, short
+
+if TYPE_CHECKING:
+    from gathercli.io.files import File
+    from gathercli.io.formats.content import Content
+    from gathercli.spec.dtypes import DType
+
+_BLANKS: Final = bytes.maketrans(b"\t\n\v\f\r", b"     ")
+_SEVERAL: Final = rb"[^\s,][ \t\r\v\f,]+[^\s,]"
+"""Two elements on one line."""
+
+_CHARACTERS: Final = b"0123456789+-.,eEnNaAiIfFtTyYrRuUlLsSjJ \t\n\v\f\r" + codecs.BOM_UTF8
+"""Those of numbers, of words for numbers, and of what is between them."""
+
+
+def read(file: File) -> Content:
+    """Find the reader of a text by how it starts."""
+    start = file.start(LOOK).removeprefix(codecs.BOM_UTF8).decode(errors="replace").lstrip()
+    if literal.begins(start):
+        return _literal(file)
+    word = re.match(r"[^\s,]*", start)
+    if word is None or literal.item(word[0]) is None:
+        return json.Document(file)
+    return Bare(file)
+
+
+def _literal(file: File) -> Literal:
+    """Read a typed literal or a generator."""
+    text = json.decoded(file.content(_Watch(file)), "literal").strip()
+    tensor = literal.parse(text, declared=None, empty=FLOAT64, max_bytes=file.limit)
+    if tensor is None:
+        raise LookupError(f"{text[:80]} begins as a literal and is none")
+    return Literal(tensor)
+
+
+class Bare:
+    """A list without brackets; `format` and the members are those of `content.Content`."""
+
+    format = "literal"
+    names = None
+
+    def __init__(self, file: File) -> None:
+        """Read the elements."""
+        self._limit = file.limit
+        raw = file.content(_ListWatch(file))
+        _check_lines(raw, file.name)
+        words = _joined(raw)
+        self._array = None
+        if len(words) >= fast.LONG and not (b"[" in words or b"]" in words):
+            self._array = fast.plain_array(b"[%b]" % words)
+        self._values: Any = self._array
+        if self._array is None:
+            values = _elements(raw)
+            is_list = len(values) > 1 or raw.rstrip().endswith(b",")
+            self._values = values if is_list else values[0]
+
+    def layout(self, key: str | None, declared: DType | None) -> Layout:
+        """Make the tensor, as text has no header."""
+        tensor = self.tensor(key, declared, FLOAT64)
+        return Layout(tensor.dtype, tensor.shape, tensor.storage)
+
+    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+        """Make the tensor.
+
+        Raises
+        ------
+        InputError
+            ``literal``, ``dtype``.
+        """
+        if key is not None:
+            raise InputError(
+                f"a list has no member `{clean(short(key))}`: expected no key",
+                rule="literal",
+                value=key,
+            )
+        values = self._values
+        if self._array is not None:
+            own = dtype_of(self._array.dtype)
+            if own is not None and declared in (None, own):
+                return Tensor(own, self._array, declared is not None, "$[0]")
+            values = self._array.tolist()
+        return tensor_of(
+            values, declared=declared, empty=empty, rule="literal", max_bytes=self._limit
+        )
+
+
+class _Watch(json.Watch):
+    """Counts what is between elements."""
+
+    marks = (b",", b" ", b"\n", b"\t", b"[")
+
+    def probe(self, start: bytes) -> None:
+        """Do nothing: the start is no JSON."""
+
+
+class _ListWatch(_Watch):
+    """Refuses a stream at the first character that no element has; it may have no end."""
+
+    def __call__(self, part: bytes) -> None:
+        """Look at the next part."""
+        super().__call__(part)
+        if part.translate(None, _CHARACTERS):
+            _elements(self.file.start(self.size))
+
+
+def _joined(raw: bytes) -> bytes:
+    """Put one comma between elements, whatever is there, and none behind the last."""
+    text = raw.removeprefix(codecs.BOM_UTF8).translate(_BLANKS).strip()
+    while b"  " in text:
+        text = text.replace(b"  ", b" ")
+    text = text.replace(b" ,", b",").replace(b", ", b",").removesuffix(b",")
+    return text.replace(b" ", b",")
+
+
+def _elements(raw: bytes) -> list[Any]:
+    """Read elements one by one.
+
+    Raises
+    ------
+    InputError
+        ``literal``: one is missing, or is no number and no word for one.
+    """
+    json.decoded(raw, "literal")  # or the byte that is no text
+    words = _joined(raw).decode().split(",")
+    values = [literal.item(word) for word in words]
+    if None not in values:
+        return values
+    at = values.index(None)
+    word = words[at]
+    what = f"`{clean(short(word, 40))}`" if word else "empty"
+    raise InputError(
+        f"the element at `$[{at}]` is {what}: expected a number, true or false",
+        rule="literal",
+        where=f"$[{at}]",
+        value=short(word, 40) or None,
+        hint="a list is written `0,1,2`, `0 1 2` or a number a line",
+    )
+
+
+def _check_lines(raw: bytes, name: str) -> None:
+    """Refuse lines of several elements: a table, of which nobody knows whether it is to be flat."""
+    text = raw.strip()
+    several = re.search(_SEVERAL, text) if b"\n" in text else None
+    if several is None:
+        return
+    line, last = text.count(b"\n", 0, several.start()) + 1, text.count(b"\n") + 1
+    hint: str = "a table is written as lists in a list: `[[0,1],[2,3]]`"
+    if b"," in text:
+        from gathercli.io.formats.foreign import SAMPLE, table
+
+        hint = table(name, raw[:SAMPLE])
+    raise InputError(
+        f"line {line} of {last} has several elements: expected all on one line, or one a line",
+        rule="literal",
+        where=f"line {line}",
+        hint=hint,
+    )

@@ -1,0 +1,348 @@
+"""Tensors written on the command line: literals, bare lists, generators.
+
+=====================  =====================================================================
+``2x3xi32=[[0 0 4]…]``  typed literal; flat values, a splat (``3xi64=0``), 0-D (``xf32=1.5``)
+``[[0,0,4],[4,0,0]]``   JSON literal; ``3`` is 0-D
+``0,0,4``               bare list; ``0,`` is one element
+``arange:2x5xf32``      generator: ``arange``, ``zeros``, ``rand:4x3,seed=7``
+=====================  =====================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from gathercli.arrays.conversion import NON_FINITE, Overflow, as_bits, convert
+from gathercli.errors import GatherError, Hint, InputError, LimitError
+from gathercli.io.formats import jsontext as json
+from gathercli.io.formats.values import tensor_of
+from gathercli.spec.dtypes import (
+    BFLOAT16,
+    BOOL,
+    DTYPES,
+    E8M0,
+    FLOAT64,
+    INT64,
+    STRING,
+    DType,
+    Kind,
+    Tensor,
+    described,
+    named,
+)
+from gathercli.spec.shapes import LARGEST, MAX_RANK, product
+from gathercli.text import closest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gathercli.spec.dtypes import AnyArray
+
+GENERATORS: Final = ("arange", "zeros", "rand")
+
+# Patterns are text: `re` compiles and keeps those that a command line needs.
+_GENERATOR: Final = r"(?a)([a-z]+):((?:\d+(?:x\d+)*)?)(?:x([a-z][a-z0-9_]*))?((?:,[^,]*)*)"
+_TYPED: Final = r"(?as)((?:\d+x)+|x)([a-z][a-z0-9_]*)=(.*)"
+_BEGINS: Final = rf"(?a)(?:(?:\d+x)+|x)[a-z][a-z0-9_]*=|(?:{'|'.join(GENERATORS)}):"
+_INTEGER: Final = r"(?a)[+-]?\d{1,4300}"
+_FLOAT: Final = r"(?ai)[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
+_COMPLEX: Final = r"(?ai)[-+.\deainf]*j"
+_TOKEN: Final = (
+    r"""(?s)\s*(?:(?P<open>\[)|(?P<close>\])|(?P<comma>,)|(?P<double>"(?:[^"\\]|\\.)*")"""
+    r"""|(?P<single>'[^']*')|(?P<word>[^\s\[\],"']+))"""
+)
+_WORDS: Final[dict[str, float | bool]] = {
+    "nan": float("nan"),
+    "inf": float("inf"),
+    "+inf": float("inf"),
+    "-inf": float("-inf"),
+    "infinity": float("inf"),
+    "-infinity": float("-inf"),
+    "true": True,
+    "false": False,
+}
+
+
+def looks_literal(token: str) -> bool:
+    """Tell whether `token` can only be meant as a literal, if no file has its name."""
+    generator = token.partition(":")[0]
+    return bool(
+        (":" in token and generator in GENERATORS)
+        or re.fullmatch(_TYPED, token)
+        or token.lstrip()[:1] in ("[", "{", '"')
+        or re.match(r"[-+]?[.\d][-+.,\deE\s]*$", token)
+    )
+
+
+def begins(text: str) -> bool:
+    """Tell whether a text begins as a typed literal or a generator."""
+    return bool(re.match(_BEGINS, text))
+
+
+def parse(
+    token: str, *, declared: DType | None, empty: DType, max_bytes: int | None
+) -> Tensor | None:
+    """Read a literal.
+
+    Parameters
+    ----------
+    token
+        What was typed.
+    declared
+        The type of untyped literals; None infers it.
+    empty
+        The type of ``[]``.
+    max_bytes
+        How much memory the tensor may take.
+
+    Returns
+    -------
+        None when `token` has none of the forms.
+
+    Raises
+    ------
+    InputError
+        ``literal``, ``ragged``, ``dtype``: it has a form, and is wrong.
+    LimitError
+        ``limit``.
+    """
+    name, colon, _ = token.partition(":")
+    if colon and name in GENERATORS:
+        return _generated(token, max_bytes)
+    if "=" in token and (typed := re.fullmatch(_TYPED, token)):
+        return _typed(typed, max_bytes)
+    items = token.split(",")
+    values = [item(each.strip()) for each in items if each.strip()]
+    if len(items) == 1 and not _is_json(token.strip()):
+        values = []  # a word such as nan or j is rather a file
+    if values and None not in values and complex not in map(type, values):
+        trailing = not items[-1].strip()
+        if len(items) - trailing == len(values):  # nothing empty but what follows the last comma
+            value = values if len(items) > 1 else values[0]
+            return tensor_of(value, declared=declared, empty=empty, max_bytes=max_bytes)
+    if token.lstrip()[:1] in ("[", "{", '"'):
+        document = _document(token)
+        if isinstance(document, dict):
+            return json.tensor(
+                document, None, declared=declared, empty=empty, max_bytes=max_bytes, name=None
+            )
+        return tensor_of(document, declared=declared, empty=empty, max_bytes=max_bytes)
+    return None
+
+
+def _document(token: str) -> Any:
+    """Parse JSON; what is none may be what Python prints of the same."""
+    try:
+        return json.parse(token, rule="literal")
+    except InputError as error:
+        from gathercli.io import twins
+
+        error.hint = twins.hint(token, "") or error.hint
+        raise
+
+
+def _is_json(word: str) -> bool:
+    """Tell whether a single word is a number or a constant of JSON."""
+    return bool(re.fullmatch(_FLOAT, word)) or word in ("true", "false", *NON_FINITE)
+
+
+def item(word: str) -> Any:
+    """Read one number or word; None when it is neither."""
+    if re.fullmatch(_INTEGER, word):
+        return int(word)
+    if re.fullmatch(_FLOAT, word):
+        number = float(word)
+        return number if abs(number) != float("inf") else Overflow(word)
+    known = _WORDS.get(word.lower())
+    if known is None and re.fullmatch(_COMPLEX, word):
+        try:
+            return complex(word)
+        except ValueError:
+            return None
+    return known
+
+
+def _literal_error(message: str, token: str, hint: str | None = None) -> InputError:
+    return InputError(message, rule="literal", value=token[:80], hint=hint)
+
+
+def _dtype(name: str, token: str) -> DType:
+    found = named(name)
+    if found is None:
+        near = closest(name, (dtype.short for dtype in DTYPES))
+        raise _literal_error(
+            f"`{name}` in the literal is no type: expected one such as i64, f32 or bf16",
+            token,
+            f"did you mean `{near}`?" if near else None,
+        )
+    return found
+
+
+def _sizes(dims: str, token: str) -> tuple[int, ...]:
+    sizes = tuple(int(size[:30]) for size in dims.split("x") if size)
+    if any(size > LARGEST for size in sizes) or len(sizes) > MAX_RANK:
+        raise LimitError(
+            f"the shape of `{token[:60]}` is too large: expected rank at most 64 and sizes below "
+            "2^63",
+            rule="limit",
+        )
+    return sizes
+
+
+def _check_size(shape: tuple[int, ...], dtype: DType, max_bytes: int | None) -> None:
+    size = product(shape) * dtype.itemsize
+    allowed = LARGEST if max_bytes is None else max_bytes
+    if size > allowed or product([n for n in shape if n]) * dtype.itemsize > LARGEST:
+        sizes = ",".join(map(str, shape))
+        raise LimitError(
+            f"the tensor {described(dtype, sizes)} takes {size} bytes: expected at most {allowed}",
+            rule="limit",
+            value=size,
+            expected=f"at most {allowed} bytes",
+            hint=None if max_bytes is None else Hint("{max_bytes} lifts the limit", max_bytes=0),
+        )
+
+
+def _typed(found: re.Match[str], max_bytes: int | None) -> Tensor:
+    import numpy as np
+
+    dims, name, body = found.groups()
+    token = found[0]
+    shape, dtype = _sizes(dims, token), _dtype(name, token)
+    _check_size(shape, dtype, max_bytes)
+    values = nested(body, token)
+    if len(values) == 1 and not isinstance(values[0], list):
+        one = tensor_of(values[0], declared=dtype, max_bytes=max_bytes)
+        return Tensor(dtype, np.full(shape, one.array, one.array.dtype))
+    if len(values) == 1:  # the brackets are written out
+        values = values[0]
+    return tensor_of(values, declared=dtype, shape=shape, rule="literal", max_bytes=max_bytes)
+
+
+def nested(body: str, token: str) -> list[Any]:
+    """Read values and brackets, between blanks or commas."""
+    stack: list[list[Any]] = [[]]
+    for kind, text in _tokens(body, token):
+        if kind == "open":
+            inner: list[Any] = []
+            stack[-1].append(inner)
+            stack.append(inner)
+        elif kind == "close":
+            stack.pop()
+            if not stack:
+                raise _literal_error("a `]` in the literal closes nothing: expected `[`", token)
+        elif kind == "double":
+            stack[-1].append(json.parse(text, rule="literal"))
+        elif kind == "single":
+            stack[-1].append(text[1:-1])
+        else:
+            value = item(text)
+            if value is None:
+                raise _literal_error(
+                    f"`{text[:40]}` in the literal is no value: "
+                    "expected a number, true, false or a quoted string",
+                    token,
+                )
+            stack[-1].append(value)
+    if len(stack) > 1:
+        raise _literal_error("a `[` in the literal is not closed: expected `]`", token)
+    return stack[0]
+
+
+def _tokens(body: str, token: str) -> Iterator[tuple[str, str]]:
+    at, body, pattern = 0, body.rstrip(), re.compile(_TOKEN)
+    while at < len(body):
+        found = pattern.match(body, at)
+        if found is None:
+            raise _literal_error(
+                f"the quote at character {len(token) - len(body) + at} of the literal is not "
+                "closed: expected its end",
+                token,
+            )
+        at = found.end()
+        kind = found.lastgroup or ""
+        if kind != "comma":
+            yield kind, found[kind]
+
+
+def _generated(token: str, max_bytes: int | None) -> Tensor:
+    """Make the tensor of ``arange:2x5xf32``, ``zeros:3x4`` or ``rand:4x3,seed=7``."""
+    found = re.fullmatch(_GENERATOR, token)
+    if found is None or not (found[2] or found[3]):
+        raise _literal_error(
+            f"`{token[:60]}` has no shape: expected it after the colon, as in `arange:2x5xf32`",
+            token,
+        )
+    name, dims, type_name, rest = found.groups()
+    default = FLOAT64 if name == "rand" else INT64
+    dtype = _dtype(type_name, token) if type_name else default
+    shape = _sizes(dims, token)
+    options = _options(name, rest, token)
+    _check_size(shape, dtype, max_bytes)
+    if dtype is E8M0:
+        raise _literal_error(f"{dtype} has no zero: expected a type that has one", token)
+    if name == "rand":
+        return Tensor(dtype, _random(shape, dtype, options, token))
+    import numpy as np
+
+    if name == "zeros":
+        return Tensor(dtype, np.zeros(shape, dtype.storage()))
+    if dtype in (BOOL, STRING):
+        raise _literal_error(f"arange counts, which {dtype} cannot: expected a number type", token)
+    counted = Tensor(INT64, np.arange(product(shape)).reshape(shape))
+    try:
+        return convert(counted, dtype)
+    except GatherError as error:
+        raise _literal_error(error.message, token, "a wider type counts further") from None
+
+
+def _options(name: str, rest: str, token: str) -> dict[str, int]:
+    allowed = {"seed", "high"} if name == "rand" else set[str]()
+    options: dict[str, int] = {}
+    for option in rest.split(",")[1:]:
+        key, _, value = option.partition("=")
+        if key not in allowed or not re.fullmatch(r"\d{1,19}", value, re.ASCII) or key in options:
+            raise _literal_error(
+                f"`{option[:40]}` is no option of {name}: "
+                + ("expected seed=N or high=N, once" if allowed else "expected none"),
+                token,
+                Hint("did you mean {source}?", source=token.replace(",", "x"))
+                if re.fullmatch(r"(?a)\w+:[\dx]+(,\d+)+(x[a-z]\w*)?", token)
+                else None,
+            )
+        options[key] = int(value)
+    return options
+
+
+def _random(shape: tuple[int, ...], dtype: DType, options: dict[str, int], token: str) -> AnyArray:
+    """Draw floats from [0, 1), integers from [0, high), booleans; the same for the same seed."""
+    import numpy as np
+
+    generator = np.random.default_rng(options.get("seed", 0))
+    if dtype.integral:
+        top = dtype.bounds[1]
+        high = options.get("high")
+        if high is None or not 0 < high <= top + 1:
+            raise _literal_error(
+                f"rand of {dtype} draws from [0, high): expected high=1 to {top + 1}",
+                token,
+                f"`{token},high={min(10, top + 1)}`" if high is None else None,
+            )
+        return generator.integers(0, high, shape, dtype.storage().type)
+    if "high" in options:
+        raise _literal_error(f"high= is for integers, not {dtype}: expected none", token)
+    if dtype is BOOL:
+        return generator.integers(0, 2, shape, np.uint8).astype(np.bool_)
+    if dtype.kind is not Kind.FLOAT:
+        raise _literal_error(f"rand draws no {dtype}: expected a real type", token)
+    if dtype.bits > 16:
+        return generator.random(shape, dtype.storage().type)
+    if dtype.narrow:
+        from gathercli.arrays.narrow import steps_below_one
+
+        steps = steps_below_one(dtype)
+    else:
+        steps = 2**8 if dtype is BFLOAT16 else 2**11
+    halves = generator.integers(0, steps, shape) / steps
+    return as_bits(halves, dtype)

@@ -1,0 +1,291 @@
+"""ONNX TensorProto files (.pb), read and written with the `onnx` package.
+
+The package parses and converts. Outside it: external data, which it would open by any path, and
+counts that do not fit the shape, which it would broadcast or allocate.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from gathercli.errors import InputError, LimitError, UsageError
+from gathercli.io.formats.content import Layout, check_shape
+from gathercli.io.formats.foreign import conversion, install, missing
+from gathercli.spec.dtypes import BFLOAT16, DTYPES, STRING, DType, Kind, Tensor, in_words
+from gathercli.spec.shapes import product
+from gathercli.text import clean, listed
+
+if TYPE_CHECKING:
+    from gathercli.io.files import File
+    from gathercli.io.formats.encode import Result
+    from gathercli.spec.dtypes import AnyArray
+
+MAX_BYTES: Final = 2**31 - 1
+"""Bytes of a protobuf message, by its own rule."""
+
+COPIES: Final = 4
+"""How often the bytes are held: as read, as parsed, as fields, as an array."""
+
+_NAMES: Final = {
+    "float32": "FLOAT",
+    "float64": "DOUBLE",
+    "float8_e8m0fnu": "FLOAT8E8M0",
+    "float6_e2m3fn": "FLOAT6E2M3",
+    "float6_e3m2fn": "FLOAT6E3M2",
+    "float4_e2m1fn": "FLOAT4E2M1",
+}
+"""ONNX's names of types that are not simply ours without the underscore."""
+
+_PACKED: Final = (2, 4)
+"""Bits of elements of which an entry of int32_data holds several, as a byte of raw_data does."""
+
+_FIELDS: Final = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data")
+
+
+def _refused(what: str, expected: str, hint: str | None = None) -> InputError:
+    return InputError(f"{what}: expected {expected}", rule="format", expected=expected, hint=hint)
+
+
+def _types() -> dict[int, DType]:
+    """Return our types by the numbers that the installed ONNX knows."""
+    from onnx import TensorProto
+
+    numbers = dict(TensorProto.DataType.items())
+    names = {_NAMES.get(d.name) or d.name.upper().replace("_", ""): d for d in DTYPES}
+    return {numbers[name]: dtype for name, dtype in names.items() if name in numbers}
+
+
+class Proto:
+    """A TensorProto file; `format` and the members are those of `content.Content`."""
+
+    format = "pb"
+
+    def __init__(self, file: File) -> None:
+        """Parse the message."""
+        try:
+            from google.protobuf.message import DecodeError
+            from onnx import TensorProto
+        except ImportError:
+            raise InputError(missing("onnx"), rule="format", hint=install("onnx")) from None
+        self._file_name = file.name
+        needed = COPIES * file.size
+        if file.limit is not None and needed > file.limit:
+            raise file.over(f"{file.size} bytes take {needed} when they are parsed", needed)
+        raw = file.content()
+        self._proto = TensorProto()
+        try:
+            self._proto.ParseFromString(raw)
+        except DecodeError as error:
+            raise _refused(f"it is no ONNX tensor ({error})", "a TensorProto") from None
+        name: Any = self._proto.name
+        if isinstance(name, bytes):  # no UTF-8; as the words of a command line
+            name = name.decode(errors="surrogateescape")
+        self._name: str = name
+        self.names = [name] if name else None
+
+    def layout(self, key: str | None, declared: DType | None) -> Layout:
+        """Describe the tensor by its fields, once they agree."""
+        import numpy as np
+
+        del declared  # the message names the type
+        proto = self._proto
+        if key is not None and key != self._name:
+            raise _refused(
+                f"the file holds one tensor, `{clean(self._name)}`, and no `{clean(key)}`", "no key"
+            )
+        dtype = _types().get(proto.data_type)
+        if dtype is None:
+            raise InputError(
+                f"the tensor is of ONNX's type {_type_name(proto.data_type)}: "
+                f"expected {listed(in_words(DTYPES))}",
+                rule="dtype",
+                value=proto.data_type,
+            )
+        if proto.data_location or proto.external_data:
+            raise _refused(
+                "the tensor keeps its elements in another file, which is never opened",
+                "elements in the file itself",
+                conversion("external", self._file_name) if proto.data_location else None,
+            )
+        if proto.HasField("segment"):
+            raise _refused("the tensor is a segment of a larger one", "a whole tensor")
+        shape = tuple(proto.dims)
+        if any(size < 0 for size in shape):
+            raise _refused(f"the shape is {list(shape)}", "sizes of 0 or more")
+        check_shape("the tensor has", shape, dtype.itemsize)
+        self._check_count(dtype, shape)
+        held = self._words().dtype if dtype is STRING else np.dtype(dtype.storage())
+        return Layout(dtype, shape, held)
+
+    def _check_count(self, dtype: DType, shape: tuple[int, ...]) -> None:
+        """Refuse elements that are not as many as the shape says, or in a field of another type."""
+        proto, count = self._proto, product(shape)
+        fields = [field for field in (*_FIELDS, "string_data") if len(getattr(proto, field))]
+        if fields and proto.HasField("raw_data"):
+            raise _refused(f"the elements are in raw_data and in {fields[0]}", "one of them")
+        if proto.HasField("raw_data") and dtype is not STRING:
+            size = -(-count * dtype.bits // 8)
+            if len(proto.raw_data) != size:
+                raise _refused(
+                    f"the tensor has {len(proto.raw_data)} bytes of elements",
+                    f"{size}, for {list(shape)} of {dtype}",
+                )
+            return
+        field, each = _field(dtype)
+        if dtype.bits in _PACKED:
+            count = -(-count * dtype.bits // 8)
+        other = [each for each in fields if each != field]
+        if other:
+            raise _refused(f"the elements are in the field {other[0]}", f"{field} for {dtype}")
+        found = len(getattr(proto, field))
+        if found != count * each:
+            raise _refused(
+                f"the field {field} has {found} values", f"{count * each}, for {list(shape)}"
+            )
+
+    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+        """Take the elements out of the message.
+
+        Raises
+        ------
+        InputError
+            ``format``, ``dtype``: the message is malformed, or of a type no tensor here has.
+        """
+        import numpy as np
+        from onnx import numpy_helper
+
+        del empty
+        found = self.layout(key, declared)
+        if found.dtype is STRING:
+            return Tensor(STRING, self._words().reshape(found.shape))
+        self._check_values(found.dtype)
+        if found.dtype.narrow:
+            return Tensor(found.dtype, self._bits(found.dtype, found.shape))
+        try:
+            array = numpy_helper.to_array(self._proto)
+        except Exception as error:  # noqa: BLE001  (a malformed message: many kinds)
+            raise _refused(f"onnx cannot read the elements ({error})", "a sound tensor") from None
+        if found.dtype is BFLOAT16:
+            array = array.view(np.uint16)
+        return Tensor(found.dtype, array.reshape(found.shape))
+
+    def _bits(self, dtype: DType, shape: tuple[int, ...]) -> AnyArray:
+        """Take out elements that numpy lacks, a byte each."""
+        import numpy as np
+
+        from gathercli.arrays.narrow import unpacked
+
+        raw = self._proto.HasField("raw_data")
+        data = self._proto.raw_data if raw else bytes(self._proto.int32_data)
+        found: AnyArray = np.frombuffer(data, np.uint8)
+        if dtype.bits in _PACKED or (raw and dtype.bits < 8):
+            found = unpacked(found, product(shape), dtype.bits)
+        return found.reshape(shape)
+
+    def _words(self) -> AnyArray:
+        """Decode strings, which ONNX keeps as bytes."""
+        from gathercli.arrays.conversion import Place, store
+
+        words = []
+        for at, value in enumerate(self._proto.string_data):
+            try:
+                words.append(value.decode())
+            except UnicodeDecodeError as error:
+                raise InputError(
+                    f"byte {error.start} of the string at `string_data[{at}]` is "
+                    f"0x{value[error.start]:02x}: expected UTF-8 text",
+                    rule="format",
+                    where=f"string_data[{at}]",
+                ) from None
+        return store(words, STRING, Place("string_data", (len(words),)))
+
+    def _check_values(self, dtype: DType) -> None:
+        """Refuse values of int32_data and uint64_data that the type would cut."""
+        field, _ = _field(dtype)
+        if self._proto.HasField("raw_data") or field not in ("int32_data", "uint64_data"):
+            return
+        values = getattr(self._proto, field)
+        low, high = dtype.bounds
+        if dtype.bits in _PACKED or dtype.kind in (Kind.FLOAT, Kind.BOOL):
+            # kept as their bits, several in a byte where they are that few
+            bits = 1 if dtype.kind is Kind.BOOL else 8 if dtype.bits in _PACKED else dtype.bits
+            low, high = 0, 2**bits - 1
+        wrong = next((at for at, value in enumerate(values) if not low <= value <= high), None)
+        if wrong is not None:
+            raise InputError(
+                f"the value at `{field}[{wrong}]` is {values[wrong]}, which {dtype} cannot hold: "
+                f"expected {low} to {high}",
+                rule="dtype",
+                where=f"{field}[{wrong}]",
+                value=values[wrong],
+            )
+
+
+def _type_name(number: int) -> str:
+    from onnx import TensorProto
+
+    try:
+        return f"{TensorProto.DataType.Name(number)}"
+    except ValueError:
+        return f"{number}"
+
+
+def _field(dtype: DType) -> tuple[str, int]:
+    """Return the field that holds elements of a type when raw_data does not, and values each."""
+    if dtype is STRING:
+        return "string_data", 1
+    if dtype.kind is Kind.COMPLEX:
+        return ("float_data" if dtype.bits == 64 else "double_data"), 2
+    special = {
+        "float32": "float_data",
+        "float64": "double_data",
+        "int64": "int64_data",
+        "uint64": "uint64_data",
+        "uint32": "uint64_data",
+    }
+    return special.get(dtype.name, "int32_data"), 1
+
+
+def encode(name: str, result: Result) -> bytes:
+    """Write a tensor as a TensorProto named `name`.
+
+    Raises
+    ------
+    LimitError
+        ``limit``: it is larger than a message can be.
+    """
+    try:
+        from onnx import TensorProto
+    except ImportError:
+        raise UsageError(missing("onnx"), rule="usage", hint=install("onnx")) from None
+    numbers = {dtype: number for number, dtype in _types().items()}
+    if result.dtype not in numbers:
+        raise InputError(
+            f"the format has no type {result.dtype}: expected {listed(map(str, numbers))}",
+            rule="dtype",
+            value=result.dtype.name,
+        )
+    proto = TensorProto(dims=result.shape, data_type=numbers[result.dtype], name=name)
+    if result.nbytes > MAX_BYTES - 10_000:
+        raise LimitError(
+            f"the tensor takes {result.nbytes} bytes: expected less than 2^31, "
+            "as much as a protobuf message holds",
+            rule="limit",
+            value=result.nbytes,
+            hint="npy and safetensors have no such limit",
+        )
+    if result.dtype is STRING:
+        for block in result.blocks():
+            proto.string_data.extend(str(word).encode() for word in block.tolist())
+    else:
+        raw = (block.astype(block.dtype.newbyteorder("<"), copy=False) for block in result.blocks())
+        data = b"".join(block.tobytes() for block in raw)
+        if 0 < result.dtype.bits < 8:
+            import numpy as np
+
+            from gathercli.arrays.narrow import packed
+
+            data = packed(np.frombuffer(data, np.uint8), result.dtype.bits)
+        proto.raw_data = data
+    encoded: bytes = proto.SerializeToString()
+    return encoded

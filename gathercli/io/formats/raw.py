@@ -1,0 +1,108 @@
+"""Raw elements without a header: ``bin:4x3xbf16@raw.bin``, little-endian, row-major."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from gathercli.errors import Hint, InputError
+from gathercli.io.formats.content import Layout, check_shape
+from gathercli.spec.dtypes import STRING, DType, Tensor, described, named
+from gathercli.spec.shapes import product
+from gathercli.text import clean
+
+if TYPE_CHECKING:
+    from gathercli.io.files import File
+
+PREFIX: Final = "bin:"
+_FORM: Final = r"(?as)bin:(x|(?:\d+x)*)([a-z]\w*)@(.+)"
+
+
+class Declared(NamedTuple):
+    """What a token says of the bytes in a file."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+    path: str
+
+
+def parse(token: str) -> Declared:
+    """Read ``bin:`` with shape and type, ``@``, and the name of the file.
+
+    Raises
+    ------
+    InputError
+        ``literal``: it is malformed, or there is no such type.
+    LimitError
+        ``limit``: a larger shape than there can be.
+    """
+    found = re.fullmatch(_FORM, token)
+    if found is None:
+        raise InputError(
+            f"`{clean(token[:80])}` does not say what the bytes are: "
+            "expected shape, type and file, as in `bin:4x3xbf16@raw.bin`",
+            rule="literal",
+            value=token[:80],
+        )
+    dims, name, path = found.groups()
+    dtype = named(name)
+    if dtype is None or dtype is STRING:
+        raise InputError(
+            f"`{name[:40]}` in `{clean(token[:80])}` is no type of raw bytes: "
+            "expected one such as f32, i64 or bf16",
+            rule="literal",
+            value=name,
+        )
+    shape = tuple(int(size[:30]) for size in dims.split("x") if size)
+    check_shape(f"`{clean(token[:80])}` declares", shape, dtype.itemsize)
+    return Declared(shape, dtype, path)
+
+
+class Raw:
+    """A file of elements; `format` and the members are those of `content.Content`."""
+
+    format = "bin"
+    names = None
+
+    def __init__(self, file: File, declared: Declared) -> None:
+        self._file, self._declared = file, declared
+
+    def layout(self, key: str | None, declared: DType | None) -> Layout:
+        """Compare the bytes declared with the bytes there."""
+        import numpy as np
+
+        del declared  # the token names the type
+        shape, dtype, _ = self._declared
+        if key is not None:
+            raise InputError(
+                f"raw bytes hold one tensor and no member `{clean(key)}`: expected no key",
+                rule="format",
+                value=key,
+            )
+        found = Layout(dtype, shape, np.dtype(dtype.storage()).newbyteorder("<"))
+        size = self._file.size
+        if size != found.nbytes:
+            raise InputError(
+                f"the file has {size} bytes: expected {found.nbytes}, "
+                f"for {described(dtype, ','.join(map(str, shape)))}",
+                rule="format",
+                value=size,
+                expected=f"{found.nbytes} bytes",
+                hint=self._advice(size),
+            )
+        return found
+
+    def _advice(self, size: int) -> str | None:
+        """Suggest the first dimension that fits, if one does."""
+        (first, *rest), dtype = self._declared.shape or (1,), self._declared.dtype
+        row = product(rest) * dtype.itemsize
+        if not row or size % row or first == size // row:
+            return None
+        sizes = "x".join(map(str, (size // row, *rest, dtype.short)))
+        return Hint("{source} has that many", source=f"{PREFIX}{sizes}@{self._declared.path}")
+
+    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+        """View the elements; those of a large regular file are mapped."""
+        del empty
+        found = self.layout(key, declared)
+        return found.view(self._file.buffer() if found.nbytes else b"")

@@ -1,0 +1,197 @@
+"""The .safetensors format, read with the `safetensors` package and written block by block.
+
+The package checks the header: offsets, sizes, overlaps, gaps. Outside it: names that are repeated,
+of which it takes the last, and the elements, which it copies and which are mapped here.
+"""
+
+from __future__ import annotations
+
+import json as stdlib_json
+import os
+from typing import TYPE_CHECKING, Any, Final
+
+from gathercli.errors import InputError
+from gathercli.io.formats import jsontext as json
+from gathercli.io.formats.content import Layout, check_shape, key_hint
+from gathercli.io.formats.foreign import install, missing
+from gathercli.spec.dtypes import DTYPES, DType, Tensor
+from gathercli.spec.shapes import product
+from gathercli.text import counted, listed, short, some
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gathercli.io.files import File
+    from gathercli.io.formats.encode import Named, Target
+
+MAX_HEADER: Final = 100_000_000
+"""Bytes of header accepted, as the package limits them."""
+
+_OWN_FDS: Final = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
+_NAMES: Final[dict[str, str]] = {
+    "complex64": "C64",
+    "bfloat16": "BF16",
+    "bool": "BOOL",
+    "float8_e4m3fn": "F8_E4M3",
+    "float8_e4m3fnuz": "F8_E4M3FNUZ",
+    "float8_e5m2": "F8_E5M2",
+    "float8_e5m2fnuz": "F8_E5M2FNUZ",
+    "float8_e8m0fnu": "F8_E8M0",
+    "float4_e2m1fn": "F4",
+} | {
+    dtype.name: dtype.short.upper()
+    for dtype in DTYPES
+    if dtype.kind.value in ("int", "uint", "float") and not dtype.opaque
+}
+"""The format's names of the types that it has."""
+
+_HALF: Final = 4
+"""Bits of elements of which a byte holds two, the first in its lower bits."""
+
+_TYPES: Final = {_NAMES[dtype.name]: dtype for dtype in DTYPES if dtype.name in _NAMES}
+
+
+def _refused(what: str, expected: str, hint: str | None = None) -> InputError:
+    return InputError(f"{what}: expected {expected}", rule="format", expected=expected, hint=hint)
+
+
+class Bundle:
+    """A .safetensors file; `format` and the members are those of `content.Content`."""
+
+    format = "safetensors"
+
+    def __init__(self, file: File) -> None:
+        """Read and check the header."""
+        self._file = file
+        length = int.from_bytes(file.start(8), "little")
+        if length > MAX_HEADER:
+            raise _refused(f"the header declares {length} bytes", f"at most {MAX_HEADER}")
+        if 8 + length > file.size:
+            raise _refused(
+                f"the file ends at byte {file.size}, inside its header",
+                f"{8 + length} bytes of header",
+            )
+        self._start = 8 + length
+        _check(file)
+        try:
+            header = json.parse(file.start(self._start)[8:], rule="format")
+        except InputError as error:
+            error.within("the header")
+            raise
+        header.pop("__metadata__", None)
+        self._tensors: dict[str, dict[str, Any]] = header
+        self.names: Sequence[str] = list(header)
+
+    def layout(self, key: str | None, declared: DType | None) -> Layout:
+        """Describe a tensor by the header."""
+        import numpy as np
+
+        del declared  # the header names the type
+        name = self._chosen(key)
+        told = self._tensors[name]
+        dtype = _TYPES.get(told["dtype"])
+        if dtype is None:
+            raise InputError(
+                f"the tensor `{name}` is of type {told['dtype']}: expected {listed(_TYPES)}",
+                rule="dtype",
+                value=told["dtype"],
+            )
+        shape = tuple(told["shape"])
+        check_shape(f"the tensor `{name}` has", shape, dtype.itemsize)
+        held = np.dtype(dtype.storage()).newbyteorder("<")
+        return Layout(dtype, shape, held, self._start + told["data_offsets"][0])
+
+    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+        """View a tensor; those of a large regular file are mapped."""
+        del empty
+        found = self.layout(key, declared)
+        if found.dtype.bits != _HALF:
+            return found.view(self._file.buffer())
+        from gathercli.arrays.narrow import unpacked
+
+        halves = found._replace(shape=(-(-product(found.shape) // 2),)).view(self._file.buffer())
+        whole = unpacked(halves.array, product(found.shape), found.dtype.bits)
+        return Tensor(found.dtype, whole.reshape(found.shape))
+
+    def _chosen(self, key: str | None) -> str:
+        if key is None and len(self.names) == 1:
+            return self.names[0]
+        if key is not None and key in self._tensors:
+            return key
+        raise _refused(
+            f"the file has {some(f'`{name}`' for name in self.names)}",
+            f"the tensor `{short(key)}`" if key else "the name of one",
+            key_hint(self._file.name, key, self.names, "tensor"),
+        )
+
+
+def _check(file: File) -> None:
+    """Let the package check the header against the bytes."""
+    try:
+        from safetensors import SafetensorError, deserialize, safe_open
+    except ImportError:
+        raise InputError(
+            missing("safetensors"), rule="format", hint=install("safetensors")
+        ) from None
+    try:
+        if file.regular:
+            with safe_open(f"{_OWN_FDS}/{file.fd}", framework="numpy"):
+                pass
+        else:
+            deserialize(file.content())  # type: ignore[no-untyped-call]
+    except (SafetensorError, OSError) as error:
+        reason = str(error).rpartition("deserializing header: ")[2]
+        raise _refused(f"it is no sound .safetensors file ({reason[:200]})", "one") from None
+
+
+def bundle(results: Sequence[Named], out: Target) -> None:
+    """Write a file: the header, then every tensor block by block.
+
+    The package would take all the elements as one string in memory.
+
+    Raises
+    ------
+    InputError
+        ``dtype``: the format has no such type.
+    """
+    from gathercli.io.formats.encode import raw_file
+
+    header: dict[str, Any] = {}
+    end = 0
+    for name, result in results:
+        half = result.dtype.bits == _HALF
+        if half and result.nbytes % 2:
+            raise InputError(
+                f"`{name}` has {counted(result.nbytes, 'element')} of {result.dtype}, "
+                "of which a byte holds two: expected an even number",
+                rule="dtype",
+                value=result.nbytes,
+            )
+        start, end = end, end + -(-result.nbytes // (1 + half))
+        header[name] = {
+            "dtype": type_name(result.dtype),
+            "shape": list(result.shape),
+            "data_offsets": [start, end],
+        }
+    text = stdlib_json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)  # so that the elements are aligned
+    out.write(len(text).to_bytes(8, "little") + text)
+    for _, result in results:
+        if result.dtype.bits == _HALF:
+            from gathercli.arrays.narrow import packed
+
+            out.write(packed(result.whole().array.reshape(-1), result.dtype.bits))
+        else:
+            raw_file(result, out)
+
+
+def type_name(dtype: DType) -> str:
+    """Name a type as the format does."""
+    name = _NAMES.get(dtype.name)
+    if name is None:
+        raise InputError(
+            f"the format has no type {dtype}: expected {listed(_NAMES)}",
+            rule="dtype",
+            value=dtype.name,
+        )
+    return name

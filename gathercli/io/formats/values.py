@@ -1,0 +1,251 @@
+"""Nested lists to tensors: the type inference for everything that is written as text.
+
+numpy's own inference turns ``[2**63, -1]`` into float64, ``[2**64]`` into objects, ``[True, 1]``
+into integers and ``[]`` into float64, so the types are decided here.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+
+from gathercli.arrays.conversion import (
+    EXACT,
+    NON_FINITE,
+    PARTS,
+    Overflow,
+    Place,
+    path,
+    shown,
+    store,
+)
+from gathercli.errors import InputError, LimitError
+from gathercli.io.formats.content import check_shape
+from gathercli.io.formats.fast import numbers
+from gathercli.spec.dtypes import (
+    BOOL,
+    COMPLEX128,
+    FLOAT64,
+    INT64,
+    STRING,
+    UINT64,
+    DType,
+    Kind,
+    Tensor,
+)
+from gathercli.spec.shapes import MAX_RANK, product
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+MAX_UNQUESTIONED: Final = 256 << 20
+"""Bytes up to which strings may be padded however much."""
+
+MAX_PADDING: Final = 16
+"""How many times their own bytes strings may take side by side beyond that."""
+
+_LISTS: Final = frozenset({list, tuple})
+
+
+def flatten(value: Any, root: str = "$") -> tuple[tuple[int, ...], list[Any], set[type]]:
+    """Take a nested list apart.
+
+    Returns
+    -------
+        Its shape, its elements in row-major order, and the types they are of.
+
+    Raises
+    ------
+    InputError
+        ``ragged``: lists of different lengths, or lists beside elements.
+    """
+    level, shape = [value], list[int]()
+    while level:
+        kinds = set(map(type, level))
+        if not kinds & _LISTS:
+            break
+        if not kinds <= _LISTS:
+            at = next(i for i, each in enumerate(level) if type(each) not in _LISTS)
+            raise _ragged(root, at, shape, f"is {shown(level[at])} beside lists", "a list")
+        lengths = set(map(len, level))
+        if len(lengths) > 1:
+            first = len(level[0])
+            at = next(i for i, each in enumerate(level) if len(each) != first)
+            raise _ragged(root, at, shape, f"has length {len(level[at])}", f"length {first}")
+        if len(shape) == MAX_RANK:
+            raise LimitError(
+                f"the list at `{root}` is nested deeper than {MAX_RANK}: "
+                f"expected rank at most {MAX_RANK}",
+                rule="limit",
+                where=root,
+                expected=f"rank at most {MAX_RANK}",
+            )
+        shape += lengths
+        one = len(level) == 1 and type(level[0]) is list  # which need not be copied
+        level = level[0] if one else list(chain.from_iterable(level))
+    return tuple(shape), level, kinds if level else set()
+
+
+def _ragged(root: str, at: int, shape: Sequence[int], found: str, expected: str) -> InputError:
+    where = path(root, at, shape)
+    return InputError(
+        f"the list at `{where}` {found}: expected {expected}, as its siblings",
+        rule="ragged",
+        where=where,
+        expected=expected,
+        hint="every list of a dimension has the same length",
+    )
+
+
+def tensor_of(
+    value: Any,
+    *,
+    declared: DType | None = None,
+    shape: tuple[int, ...] | None = None,
+    empty: DType = FLOAT64,
+    root: str = "$",
+    rule: str = "json",
+    max_bytes: int | None = None,
+) -> Tensor:
+    """Make a tensor of a nested list, or of a single value.
+
+    Parameters
+    ----------
+    value
+        Booleans, integers, floats, complex numbers or strings in lists of equal lengths.
+    declared
+        The type; None infers it: int64 (uint64 when it must be) for integers, float64 with any
+        fraction or non-finite word, bool, string.
+    shape
+        The shape that a flat list is meant to have; a nested one must have it already.
+    empty
+        The type of a list without elements, when none is declared.
+    root
+        The path of the value in messages.
+    rule
+        The rule to name when a flat list does not have as many values as `shape`.
+    max_bytes
+        How much memory the tensor may take.
+
+    Raises
+    ------
+    InputError
+        ``ragged``, ``dtype``, ``json``, with the path of the first offender.
+    LimitError
+        ``limit``.
+    """
+    found, flat, kinds = flatten(value, root)
+    if (
+        declared is not None
+        and declared.kind is Kind.COMPLEX
+        and found != shape
+        and found[-1:] == (2,)
+        and complex not in kinds
+    ):
+        flat, found, kinds = _fold(flat, declared, root, found), found[:-1], {complex}
+    where = Place(root, found)
+    if shape is not None and found != shape:
+        flat_list = len(found) == 1 and found[0] == product(shape)
+        emptied = 0 in found and found == shape[: len(found)]  # [[],[]] for [2,0,3]
+        if not flat_list and not emptied:
+            raise InputError(
+                f"the list at `{root}` has shape {_sizes(found)}: expected {_sizes(shape)}, "
+                f"or {product(shape)} values in one list",
+                rule=rule,
+                where=root,
+                expected=_sizes(shape),
+            )
+        check_shape(f"the tensor at `{root}` has", shape, declared.itemsize if declared else 1)
+        found = shape
+    dtype, decided = (declared, 0) if declared else _infer(flat, kinds, where, empty)
+    if declared is not None and kinds - {int, float}:
+        _refuse_mixture(flat, where)
+    if dtype is STRING and max_bytes is not None:
+        _check_strings(flat, max_bytes)
+    array = store(flat, dtype, where, kinds).reshape(found)
+    return Tensor(dtype, array, declared is not None, where(decided) if flat else None)
+
+
+def _fold(flat: list[Any], dtype: DType, root: str, shape: tuple[int, ...]) -> list[complex]:
+    """Read a last axis of two as real and imaginary parts."""
+    parts = store(flat, PARTS[dtype.bits], Place(root, shape)).tolist()
+    return [complex(re, im) for re, im in zip(parts[::2], parts[1::2], strict=True)]
+
+
+def _sizes(shape: Sequence[int]) -> str:
+    return f"[{','.join(map(str, shape))}]"
+
+
+def _infer(  # noqa: PLR0911  (a type each)
+    flat: list[Any], kinds: set[type], where: Place, empty: DType
+) -> tuple[DType, int]:
+    """Decide the type of elements, and find the one that decided."""
+    if not kinds:
+        return empty, 0
+    if kinds == {int}:
+        if numbers(flat, kinds) is not None or min(flat) < 0:
+            return INT64, 0
+        return UINT64, next(i for i, v in enumerate(flat) if v > INT64.bounds[1])
+    if kinds == {bool}:
+        return BOOL, 0
+    if kinds == {str} and not NON_FINITE.keys() >= set(flat):
+        return STRING, 0
+    if not kinds <= {int, float}:
+        _refuse_mixture(flat, where)
+    if complex in kinds:
+        return COMPLEX128, next(i for i, v in enumerate(flat) if type(v) is complex)
+    for at, v in enumerate(flat if int in kinds else ()):
+        if type(v) is int and abs(v) > EXACT:
+            raise InputError(
+                f"the integer at `{where(at)}` is {shown(v)}, among fractions: "
+                f"expected at most 2^53, up to which float64 is exact",
+                rule="dtype",
+                where=where(at),
+                value=v,
+                expected="-2^53 to 2^53",
+            )
+    return FLOAT64, next(i for i, v in enumerate(flat) if type(v) is not int)
+
+
+def _refuse_mixture(flat: list[Any], where: Place) -> None:
+    """Refuse what is no element at all, and elements of more than one sort."""
+    numeric = {int, float, Overflow, complex}
+    words = NON_FINITE.keys() if numeric & set(map(type, flat)) else set()
+    if not words and set(map(type, flat)) == {str}:
+        return  # nothing but non-finite words: numbers
+    first = None
+    for at, v in enumerate(flat):
+        kind = type(v)
+        if kind in numeric or (kind is str and v in words):
+            sort = "numbers"
+        elif kind in (bool, str):
+            sort = "booleans" if kind is bool else "strings"
+        else:
+            raise InputError(
+                f"the value at `{where(at)}` is {shown(v)}: "
+                "expected a number, a boolean, a string or a list",
+                rule="json",
+                where=where(at),
+                value=shown(v),
+            )
+        first = first or sort
+        if sort != first:
+            raise InputError(
+                f"the value at `{where(at)}` is {shown(v)}, among {first}: expected one sort of "
+                "values, booleans or numbers or strings",
+                rule="dtype",
+                where=where(at),
+                value=shown(v),
+                expected=first,
+            )
+
+
+def _check_strings(flat: list[str], max_bytes: int) -> None:
+    lengths = [len(v) for v in flat if isinstance(v, str)]
+    size = 4 * len(flat) * max(lengths, default=0)
+    # One long string beside many short ones takes its width for each of them.
+    most = min(max_bytes, max(MAX_UNQUESTIONED, MAX_PADDING * 4 * sum(lengths)))
+    if size > most:
+        what = f"the strings take {size} bytes, each as wide as the longest"
+        raise LimitError.over(what, size, most)

@@ -1,0 +1,88 @@
+"""From a job to the call it writes down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from gathercli import engine
+from gathercli.arrays.blocks import Gathering
+from gathercli.jobs.job import SHAPE
+from gathercli.ops import family_of, find
+from gathercli.spec.call import Operand
+
+if TYPE_CHECKING:
+    from gathercli.io.source import Inputs
+    from gathercli.jobs.job import Job
+    from gathercli.spec.call import Call
+    from gathercli.spec.dtypes import Tensor
+    from gathercli.spec.op import Op
+
+
+def gathering(job: Job, op: Op, inputs: Inputs) -> Gathering:
+    """Put the call of a job together as `bound` does; tensors in chunks are not read as a whole."""
+    data, indices = job.tiles("data", inputs), job.tiles("indices", inputs)
+    return Gathering(_bind(job, op, Operand.of(data), Operand.of(indices)), data, indices)
+
+
+class Bound(NamedTuple):
+    """A call and the tensors it is of."""
+
+    call: Call
+    data: Tensor
+    indices: Tensor
+
+
+def row_of(job: Job, notes: list[str]) -> Op:
+    """Find the version that a job names, or the default of its operator.
+
+    Parameters
+    ----------
+    notes
+        Takes what the user should know of how the version was resolved.
+
+    Raises
+    ------
+    VersionError
+        ``version``.
+    """
+    family = family_of(job.operator)
+    found = find(family.ROWS[0].id if job.version is None else job.version, family.COMMAND)
+    if found.note:
+        notes.append(found.note)
+    return found.op
+
+
+def bound(job: Job, op: Op, inputs: Inputs) -> Bound:
+    """Read the tensors of a job, and put its call together.
+
+    Raises
+    ------
+    GatherError
+        What is refused in a tensor, or the first rule that refuses the call.
+    """
+    data, indices = job.tensor("data", inputs), job.tensor("indices", inputs)
+    return Bound(_bind(job, op, Operand.of(data), Operand.of(indices)), data, indices)
+
+
+def described(job: Job, op: Op, inputs: Inputs) -> Call:
+    """Put the call of a job together from shapes and types alone, reading headers where it can.
+
+    Raises
+    ------
+    GatherError
+        As from `bound`, as far as shapes and types tell.
+    """
+    return _bind(job, op, job.operand("data", inputs), job.operand("indices", inputs))
+
+
+def _bind(job: Job, op: Op, data: Operand, indices: Operand) -> Call:
+    return engine.bind(
+        op,
+        data,
+        indices,
+        axis=job.axis,
+        batch_dims=job.batch_dims,
+        negative=job.negative,
+        out_of_range=job.out_of_range,
+        shapes_only=job.op == SHAPE,
+    )

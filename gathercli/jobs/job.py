@@ -1,0 +1,306 @@
+"""Jobs: calls written down, with the answer or the refusal they should give."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from gathercli.arrays.chunks import Held
+from gathercli.arrays.conversion import convert, shown
+from gathercli.errors import InputError, VersionError
+from gathercli.io.formats import jsontext as json
+from gathercli.io.formats.values import tensor_of
+from gathercli.io.source import is_stdin
+from gathercli.jobs.jobfile import Written, name_of, written
+from gathercli.ops import FAMILIES, find
+from gathercli.spec.call import Operand
+from gathercli.spec.dtypes import FLOAT64, INT64, named
+from gathercli.spec.op import Negative, OutOfRange
+from gathercli.spec.rules import RULES
+from gathercli.spec.shapes import as_shape
+from gathercli.text import clean, closest, listed, short
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gathercli.arrays.chunks import Tiles
+    from gathercli.io.source import Inputs
+    from gathercli.spec.dtypes import DType, Tensor
+    from gathercli.spec.shapes import Shape
+
+    Key = Literal["data", "indices", "expect"]
+    Check = tuple[Callable[[Any], bool], str]  # what a value must be, and how that is said
+
+SHAPE: Final = "shape"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One call, as it was written down.
+
+    Attributes
+    ----------
+    id
+        Where it stands, as `name_of` says, if it has no other name.
+    op, of
+        The command; for ``shape`` also the operator whose output shape it infers.
+    version
+        None for the operator's default.
+    data, indices
+        A token, a nested list or a typed tensor; of a shape job a shape.
+    axis
+        None for the version's default; of a shape job also ``unknown``.
+    expect, expect_error
+        The output, or the rule that refuses (True for any); both None when nothing is expected.
+    folder
+        Where relative paths start.
+    """
+
+    id: str = ""
+    title: str | None = None
+    source: str | None = None
+    op: str
+    of: str | None = None
+    version: str | int | None = None
+    data: Any
+    indices: Any
+    axis: Any = None
+    batch_dims: Any = 0
+    negative: str = Negative.SPEC.value
+    out_of_range: str = OutOfRange.SPEC.value
+    data_dtype: DType | None = None
+    indices_dtype: DType | None = None
+    expect: Any = None
+    expect_error: str | bool | None = None
+    rtol: float = 0.0
+    atol: float = 0.0
+    output: str | None = None
+    folder: str = ""
+
+    @property
+    def operator(self) -> str:
+        """The operator that runs, or whose shape is inferred: ``gather-elements``."""
+        return self.of or self.op
+
+    def shape(self, key: Key) -> Shape:
+        """Read a shape of a shape job."""
+        return as_shape(getattr(self, key))
+
+    def operand(self, key: Key, inputs: Inputs) -> Operand:
+        """Describe a tensor of the job by its shape and type, reading headers where it can."""
+        value, declared = getattr(self, key), self._declared(key)
+        if isinstance(value, str):
+            described = inputs.shaped if self.op == SHAPE else inputs.operand
+            return described(value, key, declared=declared, empty=_empty(key))
+        if self.op == SHAPE:
+            return Operand(self.shape(key), declared)
+        return Operand.of(self.tensor(key, inputs))
+
+    def tensor(self, key: Key, inputs: Inputs, *, assumed: DType | None = None) -> Tensor:
+        """Read a tensor of the job.
+
+        It is refused as `Inputs.tensor` refuses, lists with their path, ``$.data[1]``; `inputs`
+        start at the job's folder; `assumed` is the type that an untyped `expect` has.
+        """
+        value, root, limit = getattr(self, key), f"$.{key}", inputs.max_bytes
+        declared, empty = self._declared(key), _empty(key)
+        if isinstance(value, str):
+            return inputs.tensor(value, key, declared=declared, assumed=assumed, empty=empty)
+        if isinstance(value, dict):
+            tensor = json.typed(value, root, max_bytes=limit)
+            return tensor if declared is None else convert(tensor, declared)
+        dtype = declared or assumed
+        return tensor_of(value, declared=dtype, empty=empty, root=root, max_bytes=limit)
+
+    def tiles(self, key: Key, inputs: Inputs) -> Tiles:
+        """Read a tensor of the job as `tensor` does, or open it where it is stored in chunks."""
+        value = getattr(self, key)
+        if not isinstance(value, str):
+            return Held(self.tensor(key, inputs))
+        return inputs.tiles(value, key, declared=self._declared(key), empty=_empty(key))
+
+    def _declared(self, key: Key) -> DType | None:
+        return {"data": self.data_dtype, "indices": self.indices_dtype}.get(key)
+
+
+def _empty(key: Key) -> DType:
+    return INT64 if key == "indices" else FLOAT64
+
+
+def _is_text(v: Any) -> bool:
+    return isinstance(v, str) and v != ""
+
+
+def _is_input(v: Any) -> bool:
+    if isinstance(v, str):
+        return v != "" and not is_stdin(v)
+    return isinstance(v, list | dict | int | float)
+
+
+def _one_of(*words: str) -> Check:
+    return lambda v: v in words, listed(words)
+
+
+_TEXT: Final[Check] = _is_text, "text"
+# Whether it is an integer in its range is for the rules of the operator to say.
+_ATTRIBUTE: Final[Check] = lambda v: isinstance(v, int | float | str | list), "an integer"
+_INPUT: Final[Check] = _is_input, "a list, a number, a typed tensor, or a token other than `-`"
+_DTYPE: Final[Check] = lambda v: isinstance(v, str) and named(v) is not None, "a type such as int64"
+_DIMENSIONS: Final[Check] = lambda v: isinstance(v, str | list), "a shape, as text or as a list"
+_TOLERANCE: Final[Check] = (
+    lambda v: type(v) in (int, float) and 0 <= v < float("inf"),
+    "a number from 0 on",
+)
+
+REQUIRED: Final = ("op", "of", "data", "indices")
+"""The keys that must be there; `of` in a shape job alone."""
+
+REFUSALS: Final = (
+    "version",
+    *(rule.__name__.replace("_", "-") for rule in RULES),
+    *("index-negative", "index-range", "limit"),
+    *("missing", "unreadable", "format", "npy", "npz", "json", "ragged", "literal", "dtype"),
+    *("shape-text", "job"),
+)
+"""The rules that may refuse what a job does, in the order in which they are tried."""
+
+_EVERY_JOB: Final[dict[str, Check]] = {
+    "id": _TEXT,
+    "title": _TEXT,
+    "source": _TEXT,
+    "op": _one_of(*FAMILIES, SHAPE),
+    "version": (lambda v: _is_text(v) or type(v) is int, "a version such as openvino-8"),
+    "batch_dims": _ATTRIBUTE,
+    "data_dtype": _DTYPE,
+    "indices_dtype": _DTYPE,
+    "negative": _one_of(*(each.value for each in Negative)),
+    "out_of_range": _one_of(*(each.value for each in OutOfRange)),
+    "rtol": _TOLERANCE,
+    "atol": _TOLERANCE,
+    "expect_error": (lambda v: v is True or v in REFUSALS, "the name of a rule, or true"),
+}
+_RUN_JOB: Final[dict[str, Check]] = _EVERY_JOB | {
+    "data": _INPUT,
+    "indices": _INPUT,
+    "axis": _ATTRIBUTE,
+    "expect": _INPUT,
+    "output": _TEXT,
+}
+_SHAPE_JOB: Final[dict[str, Check]] = _EVERY_JOB | {
+    "of": _one_of(*FAMILIES),
+    "data": _DIMENSIONS,
+    "indices": _DIMENSIONS,
+    "axis": _ATTRIBUTE,
+    "expect": _DIMENSIONS,
+}
+
+
+def parse(source: str | bytes | dict[str, Any], *, where: str, folder: str = "") -> Job:
+    """Read one job.
+
+    Parameters
+    ----------
+    source
+        JSON text, or the object it holds.
+    where, folder
+        Where the job was found, for messages (``jobs.jsonl, line 3``); where its paths start.
+
+    Raises
+    ------
+    InputError
+        ``job``: malformed, or a key is unknown, repeated, missing, or holds what it cannot;
+        ``version``: nothing answers to its version.
+    """
+    if isinstance(source, dict):
+        return _job(source, where, folder)
+    text = source.encode() if isinstance(source, str) else source
+    return read(Written(where, folder, text))
+
+
+def read(found: Written) -> Job:
+    """Read a job as it stands in its file; it is refused as by `parse`."""
+    try:
+        document = json.parse(found.text)
+    except InputError as error:
+        said = error.message
+        if place := re.fullmatch(r"line (\d+), column (\d+)", error.where or ""):
+            said = said.replace(f"at {place[0]}", _shifted(found, *map(int, place.groups())), 1)
+        more = "a .jsonl file has a job a line; a .json file may spread it over many"
+        goes_on = found.where.endswith(f", line {found.line}") and "has its end" in said
+        hint = more if goes_on else None
+        raise InputError(
+            f"{found.where}: {said}", rule="job", where=found.where, hint=hint
+        ) from None
+    return _job(document, found.where, found.folder)
+
+
+def _shifted(found: Written, line: int, column: int) -> str:
+    """Name a place in the text of a job by where it is in the file."""
+    column += found.column - 1 if line == 1 else 0
+    if found.where.endswith(f", line {found.line}"):
+        return f"at column {column}"
+    return f"at line {line + found.line - 1}, column {column}"
+
+
+def jobs(path: str) -> list[Job]:
+    """Read the jobs of a file in their order.
+
+    Raises
+    ------
+    InputError, NoInputError
+        ``job``; ``missing``, ``unreadable``.
+    """
+    return [read(found) for found in written(path)]
+
+
+def _job(job: Any, where: str, folder: str) -> Job:
+    if not isinstance(job, dict):
+        raise _refused(where, f"the job is {shown(job)}", "an object")
+    checks = _SHAPE_JOB if job.get("op") == SHAPE else _RUN_JOB
+    for key in job:
+        if key not in checks:
+            kind, near = "shape" if checks is _SHAPE_JOB else "gather", closest(key, checks)
+            what = f"`$.{short(clean(key))}` is unknown in a {kind} job"
+            hint = f'did you mean "{near}"?' if near else None
+            if {"status", "seconds"} <= job.keys():
+                hint = "this is a line of a report, which holds no jobs"
+            raise _refused(where, what, listed(checks), hint)
+    for key in REQUIRED:
+        if key in checks and key not in job:
+            raise _refused(where, f"`$.{key}` is missing", checks[key][1])
+    for key, value in job.items():
+        fits, expected = checks[key]
+        if not fits(value):
+            known = REFUSALS if key == "expect_error" else ()
+            near = closest(value, known) if isinstance(value, str) else None
+            hint = f'did you mean "{near}"?' if near else None
+            raise _refused(where, f"`$.{key}` is {shown(value)}", expected, hint)
+    if "expect" in job and "expect_error" in job:
+        raise _refused(where, "`$.expect` and `$.expect_error` are both there", "one of them")
+    _check_version(job, where)
+    types = {key: named(job[key]) for key in ("data_dtype", "indices_dtype") if key in job}
+    return Job(**{"id": name_of(where), **job, **types}, folder=folder)
+
+
+def _check_version(job: dict[str, Any], where: str) -> None:
+    """Raise if nothing answers to the version of a job, unless that is what the job expects."""
+    version = job.get("version")
+    if version is None or job.get("expect_error") in (True, "version"):
+        return
+    try:
+        find(version, job.get("of", job["op"]))
+    except VersionError as error:
+        raise InputError(
+            f"{where}: `$.version`: {error.message}",
+            rule="version",
+            where=where,
+            value=version,
+            expected=error.expected,
+            hint=getattr(error.hint, "job", error.hint),
+        ) from None
+
+
+def _refused(where: str, what: str, expected: str, hint: str | None = None) -> InputError:
+    message = f"{where}: {what}: expected {expected}"
+    return InputError(message, rule="job", where=where, expected=expected, hint=hint)

@@ -1,0 +1,91 @@
+"""Mistakes in the jobs of a batch: the first are said whole, the others by rule and place."""
+
+from __future__ import annotations
+
+from bisect import insort
+from typing import TYPE_CHECKING, Final
+
+from gathercli.jobs.jobfile import ITEM, LINE, place_of
+from gathercli.text import short
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gathercli.errors import GatherError
+
+WHOLE: Final = 5
+"""Mistakes that are said whole."""
+
+KEPT: Final = 10_000
+"""Mistakes behind them whose places are kept; there may be millions."""
+
+PLACES: Final = 20
+"""Places that are named for a rule; a range of lines is one."""
+
+
+class Mistakes:
+    """The mistakes of jobs, in the order of the jobs.
+
+    Attributes
+    ----------
+    number
+        How many there are.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._whole: list[tuple[int, int, GatherError]] = []
+        self._kept: list[tuple[int, int, str, str]] = []
+
+    def add(self, at: int, error: GatherError) -> None:
+        """Note what is wrong with the job that is number `at` in its files."""
+        self.number += 1
+        insort(self._whole, (at, self.number, error))
+        for more in self._whole[WHOLE:]:
+            insort(self._kept, (*more[:2], more[2].rule, str(more[2].where)))
+        del self._whole[WHOLE:], self._kept[KEPT:]
+
+    def check(self) -> None:
+        """Raise the first mistake, if there is one, with what is said of the others."""
+        if not self._whole:
+            return
+        first, *others = (error for *_, error in self._whole)
+        if others:
+            first.count, first.others = self.number, others
+        by_rule: dict[str, list[str]] = {}
+        for _, _, rule, where in self._kept:
+            by_rule.setdefault(rule, []).append(where)
+        first.rest = {rule: places(wheres) for rule, wheres in by_rule.items()}
+        raise first
+
+
+def places(wheres: Iterable[str]) -> str:
+    """Name the places of jobs in few words.
+
+    >>> places(["a.jsonl, line 3", "a.jsonl, line 4", "a.jsonl, line 9", "b.json, $[0]", "c.json"])
+    'a.jsonl, lines 3-4, 9; b.json, $[0]; c.json'
+    """
+    found: dict[tuple[str, str], list[list[int]]] = {}
+    for file, form, number in map(place_of, wheres):
+        ranges = found.setdefault((file, form), [])
+        if ranges and number <= ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    words, left = [], PLACES
+    for (file, form), ranges in found.items():
+        some = [f"{a}-{b}" if a < b else f"{a}" for a, b in ranges[:left]]
+        if some:
+            several = len(some) > 1 or "-" in some[0]
+            words.append(f"{short(file)}{_FORMS[form, several].format(', '.join(some))}")
+        left -= len(ranges)
+    return "; ".join(words) + ("…" if left < 0 else "")
+
+
+_FORMS: Final = {
+    (LINE, False): ", line {}",
+    (LINE, True): ", lines {}",
+    (ITEM, False): ", $[{}]",
+    (ITEM, True): ", $[{}]",
+    ("", False): "",
+}

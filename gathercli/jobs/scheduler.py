@@ -1,0 +1,149 @@
+"""The way to a dask scheduler: its address, and who answers there."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from gathercli.errors import GatherError, InputError, NoInputError, TransferError, UsageError
+from gathercli.io.files import check_kind
+from gathercli.io.formats import jsontext as json
+from gathercli.text import clean, short
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from distributed import Client, Security
+
+WAIT: Final = 5.0
+"""Seconds in which a scheduler must answer, and after which it is said that it has no workers."""
+
+_LARGEST: Final = 1 << 20
+
+URL: Final = re.compile(r"(tcp|tls)://[^\s/]+:\d{1,5}", re.ASCII)
+"""Where a scheduler may be."""
+
+
+class Address(NamedTuple):
+    """Where the scheduler is, and how it is trusted.
+
+    Attributes
+    ----------
+    url, file
+        ``tcp://host:8786``, or a file that the scheduler has written; one of them.
+    ca_file, cert, key
+        Files for TLS.
+    """
+
+    url: str | None = None
+    file: str | None = None
+    ca_file: str | None = None
+    cert: str | None = None
+    key: str | None = None
+
+
+@contextmanager
+def connected(address: Address) -> Iterator[Client]:
+    """Reach the scheduler.
+
+    Raises
+    ------
+    UsageError
+        dask is not installed.
+    TransferError
+        ``scheduler``: nobody answers.
+    """
+    try:
+        from distributed import Client, Security
+    except ImportError as error:
+        raise UsageError(
+            f"a scheduler needs dask, which is not installed ({error}): expected the extra",
+            rule="usage",
+            hint="`pip install 'gathercli[cluster]'`",
+        ) from None
+    url, security = address.url or _url_in(address.file or ""), None
+    for path in (address.ca_file, address.cert, address.key):
+        if path is not None:
+            _check_readable(path)
+    try:
+        if address.ca_file is not None:
+            security = Security(
+                tls_ca_file=address.ca_file,
+                tls_client_cert=address.cert,
+                tls_client_key=address.key,
+                require_encryption=True,
+            )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of versions that differ; ours is compared
+            kind = asyncio.run(asyncio.wait_for(_kind(url, security), WAIT))
+            if kind != "Scheduler":
+                raise ValueError(f"it is a {kind.lower()}")  # noqa: TRY301
+            client = Client(url, timeout=WAIT, security=security, set_as_default=False)
+    except Exception as error:  # noqa: BLE001  (anything may answer, in any words)
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        if isinstance(error, TimeoutError) and not str(error):
+            reason = f"nobody answered within {WAIT:g} s"
+        raise TransferError(
+            f"the scheduler `{clean(url)}` cannot be reached ({clean(short(reason))}): "
+            "expected one that runs",
+            rule="scheduler",
+            value=url,
+            hint="`dask scheduler` starts one, and says its address",
+        ) from None
+    try:
+        yield client
+    finally:
+        client.close(timeout=WAIT)
+
+
+def _check_readable(path: str) -> None:
+    """Refuse a file of TLS that is not there, which dask would not name."""
+    try:
+        check_kind(path, path, "a file for TLS")
+        os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
+    except OSError as error:
+        if isinstance(error, GatherError):
+            raise
+        raise _unreadable(path, error, "a file for TLS") from None
+
+
+def _unreadable(path: str, error: Exception, expected: str) -> NoInputError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return NoInputError(
+        f"`{clean(path)}` cannot be read ({clean(reason).lower()}): expected {expected}",
+        rule="missing" if isinstance(error, FileNotFoundError) else "unreadable",
+        value=path,
+    )
+
+
+async def _kind(url: str, security: Security | None) -> str:
+    """Ask who is there: `Client` would wait for ever for one who takes a call and says nothing."""
+    from distributed.core import rpc
+
+    arguments = {} if security is None else security.get_connection_args("client")
+    async with rpc(url, timeout=WAIT, connection_args=arguments) as other:
+        return str((await other.identity())["type"])
+
+
+def _url_in(path: str) -> str:
+    """Read the address from the file of a scheduler."""
+    try:
+        check_kind(path, path, "the file of a scheduler")
+        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+            found = json.parse(file.read(_LARGEST))
+    except NoInputError:
+        raise
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error, "the file of a scheduler") from None
+    url = found.get("address") if isinstance(found, dict) else None
+    if not isinstance(url, str) or not URL.fullmatch(url):
+        raise InputError(
+            f"`{clean(path)}` has no address: expected the file of a scheduler",
+            rule="json",
+            value=path,
+        )
+    return url

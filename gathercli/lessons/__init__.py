@@ -1,0 +1,1 @@
+"""Where every cell came from, and what every version makes of a call."""

@@ -1,0 +1,207 @@
+"""What is legal, or not, and perhaps not what was meant; one small function a warning.
+
+A warning looks at what was checked and says what a person should know, or None. The function's
+name is the warning's name and its first line says when it applies.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Final
+
+from gathercli.lessons.verdicts import WIDEST, fate, legal
+from gathercli.spec.coordinates import cell, coordinate
+from gathercli.spec.dtypes import STRING
+from gathercli.spec.op import OffAxis, OutOfRange
+from gathercli.text import counted, grouped, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from gathercli.lessons.verdicts import Checked
+    from gathercli.spec.call import Call
+    from gathercli.spec.op import Op
+
+
+def warnings(found: Checked) -> Iterator[tuple[str, str]]:
+    """Yield the name of each warning that applies, and what it says."""
+    for warning in WARNINGS:
+        message = warning(found)
+        if message is not None:
+            yield warning.__name__.replace("_", "-"), message
+
+
+def minus_one(found: Checked) -> str | None:
+    """-1 is the only negative index, and may mean "none"."""
+    census, call = found.case.census(), found.chosen.call
+    number = census.ones.number
+    if not number or number != census.negative.number:
+        return None
+    text = f"{counted(number, 'index is', 'indices are')} -1 and no other is negative"
+    if call is None:
+        return f'{text}: -1 may be meant as "none"'
+    return f'{text}: if -1 means "none", know that {call.op} {_made_of_minus_one(call)}'
+
+
+def _made_of_minus_one(call: Call) -> str:
+    what = "slice" if call.op.off_axis is None else "element"
+    low, _ = legal(call) or (0, 0)
+    does = fate(call)(-1)
+    if low < 0 or does in ("counted from the end", OutOfRange.WRAP.done):
+        return f"takes the last {what}"
+    if does == OutOfRange.CLAMP.done:
+        return f"takes the first {what}"
+    return "fills with zeros" if does == OutOfRange.ZERO.done else "refuses it"
+
+
+def one_index(found: Checked) -> str | None:
+    """Gather with a 0-D index drops the axis; with one of shape [1] keeps it with size 1."""
+    shape, (call, out) = found.case.indices.shape, found.chosen[1:3]
+    if call is None or out is None or call.op.off_axis is not None or shape not in ((), (1,)):
+        return None
+    if call.batch_dims:
+        return None
+    rank = len(out)
+    if shape:
+        return (
+            f"`indices` has shape [1], so dimension {call.axis} of the result stays, of size 1 "
+            f"(rank {rank}); a 0-D index would drop it (rank {rank - 1})"
+        )
+    return (
+        f"`indices` is 0-D, so the result has no dimension for the axis (rank {rank}); "
+        f"indices of shape [1] would keep one of size 1 (rank {rank + 1})"
+    )
+
+
+def off_axis(found: Checked) -> str | None:
+    """`indices` are smaller than `data` beside the axis, which only one framework allows."""
+    call = next((each.call for each in found.family if each.call), None)
+    if call is None or call.op.off_axis is None:
+        return None
+    data, indices = found.case.data.shape, found.case.indices.shape
+    for d, (n, m) in enumerate(zip(data, indices, strict=True)):
+        if d != call.axis and m < n:
+            equals = [v.op for v in found.family if v.op.off_axis is OffAxis.EQUAL]
+            return (
+                f"dimension {d} of `indices` is {m}, smaller than {n} in `data`: only "
+                f"{_names(found.accepting, 'and')} may take that, {_names(equals, 'and')} not"
+            )
+    return None
+
+
+def indices_type(found: Checked) -> str | None:
+    """Some versions of the family do not take the type of `indices`."""
+    dtype = found.case.indices.dtype
+    return _type_refused(found, f"{dtype} indices", lambda op: dtype in op.indices_types)
+
+
+def data_type(found: Checked) -> str | None:
+    """Some versions of the family do not take the type of `data`."""
+    dtype = found.case.data.dtype
+    return _type_refused(found, f"{dtype} data", lambda op: dtype in op.data_types)
+
+
+def _type_refused(found: Checked, what: str, takes: Callable[[Op], bool]) -> str | None:
+    rows = [each.op for each in found.family]
+    takers, others = [op for op in rows if takes(op)], [op for op in rows if not takes(op)]
+    if not takers or not others:
+        return None
+    return f"{what}: {_names(takers, 'and')} may take them, {_names(others, 'and')} not"
+
+
+def beyond_32_bits(found: Checked) -> str | None:
+    """An index or the axis goes beyond 2^31-1, where runtimes cut indices to 32 bits."""
+    wide = found.case.census().wide
+    if wide.number:
+        where = coordinate(wide.first, found.case.indices.shape)
+        return (
+            f"{counted(wide.number, 'index does', 'indices do')} not fit 32 bits, first "
+            f"{wide.value} at {cell(where)}: runtimes that cut them to 32 bits take another"
+        )
+    call = found.chosen.call
+    if call is not None and call.size > WIDEST + 1:
+        return (
+            f"the axis has {grouped(call.size)} positions: runtimes that cut indices to 32 bits "
+            "reach only some of them"
+        )
+    return None
+
+
+def openvino_cpu_short_lists(found: Checked) -> str | None:
+    """OpenVINO's CPU plugin checks no bounds where short lists of integers are gathered."""
+    case, call = found.case, found.chosen.call
+    if call is None or not _is_openvino_gather(call) or not found.chosen.filled:
+        return None
+    if max(case.data.shape + case.indices.shape) > 64 or call.out_of_range is not OutOfRange.SPEC:
+        return None
+    if len(case.data.shape) != 1 or len(case.indices.shape) != 1:
+        return None
+    if case.data.dtype.name not in ("int32", "uint32", "int64", "uint64", "int16", "uint16"):
+        return None
+    return (
+        "OpenVINO 2026.4.1 on the CPU returns whatever lies in memory, not zeros, for 1-D "
+        f"{case.data.dtype} data of at most 64 elements"
+    )
+
+
+def openvino_cpu_empty(found: Checked) -> str | None:
+    """OpenVINO's CPU plugin dies where the output is empty."""
+    call, shape = found.chosen.call, found.chosen.shape
+    if call is None or shape is None or not _is_openvino_gather(call) or 0 not in shape:
+        return None
+    return "OpenVINO 2026.4.1 on the CPU dies (SIGFPE) where static shapes make the output empty"
+
+
+_INNER: Final = {"float32": 16, "int16": 2, "float16": 1}
+"""The elements after the axis up to which that plugin takes its way for small blocks."""
+
+
+def openvino_cpu_batch_of_one(found: Checked) -> str | None:
+    """OpenVINO's CPU plugin dies on a batch of one."""
+    call, (data, dtype) = found.chosen.call, (found.case.data.shape, found.case.data.dtype)
+    if call is None or not _is_openvino_gather(call) or not call.batch_dims:
+        return None
+    a, _ = call.places
+    if prod(data[:a]) != 1 or not 0 < prod(data[a + 1 :]) <= _INNER.get(dtype.name, 0):
+        return None
+    return (
+        "OpenVINO 2026.4.1 on the CPU was seen to die (SIGSEGV) on a batch of one, with static "
+        "shapes and indices known at run time"
+    )
+
+
+def onnxruntime_strings(found: Checked) -> str | None:
+    """Strings are gathered in slices of more than one, of which onnxruntime keeps the first."""
+    call, data = found.chosen.call, found.case.data
+    if call is None or call.op.framework != "onnx" or call.op.off_axis is not None:
+        return None
+    a, _ = call.places
+    if data.dtype is not STRING or prod(data.shape[a + 1 :]) < 2:
+        return None
+    return (
+        "onnxruntime 1.31.1 on the CPU copies only the first string of each slice; the others "
+        'come out as ""'
+    )
+
+
+def _is_openvino_gather(call: Call) -> bool:
+    return call.op.framework == "openvino" and call.op.off_axis is None
+
+
+def _names(ops: Sequence[Op], joint: str) -> str:
+    return listed((op.id for op in ops), joint)
+
+
+WARNINGS: Final[tuple[Callable[[Checked], str | None], ...]] = (
+    minus_one,
+    one_index,
+    off_axis,
+    indices_type,
+    data_type,
+    beyond_32_bits,
+    openvino_cpu_short_lists,
+    openvino_cpu_empty,
+    openvino_cpu_batch_of_one,
+    onnxruntime_strings,
+)
+"""In the order they are given."""

@@ -1,0 +1,126 @@
+"""What draws itself in Python: `gathercli.explain` and `gathercli.OPERATORS`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from gathercli import engine, ops
+from gathercli.api import argument
+from gathercli.lessons.lesson import Lesson
+from gathercli.ops import family_of, find
+from gathercli.spec.call import Operand
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gathercli.lessons.lesson import Trace
+    from gathercli.report.terminal import Styled
+    from gathercli.spec.op import Op
+
+
+class Operators(tuple["Op", ...]):
+    """Operator versions; shown they are the table that `gathercli ops` ends with."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        from gathercli.report.versions import table
+
+        return table(self).rstrip("\n")
+
+
+OPERATORS: Final = Operators(ops.OPERATORS)
+"""Every operator version, newest first in each framework."""
+
+
+class Explanation(Lesson):
+    """A call explained; shown or printed it is the picture that the command draws.
+
+    Attributes
+    ----------
+    shape
+        Of the output.
+    equation
+        What an output cell is.
+    refusal
+        The exception that the run would raise for an index; None when it would not.
+    """
+
+    def cells(self) -> Iterator[Trace]:
+        """Yield the way of every output cell, row-major."""
+        import numpy as np
+
+        return self.traces(np.arange(self.size))
+
+    def __repr__(self) -> str:
+        """Draw the picture, as wide as the terminal is."""
+        from gathercli.report.terminal import STDOUT, width_of
+
+        return self._picture(width_of(STDOUT)).plain.rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        """Draw the picture where a notebook shows it."""
+        from gathercli.report.picture import svg
+
+        return svg(self._picture(None), self.equation)
+
+    def _picture(self, width: int | None) -> Styled:
+        from gathercli.report.lesson import picture
+        from gathercli.report.selection import WIDTH, Look
+
+        return picture(self, Look(width or WIDTH, advice="trace() tells of others"))
+
+
+def explain(
+    op: str,
+    data: Any,
+    indices: Any,
+    *,
+    axis: Any = None,
+    batch_dims: Any = 0,
+    version: str | int | None = None,
+    negative: str = "spec",
+    out_of_range: str = "spec",
+) -> Explanation:
+    """Explain where every cell of an output comes from.
+
+    Parameters
+    ----------
+    op
+        ``gather`` or ``gather-elements``.
+    data, indices, axis, batch_dims, negative, out_of_range
+        As for `gathercli.gather` and `gathercli.gather_elements`; no axis is the version's
+        default, 0, which OpenVINO's GatherElements lacks.
+    version
+        None for the operator's default, ``openvino-8`` or ``openvino-6``.
+
+    Returns
+    -------
+        The explanation. Shown or printed it is a picture; ``trace(i, j)`` is the way of one output
+        cell and ``cells()`` that of all: the coordinates of the index, the index, the position on
+        the axis, the coordinates in `data`, the value. What is refused is explained too.
+
+    Raises
+    ------
+    OperatorError
+        A rule of shapes, types or attributes refuses.
+
+    Examples
+    --------
+    >>> found = explain("gather", [[10, 11], [20, 21]], [1, -2]).trace(1, 0)
+    >>> found.indices, found.k, found.position, found.data, found.value
+    ((1,), -2, 0, (0, 0), 10)
+    """
+    family = family_of(op)
+    row = find(family.ROWS[0].id if version is None else version, family.COMMAND).op
+    given, picked = argument(row, data, "data"), argument(row, indices, "indices")
+    call = engine.bind(
+        row,
+        Operand.of(given),
+        Operand.of(picked),
+        axis=axis,
+        batch_dims=batch_dims,
+        negative=negative,
+        out_of_range=out_of_range,
+    )
+    return Explanation(call, given, picked)

@@ -1,0 +1,1 @@
+"""What an operator version is; standard library only."""

@@ -1,0 +1,355 @@
+"""Element types: the names people use for them, and how numpy holds them.
+
+numpy has no bfloat16, and no float8, int4 or the like: a tensor of such a type is held as unsigned
+integers of its bits, so that moving it costs nothing, and becomes an `ml_dtypes` array only where
+its values are shown or leave for Python.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gathercli.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import numpy as np
+    import numpy.typing as npt
+
+    AnyArray = npt.NDArray[Any]
+
+
+class Kind(Enum):
+    """What a type's values are."""
+
+    BOOL = "bool"
+    INT = "int"
+    UINT = "uint"
+    FLOAT = "float"
+    COMPLEX = "complex"
+    STRING = "string"
+    OTHER = "other"
+
+
+class DType(NamedTuple):
+    """One element type.
+
+    Attributes
+    ----------
+    name, short, oip
+        Its name here, its short name, and the Open Inference Protocol's.
+    bits
+        Bits an element has; 0 for strings, whose width is each tensor's own. It takes whole bytes.
+    opaque
+        Whether numpy lacks it, and holds the unsigned integers of its bits.
+    """
+
+    name: str
+    short: str
+    oip: str
+    kind: Kind
+    bits: int
+    opaque: bool = False
+
+    @property
+    def narrow(self) -> bool:
+        """Whether numpy lacks it and a byte holds it: `ml_dtypes`' types of 8 bits or less."""
+        return self.opaque and self.bits <= 8
+
+    @property
+    def integral(self) -> bool:
+        """Whether it holds integers; booleans are no integers."""
+        return self.kind in (Kind.INT, Kind.UINT)
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Smallest and largest value of an integer type."""
+        if self.kind is Kind.UINT:
+            return 0, 2**self.bits - 1
+        return -(2 ** (self.bits - 1)), 2 ** (self.bits - 1) - 1
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes an element takes; for strings, those of one character."""
+        return -(-self.bits // 8) if self.bits else 4
+
+    def storage(self) -> np.dtype[Any]:
+        """Return the numpy dtype that holds this type, in native byte order."""
+        import numpy as np
+
+        if self.opaque:
+            return np.dtype(f"u{self.itemsize}")
+        return np.dtype(np.str_ if self is STRING else self.name)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+BOOL = DType("bool", "bool", "BOOL", Kind.BOOL, 8)
+INT64 = DType("int64", "i64", "INT64", Kind.INT, 64)
+UINT64 = DType("uint64", "u64", "UINT64", Kind.UINT, 64)
+BFLOAT16 = DType("bfloat16", "bf16", "BF16", Kind.FLOAT, 16, opaque=True)
+FLOAT64 = DType("float64", "f64", "FP64", Kind.FLOAT, 64)
+COMPLEX128 = DType("complex128", "c128", "COMPLEX128", Kind.COMPLEX, 128)
+E8M0 = DType("float8_e8m0fnu", "f8e8m0fnu", "FP8_E8M0FNU", Kind.FLOAT, 8, opaque=True)
+"""The exponents of blocks: powers of two, without zero, whose bits are those of 2^-127."""
+
+STRING = DType("string", "str", "BYTES", Kind.STRING, 0)
+
+DTYPES: tuple[DType, ...] = (
+    BOOL,
+    DType("int8", "i8", "INT8", Kind.INT, 8),
+    DType("int16", "i16", "INT16", Kind.INT, 16),
+    DType("int32", "i32", "INT32", Kind.INT, 32),
+    INT64,
+    DType("uint8", "u8", "UINT8", Kind.UINT, 8),
+    DType("uint16", "u16", "UINT16", Kind.UINT, 16),
+    DType("uint32", "u32", "UINT32", Kind.UINT, 32),
+    UINT64,
+    DType("float16", "f16", "FP16", Kind.FLOAT, 16),
+    BFLOAT16,
+    DType("float32", "f32", "FP32", Kind.FLOAT, 32),
+    FLOAT64,
+    DType("complex64", "c64", "COMPLEX64", Kind.COMPLEX, 64),
+    COMPLEX128,
+    STRING,
+    DType("float8_e3m4", "f8e3m4", "FP8_E3M4", Kind.FLOAT, 8, opaque=True),
+    DType("float8_e4m3", "f8e4m3", "FP8_E4M3", Kind.FLOAT, 8, opaque=True),
+    DType("float8_e4m3b11fnuz", "f8e4m3b11fnuz", "FP8_E4M3B11FNUZ", Kind.FLOAT, 8, opaque=True),
+    DType("float8_e4m3fn", "f8e4m3fn", "FP8_E4M3FN", Kind.FLOAT, 8, opaque=True),
+    DType("float8_e4m3fnuz", "f8e4m3fnuz", "FP8_E4M3FNUZ", Kind.FLOAT, 8, opaque=True),
+    DType("float8_e5m2", "f8e5m2", "FP8_E5M2", Kind.FLOAT, 8, opaque=True),
+    DType("float8_e5m2fnuz", "f8e5m2fnuz", "FP8_E5M2FNUZ", Kind.FLOAT, 8, opaque=True),
+    E8M0,
+    DType("float6_e2m3fn", "f6e2m3fn", "FP6_E2M3FN", Kind.FLOAT, 6, opaque=True),
+    DType("float6_e3m2fn", "f6e3m2fn", "FP6_E3M2FN", Kind.FLOAT, 6, opaque=True),
+    DType("float4_e2m1fn", "f4e2m1fn", "FP4_E2M1FN", Kind.FLOAT, 4, opaque=True),
+    DType("int4", "i4", "INT4", Kind.INT, 4, opaque=True),
+    DType("uint4", "u4", "UINT4", Kind.UINT, 4, opaque=True),
+    DType("int2", "i2", "INT2", Kind.INT, 2, opaque=True),
+    DType("uint2", "u2", "UINT2", Kind.UINT, 2, opaque=True),
+)
+PLAIN: tuple[DType, ...] = tuple(dtype for dtype in DTYPES if not dtype.narrow)
+"""The types that are no narrower than 8 bits, or that numpy has."""
+
+NARROW = ("float8", "float6", "float4", "int4", "int2 types")
+"""The others in words."""
+
+_BY_NAME = {name: dtype for dtype in DTYPES for name in (dtype.name, dtype.short)}
+_LETTERS = {Kind.BOOL: "b", Kind.INT: "i", Kind.UINT: "u", Kind.FLOAT: "f", Kind.COMPLEX: "c"}
+_BY_LAYOUT = {
+    (_LETTERS[dtype.kind], dtype.itemsize): dtype
+    for dtype in DTYPES
+    if dtype.kind in _LETTERS and not dtype.opaque
+}
+"""By the kind and the bytes of a numpy dtype."""
+
+_BY_OIP = {dtype.oip: dtype for dtype in DTYPES} | {"STRING": STRING}
+
+
+def named(name: str) -> DType | None:
+    """Find a type by name or short name; None when there is no such type."""
+    return _BY_NAME.get(name)
+
+
+def dtype(name: str) -> DType:
+    """Find a type by name or short name.
+
+    Raises
+    ------
+    UsageError
+        ``dtype``: no type has this name.
+    """
+    found = named(name)
+    if found is None:
+        from gathercli.text import closest
+
+        near = closest(name, _BY_NAME)
+        raise UsageError(
+            f"unknown dtype `{name}`: expected one of {' '.join(d.name for d in PLAIN)}, "
+            "or one such as float8_e4m3fn, int4",
+            rule="dtype",
+            value=name,
+            hint=f"did you mean `{near}`?" if near else None,
+        )
+    return found
+
+
+def dtype_in_json(name: object, where: str) -> DType:
+    """Find a type by the name a typed JSON tensor gives it, the protocol's or ours."""
+    found = (_BY_OIP.get(name) or _BY_NAME.get(name)) if isinstance(name, str) else None
+    if found is None:
+        import json
+
+        raise InputError(
+            f"unknown datatype {json.dumps(name)} at `{where}`: "
+            f"expected one of {' '.join(d.oip for d in PLAIN)} STRING, "
+            "or one such as FP8_E4M3FN, INT4",
+            rule="json",
+            where=where,
+            value=name,
+        )
+    return found
+
+
+def dtype_of(held: np.dtype[Any]) -> DType | None:
+    """Name the type of a numpy (or ml_dtypes) dtype, whatever its byte order; None if unknown."""
+    if held.kind == "U":
+        return STRING
+    if held.kind not in "biufcV":
+        return None
+    found = _BY_LAYOUT.get((held.kind, held.itemsize))  # a name takes numpy long to make
+    return found or _BY_NAME.get(held.name)  # ml_dtypes' types name themselves
+
+
+FEW = 20
+"""Elements that a hint writes out."""
+
+
+class Tensor(NamedTuple):
+    """Elements in a numpy array, with the type they mean.
+
+    Attributes
+    ----------
+    dtype
+        What the elements are.
+    array
+        Shape (D..); `dtype.storage()` in either byte order, possibly read-only or mapped.
+    typed
+        Whether the source declared the type; False when it was inferred from plain text.
+    decided
+        For inferred types, the path of the element that decided (``$[1][2]``).
+    """
+
+    dtype: DType
+    array: AnyArray
+    typed: bool = True
+    decided: str | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the dimensions."""
+        return self.array.shape
+
+    @property
+    def storage(self) -> np.dtype[Any]:
+        """The numpy dtype of the elements in native byte order."""
+        return self.array.dtype.newbyteorder("=")
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes the elements take."""
+        return self.array.nbytes
+
+    @property
+    def integers(self) -> Any:
+        """Indices that a few elements without a type may be meant as, in nested lists.
+
+        Those of equal value for fractions, the positions of true for a list of booleans; None
+        where there are none, or too many to be written.
+        """
+        if self.typed or self.dtype.kind not in (Kind.FLOAT, Kind.BOOL) or self.array.size > FEW:
+            return None
+        if self.dtype is BOOL:
+            is_list = len(self.shape) == 1
+            return [at for at, v in enumerate(self.array.tolist()) if v] if is_list else None
+        flat = self.array.reshape(-1).tolist()
+        if not all(v.is_integer() and abs(v) < 1 << 53 for v in flat):
+            return None
+        return self.array.astype("int64").tolist()
+
+    def whole(self) -> Tensor:
+        """Return all of the result, as `engine.Run.whole` does."""
+        return self
+
+    def values(self) -> AnyArray:
+        """Return the elements in native byte order, those that numpy lacks as wider ones.
+
+        They are the float32, or the integers of 8 bits, that equal them.
+        """
+        import numpy as np
+
+        array = self.array.astype(self.storage, copy=False)
+        if self.dtype is BFLOAT16:
+            return (array.astype(np.uint32) << 16).view(np.float32)
+        if self.dtype.opaque:
+            from gathercli.arrays.narrow import values
+
+            return np.asarray(values(self.dtype)[array])
+        return array
+
+    def at(self, position: int) -> Any:
+        """Return the element at a flat position, as `values` would hold it."""
+        import numpy as np
+
+        from gathercli.spec.coordinates import coordinate
+
+        one = self.array[coordinate(position, self.shape)]
+        return Tensor(self.dtype, np.asarray(one, self.array.dtype).reshape(1)).values()[0]
+
+    def blocks(self, cells: int = 1 << 17) -> Iterator[AnyArray]:
+        """Yield the elements in row-major order, flat, as `engine.Run` does."""
+        for block in row_major(self.array, cells):
+            yield block.astype(self.storage, copy=False)
+
+    def __str__(self) -> str:
+        return described(self.dtype, ",".join(map(str, self.shape)))
+
+
+def equal(dtype: DType, one: AnyArray, other: AnyArray) -> AnyArray:
+    """Tell element by element what is equal; NaN equals NaN, -0.0 equals 0.0.
+
+    Parameters
+    ----------
+    one, other
+        Shape (D..), as `Tensor.values` gives them.
+    """
+    import numpy as np
+
+    same: AnyArray = one == other
+    if dtype.kind in (Kind.FLOAT, Kind.COMPLEX):
+        same |= np.isnan(one) & np.isnan(other)
+    return same
+
+
+def row_major(array: AnyArray, cells: int) -> Iterator[AnyArray]:
+    """Yield elements in row-major order, flat, never copying more than `cells` at a time."""
+    if array.flags.c_contiguous:
+        flat = array.reshape(-1)
+        for start in range(0, flat.size, cells):
+            yield flat[start : start + cells]
+        return
+    inner = array[:1].size
+    if inner > cells:
+        for row in array:
+            yield from row_major(row, cells)
+        return
+    rows = max(1, cells // max(1, inner))
+    for start in range(0, len(array), rows):
+        yield array[start : start + rows].reshape(-1)
+
+
+def in_words(types: Iterable[DType]) -> list[str]:
+    """Name types; the narrow ones together where all of them are there.
+
+    >>> from gathercli.text import listed
+    >>> listed(in_words(DTYPES[-16:]), "and")
+    'string, float8, float6, float4, int4 and int2 types'
+    """
+    types = list(types)
+    names = [dtype.name for dtype in types if not dtype.narrow]
+    narrow = [dtype.name for dtype in types if dtype.narrow]
+    whole = len(narrow) == len(DTYPES) - len(PLAIN)
+    return [*names, *(NARROW if whole else narrow)]
+
+
+def foreign(held: object) -> DType:
+    """Make a type of what no operator takes, so that the operator's rule refuses it by name."""
+    return DType(str(held), str(held), "", Kind.OTHER, 0)
+
+
+def described(dtype: DType | None, sizes: str) -> str:
+    """Write a type and a shape as one word, ``i64[2,5]``; just the shape when no type is known."""
+    return f"{dtype.short if dtype else ''}[{sizes}]"

@@ -1,0 +1,324 @@
+"""What other frameworks' calls correspond to here, and where they part.
+
+Each says what becomes of an index on an axis of size s in the words of the versions, so that the
+differences follow from the rows; a test runs NumPy's beside them. The rest was run with PyTorch
+2.13 and JAX 0.10 on a CPU; TensorFlow's is what version 2.21 does there.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from gathercli.errors import UsageError
+from gathercli.spec.op import FROM_THE_END, Negative, OutOfRange
+from gathercli.text import closest, listed
+
+if TYPE_CHECKING:
+    from gathercli.spec.op import Op
+
+REFUSED: Final = OutOfRange.ERROR.done
+MODULO: Final = "wrapped modulo s"
+FILLED: Final = "filled with NaN or an extreme of the type"
+
+_NEGATIVE: Final = {FROM_THE_END: Negative.WRAP, REFUSED: Negative.ERROR}
+_OUTSIDE: Final = {
+    REFUSED: OutOfRange.ERROR,
+    MODULO: OutOfRange.WRAP,
+    OutOfRange.CLAMP.done: OutOfRange.CLAMP,
+    FILLED: OutOfRange.ZERO,  # the nearest
+}
+"""The options that treat an index as calls do."""
+
+
+class Equivalent(NamedTuple):
+    """A call of another framework.
+
+    Attributes
+    ----------
+    name
+        ``torch.gather``; several names for one behaviour are told apart by `aliases`.
+    call
+        How it is written, with the words `data`, `indices`, `axis`.
+    rows
+        The full names of the versions that equal it for legal indices, the nearest first.
+    negative, outside
+        What becomes of an index from -s to -1, and of one beyond either end.
+    differs
+        What else is not the same, a short line each.
+    fixes
+        What makes it equal: to which version, and the lines of code, the last the call.
+    aliases
+        Other names for it.
+    """
+
+    name: str
+    call: str
+    rows: tuple[str, ...]
+    negative: str
+    outside: str
+    differs: tuple[str, ...] = ()
+    fixes: tuple[tuple[str, str], ...] = ()
+    aliases: tuple[str, ...] = ()
+
+    def settings(self, op: Op) -> dict[str, str]:
+        """Return what makes a version treat indices as the call does, or nearly so."""
+        found: dict[str, str] = {}
+        if self.negative != op.negative:
+            found["negative"] = _NEGATIVE[self.negative].value
+        policy = _OUTSIDE[self.outside]
+        if policy is not op.outside:
+            found["out_of_range"] = policy.value
+        return found
+
+    @property
+    def exception(self) -> str | None:
+        """What differs most, in a clause, from a version with those settings."""
+        if self.outside == FILLED:
+            return f"an index outside is {FILLED}, and here {OutOfRange.ZERO.done}"
+        return next(iter(self.differs), None)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What the call takes without names, in its order."""
+        found = re.search(r"\((.*)\)$", self.call)
+        return tuple(each for each in found[1].split(", ") if "=" not in each) if found else ()
+
+
+_SIGNED: Final = ("onnx.Gather-13", "onnx.Gather-11", "openvino.Gather-8")
+_UNSIGNED: Final = ("openvino.Gather-7", "openvino.Gather-1", "onnx.Gather-1")
+_ELEMENTS: Final = ("onnx.GatherElements-13", "onnx.GatherElements-11")
+_FRONT: Final = "front = torch.where(indices < 0, indices + data.shape[axis], indices)\n"
+_BROADCAST: Final = "a dimension of 1 beside the axis broadcasts, in data and in indices"
+_NOT_SMALLER: Final = "beside the axis a size of indices between 1 and data's is refused"
+_CUT: Final = """\
+cut = [slice(n) for n in indices.shape]
+cut[axis] = slice(None)
+data = data[tuple(cut)]
+"""
+
+EQUIVALENTS: Final = (
+    Equivalent(
+        "numpy.take",
+        "np.take(data, indices, axis)",
+        _SIGNED,
+        FROM_THE_END,
+        REFUSED,
+        (
+            "without an axis data is flattened first; the version's axis is 0",
+            'with mode="wrap" any index is taken modulo s, with mode="clip" a negative one is 0',
+            "0-D data are taken as 1-D",
+        ),
+    ),
+    Equivalent(
+        "numpy.take_along_axis",
+        "np.take_along_axis(data, indices, axis)",
+        _ELEMENTS,
+        FROM_THE_END,
+        REFUSED,
+        (_BROADCAST, _NOT_SMALLER),
+        ((_ELEMENTS[0], _CUT + "np.take_along_axis(data, indices, axis)"),),
+    ),
+    Equivalent(
+        "x[i]",
+        "data[:, indices] for axis 1, in NumPy and PyTorch",
+        _SIGNED,
+        FROM_THE_END,
+        REFUSED,
+        ("several indices side by side broadcast together, which no version does",),
+        aliases=("x[:, i]", "numpy.ndarray[i]", "torch.Tensor[i]", "torch.Tensor.__getitem__"),
+    ),
+    Equivalent(
+        "torch.gather",
+        "torch.gather(data, axis, indices)",
+        _ELEMENTS,
+        REFUSED,
+        REFUSED,
+        (
+            "0-D data and indices are taken",
+            "indices without elements are taken whatever their other dimensions",
+        ),
+        ((_ELEMENTS[0], _FRONT + "torch.gather(data, axis, front)"),),
+        ("torch.Tensor.gather",),
+    ),
+    Equivalent(
+        "torch.take_along_dim",
+        "torch.take_along_dim(data, indices, axis)",
+        _ELEMENTS,
+        FROM_THE_END,
+        MODULO,
+        (_BROADCAST, _NOT_SMALLER),
+        ((_ELEMENTS[0], _FRONT + "torch.gather(data, axis, front)"),),
+        ("torch.Tensor.take_along_dim",),
+    ),
+    Equivalent(
+        "torch.index_select",
+        "torch.index_select(data, axis, indices)",
+        _UNSIGNED,
+        REFUSED,
+        REFUSED,
+        (
+            "indices are 1-D; 0-D ones keep a dimension of 1, which the version drops",
+            "0-D data are taken as 1-D",
+        ),
+        (
+            (
+                "openvino.Gather-1",
+                "flat = torch.index_select(data, axis, indices.flatten())\n"
+                "flat.unflatten(axis, indices.shape)",
+            ),
+            (_SIGNED[0], "data[(slice(None),) * axis + (indices,)]"),
+        ),
+        ("torch.Tensor.index_select",),
+    ),
+    Equivalent(
+        "torch.embedding",
+        "torch.nn.functional.embedding(indices, data)",
+        _UNSIGNED,
+        REFUSED,
+        REFUSED,
+        ("the axis is 0 and data are 2-D",),
+        ((_SIGNED[0], "data[indices]"),),
+        (
+            "torch.nn.functional.embedding",
+            "torch.nn.Embedding",
+            "F.embedding",
+            "nn.Embedding",
+        ),
+    ),
+    Equivalent(
+        "jax.numpy.take",
+        "jnp.take(data, indices, axis)",
+        ("openvino.Gather-8",),
+        FROM_THE_END,
+        FILLED,
+        (
+            "without an axis data is flattened first; the version's axis is 0",
+            'with mode="wrap" any index is taken modulo s, with mode="clip" a negative one is 0',
+            "there are no batch dimensions",
+        ),
+        (("openvino.Gather-8", 'jnp.take(data, indices, axis, mode="fill", fill_value=0)'),),
+    ),
+    Equivalent(
+        "jax.numpy.take_along_axis",
+        "jnp.take_along_axis(data, indices, axis)",
+        _ELEMENTS,
+        FROM_THE_END,
+        FILLED,
+        (
+            'with mode="clip" an index is counted from the end, then clamped',
+            _BROADCAST,
+            _NOT_SMALLER,
+        ),
+        (
+            (
+                f"{_ELEMENTS[0]} --out-of-range zero",
+                _CUT + 'jnp.take_along_axis(data, indices, axis, mode="fill", fill_value=0)',
+            ),
+        ),
+    ),
+    Equivalent(
+        "jax.Array[i]",
+        "data[:, indices] for axis 1, in JAX",
+        _SIGNED,
+        FROM_THE_END,
+        OutOfRange.CLAMP.done,
+        fixes=(
+            (
+                "openvino.Gather-8",
+                'data.at[(slice(None),) * axis + (indices,)].get(mode="fill", fill_value=0)',
+            ),
+        ),
+        aliases=("jax.numpy.ndarray[i]", "jax.Array.__getitem__"),
+    ),
+    Equivalent(
+        "tensorflow.gather",
+        "tf.gather(data, indices, axis=axis, batch_dims=batch_dims)",
+        ("openvino.Gather-7", "openvino.Gather-1"),
+        REFUSED,
+        REFUSED,
+        (
+            "without an axis it is batch_dims; the version's is 0",
+            "with axis 0 batch_dims is dropped without a word; the version refuses it",
+            "on a GPU an index outside gives zeros, under XLA it is clamped",
+        ),
+        (
+            (
+                "openvino.Gather-8, negative indices",
+                "size = tf.shape(data, indices.dtype)[axis]\n"
+                "front = tf.where(indices < 0, indices + size, indices)\n"
+                "tf.gather(data, front, axis=axis, batch_dims=batch_dims)",
+            ),
+        ),
+    ),
+)
+"""Every call that is known, by framework."""
+
+_SHORT: Final = {
+    "np": "numpy",
+    "jnp": "jax.numpy",
+    "tf": "tensorflow",
+    "pytorch": "torch",
+}
+_NOT_HERE: Final = {"gathernd": "it is GatherND, whose indices address several axes at once"}
+
+
+def equivalent(called: str) -> Equivalent:
+    """Find a call by the name that a person gives it: ``np.take``, ``torch.Tensor.gather()``.
+
+    Raises
+    ------
+    UsageError
+        Nothing is known of it.
+
+    >>> equivalent("jnp.take").name
+    'jax.numpy.take'
+    """
+    wanted, names = _in_full(called), _names()
+    if found := names.get(wanted):
+        return found
+    why = not_here(called)
+    near = None if why else closest(wanted, names)
+    raise UsageError(
+        f"no call `{called[:40]}` is known{f' ({why})' if why else ''}: "
+        f"expected {listed(each.name for each in EQUIVALENTS)}",
+        rule="usage",
+        value=called,
+        hint=f"did you mean `gathercli ops --like {names[near].name}`?" if near else None,
+    )
+
+
+def of_framework(word: str) -> list[Equivalent]:
+    """Return the call that a word names, or those of the framework that it names.
+
+    >>> of_framework("tf-2.21") == [equivalent("tf.gather")]
+    True
+    """
+    if each := named(word):
+        return [each]
+    wanted = _in_full(word)
+    framework = re.sub(r"[\s:_-]*[\d.]*$", "", wanted)
+    framework = _SHORT.get(framework, framework).partition(".")[0]
+    return [each for each in EQUIVALENTS if each.name.partition(".")[0] == framework]
+
+
+def not_here(word: str) -> str | None:
+    """Say why what a word names is not here, if that is known: ``tf.gather_nd``."""
+    name = _in_full(word).rpartition(".")[2]
+    return _NOT_HERE.get(re.sub(r"[-_]|\d+$", "", name))
+
+
+def named(word: str) -> Equivalent | None:
+    """Return the call that a word names, if one is known."""
+    return _names().get(_in_full(word))
+
+
+def _names() -> dict[str, Equivalent]:
+    return {name.lower(): each for each in EQUIVALENTS for name in (each.name, *each.aliases)}
+
+
+def _in_full(called: str) -> str:
+    """Write the name of a call without arguments, in lower case, its module not abbreviated."""
+    wanted = re.sub(r"\(.*\)$", "", called.strip(), flags=re.DOTALL).lower()
+    head, dot, rest = wanted.partition(".")
+    return _SHORT.get(head, head) + dot + rest

@@ -1,0 +1,426 @@
+"""The rules of the operators, one small function each, in the order they are tried.
+
+A rule looks at a `Call`, reads fields of its row and raises when the row refuses; a fact that is
+not known yet (a rank, an axis) refuses nothing. The function's name is the rule's name; `SAID`
+says the rule.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gathercli.errors import (
+    AxisError,
+    BatchDimsError,
+    DtypeError,
+    ElementsShapeError,
+    Hint,
+    OutOfRangeError,
+    RankError,
+)
+from gathercli.spec.dtypes import BOOL, DTYPES, PLAIN, Kind, in_words
+from gathercli.spec.op import Indices, Negative, OffAxis, OutOfRange
+from gathercli.spec.shapes import high, low, meet
+from gathercli.text import counted, grouped, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gathercli.spec.call import Call, Operand
+    from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import Op
+
+
+def data_dtype(call: Call) -> None:
+    """Refuse an element type of `data` that the version does not take."""
+    found = call.data.dtype
+    if found is None or found in call.op.data_types:
+        return
+    missing = in_words(d for d in DTYPES if d not in call.op.data_types)
+    expected = f"any type but {listed(missing, 'and')}" if missing else _types(PLAIN)
+    raise DtypeError(
+        f"`data` is {found}, which {call.op} does not take: expected {expected}",
+        rule="data-dtype",
+        value=found.name,
+        expected=_types(call.op.data_types),
+        hint=_version_that(call, lambda op: found in op.data_types, f"takes {found}"),
+    )
+
+
+def indices_dtype(call: Call) -> None:
+    """Refuse an element type of `indices` that the version does not take."""
+    found = call.indices.dtype
+    if found is None or found in call.op.indices_types:
+        return
+    where = call.indices.decided
+    first = f", first at `{where}`" if where not in (None, "$") and not found.integral else ""
+    raise DtypeError(
+        f"`indices` is {found}{first}, which {call.op} does not take: "
+        f"expected {_types(call.op.indices_types)}",
+        rule="indices-dtype",
+        where=where,
+        value=found.name,
+        expected=_types(call.op.indices_types),
+        hint=_as_integers(call.indices, found),
+    )
+
+
+def _as_integers(indices: Operand, found: DType) -> Hint | None:
+    """Say how indices of another type become integers, if there is a way."""
+    if found.integral:
+        narrow = found.bits < 64
+        said = "{indices_dtype} converts them without loss"
+        return Hint(said, indices_dtype="int64") if narrow else None
+    if indices.integers is not None:
+        what = "the positions of true are" if found is BOOL else "as integers they are"
+        return Hint(f"{what} {{literal}}", literal=str(indices.integers))
+    if found is BOOL:
+        return Hint("the positions of true are indices: `numpy.flatnonzero(mask)`")
+    if found.kind is Kind.FLOAT and indices.decided is None:
+        return Hint("{indices_dtype} converts them if every value is whole", indices_dtype="int64")
+    return None
+
+
+def data_rank(call: Call) -> None:
+    """Refuse 0-D `data`, which has no axis."""
+    if call.data.shape.rank == 0:
+        raise RankError(
+            "`data` is 0-D, so it has no axis: expected rank 1 or more",
+            rule="data-rank",
+            value=0,
+            expected="rank 1 or more",
+            hint="a single element is 1-D when it is written as a list, such as `[3]`",
+        )
+
+
+def indices_rank(call: Call) -> None:
+    """Refuse `indices` of GatherElements whose rank is not that of `data`."""
+    found, expected = call.indices.shape.rank, call.data.shape.rank
+    if call.op.off_axis is None or found is None:
+        return
+    if found == 0 or (expected is not None and found != expected):
+        wanted = "1 or more" if expected is None else str(expected)
+        raise RankError(
+            f"`indices` has rank {found}, but {call.op.name} takes one index an element: "
+            f"expected rank {wanted}, the rank of `data`",
+            rule="indices-rank",
+            value=found,
+            expected=f"rank {wanted}",
+            hint=Hint("{command} takes indices of any rank", command="gather"),
+        )
+
+
+def axis_required(call: Call) -> None:
+    """Refuse a call without an axis where the version has no default."""
+    if call.axis_given is None:
+        raise AxisError(
+            f"{call.op} requires an axis and none was given{_expected_axes(call)}",
+            rule="axis-required",
+            expected=_axes(call),
+            hint=Hint("add {axis}, the default of the ONNX versions", axis=0),
+        )
+
+
+def axis_type(call: Call) -> None:
+    """Refuse an axis that is not one integer."""
+    given = call.axis_given
+    if call.axis_is_unknown:
+        if call.op.axis.is_input and call.shapes_only:
+            return
+        why = (
+            "only a shape can be inferred without it"
+            if call.op.axis.is_input
+            else f"for {call.op} it is an attribute, known beforehand"
+        )
+        raise AxisError(
+            f"`axis` is unknown, but {why}{_expected_axes(call) or ': expected an integer'}",
+            rule="axis-type",
+            value=given,
+            expected="an integer",
+        )
+    if call.axis_number is None:
+        raise AxisError(
+            f"`axis` is {_as_written(given)}: expected one integer",
+            rule="axis-type",
+            value=_plain(given),
+            expected="one integer",
+        )
+
+
+def axis_range(call: Call) -> None:
+    """Refuse an axis that `data` does not have."""
+    axis, rank = call.axis_number, call.rank
+    if axis is None or rank is None or -rank <= axis < rank:
+        return
+    raise AxisError(
+        f"`axis` is {_number(axis)}, but "
+        f"`{'indices' if call.data.shape.rank is None else 'data'}` has rank {rank}"
+        f"{_expected_axes(call)}",
+        rule="axis-range",
+        value=axis,
+        expected=_axes(call),
+        hint=Hint("the last dimension is {axis}", axis=-1),
+    )
+
+
+def batch_dims_unsupported(call: Call) -> None:
+    """Refuse batch_dims where the version has none."""
+    given = call.batch_dims_given
+    if call.op.batch_dims or call.batch_dims_number == 0:
+        return
+    raise BatchDimsError(
+        f"`batch_dims` is {_as_written(given)}, but {call.op} has no batch_dims: expected 0",
+        rule="batch-dims-unsupported",
+        value=_plain(given),
+        expected="0",
+        hint=_version_that(call, lambda op: op.batch_dims, "has batch_dims"),
+    )
+
+
+def batch_dims_range(call: Call) -> None:
+    """Refuse batch_dims beyond the rank of `indices`."""
+    number, rank = call.batch_dims_number, call.indices.shape.rank
+    if number is None:
+        raise BatchDimsError(
+            f"`batch_dims` is {_as_written(call.batch_dims_given)}: expected one integer",
+            rule="batch-dims-range",
+            value=_plain(call.batch_dims_given),
+            expected="one integer",
+        )
+    if rank is not None and not -rank <= number <= rank:
+        raise BatchDimsError(
+            f"`batch_dims` is {_number(number)}, but `indices` has rank {rank}: "
+            f"expected {_interval(-rank, rank)}",
+            rule="batch-dims-range",
+            value=number,
+            expected=_interval(-rank, rank),
+        )
+
+
+def batch_dims_axis(call: Call) -> None:
+    """Refuse batch_dims beyond the axis."""
+    batch_dims, rank = call.batch_dims, call.rank
+    if batch_dims is None:
+        return
+    if call.axis is not None:
+        highest, because = call.axis, f"`axis` is {call.axis_number}"
+        if call.axis != call.axis_number:
+            because += f", which is {call.axis}"
+    elif rank is not None and call.axis_is_unknown:
+        highest, because = rank - 1, f"`data` has rank {rank}, so no axis is beyond {rank - 1}"
+    else:
+        return
+    if batch_dims > highest:
+        number = call.batch_dims_number
+        counted_back = f", which is {batch_dims}" if number != batch_dims else ""
+        raise BatchDimsError(
+            f"`batch_dims` is {number}{counted_back}, but {because}: "
+            f"expected {_interval(0, highest)}",
+            rule="batch-dims-axis",
+            value=number,
+            expected=_interval(0, highest),
+            hint=Hint("{axis} gathers on the first dimension after the batch", axis=batch_dims)
+            if rank is None or batch_dims < rank
+            else None,
+        )
+
+
+def batch_shape(call: Call) -> None:
+    """Refuse batch dimensions that differ."""
+    data, indices = call.data.shape, call.indices.shape
+    if data.rank is None or indices.rank is None or call.batch_dims is None:
+        return
+    for d in range(call.batch_dims):
+        if meet(data[d], indices[d]) is None:
+            raise BatchDimsError(
+                f"batch dimension {d} is {data[d]} in `data` and {indices[d]} in `indices`: "
+                f"expected {data[d]} in both; batch dimensions do not broadcast",
+                rule="batch-shape",
+                where=f"dimension {d}",
+                value=str(indices[d]),
+                expected=str(data[d]),
+            )
+
+
+def elements_shape(call: Call) -> None:
+    """Refuse `indices` of GatherElements that do not fit `data` beside the axis."""
+    data, indices, off_axis = call.data.shape, call.indices.shape, call.op.off_axis
+    if off_axis is None or data.rank is None or indices.rank is None:
+        return
+    for d in range(data.rank):
+        top = high(data[d])
+        if off_axis is OffAxis.EQUAL:
+            fits, expected = meet(data[d], indices[d]) is not None, f"{data[d]}"
+            rule = f"only axis {call.axis_number} may differ"
+        else:
+            fits, expected = top is None or low(indices[d]) <= top, f"0 to {top}"
+            rule = f"only on axis {call.axis_number} may `indices` be larger"
+        if d == call.axis or fits:
+            continue
+        smaller = top is not None and low(indices[d]) <= top
+        raise ElementsShapeError(
+            f"dimension {d} of `indices` is {indices[d]}, but that of `data` is {data[d]}: "
+            f"expected {expected}, as {rule}, and 1 does not broadcast",
+            rule="elements-shape",
+            where=f"dimension {d}",
+            value=str(indices[d]),
+            expected=expected,
+            hint=_version_that(
+                call, lambda op: op.off_axis is OffAxis.AT_MOST, "takes smaller ones"
+            )
+            if smaller and off_axis is OffAxis.EQUAL
+            else None,
+        )
+
+
+RULES: tuple[Callable[[Call], None], ...] = (
+    data_dtype,
+    indices_dtype,
+    data_rank,
+    indices_rank,
+    axis_required,
+    axis_type,
+    axis_range,
+    batch_dims_unsupported,
+    batch_dims_range,
+    batch_dims_axis,
+    batch_shape,
+    elements_shape,
+)
+"""The rules that shapes and types decide, in the order of trial."""
+
+
+def index_negative(call: Call, value: int, where: str, count: int, total: int) -> OutOfRangeError:
+    """Make the refusal of a negative index."""
+    return OutOfRangeError(
+        f"index {value} at `{where}` is negative, and `negative` is `error`: "
+        f"expected {_legal(call.legal)} ({_share(count, total)})",
+        rule="index-negative",
+        where=where,
+        value=value,
+        expected=_legal(call.legal),
+        count=count,
+    )
+
+
+def index_range(call: Call, value: int, where: str, count: int, total: int) -> OutOfRangeError:
+    """Make the refusal of an index outside the axis."""
+    legal, size = _legal(call.legal), call.size
+    hint: Hint | None = None
+    fills = _version_that(
+        call,
+        lambda op: op.outside is OutOfRange.ZERO,
+        "fills such slices with zeros",
+        out_of_range="zero",
+    )
+    if not size and call.out_of_range in (OutOfRange.CLAMP, OutOfRange.WRAP):
+        hint = Hint(
+            "an empty axis has nothing to clamp or wrap to; {out_of_range} fills",
+            out_of_range="zero",
+        )
+    elif not size and call.out_of_range is OutOfRange.SPEC:
+        hint = fills or Hint(
+            "on an empty axis only {out_of_range} gives an answer", out_of_range="zero"
+        )
+    elif -size <= value < 0 and not call.wraps_negative and call.negative is Negative.SPEC:
+        hint = _version_that(
+            call, lambda op: op.indices is Indices.SIGNED, "counts negative indices from the end"
+        ) or Hint("{negative} counts negative indices from the end", negative="wrap")
+    elif call.out_of_range is OutOfRange.SPEC:
+        hint = fills or Hint(
+            "{out_of_range} fills such cells with zeros, `clamp` and `wrap` move them",
+            out_of_range="zero",
+        )
+    return OutOfRangeError(
+        f"index {value} at `{where}` is outside axis {call.axis_number} of `data`, whose size is "
+        f"{size}: expected {legal} ({_share(count, total)})",
+        rule="index-range",
+        where=where,
+        value=value,
+        expected=legal,
+        count=count,
+        hint=hint,
+    )
+
+
+SAID: Final = {
+    "data-dtype": "`data` has an element type of the version's list.",
+    "indices-dtype": "`indices` has an integer type of the version's list.",
+    "data-rank": "`data` has rank 1 or more.",
+    "indices-rank": "`indices` of GatherElements have the rank of `data`; Gather's have any rank.",
+    "axis-required": "An axis is given where the version has no default.",
+    "axis-type": "The axis is one integer.",
+    "axis-range": "The axis is between -r and r-1, for `data` of rank r.",
+    "batch-dims-unsupported": "batch_dims is given to a version that has it.",
+    "batch-dims-range": "batch_dims is between -M and M, for `indices` of rank M.",
+    "batch-dims-axis": "batch_dims is not beyond the axis, both counted from the front.",
+    "batch-shape": "The first batch_dims dimensions of `data` and `indices` are equal.",
+    "elements-shape": "Beside the axis, the dimensions of GatherElements' `indices` fit those of "
+    "`data`.",
+    "index-negative": "No index is negative, where `--negative error` asks for that.",
+    "index-range": "Every index lies on the axis, where the version or `--out-of-range` does not "
+    "replace it.",
+    "limit": "What is held, and a result, stays below `--max-bytes`, the rank below 65.",
+}
+"""What every rule says, by its name, in the order of trial; no docstring, which ``-OO`` strips."""
+
+
+def _legal(ends: tuple[int, int] | None) -> str:
+    return _interval(*ends) if ends else "no index at all, as the axis is empty"
+
+
+def _share(count: int, total: int) -> str:
+    return f"{grouped(count)} of {counted(total, 'index', 'indices')}"
+
+
+def _interval(bottom: int, top: int) -> str:
+    return f"{bottom} to {top}" if bottom < top else str(bottom)
+
+
+def _axes(call: Call) -> str | None:
+    return None if call.rank is None else _interval(-call.rank, call.rank - 1)
+
+
+def _expected_axes(call: Call) -> str:
+    axes = _axes(call)
+    return "" if axes is None else f": expected {axes}"
+
+
+def _types(types: tuple[DType, ...]) -> str:
+    return listed(in_words(types))
+
+
+def _plain(given: object) -> object:
+    """Return what was given for JSON: numbers and text as they are."""
+    small = type(given) is int and given.bit_length() <= 256
+    return given if small or isinstance(given, str) else _as_written(given)
+
+
+def _number(number: int) -> str:
+    """Write an integer; one that Python refuses to write in digits, by its size."""
+    bits = number.bit_length()
+    return str(number) if bits <= 256 else f"an integer of {bits} bits"
+
+
+def _as_written(given: object) -> str:
+    if isinstance(given, int) and not isinstance(given, bool):
+        return _number(given)
+    shape = getattr(given, "shape", ())
+    text = f"a tensor of shape {list(shape)}" if shape else repr(given)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _version_that(call: Call, does: Callable[[Op], bool], what: str, **instead: str) -> Hint | None:
+    """Name a version of the family that would accept, of the same framework if there is one.
+
+    Parameters
+    ----------
+    instead
+        A setting that would help too.
+    """
+    willing = [op for op in call.versions if does(op) and op is not call.op]
+    willing.sort(key=lambda op: (op.framework != call.op.framework, -op.version))
+    if not willing:
+        return None
+    ways = ", or ".join(f"{{{name}}}" for name in ("version", *instead))
+    return Hint(f"{willing[0].id} {what}: {ways}", version=willing[0].id, **instead)
