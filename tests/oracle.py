@@ -51,6 +51,9 @@ class Version:
     bfloat16: bool
 
 
+NARROW: Final = ("float8_", "float6_", "float4_", "int4", "uint4", "int2", "uint2")
+"""How the names of types begin that ONNX's lists have not."""
+
 VERSIONS: Final = {
     "openvino.Gather-1": Version(
         signed=False,
@@ -165,6 +168,8 @@ def run(
     """Compute the output of a call, cell by cell."""
     version = VERSIONS[name]
     if data_type == "bfloat16" and not version.bfloat16:
+        raise Refused("data-dtype")
+    if name.startswith("onnx.") and data_type.startswith(NARROW):
         raise Refused("data-dtype")
     if indices_type not in version.indices_types:
         raise Refused("indices-dtype")

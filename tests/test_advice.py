@@ -232,11 +232,11 @@ def change(advice: str, function: str, arguments: dict[str, Any]) -> dict[str, A
     """Return what a hint says in backquotes to pass: a setting, or another value."""
     if re.match(r"\w+=", advice):
         return dict(eval(f"dict({advice})"))  # noqa: S307
-    if advice[0] in '["ng' and ("(" in advice or advice[0] in '["') and function != "infer_shape":
-        names = {"numpy": np, "gathercli": gathercli, "mask": arguments.get("indices")}
-        name = "source" if "source" in arguments else "indices"
-        return {"data" if "load" in advice else name: eval(advice, names, arguments)}  # noqa: S307
-    return {{"load": "dtype", "explain": "op", "infer_shape": "data_shape"}[function]: advice}
+    if function == "infer_shape" or re.fullmatch(r"[\w-]+", advice):
+        return {{"load": "dtype", "explain": "op", "infer_shape": "data_shape"}[function]: advice}
+    names = {"numpy": np, "gathercli": gathercli, "mask": arguments.get("indices"), **arguments}
+    name = "source" if function == "load" else "data" if "load" in advice else "indices"
+    return {name: eval(advice, names)}  # noqa: S307
 
 
 def follow(advice: list[str], function: str, arguments: dict[str, Any]) -> object:

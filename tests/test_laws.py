@@ -13,7 +13,7 @@ import gathercli
 from gathercli import engine
 from gathercli.ops import FAMILIES
 from gathercli.spec.call import Operand
-from gathercli.spec.dtypes import Tensor, dtype
+from gathercli.spec.dtypes import DTYPES, Tensor, dtype
 from gathercli.spec.shapes import Dim, product
 from tests import oracle
 
@@ -50,8 +50,16 @@ DATA_TYPES: Final = (
     "complex64",
     "complex128",
     "string",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "int4",
+    "uint2",
 )
-NO_INDICES: Final = ("bool", "float16", "float32", "float64", "bfloat16", "string", "complex64")
+NO_INDICES: Final = (
+    *("bool", "float16", "float32", "float64", "bfloat16", "string", "complex64"),
+    *("float8_e4m3fn", "int4"),
+)
+OPAQUE: Final = {held.name: held for held in DTYPES if held.opaque}
 WORDS: Final = ("", "a", "é", "two words", "0", "NaN")
 NEGATIVE: Final = ("spec", "spec", "wrap", "error")
 OUT_OF_RANGE: Final = ("spec", "spec", "error", "zero", "clamp", "wrap")
@@ -59,7 +67,7 @@ OUT_OF_RANGE: Final = ("spec", "spec", "error", "zero", "clamp", "wrap")
 
 @dataclass(frozen=True)
 class Case:
-    """Arguments of one call; bfloat16 is held as the uint16 of its bits."""
+    """Arguments of one call; what numpy lacks is held as the bits of it."""
 
     data: Array
     data_type: str
@@ -76,16 +84,19 @@ def filled(shape: Sizes, type_name: str, seed: int) -> Array:
         return random.choice(np.array(WORDS), count).reshape(shape)
     if type_name == "bool":
         return random.integers(0, 2, count).astype(np.bool_).reshape(shape)
-    held = np.dtype("uint16" if type_name == "bfloat16" else type_name)
-    return np.frombuffer(random.bytes(count * held.itemsize), held).reshape(shape).copy()
+    opaque = OPAQUE.get(type_name)
+    held = np.dtype(type_name) if opaque is None else opaque.storage()
+    array = np.frombuffer(random.bytes(count * held.itemsize), held).reshape(shape).copy()
+    return array & (2**opaque.bits - 1) if opaque else array
 
 
 def as_passed(array: Array, type_name: str) -> Array:
-    return array.view(ml_dtypes.bfloat16) if type_name == "bfloat16" else array
+    return array.view(getattr(ml_dtypes, type_name)) if type_name in OPAQUE else array
 
 
 def as_compared(array: Array) -> Array:
-    return array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array
+    opaque = OPAQUE.get(array.dtype.name)
+    return array if opaque is None else array.view(opaque.storage())
 
 
 def assert_same(got: Array, expected: Array) -> None:
@@ -628,9 +639,9 @@ def test_the_equation_of_a_call_gives_each_cell(op: Op, seed: int) -> None:
 def test_byte_order_and_memory_order_change_nothing(op: Op, seed: int) -> None:
     case = any_case(op, Dice(seed))
     big = np.dtype(case.data.dtype).newbyteorder(">")
-    data = case.data if case.data_type == "bfloat16" else case.data.astype(big)
+    data = case.data if case.data_type in OPAQUE else case.data.astype(big)
     indices = case.indices.astype(case.indices.dtype.newbyteorder(">"))
-    if case.indices_type == "bfloat16":
+    if case.indices_type in OPAQUE:
         indices = case.indices
     other = replace(case, data=data.copy(order="F"), indices=indices.copy(order="F"))
     assert_same_outcome(outcome(lambda: called(op, other)), outcome(lambda: judged(op, case)))
