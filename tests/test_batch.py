@@ -120,12 +120,19 @@ class Feed:
         end.register(self._fd, 0)
         return not end.poll(0)
 
+    def write(self, content: bytes) -> None:
+        """Write all that the job reads."""
+        assert self._fd is not None
+        os.write(self._fd, content)
+        self.__exit__()
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._fd is not None:
             os.close(self._fd)
+            self._fd = None
 
 
 def opened(pipe: str) -> int:
@@ -522,6 +529,110 @@ def test_the_time_of_a_job_does_not_count(
     assert clock.now
 
 
+QUICK: Final = [str(number) for number in range(20)]
+"""Jobs after which a process is given a few more beforehand."""
+
+
+@pytest.fixture
+def workers(monkeypatch: pytest.MonkeyPatch) -> list[pool._Worker]:
+    """List the processes that a batch starts."""
+    begun: list[pool._Worker] = []
+    begin = pool._Worker.__init__
+
+    def noted(worker: pool._Worker, *given: Any, **more: Any) -> None:
+        begun.append(worker)
+        begin(worker, *given, **more)
+
+    monkeypatch.setattr(pool._Worker, "__init__", noted)
+    return begun
+
+
+def run_with_a_slow_job(run: Run, *words: str) -> list[tuple[str, str, str | None]]:
+    """Do a job that waits for a pipe after quick ones and before others, by one process."""
+    listed = [*map(job, QUICK), job("slow", data="pipe"), *map(job, "abcdef")]
+    ran = run("batch", write_jobs(*listed), "-q", "-j", "1", "--report", "r.jsonl", *words)
+    assert (ran.out, ran.err) == ("", "")
+    return statuses(Path("r.jsonl").read_bytes())
+
+
+def waits_before_others(feed: Feed, workers: list[pool._Worker]) -> bool:
+    """Tell whether the first process is at the slow job, which no other begins, before others."""
+    is_read = feed.is_read()
+    assert not is_read or len(workers) == 1
+    return is_read and len(workers[0].tasks) > 1
+
+
+def test_jobs_that_a_dead_process_was_given_are_done_by_another(
+    clock: Clock, workers: list[pool._Worker], run: Run
+) -> None:
+    def kill() -> bool:
+        if waits_before_others(feed, workers):
+            workers[0].process.kill()
+        return False
+
+    with Feed("pipe") as feed:
+        clock.passes = kill
+        found = run_with_a_slow_job(run)
+
+    assert [each for each in found if each[1:] != ("ok", None)] == [("slow", "error", "died")]
+    assert [name for name, *_ in found] == [*QUICK, "slow", *"abcdef"]
+    assert len(workers) == 2
+
+
+def test_jobs_that_a_late_process_was_given_are_done_by_another(
+    clock: Clock, workers: list[pool._Worker], run: Run
+) -> None:
+    with Feed("pipe") as feed:
+        clock.passes = lambda: waits_before_others(feed, workers)
+        found = run_with_a_slow_job(run, "--timeout", "5")
+
+    assert [each for each in found if each[1:] != ("ok", None)] == [("slow", "error", "timeout")]
+    assert [name for name, *_ in found] == [*QUICK, "slow", *"abcdef"]
+    assert len(workers) == 2
+
+
+def test_a_job_that_ends_just_before_its_process_is_killed_is_done_and_the_next_not_late(
+    clock: Clock, workers: list[pool._Worker], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kill = subprocess.Popen.kill
+
+    def answered_and_killed(process: subprocess.Popen[bytes]) -> None:
+        monkeypatch.setattr(subprocess.Popen, "kill", kill)
+        feed.write(b"[5,6,7]")
+        assert select.select([workers[0].out], [], [], PATIENCE)[0]
+        kill(process)
+
+    monkeypatch.setattr(subprocess.Popen, "kill", answered_and_killed)
+    with Feed("pipe") as feed:
+        clock.passes = lambda: waits_before_others(feed, workers)
+        found = run_with_a_slow_job(run, "--timeout", "5")
+
+    assert found == [(name, "ok", None) for name in (*QUICK, "slow", *"abcdef")]
+    assert len(workers) == 2
+
+
+def test_no_process_is_left_when_a_batch_has_ended(workers: list[pool._Worker], run: Run) -> None:
+    assert run("batch", write_jobs(*map(job, "abcd")), "-q", "-j", "2").status == 0
+
+    assert [worker.process.returncode for worker in workers] == [-signal.SIGKILL] * 2
+
+
+def test_processes_that_are_at_a_job_are_asked_to_end_before_they_are_killed(
+    workers: list[pool._Worker], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: pool.Pool) -> None:
+        if feed.is_read():
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(pool, "GRACE", PATIENCE)
+    monkeypatch.setattr(pool.Pool, "_kill_late", interrupted)
+    with Feed("pipe") as feed:
+        ran = run("batch", write_jobs(job("a", data="pipe")), "-q")
+
+    assert ran.status == 130
+    assert [worker.process.returncode for worker in workers] == [143]
+
+
 @LINUX
 def test_an_input_cut_while_it_is_mapped_is_one_failed_job(folder: Path) -> None:
     os.mkfifo("pipe")
@@ -559,16 +670,10 @@ def test_a_process_that_is_killed_is_one_failed_job(folder: Path) -> None:
 
 
 def test_a_job_does_not_take_longer_because_the_report_is_read_slowly(
-    clock: Clock, run: Run, monkeypatch: pytest.MonkeyPatch
+    clock: Clock, workers: list[pool._Worker], run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small, large = ({"data": "zeros:9", "indices": f"zeros:{size}"} for size in (40_000, 999_999))
     listed = [job(str(number), **(large if number % 2 else small)) for number in range(8)]
-    workers: list[pool._Worker] = []
-    begin = pool._Worker.__init__
-
-    def noted(worker: pool._Worker, *given: Any, **more: Any) -> None:
-        workers.append(worker)
-        begin(worker, *given, **more)
 
     def write_slowly(fd: int, line: bytes) -> None:
         """Let time pass where every job that is under way has begun to answer."""
@@ -577,7 +682,6 @@ def test_a_job_does_not_take_longer_because_the_report_is_read_slowly(
         clock.pass_by()
         write_all(fd, line)
 
-    monkeypatch.setattr(pool._Worker, "__init__", noted)
     monkeypatch.setattr(running, "write_all", write_slowly)
     ran = run("batch", write_jobs(*listed), "-q", "-j", "2", "--timeout", "2")
 

@@ -296,11 +296,41 @@ def test_indices_that_32_bits_do_not_hold_are_told(token: str, value: int, run: 
     )
 
 
-def test_an_axis_that_32_bits_do_not_count_is_told(run: Run, folder: Path) -> None:
-    data = np.lib.format.open_memmap(folder / "d.npy", "w+", "i1", (2**31 + 1,))
+@pytest.mark.parametrize(("beyond", "number"), [("", 0), (2**31, 1), (-(2**31) - 1, 1)])
+def test_32_bits_hold_what_lies_between_their_bounds(
+    beyond: int | str, number: int, run: Run
+) -> None:
+    token = f"{2 + number}xi64={2**31 - 1} {-(2**31)} {beyond}"
+
+    ran = run("check", "gather", "1.5,2", token, "-f", "json")
+
+    assert (
+        warned(ran)
+        .get("beyond-32-bits", "")
+        .startswith(f"1 index does not fit 32 bits, first {beyond} at [2]:" if number else "")
+    )
+    assert ("beyond-32-bits" in warned(ran)) == bool(number)
+
+
+@pytest.mark.parametrize(
+    ("size", "indices", "said"),
+    [
+        (2**31, "0 1", None),
+        (2**31, "0 2147483647", None),
+        (2**31 + 1, "0 1", "the axis has 2 147 483 649 positions"),
+        (2**31 + 1, "0 2147483648", "1 index does not fit 32 bits, first 2147483648 at [1]"),
+    ],
+)
+def test_an_axis_that_32_bits_do_not_count_is_told(
+    size: int, indices: str, said: str | None, run: Run, folder: Path
+) -> None:
+    data = np.lib.format.open_memmap(folder / "d.npy", "w+", "i1", (size,))
     del data
-    ran = run("check", "gather", "d.npy", "0,1", "-f", "json")
-    assert "2 147 483 649 positions" in warned(ran)["beyond-32-bits"]
+
+    ran = run("check", "gather", "d.npy", f"2xi64={indices}", "-f", "json")
+
+    message = warned(ran).get("beyond-32-bits")
+    assert (message and message.partition(":")[0]) == said
 
 
 @pytest.mark.parametrize(

@@ -340,6 +340,16 @@ def test_a_negative_index_is_refused_where_the_option_says_so(run: Run) -> None:
     assert found["cells"][1]["value"] is None
 
 
+@pytest.mark.parametrize("outside", ["spec", "zero", "clamp", "wrap"])
+def test_no_option_moves_an_index_that_another_refuses(outside: str, run: Run) -> None:
+    words = ("--negative", "error", "--out-of-range", outside, "-f", "json")
+
+    found = json.loads(run("explain", "gather", "[10,20]", "0,-1,-2,-7,1", *words).out)
+
+    assert [cell["position"] for cell in found["cells"]] == [0, None, None, None, 1]
+    assert [cell["fate"] for cell in found["cells"]] == ["copied", *["refused"] * 3, "copied"]
+
+
 def test_shapes_that_are_refused_are_not_drawn(run: Run) -> None:
     ran = run("explain", "gather", "[1,2]", "0", "-a", "3")
     assert (ran.status, ran.out) == (65, "")

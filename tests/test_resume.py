@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import random
@@ -466,6 +467,32 @@ def test_two_runs_on_one_report_exclude_each_other_until_the_first_is_killed(run
         assert reported() == {"a": first}
         os.close(fd)
         wait_for_end(workers)
+
+
+@pytest.mark.parametrize("what", ["replaced", "removed"])
+def test_a_report_that_is_swapped_while_it_is_opened_is_opened_again(
+    what: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_jobs(job("a"))
+    run(*WORDS)
+    whole = REPORT.read_bytes()
+    lock, opens = fcntl.flock, len(os.listdir("/dev/fd"))
+
+    def swap_and_lock(fd: int, how: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        os.unlink(REPORT)
+        if what == "replaced":
+            REPORT.write_bytes(whole)
+        lock(fd, how)
+
+    monkeypatch.setattr(fcntl, "flock", swap_and_lock)
+    write_jobs(job("a"), job("b"))
+    ran = run(*WORDS, "--resume")
+
+    assert ran == (0, "", "")
+    assert list(reported()) == ["a", "b"]
+    assert REPORT.read_bytes().startswith(whole) == (what == "replaced")
+    assert len(os.listdir("/dev/fd")) == opens
 
 
 # Killed, again and again

@@ -241,6 +241,42 @@ def test_too_little_disk_is_foreseen(
     assert run(*GATHER, "-o", "x.npy").status == 0
 
 
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+def test_a_disk_that_sets_no_bytes_aside_as_it_is_full_is_73_before_the_work(
+    number: int, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def allocate(*_: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    give(monkeypatch, "posix_fallocate", allocate)
+    (folder / "x.npy").write_text("old")
+
+    ran = run("gather", "zeros:2", "zeros:131072", "-o", "x.npy", "-q")
+
+    assert ran == (
+        73,
+        "",
+        "error: the result takes 1048576 bytes and there is no room for it "
+        f"({os.strerror(number).lower()}): expected room for it\n"
+        "  openvino.Gather-8   data i64[2]   indices i64[131072]\n"
+        "rule: output\n",
+    )
+    assert (folder / "x.npy").read_text() == "old"
+    assert names(folder) == ["x.npy"]
+
+
+def test_a_disk_that_cannot_set_bytes_aside_is_written_all_the_same(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def allocate(*_: int) -> None:
+        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+
+    give(monkeypatch, "posix_fallocate", allocate)
+
+    assert run("gather", "zeros:2", "zeros:131072", "-o", "x.npy", "-q") == (0, "", "")
+    assert np.load(folder / "x.npy").shape == (131072,)
+
+
 # What was there
 
 

@@ -1440,6 +1440,18 @@ def test_an_array_is_not_created_through_a_link_that_comes_meanwhile(
     assert os.listdir("elsewhere") == []
 
 
+@pytest.mark.parametrize("words", [["--fsync"], []])
+def test_a_command_puts_chunks_on_the_disk_where_that_is_asked_for(
+    words: list[str], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(os, "fsync", seen.append)
+
+    assert run("gather", "[5,6]", "[1,0]", "-o", "x.zarr", *words).status == 0
+
+    assert bool(seen) == bool(words)
+
+
 @pytest.mark.usefixtures("folder")
 def test_what_appears_meanwhile_is_not_replaced() -> None:
     for no_clobber in (True, False):

@@ -1,0 +1,85 @@
+"""Mutants made by hand: what no operator makes, or would make among a thousand others.
+
+Each is a piece of a file under gathercli/, which is there once, and what is put in its place.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
+    # --fsync: the file before its name, the folder behind it
+    ("io/write.py", "                os.fsync(self._fd)", "                pass"),
+    ("io/write.py", "                self._sync_folder()", "                pass"),
+    ("io/write.py", "            os.fsync(folder)", "            os.fsync(self._fd)"),
+    ("io/zarr/created.py", "                _sync(self.temporary)", "                pass"),
+    ("io/zarr/created.py", "                _sync_one(self.folder)", "                pass"),
+    ("io/zarr/created.py", "            _sync_one(os.path.join(folder, name))", "            pass"),
+    ("io/zarr/created.py", "        _sync_one(folder)\n", ""),
+    ("io/zarr/created.py", "        os.fsync(fd)", "        pass"),
+    ("cli/sink.py", "Output(path, no_clobber=self.no_clobber, fsync=self.fsync)", "Output(path)"),
+    (
+        "cli/sink.py",
+        "Creation(path, no_clobber=self.no_clobber, fsync=self.fsync)",
+        "Creation(path, no_clobber=self.no_clobber)",
+    ),
+    # A disk without room
+    ("io/write.py", "(errno.ENOSPC, errno.EDQUOT, errno.EFBIG)", "(errno.EDQUOT, errno.EFBIG)"),
+    ("io/write.py", "(errno.ENOSPC, errno.EDQUOT, errno.EFBIG)", "(errno.ENOSPC, errno.EFBIG)"),
+    ("io/write.py", "(errno.ENOSPC, errno.EDQUOT, errno.EFBIG)", "(errno.ENOSPC, errno.EDQUOT)"),
+    # The lock of the report
+    (
+        "batch/journal.py",
+        "            if os.path.samestat(os.fstat(fd), os.stat(path)):\n                return fd",
+        "            return fd",
+    ),
+    (
+        "batch/journal.py",
+        "        os.close(fd)  # it was replaced",
+        "        pass  # it was replaced",
+    ),
+    ("batch/journal.py", "            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)\n", ""),
+    # Processes that die
+    (
+        "batch/pool.py",
+        "worker.tasks.popleft(), status)\n        order.give_back(worker.tasks)",
+        "worker.tasks.popleft(), status)",
+    ),
+    (
+        "batch/pool.py",
+        "            order.give_back(worker.tasks)\n            return",
+        "            return",
+    ),
+    ("batch/pool.py", "and worker.late in (None, worker.tasks[0])", ""),
+    ("batch/pool.py", "worker.late in (None, worker.tasks[0])", "worker.late is None"),
+    ("batch/pool.py", "        self._workers.remove(worker)", "        pass"),
+    ("batch/pool.py", "            worker.process.terminate()", "            pass"),
+    ("batch/pool.py", "            worker.end()\n", "            pass\n"),
+    ("batch/pool.py", "        self.process.kill()", "        pass"),
+    ("batch/pool.py", "                worker.process.kill()", "                pass"),
+    ("batch/order.py", "self._again.extendleft(reversed(list(numbers)))", "pass"),
+    ("batch/order.py", "reversed(list(numbers))", "numbers"),
+    # Rows of zeros
+    ("kernel.py", "_clear(targets[time],", "_clear(targets[0],"),
+    ("kernel.py", "np.broadcast_to(none[time],", "np.broadcast_to(none[0],"),
+    ("kernel.py", "if none[time].any():", "if none[0].any():"),
+    # The first of several
+    ("core/picks.py", "start + at < self.first", "start + at > self.first"),
+    ("core/picks.py", "if not self.number or start + at < self.first:", "if not self.number:"),
+    ("core/picks.py", "nearest = min((each", "nearest = max((each"),
+    ("core/picks.py", "for each in (self, other) if each.number)", "for each in (self, other))"),
+    # Indices that 32 bits do not hold
+    ("verdicts/__init__.py", "WIDEST: Final = 2**31 - 1", "WIDEST: Final = 2**31"),
+    ("verdicts/__init__.py", "WIDEST: Final = 2**31 - 1", "WIDEST: Final = 2**31 - 2"),
+    ("verdicts/__init__.py", "(given > WIDEST)", "(given >= WIDEST)"),
+    ("verdicts/__init__.py", "(given < ~WIDEST)", "(given <= ~WIDEST)"),
+    ("verdicts/__init__.py", "(given < ~WIDEST)", "(given < -WIDEST)"),
+    ("verdicts/__init__.py", "| (given < ~WIDEST)", ""),
+    ("verdicts/__init__.py", "and size <= WIDEST\n", "\n"),
+    ("verdicts/warnings.py", "call.size > WIDEST + 1", "call.size > WIDEST"),
+    ("verdicts/warnings.py", "call.size > WIDEST + 1", "call.size > WIDEST + 2"),
+    # What no position stands for
+    ("engine.py", "        found[indices < 0] = -1", "        pass"),
+    ("engine.py", "found[indices < 0] = -1", "found[indices <= 0] = -1"),
+    ("engine.py", "found[indices < 0] = -1", "found[indices < -1] = -1"),
+)
