@@ -260,6 +260,21 @@ def test_the_cases_take_every_path() -> None:
     assert len(ready) == 5
 
 
+@pytest.mark.parametrize("width", [np.int8, np.int64, np.complex128])
+def test_zeros_are_where_the_indices_of_their_own_batch_are_outside(width: type) -> None:
+    data: Array = np.arange(1, 16).reshape(3, 5).astype(width)
+    indices = np.zeros((3, kernel.EACH), np.int64)
+    indices[1, [0, 7]] = 9
+    indices[2, [3, 7, -1]] = -9
+
+    out = gathercli.gather(data, indices, axis=1, batch_dims=1)
+
+    wanted = np.repeat(data[:, :1], kernel.EACH, 1)
+    wanted[1, [0, 7]] = 0
+    wanted[2, [3, 7, -1]] = 0
+    assert (out == wanted).all()
+
+
 @pytest.mark.parametrize("index_type", ["<i4", ">i8", "i1", "<u8", "u1"])
 @pytest.mark.parametrize("layout", ["C", "F", "steps"])
 @pytest.mark.parametrize("workers", [1, 3])

@@ -16,7 +16,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tests.mutation.mutants import ROOT, TARGETS, Mutant, mutants, source_of
+from tests.mutation.mutants import FILES, ROOT, Mutant, mutants, source_of
 from tests.mutation.reach import Measure, Reach, Select
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Tried(NamedTuple):
 def main(argv: list[str] | None = None) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation")
-    parser.add_argument("files", nargs="*", default=[*TARGETS], help="of: " + " ".join(TARGETS))
+    parser.add_argument("files", nargs="*", default=[*FILES], help="of: " + " ".join(FILES))
     parser.add_argument("-j", type=int, default=len(os.sched_getaffinity(0)), help="processes")
     given = parser.parse_args(argv)
     if os.geteuid() == 0:

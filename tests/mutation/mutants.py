@@ -1,4 +1,7 @@
-"""The mutants: what Cosmic Ray makes of the code that `TARGETS` names, and three operators more."""
+"""The mutants: what Cosmic Ray makes of the code that `TARGETS` names, and three operators more.
+
+Those of `BY_HAND` are tried too.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ import os
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tests.mutation.by_hand import BY_HAND
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +25,7 @@ TARGETS: Final = {
     "engine.py": r"examined|positions|_first|_treated|check_size|judged|answer|Run\..*",
     "arrays/kernel.py": r".*",
     "lessons/lesson.py": r"Lesson\..*|Reads\..*",
-    "verdicts/__init__.py": r".*",
+    "lessons/verdicts.py": r".*",
     "arrays/indices.py": r".*",
     "arrays/threads.py": r".*",
     "spec/rules.py": r"(axis|batch|data_rank|indices_rank|index|elements_shape)\w*|_legal|_interval"
@@ -148,8 +153,28 @@ def operators() -> Iterator[tuple[str, Any]]:
     yield from (("LeaveOut", LeaveOut()), ("Return", ReturnNothing()), ("Bound", MoveBound()))
 
 
+FILES: Final = (*TARGETS, *sorted({path for path, _, _ in BY_HAND} - TARGETS.keys()))
+"""All files that have mutants."""
+
+
 def mutants(path: str) -> Iterator[Mutant]:
-    """Make every mutant of a file of `TARGETS`."""
+    """Make every mutant of a file."""
+    yield from by_hand(path)
+    if path in TARGETS:
+        yield from by_operators(path)
+
+
+def by_hand(path: str) -> Iterator[Mutant]:
+    """Make the mutants of `BY_HAND`."""
+    source = source_of(path)
+    for name, before, after in BY_HAND:
+        if name == path:
+            head, tail = source.split(before)
+            yield Mutant(path, head.count("\n") + 1, "ByHand", head + after + tail)
+
+
+def by_operators(path: str) -> Iterator[Mutant]:
+    """Make the mutants of the operators, of a file of `TARGETS`."""
     from cosmic_ray.ast import ast_nodes, get_ast
     from cosmic_ray.mutating import mutate_code
 
