@@ -769,6 +769,15 @@ def test_a_npy_file_is_refused_by_the_bound_it_passes(raw: bytes, message: str, 
     assert message in ran.err
 
 
+def test_a_npy_header_that_names_a_key_twice_is_refused(run: Run) -> None:
+    fields = "'descr': '<i8', 'fortran_order': False, 'shape': (3,), 'fortran_order': True"
+
+    ran = run("gather", "-", "0", stdin=npy(text="{" + fields + "}"))
+
+    assert ran.status == 65
+    assert "the header names `fortran_order` twice: expected every key once" in ran.err
+
+
 @pytest.mark.parametrize(
     ("header", "reason"),
     [("(", "(unexpected )?EOF in multi-line statement"), ("a b " * 99, ".{120}")],

@@ -8,6 +8,7 @@ import stat
 from contextlib import suppress
 from functools import cached_property
 from io import RawIOBase
+from math import inf
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 from gathercli.errors import (
@@ -124,6 +125,19 @@ class File:
         """Its bytes; those of a stream are read to be counted."""
         return self._status.st_size if self.regular else len(self.buffer())
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether it is a stream of which more may come than was read."""
+        return not self.regular and not self._ended
+
+    def length(self, most: int) -> int:
+        """Count its bytes; a stream that has more than `most` is read no further, and `goes_on`."""
+        if self.regular:
+            return self._status.st_size
+        if self._spooled is None:
+            self._spooled = self._spool(most)
+        return min(len(self._spooled), most + 1) if self.goes_on else len(self._spooled)
+
     def start(self, count: int) -> bytes:
         """Return the first `count` bytes, fewer if there are no more."""
         if self.regular:
@@ -190,12 +204,22 @@ class File:
                 self._mappings += filter(None, [guard(mapped)])
         return mapped
 
-    def _spool(self) -> Any:
-        """Read a stream to its end; what is too long for memory goes to an unnamed file."""
-        while not self._ended and sum(map(len, self._parts)) <= SPOOLED:
+    def _spool(self, most: float = inf) -> Any:
+        """Read a stream to its end; what is too long for memory goes to an unnamed file.
+
+        Parameters
+        ----------
+        most
+            Bytes that it should have; no more is read than shows that it has more.
+        """
+        while not self._ended and (size := sum(map(len, self._parts))) <= min(most, SPOOLED):
             self._more()
         if self._ended:
             return self.content()
+        if size > most:
+            return b"".join(self._parts)
+        if self.limit is not None and self.limit < most < inf:
+            raise self.over(_TO_HOLD.format(f"{most} bytes"), int(most))
         import mmap
         import tempfile
 
@@ -208,7 +232,7 @@ class File:
                         raise self.over(f"the input has {size} bytes or more", size)
                     spool.writelines(self._parts)
                     self._parts = []
-                    if not self._ended:
+                    if not self._ended and size <= most:
                         self._more()
                 spool.flush()
                 return mmap.mmap(spool.fileno(), 0, access=mmap.ACCESS_READ)

@@ -77,7 +77,7 @@ class Info(NamedTuple):
 
     file: str
     format: str
-    size: int | None
+    size: int | None = None
     members: tuple[Described, ...] = ()
     hidden: int = 0
     one: Described | None = None

@@ -103,20 +103,19 @@ def _info(source: Source, token: str, asked: _Asked) -> Info:
     from gathercli.arrays.summary import summarise
 
     names = source.content.names
-    info = Info(
-        source.file.name if source.file else token,
-        source.content.format,
-        source.file.size if source.file else None,
-    )
+    info = Info(source.file.name if source.file else token, source.content.format)
     if source.key is None and names is not None and len(names) != 1:
         shown = names if asked.fmt == "json" else names[:MEMBERS]
         members = (_member(source._replace(key=name), asked.declared) for name in shown)
-        return info._replace(members=tuple(members), hidden=len(names) - len(shown))
-    described = _described(source, source.layout(assumed=asked.declared))
-    if asked.header:
-        return info._replace(one=described)
+        info = info._replace(members=tuple(members), hidden=len(names) - len(shown))
+    else:
+        info = info._replace(one=_described(source, source.layout(assumed=asked.declared)))
+    if source.file is not None:  # of a stream, only when it was read as far as it should go
+        info = info._replace(size=source.file.size)
+    if info.one is None or asked.header:
+        return info
     tensor = source.tensor(assumed=asked.declared)
-    return info._replace(one=described, tensor=tensor, summary=summarise(tensor))
+    return info._replace(tensor=tensor, summary=summarise(tensor))
 
 
 def _member(source: Source, declared: DType | None) -> Described:

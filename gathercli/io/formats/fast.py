@@ -31,6 +31,9 @@ _SPARSE: Final = 8
 _COUNTED: Final = 1 << 12
 """Bytes from which numpy counts faster."""
 
+_ENDS: Final = 1 << 12
+"""Bytes in which a text that is read fast begins with its brackets, and ends with them."""
+
 _PIECE: Final = 1 << 15
 """Bytes of text parsed at a time."""
 
@@ -78,10 +81,8 @@ def plain_array(raw: bytes) -> AnyArray | None:
     import numpy as np
     import orjson
 
-    found = re.match(rb"[ \t\r\n]*((?:\[[ \t\r\n]*){1,64})", raw[:4096])
-    end = len(raw) - 1
-    while end >= 0 and raw[end] in b" \t\r\n":
-        end -= 1
+    found = re.match(rb"[ \t\r\n]*((?:\[[ \t\r\n]*){1,64})", raw[:_ENDS])
+    end = len(raw) - 1 - len(raw[-_ENDS:]) + len(raw[-_ENDS:].rstrip(b" \t\r\n"))
     if found is None or b'"' in raw or raw[end : end + 1] != b"]":
         return None
     # Which numbers are floats, the text says: each has one point, or none has point or exponent.
@@ -119,6 +120,15 @@ def count(part: bytes, mark: bytes) -> int:
     found, step = np.frombuffer(part, np.uint8), 1 << 18
     same = (found[at : at + step] == ord(mark) for at in range(0, len(part), step))
     return sum(map(int, map(np.count_nonzero, same)))
+
+
+def largest(part: bytes) -> int:
+    """Return the largest byte; in a long text by numpy, as `count` does."""
+    if len(part) < _COUNTED:
+        return max(part, default=0)
+    import numpy as np
+
+    return int(np.frombuffer(part, np.uint8).max())
 
 
 def is_deep(text: str) -> bool:

@@ -34,6 +34,9 @@ _PROBE: Final = 1 << 20
 _VALUE_BYTES: Final = 64
 """Bytes of memory that a value takes while it is parsed: an object, and its place in a list."""
 
+_WIDEST: Final = 4
+"""Bytes of memory that a character takes at most."""
+
 _VALUE: Final = "Expecting value"
 _NAME: Final = "Expecting property name"
 _WORDS: Final = {
@@ -148,9 +151,10 @@ class Watch:
 
     def __init__(self, file: File) -> None:
         self.file, self._limit = file, file.limit
-        self._needed = self.size = 0
+        self.size = self._found = 0
+        self._width, self._string_width = 1, 0
         # Nothing need be counted where even nothing but marks would be let through.
-        most = file.size * (1 + 2 * _VALUE_BYTES) if file.regular else None
+        most = file.size * (1 + 2 * _WIDEST + 2 * _VALUE_BYTES) if file.regular else None
         self._counts = self._limit is not None and (most is None or most > self._limit)
         self._probed = file.regular
 
@@ -162,11 +166,18 @@ class Watch:
             refuse_binary(self.file, part)
         self.size += len(part)
         if self._counts:
-            marks = sum(fast.count(part, mark) for mark in self.marks)
-            self._needed += len(part) + marks * _VALUE_BYTES
-        if self._limit is not None and self._needed > self._limit:
-            what = f"{self.size} bytes of the text take {self._needed} when they are parsed"
-            raise self.file.over(what, self._needed)
+            self._found += sum(fast.count(part, mark) for mark in self.marks)
+            self._width = max(self._width, _width(part))
+            if b'"' in part:
+                wide = _WIDEST if b"\\u" in part else self._width
+                self._string_width = max(self._string_width, wide)
+            # As it came, as text, and perhaps as one long string, of which one character may make
+            # all wide.
+            copies = 1 + self._width + self._string_width
+            needed = self.size * copies + self._found * _VALUE_BYTES
+            if self._limit is not None and needed > self._limit:
+                what = f"{self.size} bytes of the text take {needed} when they are parsed"
+                raise self.file.over(what, needed)
         if not self._probed and self.size >= _PROBE:  # a stream may have no end
             self._probed = True
             self.probe(self.file.start(_PROBE))
@@ -174,6 +185,12 @@ class Watch:
     def probe(self, start: bytes) -> None:
         """Refuse a text whose start is none, whatever follows."""
         _probe(start)
+
+
+def _width(part: bytes) -> int:
+    """Return the bytes of memory that Python takes for each character of a text in UTF-8."""
+    top = fast.largest(part)
+    return _WIDEST if top >= 0xF0 else 2 if top >= 0xC4 else 1
 
 
 def _probe(start: bytes) -> None:
@@ -358,6 +375,8 @@ def _chosen(document: dict[str, Any], key: str | None, name: str | None) -> tupl
     """Find the tensor `key` of a document, or its only one; and the path that leads there."""
     if _is_typed(document) and (key is None or document.get("name") == key):
         return document, "$"
+    if key is not None and key in document and not _is_message(document):
+        return document[key], f"$.{key}"  # however many others there are
     members = _members(document)
     if key is None and len(members) == 1:
         return next(iter(members.values()))

@@ -33,7 +33,7 @@ PREAMBLE: Final = len(MAGIC) + 2 + 4 + MAX_HEADER
 _SAVED: Final = {1: ("a byte", "float8_e4m3fn"), 2: ("two bytes", "bfloat16")}
 """What numpy saves as opaque bytes, by how many an element takes, and a type that it may be."""
 
-_LENGTH_BYTES: Final = {(1, 0): 2, (2, 0): 4, (3, 0): 4}
+_LENGTH_BYTES: Final[dict[tuple[int, ...], int]] = {(1, 0): 2, (2, 0): 4, (3, 0): 4}
 
 
 class Header(NamedTuple):
@@ -105,7 +105,8 @@ class Npy:
                 hint=Hint("{source}", source=self._file.name),
             )
         found = header(self._file.start(PREAMBLE))
-        check_length(found, self._file.size)
+        length = self._file.length(found.offset + found.nbytes)
+        check_length(found, length, goes_on=self._file.goes_on)
         return found.layout(declared)
 
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
@@ -184,8 +185,21 @@ def _parsed(text: bytes, version: tuple[int, ...]) -> tuple[tuple[int, ...], boo
         raise _refused(
             f"numpy cannot read the header ({reason})", "a dictionary of descr, order and shape"
         ) from None
+    _check_keys(text[_LENGTH_BYTES[version] :])
     _check_declared(shape, held)
     return shape, fortran_order, held
+
+
+def _check_keys(text: bytes) -> None:
+    """Refuse a header that names a key twice, of which numpy takes the last."""
+    import ast
+
+    plain = re.sub(rb"(?<=\d)L\b", b"", text)  # as Python 2 wrote sizes
+    tree = ast.parse(plain.strip(), mode="eval").body
+    keys = [ast.literal_eval(key) for key in getattr(tree, "keys", ()) if key is not None]
+    twice = next((key for key in keys if keys.count(key) > 1), None)
+    if twice is not None:
+        raise _refused(f"the header names `{twice}` twice", "every key once")
 
 
 def _check_declared(shape: tuple[int, ...], held: np.dtype[Any]) -> None:
@@ -201,13 +215,19 @@ def _check_declared(shape: tuple[int, ...], held: np.dtype[Any]) -> None:
     check_shape("the file declares", shape, held.itemsize)
 
 
-def check_length(found: Header, length: int) -> None:
-    """Refuse a file whose bytes are not those its header declares."""
+def check_length(found: Header, length: int, *, goes_on: bool = False) -> None:
+    """Refuse a file whose bytes are not those its header declares.
+
+    Parameters
+    ----------
+    goes_on
+        Whether more may follow what was read.
+    """
     if length != found.offset + found.nbytes:
         at_hand = length - found.offset
         word = "truncated" if at_hand < found.nbytes else "longer than it says"
         raise _refused(
-            f"the file is {word}: it has {at_hand} bytes of elements",
+            f"the file is {word}: it has {at_hand} bytes of elements{' or more' * goes_on}",
             f"{found.nbytes}, for {list(found.shape)} of {found.held.str}",
         )
 

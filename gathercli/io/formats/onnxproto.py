@@ -68,9 +68,13 @@ class Proto:
         except ImportError:
             raise InputError(missing("onnx"), rule="format", hint=install("onnx")) from None
         self._file_name = file.name
-        needed = COPIES * file.size
+        most = MAX_BYTES if file.limit is None else min(MAX_BYTES, file.limit // COPIES)
+        size = file.length(most)
+        needed = COPIES * size
         if file.limit is not None and needed > file.limit:
-            raise file.over(f"{file.size} bytes take {needed} when they are parsed", needed)
+            raise file.over(f"{size} bytes take {needed} when they are parsed", needed)
+        if size > MAX_BYTES:
+            raise _refused(f"the file has {size} bytes", f"at most {MAX_BYTES}, as ONNX's messages")
         raw = file.content()
         self._proto = TensorProto()
         try:

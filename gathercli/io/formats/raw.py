@@ -80,15 +80,16 @@ class Raw:
                 value=key,
             )
         found = Layout(dtype, shape, np.dtype(dtype.storage()).newbyteorder("<"))
-        size = self._file.size
+        size = self._file.length(found.nbytes)
         if size != found.nbytes:
+            more = " or more" if self._file.goes_on else ""
             raise InputError(
-                f"the file has {size} bytes: expected {found.nbytes}, "
+                f"the file has {size} bytes{more}: expected {found.nbytes}, "
                 f"for {described(dtype, ','.join(map(str, shape)))}",
                 rule="format",
                 value=size,
                 expected=f"{found.nbytes} bytes",
-                hint=self._advice(size),
+                hint=None if more else self._advice(size),
             )
         return found
 

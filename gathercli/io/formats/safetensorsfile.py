@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json as stdlib_json
 import os
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.errors import InputError
@@ -45,6 +46,7 @@ _NAMES: Final[dict[str, str]] = {
 }
 """The format's names of the types that it has."""
 
+_OFFSETS: Final = rb'"data_offsets"\s*:\s*\[\s*\d+\s*,\s*(\d{1,19})\s*\]'
 _HALF: Final = 4
 """Bits of elements of which a byte holds two, the first in its lower bits."""
 
@@ -66,12 +68,14 @@ class Bundle:
         length = int.from_bytes(file.start(8), "little")
         if length > MAX_HEADER:
             raise _refused(f"the header declares {length} bytes", f"at most {MAX_HEADER}")
-        if 8 + length > file.size:
-            raise _refused(
-                f"the file ends at byte {file.size}, inside its header",
-                f"{8 + length} bytes of header",
-            )
         self._start = 8 + length
+        start = file.start(self._start)
+        if len(start) < self._start:
+            raise _refused(
+                f"the file ends at byte {len(start)}, inside its header",
+                f"{self._start} bytes of header",
+            )
+        file.length(self._start + _extent(start[8:]))  # and no more of a stream without end
         _check(file)
         try:
             header = json.parse(file.start(self._start)[8:], rule="format")
@@ -125,6 +129,11 @@ class Bundle:
         )
 
 
+def _extent(header: bytes) -> int:
+    """Return the bytes of elements that a header declares, which nobody has checked yet."""
+    return max((int(found[1]) for found in re.finditer(_OFFSETS, header)), default=0)
+
+
 def _check(file: File) -> None:
     """Let the package check the header against the bytes."""
     try:
@@ -138,7 +147,7 @@ def _check(file: File) -> None:
             with safe_open(f"{_OWN_FDS}/{file.fd}", framework="numpy"):
                 pass
         else:
-            deserialize(file.content())  # type: ignore[no-untyped-call]
+            deserialize(bytes(file.buffer()))  # type: ignore[no-untyped-call]
     except (SafetensorError, OSError) as error:
         reason = str(error).rpartition("deserializing header: ")[2]
         raise _refused(f"it is no sound .safetensors file ({reason[:200]})", "one") from None
