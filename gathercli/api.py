@@ -304,13 +304,13 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
 
 def _save_chunks(target: str, tensor: Tensor) -> None:
     """Write a tensor in chunks."""
-    from gathercli.arrays.blocks import Copied
-    from gathercli.arrays.chunks import Held
+    from gathercli.arrays.blocks import CopyBlocks
+    from gathercli.arrays.chunks import InMemory
     from gathercli.io import chunkwise
     from gathercli.io.zarr import Creation
 
     with Creation(target) as output:
-        chunkwise.write(Copied(Held(tensor)), output)
+        chunkwise.write(CopyBlocks(InMemory(tensor)), output)
         output.commit()
 
 

@@ -14,7 +14,15 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from gathercli.arrays.indices import HELD, Picks, Tallies, Tally, Treatment, UnlikeError, examine
+from gathercli.arrays.indices import (
+    HELD,
+    IndexCount,
+    IndexCounts,
+    IndexPolicy,
+    ResolvedIndices,
+    UnexpectedIndicesError,
+    resolve,
+)
 from gathercli.arrays.kernel import Kernel, Worker
 from gathercli.arrays.threads import share
 from gathercli.errors import GatherError, LimitError, UsageError
@@ -30,10 +38,10 @@ from gathercli.text import counted, grouped, listed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gathercli.arrays.chunks import Tiles
+    from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.spec.dtypes import AnyArray
 
-    Tick = Callable[[str, int, int], None]
+    ProgressCallback = Callable[[str, int, int], None]
 
 SHARED: Final = 4 << 20
 """Bytes of output from which a second thread is worth starting."""
@@ -118,7 +126,7 @@ def infer(call: Call) -> Shape:
     return FAMILIES[call.op.family].infer(call)
 
 
-class Treated(NamedTuple):
+class Adjustment(NamedTuple):
     """Indices that did not simply address `data`.
 
     Attributes
@@ -165,13 +173,13 @@ class Run:
         self,
         call: Call,
         data: Tensor,
-        picks: Picks,
-        treated: Sequence[Treated],
+        picks: ResolvedIndices,
+        adjustments: Sequence[Adjustment],
         *,
         threads: int = 1,
-        tick: Tick | None = None,
+        tick: ProgressCallback | None = None,
     ) -> None:
-        self.call, self.dtype, self.treated = call, data.dtype, tuple(treated)
+        self.call, self.dtype, self.adjustments = call, data.dtype, tuple(adjustments)
         self.shape = known(infer(call))
         self.threads, self.tick, self._picks = threads, tick, picks
         walks = FAMILIES[call.op.family].walks(call)
@@ -331,7 +339,7 @@ def run(
     *,
     max_bytes: int | None = None,
     threads: int = 1,
-    tick: Tick | None = None,
+    tick: ProgressCallback | None = None,
 ) -> Run:
     """Check every index and the size of the result.
 
@@ -354,12 +362,12 @@ def run(
         ``limit``.
     """
     try:
-        picks, treated = examined(call, indices.array, threads=threads, tick=tick)
+        picks, adjustments = check_indices(call, indices.array, threads=threads, tick=tick)
         check_size(known(infer(call)), data, max_bytes)
     except GatherError as error:
         call.met(error)
         raise
-    return Run(call, data, picks, treated, threads=threads, tick=tick)
+    return Run(call, data, picks, adjustments, threads=threads, tick=tick)
 
 
 def answer(
@@ -383,17 +391,17 @@ def answer(
     """
     if indices.array.size > HELD and data.array.nbytes:  # else nothing would be used, or checked
         check_size(known(infer(call)), data, None)
-        how = Treatment(call.size, call.wraps_negative, call.outside)
-        hoped = Run(call, data, Picks(indices.array, how), (), threads=threads)
+        how = IndexPolicy(call.size, call.wraps_negative, call.outside)
+        hoped = Run(call, data, ResolvedIndices(indices.array, how), (), threads=threads)
         if hoped.uses_each_once:
-            with suppress(UnlikeError):
+            with suppress(UnexpectedIndicesError):
                 return hoped.stored(out)
     return run(call, data, indices, threads=threads).stored(out)
 
 
-def examined(
-    call: Call, indices: AnyArray, *, threads: int = 1, tick: Tick | None = None
-) -> tuple[Picks, list[Treated]]:
+def check_indices(
+    call: Call, indices: AnyArray, *, threads: int = 1, tick: ProgressCallback | None = None
+) -> tuple[ResolvedIndices, list[Adjustment]]:
     """Look at every index of a bound call, in memory that does not grow with them.
 
     Returns
@@ -405,14 +413,14 @@ def examined(
     OutOfRangeError
         ``index-negative`` or ``index-range``, naming the first refused index, row-major.
     """
-    how = Treatment(call.size, call.wraps_negative, call.outside)
+    how = IndexPolicy(call.size, call.wraps_negative, call.outside)
     told = None if tick is None else lambda done: tick("checked", done, indices.nbytes)
     counts = call.negative is Negative.ERROR or call.op.indices is Indices.UNSIGNED
-    picks, found = examine(indices, how, counts=counts, threads=threads, tick=told)
-    return picks, judged(call, found, indices.shape)
+    picks, found = resolve(indices, how, counts=counts, threads=threads, tick=told)
+    return picks, check_counts(call, found, indices.shape)
 
 
-def judged(call: Call, found: Tallies, shape: tuple[int, ...]) -> list[Treated]:
+def check_counts(call: Call, found: IndexCounts, shape: tuple[int, ...]) -> list[Adjustment]:
     """Tell what becomes of indices that are not on the axis.
 
     Parameters
@@ -425,20 +433,20 @@ def judged(call: Call, found: Tallies, shape: tuple[int, ...]) -> list[Treated]:
     Raises
     ------
     OutOfRangeError
-        As from `examined`.
+        As from `check_indices`.
     """
     s, total = call.size, product(shape)
     if found.negative.number and call.negative is Negative.ERROR:
         raise rules.index_negative(call, *_first(found.negative, shape), total)
-    treated = []
+    adjustments = []
     if found.wrapped.number and call.wraps_negative and call.op.indices is Indices.UNSIGNED:
-        treated.append(_treated("counted from the end", found.wrapped, shape, "negative"))
+        adjustments.append(_treated("counted from the end", found.wrapped, shape, "negative"))
     if found.outside.number:
         outside = call.outside
         if outside is OutOfRange.ERROR or (s == 0 and outside is not OutOfRange.ZERO):
             raise rules.index_range(call, *_first(found.outside, shape), total)
-        treated.append(_treated(outside.done, found.outside, shape, beyond(call.legal)))
-    return treated
+        adjustments.append(_treated(outside.done, found.outside, shape, beyond(call.legal)))
+    return adjustments
 
 
 def beyond(legal: tuple[int, int] | None) -> str:
@@ -463,25 +471,25 @@ def positions(call: Call, indices: AnyArray) -> AnyArray:
         Shape (I..), int64: -1 for an index that is refused or filled.
     """
     moves = call.size and call.outside is not OutOfRange.ERROR
-    how = Treatment(call.size, call.wraps_negative, call.outside if moves else OutOfRange.ZERO)
-    picks, _ = examine(indices, how, counts=False)
+    how = IndexPolicy(call.size, call.wraps_negative, call.outside if moves else OutOfRange.ZERO)
+    picks, _ = resolve(indices, how, counts=False)
     found = picks.whole()
     if call.negative is Negative.ERROR:
         found[indices < 0] = -1
     return found
 
 
-def _first(tally: Tally, shape: tuple[int, ...]) -> tuple[int, str, int]:
+def _first(tally: IndexCount, shape: tuple[int, ...]) -> tuple[int, str, int]:
     """Return value and coordinates of the first index of a tally, and how many there are."""
     return tally.value, cell(coordinate(tally.first, shape)), tally.number
 
 
-def _treated(how: str, tally: Tally, shape: tuple[int, ...], legal: str) -> Treated:
+def _treated(how: str, tally: IndexCount, shape: tuple[int, ...], legal: str) -> Adjustment:
     value, where, number = _first(tally, shape)
-    return Treated(how, number, product(shape), value, where, legal)
+    return Adjustment(how, number, product(shape), value, where, legal)
 
 
-def check_size(shape: tuple[int, ...], data: Tensor | Tiles, max_bytes: int | None) -> None:
+def check_size(shape: tuple[int, ...], data: Tensor | ChunkedTensor, max_bytes: int | None) -> None:
     """Refuse a result that is too large before any of it is allocated.
 
     Raises

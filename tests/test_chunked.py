@@ -13,8 +13,18 @@ from hypothesis import strategies as st
 from gathercli import engine
 from gathercli.arrays import partition as cutting
 from gathercli.arrays import streamed as result
-from gathercli.arrays.blocks import Copied, Gathering, suited
-from gathercli.arrays.chunks import Box, Held, Tiling, cells, cuts, everything, sizes, slices, tiled
+from gathercli.arrays.blocks import CopyBlocks, GatherBlocks, suited
+from gathercli.arrays.chunks import (
+    Box,
+    ChunkGrid,
+    InMemory,
+    cells,
+    cuts,
+    everything,
+    sizes,
+    slices,
+    tiled,
+)
 from gathercli.errors import GatherError, LimitError, TransferError
 from gathercli.ops import find
 from gathercli.spec.call import Operand
@@ -60,8 +70,8 @@ class Case(NamedTuple):
     out_chunks: tuple[int, ...]
 
     @property
-    def gathering(self) -> Gathering:
-        return Gathering(self.call, self.data, self.indices)
+    def gathering(self) -> GatherBlocks:
+        return GatherBlocks(self.call, self.data, self.indices)
 
     def tensor(self, name: str) -> Tensor:
         held: Chunks = getattr(self, name)
@@ -129,7 +139,7 @@ def test_chunks_give_what_whole_tensors_give(case: Case, held: int | None, threa
     assert refusal == refused
     if run is None:
         return
-    assert run.treated == wanted.treated
+    assert run.adjustments == wanted.adjustments
     expected = wanted.whole().array
     assert run.whole().array.tobytes() == expected.tobytes()
     assert b"".join(block.tobytes() for block in run.blocks(3)) == expected.tobytes()
@@ -150,7 +160,7 @@ def test_chunks_give_what_whole_tensors_give(case: Case, held: int | None, threa
 
 def gathering(
     data: Any, indices: Any, chunks: tuple[int, ...], axis: int = 0, **attributes: Any
-) -> tuple[Gathering, Chunks]:
+) -> tuple[GatherBlocks, Chunks]:
     held = Chunks(data, chunks)
     picked = Tensor(dtype_of(indices.dtype), indices)  # type: ignore[arg-type]
     call = engine.bind(
@@ -160,7 +170,7 @@ def gathering(
         axis=axis,
         **attributes,
     )
-    return Gathering(call, held, Held(picked)), held
+    return GatherBlocks(call, held, InMemory(picked)), held
 
 
 def test_few_indices_read_only_the_chunks_they_are_in() -> None:
@@ -199,7 +209,7 @@ def test_indices_that_turn_illegal_after_they_were_checked_are_refused(
         Operand.of(Tensor(indices.dtype, indices.array)),
     )
     call = engine.bind(op, *operands, axis=0, **attributes)
-    run = result.run(Gathering(call, data, indices), held=None)
+    run = result.run(GatherBlocks(call, data, indices), held=None)
     indices.array[1] = changed
     with pytest.raises(TransferError) as caught:
         run.whole()
@@ -213,7 +223,7 @@ def test_indices_that_may_be_filled_may_turn_so_unnoticed_here() -> None:
     data, indices = Chunks(np.arange(6) + 1, (2,)), Chunks(np.array([0, 5, 3]), (2,))
     operands = (Operand.of(Tensor(each.dtype, each.array)) for each in (data, indices))
     call = engine.bind(find("openvino-8", "gather").op, *operands, axis=0)
-    run = result.run(Gathering(call, data, indices), held=None)
+    run = result.run(GatherBlocks(call, data, indices), held=None)
     indices.array[1] = 9
     assert run.whole().array.tolist() == [1, 0, 4]
 
@@ -244,7 +254,7 @@ def test_the_program_has_its_share_of_memory() -> None:
 
 
 def test_chunks_without_number_are_not_listed() -> None:
-    tiling = Tiling(((1, 10**12), (5, 10**12)), (3, 1))
+    tiling = ChunkGrid(((1, 10**12), (5, 10**12)), (3, 1))
     assert tiling.number == (10**12 // 3 + 1) * (10**12 - 5)
     assert tiling.part(0) == ((1, 3), (5, 6))
     assert tiling.part(tiling.number - 1) == ((10**12 - 1, 10**12), (10**12 - 1, 10**12))
@@ -254,7 +264,7 @@ def test_chunks_without_number_are_not_listed() -> None:
 def test_numbered_parts_are_those_of_a_box_that_is_cut(dims: list[tuple[int, int, int]]) -> None:
     box = tuple((start, start + length) for start, length, _ in dims)
     chunks = tuple(size for *_, size in dims)
-    tiling = Tiling(box, chunks)
+    tiling = ChunkGrid(box, chunks)
     assert [tiling.part(at) for at in range(tiling.number)] == list(tiled(box, chunks))
 
 
@@ -275,7 +285,7 @@ def test_the_first_refused_index_is_the_first_of_all_not_of_a_chunk() -> None:
         axis=0,
         out_of_range="error",
     )
-    made = Gathering(call, Chunks(data, (2,)), Chunks(indices, (4, 2)))
+    made = GatherBlocks(call, Chunks(data, (2,)), Chunks(indices, (4, 2)))
     with pytest.raises(GatherError) as refused:
         result.run(made, threads=3)
     assert refused.value.where == "[1,5]"
@@ -302,9 +312,9 @@ def test_more_chunks_than_small_integers_count() -> None:
 
 def test_a_copy_is_made_box_by_box() -> None:
     data = Chunks(np.arange(77).reshape(7, 11), (2, 3))
-    made = Copied(data)
+    made = CopyBlocks(data)
     assert made.suited_chunks() == (2, 3)
-    found = result.Slabs(made, 5_000, threads=2)
+    found = result.BlockResult(made, 5_000, threads=2)
     assert b"".join(block.tobytes() for block in found.blocks(5)) == data.array.tobytes()
     assert (found.whole().array == data.array).all()
     assert str(found) == "i64[7,11]"
@@ -353,10 +363,11 @@ def test_what_is_mapped_is_viewed_in_its_byte_order(order: Any) -> None:
         call = engine.bind(
             find("openvino-8", "gather").op, Operand.of(given), Operand.of(picked), axis=axis
         )
-        made = Gathering(call, Held(given), Held(picked))
+        made = GatherBlocks(call, InMemory(given), InMemory(picked))
         block = made.block(everything(made.shape))
         assert block.dtype.isnative
         assert block.tobytes() == engine.run(call, given, picked).whole().array.tobytes()
     assert (
-        Copied(Held(given)).block(((1, 3), (0, 4), (2, 3))).tolist() == array[1:3, :, 2:].tolist()
+        CopyBlocks(InMemory(given)).block(((1, 3), (0, 4), (2, 3))).tolist()
+        == array[1:3, :, 2:].tolist()
     )

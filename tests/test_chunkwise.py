@@ -432,14 +432,14 @@ def test_indices_that_change_between_check_and_use_leave_no_output(
 ) -> None:
     del data
     stored("i.zarr", np.array([0, 1, 2]), (2,))
-    examined = result.examined
+    check_indices = result.check_indices
 
     def changing(*args: Any, **options: Any) -> Any:
-        found = examined(*args, **options)
+        found = check_indices(*args, **options)
         zarr.open_array("i.zarr", mode="r+")[1] = index
         return found
 
-    monkeypatch.setattr(result, "examined", changing)
+    monkeypatch.setattr(result, "check_indices", changing)
     found = run("gather", "x3.zarr", "i.zarr", "-o", output)
     assert found.status == 74
     assert "`i.zarr` changed while it was read" in found.err

@@ -130,7 +130,7 @@ def called(op: Op, case: Case) -> Array:
     )
 
 
-def judged(op: Op, case: Case) -> Array:
+def check_counts(op: Op, case: Case) -> Array:
     return oracle.run(
         op.full_name,
         case.data,
@@ -158,7 +158,7 @@ def assert_same_outcome(got: Array | str, expected: Array | str) -> None:
 
 
 def assert_as_the_oracle_says(op: Op, case: Case) -> None:
-    assert_same_outcome(outcome(lambda: called(op, case)), outcome(lambda: judged(op, case)))
+    assert_same_outcome(outcome(lambda: called(op, case)), outcome(lambda: check_counts(op, case)))
 
 
 sizes = st.integers(0, 4)
@@ -294,7 +294,7 @@ def test_every_row_answers_or_refuses_as_the_oracle_does(op: Op, seed: int) -> N
 @given(seed=seeds)
 def test_every_legal_call_is_answered_as_the_oracle_does(op: Op, seed: int) -> None:
     case = legal_case(op, Dice(seed))
-    assert_same(called(op, case), judged(op, case))
+    assert_same(called(op, case), check_counts(op, case))
 
 
 @every_row
@@ -644,4 +644,4 @@ def test_byte_order_and_memory_order_change_nothing(op: Op, seed: int) -> None:
     if case.indices_type in OPAQUE:
         indices = case.indices
     other = replace(case, data=data.copy(order="F"), indices=indices.copy(order="F"))
-    assert_same_outcome(outcome(lambda: called(op, other)), outcome(lambda: judged(op, case)))
+    assert_same_outcome(outcome(lambda: called(op, other)), outcome(lambda: check_counts(op, case)))

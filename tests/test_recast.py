@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gathercli.arrays.cast import Recast
+from gathercli.arrays.cast import CastTensor
 from gathercli.errors import InputError
 from gathercli.spec.dtypes import PLAIN, DType, Kind, Tensor, dtype
 from tests.test_formats import specials
@@ -115,9 +115,9 @@ def assert_lossy_as_the_oracle_says(tensor: Tensor, held: DType, *, truncate: bo
         one = Tensor(tensor.dtype, tensor.array.reshape(-1)[at : at + 1])
         if answer is REFUSED:
             with pytest.raises(InputError, match="cannot hold: expected one that is within"):
-                Recast(one, held, lossy=True, truncate=truncate)
+                CastTensor(one, held, lossy=True, truncate=truncate)
         else:
-            made = Recast(one, held, lossy=True, truncate=truncate)
+            made = CastTensor(one, held, lossy=True, truncate=truncate)
             assert same(elements(made.whole())[0], answer)
             assert bool(made.note) == (not kept[at])
     possible = Tensor(
@@ -126,7 +126,7 @@ def assert_lossy_as_the_oracle_says(tensor: Tensor, held: DType, *, truncate: bo
             [at for at, answer in enumerate(expected) if answer is not REFUSED]
         ],
     )
-    made = Recast(possible, held, lossy=True, truncate=truncate)
+    made = CastTensor(possible, held, lossy=True, truncate=truncate)
     changed = sum(not each for each, a in zip(kept, expected, strict=True) if a is not REFUSED)
     assert (made.note or "0 of").split(" of")[0] == f"{changed}"
     return kept
@@ -135,16 +135,16 @@ def assert_lossy_as_the_oracle_says(tensor: Tensor, held: DType, *, truncate: bo
 def assert_lossless_where_all_is_kept(tensor: Tensor, held: DType, kept: list[bool]) -> None:
     if Kind.BOOL in (tensor.dtype.kind, held.kind):
         with pytest.raises(InputError, match="does not convert"):
-            Recast(tensor, held, lossy=False)
+            CastTensor(tensor, held, lossy=False)
         return
     if all(kept):
-        made = Recast(tensor, held, lossy=False)
+        made = CastTensor(tensor, held, lossy=False)
         assert made.note is None
         values = zip(elements(tensor), elements(made.whole()), strict=True)
         assert all(same(new, converted(old, held)) for old, new in values)
         return
     with pytest.raises(InputError) as caught:
-        Recast(tensor, held, lossy=False)
+        CastTensor(tensor, held, lossy=False)
     place = np.unravel_index(kept.index(False), tensor.shape)
     assert caught.value.where == f"[{','.join(map(str, place))}]"
     assert caught.value.rule == "dtype"
@@ -218,7 +218,7 @@ def test_integers_beyond_2_53_are_rounded_once(numbers: list[int], name: str) ->
     ],
 )
 def test_an_integer_near_a_tie_of_bfloat16_goes_to_the_nearer_side(number: int, bits: int) -> None:
-    made = Recast(Tensor(dtype("int64"), np.array([number])), dtype("bfloat16"), lossy=True)
+    made = CastTensor(Tensor(dtype("int64"), np.array([number])), dtype("bfloat16"), lossy=True)
     assert made.whole().array.tolist() == [bits]
 
 
@@ -229,7 +229,7 @@ def test_the_sign_of_zero_is_kept_by_floats(one: DType, other: DType) -> None:
     zero = Tensor(
         one, specials(one).array[1:2] if one.kind is Kind.FLOAT else np.array([-0.0 + 0j])
     )
-    found = Recast(zero, other, lossy=False).whole().values()
+    found = CastTensor(zero, other, lossy=False).whole().values()
     assert np.signbit(found.real).tolist() == np.signbit(zero.values().real).tolist()
 
 
@@ -238,8 +238,8 @@ def test_every_float16_and_bfloat16_becomes_float32_and_back() -> None:
     for name in ("float16", "bfloat16"):
         held = dtype(name)
         tensor = Tensor(held, every.view(held.storage()))
-        wide = Recast(tensor, dtype("float32"), lossy=False).whole()
-        back = Recast(wide, held, lossy=False).whole().array.view(np.uint16)
+        wide = CastTensor(tensor, dtype("float32"), lossy=False).whole()
+        back = CastTensor(wide, held, lossy=False).whole().array.view(np.uint16)
         number = ~np.isnan(tensor.values())
         assert (back == every)[number].all()
         assert np.isnan(Tensor(held, back.view(held.storage())).values()[~number]).all()

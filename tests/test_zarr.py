@@ -26,7 +26,7 @@ from gathercli.errors import GatherError, InputError, LimitError, OutputError, T
 from gathercli.io import swap
 from gathercli.io.files import Folder
 from gathercli.io.source import Inputs
-from gathercli.io.zarr import Creation, Stored, Zarr, writer
+from gathercli.io.zarr import Creation, Zarr, ZarrArray, writer
 from gathercli.spec.dtypes import BFLOAT16, PLAIN, STRING, DType, dtype_of
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def peer_reads(path: str) -> Array:
     return found
 
 
-def stored(path: str, key: str | None = None, *, limit: int | None = None) -> Stored:
+def stored(path: str, key: str | None = None, *, limit: int | None = None) -> ZarrArray:
     return Zarr(Folder(path, path, limit)).tiles(key)
 
 
@@ -104,7 +104,7 @@ def read(path: str, key: str | None = None, *, limit: int | None = 1 << 20) -> A
 
 
 def create(
-    path: str, array: Array, chunks: tuple[int, ...], like: Stored | None = None, **options: Any
+    path: str, array: Array, chunks: tuple[int, ...], like: ZarrArray | None = None, **options: Any
 ) -> None:
     with Creation(path, **options) as made:
         made.open(array.shape, held_of(array), chunks, like, storage=array.dtype)

@@ -6,8 +6,8 @@ from itertools import product as combinations
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from gathercli import engine
-from gathercli.arrays.chunks import Held, Tiling, cells, cuts, inside, sizes, slices
-from gathercli.arrays.indices import Picks, Sort, Treatment
+from gathercli.arrays.chunks import ChunkGrid, InMemory, cells, cuts, inside, sizes, slices
+from gathercli.arrays.indices import IndexKind, IndexPolicy, ResolvedIndices
 from gathercli.arrays.kernel import Kernel, Worker
 from gathercli.arrays.threads import share
 from gathercli.errors import OutOfRangeError, TransferError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from gathercli.arrays.chunks import Box, Span, Tiles
+    from gathercli.arrays.chunks import Box, ChunkedTensor, Span
     from gathercli.spec.call import Call
     from gathercli.spec.dtypes import AnyArray
 
@@ -43,12 +43,12 @@ CHUNK: Final = 16 << 20
 """Bytes of a chunk of output where the data has none."""
 
 
-class Gathering(NamedTuple):
+class GatherBlocks(NamedTuple):
     """A bound call and the tensors it is of, which are read chunk by chunk."""
 
     call: Call
-    data: Tiles
-    indices: Tiles
+    data: ChunkedTensor
+    indices: ChunkedTensor
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -68,7 +68,7 @@ class Gathering(NamedTuple):
     def suited_chunks(self) -> tuple[int, ...]:
         """Choose chunks for the output: as those of `data` along its dimensions, and as large."""
         data = self.data
-        if isinstance(data, Held):
+        if isinstance(data, InMemory):
             return suited(self.shape, [None] * len(self.shape), data.storage.itemsize)
         fixed = [None if d is None else data.chunks[d] for d, _ in self.walks]
         nbytes = product(data.chunks) * data.storage.itemsize
@@ -163,7 +163,7 @@ class Gathering(NamedTuple):
 def _check_again(call: Call, indices: AnyArray) -> None:
     """Refuse indices of which none was refused when all of them were looked at."""
     try:
-        engine.examined(call, indices)
+        engine.check_indices(call, indices)
     except OutOfRangeError:
         raise TransferError(
             "`indices` changed while they were read: expected them to stay as they were",
@@ -171,10 +171,10 @@ def _check_again(call: Call, indices: AnyArray) -> None:
         ) from None
 
 
-class Copied(NamedTuple):
-    """A tensor that is copied as it is; the members are those of `Gathering`."""
+class CopyBlocks(NamedTuple):
+    """A tensor that is copied as it is; the members are those of `GatherBlocks`."""
 
-    data: Tiles
+    data: ChunkedTensor
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -189,7 +189,7 @@ class Copied(NamedTuple):
     def suited_chunks(self) -> tuple[int, ...]:
         """Choose chunks for the output: those of `data`."""
         data = self.data
-        fixed = [None] * len(self.shape) if isinstance(data, Held) else data.chunks
+        fixed = [None] * len(self.shape) if isinstance(data, InMemory) else data.chunks
         return suited(self.shape, fixed, data.storage.itemsize)
 
     def cost(self, box: Box, threads: int) -> int:
@@ -198,11 +198,11 @@ class Copied(NamedTuple):
         return made + threads * COPIES * chunk_bytes(self.data)
 
     def block(self, box: Box, threads: int = 1) -> AnyArray:
-        """Make a box of the output, as `Gathering.block` does."""
+        """Make a box of the output, as `GatherBlocks.block` does."""
         import numpy as np
 
         out = np.empty(sizes(box), self.data.storage)
-        tiling = Tiling(box, self.data.chunks)
+        tiling = ChunkGrid(box, self.data.chunks)
 
         def copy(number: int) -> None:
             part = tiling.part(number)
@@ -212,7 +212,7 @@ class Copied(NamedTuple):
         return out
 
 
-Making: TypeAlias = "Gathering | Copied"
+BlockSource: TypeAlias = "GatherBlocks | CopyBlocks"
 
 
 def suited(
@@ -231,9 +231,9 @@ def suited(
     return tuple(chosen)
 
 
-def chunk_bytes(tiles: Tiles) -> int:
+def chunk_bytes(tiles: ChunkedTensor) -> int:
     """Return the bytes that reading a chunk takes; what is in memory takes none."""
-    return 0 if isinstance(tiles, Held) else product(tiles.chunks) * tiles.storage.itemsize
+    return 0 if isinstance(tiles, InMemory) else product(tiles.chunks) * tiles.storage.itemsize
 
 
 def _cuts(box: Box, dims: dict[int, int], chunks: Sequence[int]) -> Iterator[dict[int, Span]]:
@@ -303,7 +303,7 @@ class _Part:
 
     def __init__(
         self,
-        gathering: Gathering,
+        gathering: GatherBlocks,
         at: dict[int, Span],
         positions: AnyArray,
         out: AnyArray,
@@ -335,8 +335,8 @@ class _Part:
         fills = int(where.min()) < 0
         if fills:
             where[where < 0] = -1
-        how = Treatment(last - first + 1, wraps=False, outside=OutOfRange.ZERO)
-        picks = Picks(where, how, Sort.PLAIN, fills=fills)
+        how = IndexPolicy(last - first + 1, wraps=False, outside=OutOfRange.ZERO)
+        picks = ResolvedIndices(where, how, IndexKind.PLAIN, fills=fills)
         kernel = Kernel(self._walks, chunk, self._axis, picks)
         whole = self._out.flags.c_contiguous
         made = self._out if whole else np.empty(self._out.shape, self._out.dtype)

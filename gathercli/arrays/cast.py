@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _BYTE: Final = dtype_named("uint8")
 
 
-class Recast:
+class CastTensor:
     """A tensor as another type; has the members of a result that `save.write` takes.
 
     Parameters
@@ -152,7 +152,7 @@ class Recast:
     def _fits(self, *, truncate: bool) -> bool:
         """Tell whether every element converts if it may change."""
         try:
-            Recast(self._tensor, self.dtype, lossy=True, truncate=truncate)
+            CastTensor(self._tensor, self.dtype, lossy=True, truncate=truncate)
         except InputError:
             return False
         return True

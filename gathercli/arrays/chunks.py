@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gathercli.spec.dtypes import AnyArray, DType, Tensor
 
-    class Tiles(Protocol):
+    class ChunkedTensor(Protocol):
         """A tensor that is read box by box."""
 
         @property
@@ -87,7 +87,7 @@ def tiled(box: Box, chunks: Sequence[int]) -> Iterator[Box]:
     return combinations(*(list(cuts(*each)) for each in zip(box, chunks, strict=True)))
 
 
-class Tiling(NamedTuple):
+class ChunkGrid(NamedTuple):
     """A box cut where chunks end, whose parts are numbered row-major; they may be very many."""
 
     box: Box
@@ -136,7 +136,7 @@ def everything(shape: Sequence[int]) -> Box:
     return tuple((0, size) for size in shape)
 
 
-class Chunked(NamedTuple):
+class ChunkLayout(NamedTuple):
     """How a tensor is cut into chunks.
 
     Attributes
@@ -157,8 +157,8 @@ class Chunked(NamedTuple):
     codecs: str
 
 
-class Held(NamedTuple):
-    """A tensor in memory, or mapped, as one chunk; the members are those of `Tiles`."""
+class InMemory(NamedTuple):
+    """A tensor in memory, or mapped, as one chunk; the members are those of `ChunkedTensor`."""
 
     tensor: Tensor
 

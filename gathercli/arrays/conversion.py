@@ -10,7 +10,6 @@ from array import array
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from gathercli.errors import InputError
-from gathercli.io.formats.fast import numbers
 from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.dtypes import BFLOAT16, BOOL, FLOAT64, STRING, DType, Kind, Tensor
 from gathercli.spec.dtypes import dtype as dtype_named
@@ -373,3 +372,17 @@ def _survive_as_floats(values: AnyArray, back: AnyArray) -> Any:
         same[large] = False
         same[held] = real[held].astype(values.dtype) == values[held]
     return same
+
+
+def numbers(flat: list[Any], kinds: set[type]) -> AnyArray | None:
+    """Make an array of elements that are all floats, or all integers of 64 bits; else None."""
+    import numpy as np
+
+    if kinds == {float}:
+        return np.frombuffer(array("d", flat), np.float64)
+    if kinds == {int}:
+        try:
+            return np.frombuffer(array("q", flat), np.int64)
+        except OverflowError:
+            return None
+    return None

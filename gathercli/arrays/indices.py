@@ -25,7 +25,7 @@ SHARED: Final = 16
 """Blocks from which a second thread is worth starting."""
 
 
-class Treatment(NamedTuple):
+class IndexPolicy(NamedTuple):
     """What becomes of an index k on an axis.
 
     Attributes
@@ -43,7 +43,7 @@ class Treatment(NamedTuple):
     outside: OutOfRange
 
 
-class Sort(Enum):
+class IndexKind(Enum):
     """What some indices are, all together."""
 
     PLAIN = "in [0, s)"
@@ -52,26 +52,26 @@ class Sort(Enum):
     UNSEEN = "not examined"
 
 
-def sort_of(given: AnyArray, how: Treatment) -> Sort:
+def index_kind(given: AnyArray, how: IndexPolicy) -> IndexKind:
     """Tell what indices are; any shape, an integer type."""
     import numpy as np
 
     if not given.size:
-        return Sort.PLAIN
+        return IndexKind.PLAIN
     if not (given.flags.c_contiguous and given.dtype.isnative):
         given = np.ascontiguousarray(given, given.dtype.newbyteorder("="))
     if given.dtype.kind == "u":
-        return Sort.PLAIN if int(given.max()) < how.size else Sort.MIXED
+        return IndexKind.PLAIN if int(given.max()) < how.size else IndexKind.MIXED
     # A negative number is a large one without its sign: one look instead of two.
     most = min(how.size, 1 << (8 * given.dtype.itemsize - 1))
     if int(given.view(np.dtype(f"u{given.dtype.itemsize}")).max()) < most:
-        return Sort.PLAIN
+        return IndexKind.PLAIN
     if how.wraps and int(given.max()) < how.size and int(given.min()) >= -how.size:
-        return Sort.SIGNED
-    return Sort.MIXED
+        return IndexKind.SIGNED
+    return IndexKind.MIXED
 
 
-def _counted(given: AnyArray, held: AnyArray, how: Treatment) -> AnyArray:
+def _counted(given: AnyArray, held: AnyArray, how: IndexPolicy) -> AnyArray:
     """Store indices in `held`, int64, s added to the negative ones if they wrap; tell the rest.
 
     Nothing changes its meaning: s >= 0, so even -2^63 + s fits, and a uint64 that does not fit is
@@ -95,7 +95,7 @@ def _counted(given: AnyArray, held: AnyArray, how: Treatment) -> AnyArray:
     return outside
 
 
-class Tally:
+class IndexCount:
     """How many indices are of a sort, and the first of them.
 
     Attributes
@@ -123,20 +123,20 @@ class Tally:
         """Count from the beginning."""
         self.number, self.first, self.value = 0, 0, 0
 
-    def __or__(self, other: Tally) -> Tally:
+    def __or__(self, other: IndexCount) -> IndexCount:
         """Count together what was counted apart, none of it twice."""
-        found = Tally()
+        found = IndexCount()
         found.number = self.number + other.number
         nearest = min((each for each in (self, other) if each.number), key=_place, default=found)
         found.first, found.value = nearest.first, nearest.value
         return found
 
 
-def _place(tally: Tally) -> int:
+def _place(tally: IndexCount) -> int:
     return tally.first
 
 
-class Tallies(NamedTuple):
+class IndexCounts(NamedTuple):
     """What indices are, all of them seen.
 
     Attributes
@@ -145,40 +145,40 @@ class Tallies(NamedTuple):
         Those that were negative, of these those that count from the end, and those outside.
     """
 
-    negative: Tally
-    wrapped: Tally
-    outside: Tally
+    negative: IndexCount
+    wrapped: IndexCount
+    outside: IndexCount
 
-    def unwrapped(self) -> Tallies:
+    def unwrapped(self) -> IndexCounts:
         """Return what they are where no negative index counts from the end."""
-        return Tallies(self.negative, Tally(), self.wrapped | self.outside)
+        return IndexCounts(self.negative, IndexCount(), self.wrapped | self.outside)
 
 
-def examine(
+def resolve(
     indices: AnyArray,
-    how: Treatment,
+    how: IndexPolicy,
     *,
     counts: bool,
     threads: int = 1,
     tick: Callable[[int], None] | None = None,
-) -> tuple[Picks, Tallies]:
+) -> tuple[ResolvedIndices, IndexCounts]:
     """Look at every index once; return what gives their positions, and what they are.
 
-    The parameters are those of `tallied`.
+    The parameters are those of `count_indices`.
     """
-    tallies, sort = tallied(indices, how, counts=counts, threads=threads, tick=tick)
+    tallies, sort = count_indices(indices, how, counts=counts, threads=threads, tick=tick)
     fills = bool(tallies.outside.number) and how.outside is OutOfRange.ZERO
-    return Picks(indices, how, sort, fills=fills), tallies
+    return ResolvedIndices(indices, how, sort, fills=fills), tallies
 
 
-def tallied(
+def count_indices(
     indices: AnyArray,
-    how: Treatment,
+    how: IndexPolicy,
     *,
     counts: bool,
     threads: int = 1,
     tick: Callable[[int], None] | None = None,
-) -> tuple[Tallies, Sort]:
+) -> tuple[IndexCounts, IndexKind]:
     """Look at every index once, block by block.
 
     Parameters
@@ -196,17 +196,17 @@ def tallied(
 
     import numpy as np
 
-    tallies = Tallies(Tally(), Tally(), Tally())
+    tallies = IndexCounts(IndexCount(), IndexCount(), IndexCount())
     if indices.size <= CELLS:  # most calls are small, and legal: one look will do
-        sort = sort_of(indices, how)
-        if sort is Sort.PLAIN or (sort is Sort.SIGNED and not counts):
+        sort = index_kind(indices, how)
+        if sort is IndexKind.PLAIN or (sort is IndexKind.SIGNED and not counts):
             return tallies, sort
-    lock, sorts = Lock(), {Sort.PLAIN}
+    lock, sorts = Lock(), {IndexKind.PLAIN}
 
     def look(given: AnyArray, start: int) -> None:
-        sort = sort_of(given, how)
+        sort = index_kind(given, how)
         sorts.add(sort)
-        if sort is Sort.PLAIN or (sort is Sort.SIGNED and not counts):
+        if sort is IndexKind.PLAIN or (sort is IndexKind.SIGNED and not counts):
             return
         held = np.empty(given.shape, np.int64)
         outside = _counted(given, held, how)
@@ -217,15 +217,17 @@ def tallied(
             ):
                 tally.add(marked, given, start)
 
-    survey(indices, look, tallies, threads=threads, tick=tick)
-    sort = next(sort for sort in (Sort.MIXED, Sort.SIGNED, Sort.PLAIN) if sort in sorts)
+    scan(indices, look, tallies, threads=threads, tick=tick)
+    sort = next(
+        sort for sort in (IndexKind.MIXED, IndexKind.SIGNED, IndexKind.PLAIN) if sort in sorts
+    )
     return tallies, sort
 
 
-def survey(
+def scan(
     indices: AnyArray,
     look: Callable[[AnyArray, int], None],
-    tallies: Iterable[Tally],
+    tallies: Iterable[IndexCount],
     *,
     threads: int = 1,
     tick: Callable[[int], None] | None = None,
@@ -240,7 +242,7 @@ def survey(
         What `look` counts in. Indices in Fortran order are shown as they lie in memory, which is
         fast; where that counts any, they are counted again, row-major, as then places matter.
     threads, tick
-        As for `tallied`.
+        As for `count_indices`.
     """
     fortran = indices.flags.f_contiguous and not indices.flags.c_contiguous
     if fortran or indices.flags.c_contiguous:
@@ -264,7 +266,7 @@ def survey(
                 tick(start * indices.itemsize)
 
 
-def _quiet(tallies: Iterable[Tally]) -> bool:
+def _quiet(tallies: Iterable[IndexCount]) -> bool:
     return not any(tally.number for tally in tallies)
 
 
@@ -310,11 +312,11 @@ class Memory(NamedTuple):
         return np.ndarray(shape, held, self.flat, start * held.itemsize, strides)
 
 
-class UnlikeError(Exception):
-    """Unseen indices that are more than `Sort.SIGNED`: all of them have to be examined."""
+class UnexpectedIndicesError(Exception):
+    """Unseen indices that are more than `IndexKind.SIGNED`: all of them have to be examined."""
 
 
-class Picks:
+class ResolvedIndices:
     """Indices as positions on the axis, in parts.
 
     Parameters
@@ -335,15 +337,20 @@ class Picks:
     """
 
     def __init__(
-        self, indices: AnyArray, how: Treatment, sort: Sort = Sort.UNSEEN, *, fills: bool = False
+        self,
+        indices: AnyArray,
+        how: IndexPolicy,
+        sort: IndexKind = IndexKind.UNSEEN,
+        *,
+        fills: bool = False,
     ) -> None:
         self._how, self._sort, self._given = how, sort, sort
         self.indices, self.fills = indices, fills
         self._native = indices.dtype.str[1:] == "i8" and indices.dtype.isnative
-        done = self._native and sort is Sort.PLAIN
-        if not done and sort is not Sort.UNSEEN and indices.size <= HELD:
+        done = self._native and sort is IndexKind.PLAIN
+        if not done and sort is not IndexKind.UNSEEN and indices.size <= HELD:
             indices = self.whole()
-            self._sort, self._native = Sort.PLAIN, True
+            self._sort, self._native = IndexKind.PLAIN, True
         self.memory = Memory.of(indices)
 
     def whole(self) -> AnyArray:
@@ -370,26 +377,26 @@ class Picks:
             They are unseen, and not as simple as was hoped.
         """
         sort = self._sort
-        if sort is Sort.UNSEEN:
-            sort = sort_of(given, self._how)
-            if sort is Sort.MIXED:
-                raise UnlikeError
-        if self._native and sort is Sort.PLAIN:
+        if sort is IndexKind.UNSEEN:
+            sort = index_kind(given, self._how)
+            if sort is IndexKind.MIXED:
+                raise UnexpectedIndicesError
+        if self._native and sort is IndexKind.PLAIN:
             return given
         held = room(given.shape)
         _store(given, held, self._how, sort)
         return held
 
 
-def _store(given: AnyArray, held: AnyArray, how: Treatment, sort: Sort) -> None:
+def _store(given: AnyArray, held: AnyArray, how: IndexPolicy, sort: IndexKind) -> None:
     """Store positions in `held`, int64 of the same shape."""
     import numpy as np
 
-    if sort is Sort.PLAIN:
+    if sort is IndexKind.PLAIN:
         np.copyto(held, given, casting="unsafe")
         return
     outside = _counted(given, held, how)
-    if sort is Sort.SIGNED:
+    if sort is IndexKind.SIGNED:
         return
     if how.outside is OutOfRange.ZERO:
         np.copyto(held, -1, where=outside)

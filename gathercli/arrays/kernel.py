@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from gathercli.arrays.indices import Memory, Picks
+from gathercli.arrays.indices import Memory, ResolvedIndices
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Kernel:
         The indices, all of them checked.
     """
 
-    def __init__(self, walks: Walks, data: AnyArray, axis: int, picks: Picks) -> None:
+    def __init__(self, walks: Walks, data: AnyArray, axis: int, picks: ResolvedIndices) -> None:
         import numpy as np
 
         memory = Memory.of(data)
@@ -122,7 +122,7 @@ class Kernel:
         return "positions"
 
 
-def _joined(walks: Walks, data: AnyArray, memory: Memory, picks: Picks) -> list[Loop]:
+def _joined(walks: Walks, data: AnyArray, memory: Memory, picks: ResolvedIndices) -> list[Loop]:
     """Make a loop of each output dimension, and one of those that continue each other."""
     loops = list[Loop]()
     shape = picks.indices.shape

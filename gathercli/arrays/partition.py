@@ -14,7 +14,7 @@ from gathercli.spec.shapes import product
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gathercli.arrays.blocks import Making
+    from gathercli.arrays.blocks import BlockSource
     from gathercli.arrays.chunks import Box
 
 WORTH: Final = 64 << 20
@@ -33,7 +33,7 @@ WHOLE: Final = 1 << 30
 
 
 def divided(
-    making: Making,
+    making: BlockSource,
     chunks: Sequence[int] | None,
     held: int | None,
     threads: int,
@@ -76,7 +76,9 @@ def divided(
             threads //= 2
 
 
-def _tasks(making: Making, chunks: Sequence[int], most: int, threads: int, least: int) -> list[Box]:
+def _tasks(
+    making: BlockSource, chunks: Sequence[int], most: int, threads: int, least: int
+) -> list[Box]:
     """Cut an output into boxes of whole chunks.
 
     A box grows first along what walks along `indices` alone: all that it covers there is served
@@ -115,7 +117,7 @@ def _tasks(making: Making, chunks: Sequence[int], most: int, threads: int, least
     return [tuple(each[dims.index(o)] for o in range(len(shape))) for each in found]
 
 
-def _slabs(making: Making, most: int, threads: int) -> list[Box]:
+def _slabs(making: BlockSource, most: int, threads: int) -> list[Box]:
     """Cut an output into boxes that follow each other row-major."""
     shape = making.shape
     steps = [1] * len(shape)

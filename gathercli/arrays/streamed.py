@@ -7,8 +7,8 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from gathercli import engine
-from gathercli.arrays.chunks import Held, Tiling, cells, everything, sizes
-from gathercli.arrays.indices import Tallies, Tally, Treatment, tallied
+from gathercli.arrays.chunks import ChunkGrid, InMemory, cells, everything, sizes
+from gathercli.arrays.indices import IndexCount, IndexCounts, IndexPolicy, count_indices
 from gathercli.arrays.kernel import BLOCK
 from gathercli.arrays.partition import divided
 from gathercli.arrays.threads import share
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from gathercli.arrays.blocks import Gathering, Making
-    from gathercli.arrays.chunks import Box, Tiles
-    from gathercli.engine import Tick, Treated
+    from gathercli.arrays.blocks import BlockSource, GatherBlocks
+    from gathercli.arrays.chunks import Box, ChunkedTensor
+    from gathercli.engine import Adjustment, ProgressCallback
     from gathercli.spec.dtypes import AnyArray
 
 
-class Slabs:
+class BlockResult:
     """An output that is made slab by slab, never held as a whole.
 
     Parameters
@@ -51,7 +51,12 @@ class Slabs:
     """
 
     def __init__(
-        self, making: Making, held: int | None, *, threads: int = 1, tick: Tick | None = None
+        self,
+        making: BlockSource,
+        held: int | None,
+        *,
+        threads: int = 1,
+        tick: ProgressCallback | None = None,
     ) -> None:
         self.making, self.tick = making, tick
         self.dtype, self.shape = making.data.dtype, making.shape
@@ -134,29 +139,29 @@ class Slabs:
             self.tick(what, min(done, self.nbytes), self.nbytes)
 
 
-class Run(Slabs, engine.Run):
+class Run(BlockResult, engine.Run):
     """A call of which every index was checked, and whose output is made slab by slab."""
 
     def __init__(
         self,
-        gathering: Gathering,
-        treated: Iterable[Treated],
+        gathering: GatherBlocks,
+        adjustments: Iterable[Adjustment],
         held: int | None,
         *,
         threads: int,
-        tick: Tick | None,
+        tick: ProgressCallback | None,
     ) -> None:
-        Slabs.__init__(self, gathering, held, threads=threads, tick=tick)
-        self.call, self.treated = gathering.call, tuple(treated)
+        BlockResult.__init__(self, gathering, held, threads=threads, tick=tick)
+        self.call, self.adjustments = gathering.call, tuple(adjustments)
 
 
 def run(
-    gathering: Gathering,
+    gathering: GatherBlocks,
     *,
     max_bytes: int | None = None,
     held: int | None = None,
     threads: int = 1,
-    tick: Tick | None = None,
+    tick: ProgressCallback | None = None,
 ) -> engine.Run:
     """Check every index and the size of the result, as `engine.run` does.
 
@@ -166,21 +171,23 @@ def run(
         Bytes of memory for the result where it is made slab by slab; None for any.
     """
     call, data, indices = gathering
-    if isinstance(data, Held) and isinstance(indices, Held):
+    if isinstance(data, InMemory) and isinstance(indices, InMemory):
         return engine.run(
             call, data.tensor, indices.tensor, max_bytes=max_bytes, threads=threads, tick=tick
         )
     try:
-        treated = examined(gathering, threads=threads, tick=tick)
+        adjustments = check_indices(gathering, threads=threads, tick=tick)
         engine.check_size(gathering.shape, data, max_bytes)
-        return Run(gathering, treated, held, threads=threads, tick=tick)
+        return Run(gathering, adjustments, held, threads=threads, tick=tick)
     except GatherError as error:
         call.met(error)
         raise
 
 
-def examined(gathering: Gathering, *, threads: int = 1, tick: Tick | None = None) -> list[Treated]:
-    """Look at every index, chunk by chunk, as `engine.examined` does.
+def check_indices(
+    gathering: GatherBlocks, *, threads: int = 1, tick: ProgressCallback | None = None
+) -> list[Adjustment]:
+    """Look at every index, chunk by chunk, as `engine.check_indices` does.
 
     Raises
     ------
@@ -188,31 +195,31 @@ def examined(gathering: Gathering, *, threads: int = 1, tick: Tick | None = None
         ``index-negative`` or ``index-range``, naming the first refused index, row-major.
     """
     call, indices = gathering.call, gathering.indices
-    if isinstance(indices, Held):
-        return engine.examined(call, indices.tensor.array, threads=threads, tick=tick)[1]
-    tiling = Tiling(everything(indices.shape), _larger(indices))
-    found, lock = Tallies(Tally(), Tally(), Tally()), Lock()
-    how = Treatment(call.size, call.wraps_negative, call.outside)
+    if isinstance(indices, InMemory):
+        return engine.check_indices(call, indices.tensor.array, threads=threads, tick=tick)[1]
+    tiling = ChunkGrid(everything(indices.shape), _larger(indices))
+    found, lock = IndexCounts(IndexCount(), IndexCount(), IndexCount()), Lock()
+    how = IndexPolicy(call.size, call.wraps_negative, call.outside)
     counts = call.negative is Negative.ERROR or call.op.indices is Indices.UNSIGNED
 
     def look(number: int) -> None:
         nonlocal found
         box = tiling.part(number)
-        seen, _ = tallied(indices.read(box), how, counts=counts)
+        seen, _ = count_indices(indices.read(box), how, counts=counts)
         for tally in seen:
             _place(tally, box, indices.shape)
         with lock:
-            found = Tallies(*(one | other for one, other in zip(found, seen, strict=True)))
+            found = IndexCounts(*(one | other for one, other in zip(found, seen, strict=True)))
 
     total = product(indices.shape) * indices.storage.itemsize
     told = (
         None if tick is None else lambda done: tick("checked", total * done // tiling.number, total)
     )
     share(tiling.number, lambda: look, threads, told)
-    return engine.judged(call, found, indices.shape)
+    return engine.check_counts(call, found, indices.shape)
 
 
-def _larger(tiles: Tiles) -> list[int]:
+def _larger(tiles: ChunkedTensor) -> list[int]:
     """Return sizes of boxes of whole chunks that are worth looking at one by one."""
     grown = list(tiles.chunks)
     for d in reversed(range(len(grown))):
@@ -221,7 +228,7 @@ def _larger(tiles: Tiles) -> list[int]:
     return grown
 
 
-def _place(tally: Tally, box: Box, shape: Sequence[int]) -> None:
+def _place(tally: IndexCount, box: Box, shape: Sequence[int]) -> None:
     """Count the first of a box among all: what is row-major in a box is so in the whole."""
     at = 0
     for inner, (start, _), size in zip(

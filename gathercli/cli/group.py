@@ -32,7 +32,7 @@ def _our_words(line: CommandLine) -> Iterator[None]:
         raise refusal(line, error) from None
 
 
-class Command(TyperCommand):
+class TensorCommand(TyperCommand):
     """A command whose arguments may be negative numbers without `--` before them."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -82,7 +82,7 @@ class Command(TyperCommand):
         return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
 
 
-class Group(TyperGroup):
+class LazyGroup(TyperGroup):
     """A group that knows its commands' names and help lines, and imports the one that is called."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -121,7 +121,7 @@ def group() -> TyperGroup:
     version = TyperOption(
         param_decls=["--version"], is_flag=True, help="Print the version of gathercli."
     )
-    root = Group(
+    root = LazyGroup(
         name="gathercli",
         help="Gather and GatherElements, exactly as each OpenVINO and ONNX version says.",
         epilog="Start with: gathercli gather '[1,2,3,4,5]' '[3,10,-20]'",
@@ -141,7 +141,7 @@ def command(name: str, help_line: str, callback: Callable[..., Any]) -> TyperCom
     app = typer.Typer(add_completion=False, rich_markup_mode=markup())
     app.command(
         name,
-        cls=Command,
+        cls=TensorCommand,
         help=help_line,
         epilog=_epilog(name),
         context_settings=_settings(),

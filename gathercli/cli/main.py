@@ -27,7 +27,7 @@ NAMES: Final = "__names"
 """What the completion scripts call, and people do not."""
 
 
-class Command(NamedTuple):
+class CommandEntry(NamedTuple):
     """Where a command is found: the module whose ``build(name)`` makes it, and a line of help."""
 
     module: str
@@ -35,19 +35,23 @@ class Command(NamedTuple):
 
 
 COMMANDS: Final = {
-    "gather": Command("gather", "Gather slices along an axis: OpenVINO 1, 7, 8; ONNX 1, 11, 13."),
-    "gather-elements": Command("gather", "Gather single elements: OpenVINO 6; ONNX 11, 13."),
-    "shape": Command("shape", "Infer the output shape from shapes alone."),
-    "explain": Command("explain", "Draw where every output cell came from."),
-    "check": Command("check", "List illegal indices, and what every version makes of a call."),
-    "compare": Command("compare", "Put the same inputs through every version: who agrees."),
-    "batch": Command("batch", "Do thousands of jobs from a file, and report on each."),
-    "convert": Command("convert", "Convert tensors between the formats, whole folders of them."),
-    "info": Command("info", "Describe files: type, shape, statistics, a preview."),
-    "demo": Command("demo", "Show the examples of the specifications as short lessons."),
-    "ops": Command("ops", "The operator versions: list, write out, compare, find."),
-    "man": Command("man", "Show the manual."),
-    "completion": Command("completion", "Print the completion script of a shell."),
+    "gather": CommandEntry(
+        "gather", "Gather slices along an axis: OpenVINO 1, 7, 8; ONNX 1, 11, 13."
+    ),
+    "gather-elements": CommandEntry("gather", "Gather single elements: OpenVINO 6; ONNX 11, 13."),
+    "shape": CommandEntry("shape", "Infer the output shape from shapes alone."),
+    "explain": CommandEntry("explain", "Draw where every output cell came from."),
+    "check": CommandEntry("check", "List illegal indices, and what every version makes of a call."),
+    "compare": CommandEntry("compare", "Put the same inputs through every version: who agrees."),
+    "batch": CommandEntry("batch", "Do thousands of jobs from a file, and report on each."),
+    "convert": CommandEntry(
+        "convert", "Convert tensors between the formats, whole folders of them."
+    ),
+    "info": CommandEntry("info", "Describe files: type, shape, statistics, a preview."),
+    "demo": CommandEntry("demo", "Show the examples of the specifications as short lessons."),
+    "ops": CommandEntry("ops", "The operator versions: list, write out, compare, find."),
+    "man": CommandEntry("man", "Show the manual."),
+    "completion": CommandEntry("completion", "Print the completion script of a shell."),
 }
 
 

@@ -13,7 +13,7 @@ from gathercli.report.terminal import is_terminal, wants_color, width_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gathercli.engine import Tick
+    from gathercli.engine import ProgressCallback
     from gathercli.io.source import Inputs
     from gathercli.report.progress import Progress
 
@@ -107,7 +107,7 @@ class Messages:
 
         return note_text(text, color=wants_color(self.color, STDERR), width=width_of(STDERR))
 
-    def inputs(self, held: int | None, tick: Tick | None = None) -> Inputs:
+    def inputs(self, held: int | None, tick: ProgressCallback | None = None) -> Inputs:
         """Make what reads the tensors of the command and says here what is to be said of that."""
         from gathercli.io.source import Inputs
 

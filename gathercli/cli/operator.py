@@ -14,15 +14,15 @@ from gathercli.spec.dtypes import INT64
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gathercli.arrays.chunks import Tiles
+    from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.cli.messages import Messages
-    from gathercli.engine import Tick
+    from gathercli.engine import ProgressCallback
     from gathercli.lessons.verdicts import Case
     from gathercli.spec.call import Call, Operand
     from gathercli.spec.dtypes import Tensor
     from gathercli.spec.op import Op
 
-_Read = TypeVar("_Read", bound="Tensor | Tiles | Operand")
+_Read = TypeVar("_Read", bound="Tensor | ChunkedTensor | Operand")
 Token = tuple[str, str | None]
 """A tensor argument and the type declared for it."""
 
@@ -125,7 +125,9 @@ class Operator(NamedTuple):
         }
         return {key: value for key, value in found.items() if value is not None}
 
-    def case(self, data: Tensor, indices: Tensor, threads: int | None, tick: Tick | None) -> Case:
+    def case(
+        self, data: Tensor, indices: Tensor, threads: int | None, tick: ProgressCallback | None
+    ) -> Case:
         """Put what was read together for every row; by default all cores look at it."""
         from gathercli.io.files import cores
         from gathercli.lessons.verdicts import Case

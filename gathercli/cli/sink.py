@@ -15,10 +15,10 @@ from gathercli.text import clean, shell_word
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gathercli.arrays.chunks import Tiles
+    from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages
-    from gathercli.engine import Run, Treated
+    from gathercli.engine import Adjustment, Run
     from gathercli.io.chunkwise import Crew
     from gathercli.io.formats.encode import Result
     from gathercli.io.source import Inputs
@@ -37,7 +37,7 @@ class View(NamedTuple):
     color: str
 
 
-class Keeping(NamedTuple):
+class WriteOptions(NamedTuple):
     """What is promised of a file beside its content."""
 
     no_clobber: bool
@@ -54,7 +54,7 @@ class Keeping(NamedTuple):
         return Creation(path, no_clobber=self.no_clobber, fsync=self.fsync)
 
 
-class Sink(NamedTuple):
+class OutputOptions(NamedTuple):
     """The result options of a command.
 
     Attributes
@@ -70,7 +70,7 @@ class Sink(NamedTuple):
     output: str | None
     fmt: str
     force: bool
-    keeping: Keeping
+    keeping: WriteOptions
     nonfinite: str
     limits: Limits
     view: View
@@ -129,7 +129,7 @@ class Sink(NamedTuple):
     def write(
         self,
         result: Run,
-        tiles: tuple[Tiles, Tiles],
+        tiles: tuple[ChunkedTensor, ChunkedTensor],
         inputs: Inputs,
         messages: Messages,
         crew: Crew | None = None,
@@ -152,16 +152,16 @@ class Sink(NamedTuple):
         self,
         path: str,
         result: Run,
-        tiles: tuple[Tiles, Tiles],
+        tiles: tuple[ChunkedTensor, ChunkedTensor],
         inputs: Inputs,
         crew: Crew | None,
     ) -> None:
-        from gathercli.arrays.blocks import Gathering
+        from gathercli.arrays.blocks import GatherBlocks
         from gathercli.io import chunkwise
 
         with self.keeping.creation(path) as output:
             chunkwise.write(
-                Gathering(result.call, *tiles),
+                GatherBlocks(result.call, *tiles),
                 output,
                 self.chunks,
                 held=self.limits.held,
@@ -202,7 +202,7 @@ class Sink(NamedTuple):
             [("output", result)],
             out,
             nonfinite=self.nonfinite,
-            parameters=_parameters(call, result.treated),
+            parameters=_parameters(call, result.adjustments),
             max_bytes=self.limits.held,
         )
 
@@ -254,7 +254,7 @@ def binary_refused(fmt: str, target: str, *, way: str = "-o ") -> UsageError:
     )
 
 
-def _parameters(call: Call, treated: Iterable[Treated]) -> dict[str, Any]:
+def _parameters(call: Call, adjustments: Iterable[Adjustment]) -> dict[str, Any]:
     """Say in an inference response what made the output."""
     found: dict[str, Any] = {"operator": call.op.full_name, "axis": call.axis_number}
     if call.op.batch_dims:
@@ -262,4 +262,6 @@ def _parameters(call: Call, treated: Iterable[Treated]) -> dict[str, Any]:
     for name, value in (("negative", call.negative), ("out_of_range", call.out_of_range)):
         if value.value != "spec":
             found[name] = value.value
-    return found | {each.how.replace("-", "_").replace(" ", "_"): each.number for each in treated}
+    return found | {
+        each.how.replace("-", "_").replace(" ", "_"): each.number for each in adjustments
+    }

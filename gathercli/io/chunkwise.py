@@ -7,8 +7,8 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gathercli.arrays.blocks import Copied
-from gathercli.arrays.chunks import Tiling, cells, inside, slices
+from gathercli.arrays.blocks import CopyBlocks
+from gathercli.arrays.chunks import ChunkGrid, cells, inside, slices
 from gathercli.arrays.partition import divided
 from gathercli.arrays.threads import share
 from gathercli.errors import LimitError, OutputError, UsageError
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from typing import Protocol
 
-    from gathercli.arrays.blocks import Making
+    from gathercli.arrays.blocks import BlockSource
     from gathercli.arrays.chunks import Box
-    from gathercli.engine import Tick
+    from gathercli.engine import ProgressCallback
     from gathercli.io.zarr import Creation, Writer
 
     class Crew(Protocol):
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
 
 def write(
-    making: Making,
+    making: BlockSource,
     output: Creation,
     chunks: Sequence[int] | None = None,
     *,
     held: int | None = None,
     threads: int = 1,
-    tick: Tick | None = None,
+    tick: ProgressCallback | None = None,
     crew: Crew | None = None,
 ) -> None:
     """Make the output, without giving it its name.
@@ -75,7 +75,7 @@ def write(
     OutputError, TransferError
         ``output``.
     """
-    from gathercli.io.zarr import Stored, writer
+    from gathercli.io.zarr import ZarrArray, writer
 
     if crew is None:
         cut = partial(divided, making, held=held, threads=threads)
@@ -90,8 +90,8 @@ def write(
     total = product(making.shape) * itemsize
     if held is not None:
         _check_room(output, total)
-    like = making.data if isinstance(making.data, Stored) else None
-    same = isinstance(making, Copied)
+    like = making.data if isinstance(making.data, ZarrArray) else None
+    same = isinstance(making, CopyBlocks)
     output.open(
         making.shape, making.data.dtype, sizes, like, storage=making.data.storage, same=same
     )
@@ -109,10 +109,12 @@ def write(
                 tick("gathered", done, total)
 
 
-def fill(making: Making, made: Writer, chunks: Sequence[int], box: Box, threads: int = 1) -> int:
+def fill(
+    making: BlockSource, made: Writer, chunks: Sequence[int], box: Box, threads: int = 1
+) -> int:
     """Compute a box of whole chunks, and write each of them once; return its elements' number."""
     block = making.block(box, threads)
-    tiling = Tiling(box, chunks)
+    tiling = ChunkGrid(box, chunks)
 
     def put(number: int) -> None:
         part = tiling.part(number)
@@ -123,7 +125,7 @@ def fill(making: Making, made: Writer, chunks: Sequence[int], box: Box, threads:
 
 
 def _suited(
-    making: Making, cut: Callable[[Sequence[int]], tuple[int, list[Box]]]
+    making: BlockSource, cut: Callable[[Sequence[int]], tuple[int, list[Box]]]
 ) -> tuple[Sequence[int], tuple[int, list[Box]]]:
     """Choose chunks that suit the data, smaller ones where memory is short."""
     sizes = list(making.suited_chunks())

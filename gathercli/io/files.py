@@ -25,7 +25,7 @@ from gathercli.text import clean, closest, listed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gathercli.engine import Tick
+    from gathercli.engine import ProgressCallback
     from gathercli.io.mapping import Mapping
 
 STDIN: Final = 0
@@ -48,7 +48,7 @@ _CHUNK: Final = 1 << 20
 _LARGE_CHUNK: Final = 64 << 20
 
 
-class Stamp(NamedTuple):
+class Fingerprint(NamedTuple):
     """The bytes of a file, and the nanoseconds at which they were last written.
 
     For a folder see `folder_stamp`.
@@ -58,9 +58,9 @@ class Stamp(NamedTuple):
     mtime_ns: int
 
 
-def stamp_of(status: os.stat_result) -> Stamp:
+def stamp_of(status: os.stat_result) -> Fingerprint:
     """Take from the state of a file what changes with its content."""
-    return Stamp(status.st_size, status.st_mtime_ns)
+    return Fingerprint(status.st_size, status.st_mtime_ns)
 
 
 def free_memory() -> int:
@@ -101,7 +101,9 @@ class File:
 
     guarded = False
 
-    def __init__(self, name: str, fd: int, limit: int | None, tick: Tick | None = None) -> None:
+    def __init__(
+        self, name: str, fd: int, limit: int | None, tick: ProgressCallback | None = None
+    ) -> None:
         self.name, self.fd, self.limit, self.tick = name, fd, limit, tick
         self._status = os.fstat(fd)
         self.regular = stat.S_ISREG(self._status.st_mode)
@@ -116,7 +118,7 @@ class File:
         self.failure: OSError | None = None
 
     @property
-    def stamp(self) -> Stamp:
+    def stamp(self) -> Fingerprint:
         """What tells whether it has changed since it was opened."""
         return stamp_of(self._status)
 
@@ -324,13 +326,15 @@ class Folder:
     fd = -1
     """None: its files are opened one by one, when they are read."""
 
-    def __init__(self, name: str, path: str, limit: int | None, tick: Tick | None = None) -> None:
+    def __init__(
+        self, name: str, path: str, limit: int | None, tick: ProgressCallback | None = None
+    ) -> None:
         self.name, self.path, self.limit, self.tick = name, path, limit, tick
         self._noted: dict[str, int] = {}
-        self._whole: Stamp | None = None
+        self._whole: Fingerprint | None = None
 
     @cached_property
-    def stamp(self) -> Stamp:
+    def stamp(self) -> Fingerprint:
         """The bytes of all its files, and what tells whether any of them has changed."""
         try:
             return folder_stamp(self.path)
@@ -383,7 +387,7 @@ class Folder:
         """Do nothing: nothing is open."""
 
 
-def folder_stamp(path: str) -> Stamp:
+def folder_stamp(path: str) -> Fingerprint:
     """Add up the files under a folder, their names, sizes and times; links are not followed.
 
     Returns
@@ -398,7 +402,7 @@ def folder_stamp(path: str) -> Stamp:
         text = f"{status.st_size} {status.st_mtime_ns} ".encode() + os.fsencode(name)
         # A sum: the order in which a system lists files is its own.
         mixed += int.from_bytes(blake2b(text, digest_size=7).digest())
-    return Stamp(size, mixed & _MIXED)
+    return Fingerprint(size, mixed & _MIXED)
 
 
 def files_of(path: str) -> Iterator[tuple[str, os.stat_result]]:
@@ -474,7 +478,7 @@ def is_zarr(path: str) -> bool:
 
 
 def open_input(
-    name: str, folder: str, limit: int | None, tick: Tick | None = None
+    name: str, folder: str, limit: int | None, tick: ProgressCallback | None = None
 ) -> File | Folder:
     """Open the file that the user calls `name`, or the folder if it is one that can be read.
 
@@ -517,7 +521,9 @@ def check_kind(path: str, name: str, expected: str = "a file") -> None:
             )
 
 
-def open_file(name: str, folder: str, limit: int | None, tick: Tick | None = None) -> File:
+def open_file(
+    name: str, folder: str, limit: int | None, tick: ProgressCallback | None = None
+) -> File:
     """Open the file that the user calls `name`.
 
     Parameters

@@ -11,7 +11,7 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from gathercli.arrays.chunks import Held
+from gathercli.arrays.chunks import InMemory
 from gathercli.errors import GatherError, InputError, LimitError, TransferError, UsageError
 from gathercli.io.files import STDIN, File, Folder, open_file, open_input, unreadable
 from gathercli.io.formats.content import Layout, Literal, content
@@ -23,8 +23,8 @@ from gathercli.text import clean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gathercli.arrays.chunks import Tiles
-    from gathercli.engine import Tick
+    from gathercli.arrays.chunks import ChunkedTensor
+    from gathercli.engine import ProgressCallback
     from gathercli.io.formats.content import Content
 
 _WORDS: Final = ("true", "false", "NaN", "Infinity")
@@ -58,7 +58,7 @@ class Inputs:
         notes: list[str] | None = None,
         *,
         folder: str = "",
-        tick: Tick | None = None,
+        tick: ProgressCallback | None = None,
         awaits: Callable[[str], None] | None = None,
         guarded: bool = True,
     ) -> None:
@@ -126,7 +126,7 @@ class Inputs:
 
     def tiles(
         self, token: str, name: str, *, declared: DType | None = None, empty: DType = FLOAT64
-    ) -> Tiles:
+    ) -> ChunkedTensor:
         """Open the tensor that a token names, to be read in chunks if it is stored so.
 
         The parameters and what is raised are those of `tensor`.
@@ -364,7 +364,7 @@ class Source(NamedTuple):
         with self._naming():
             return _at(self.content.tensor(self.key, declared or assumed, empty), declared)
 
-    def tiles(self, *, declared: DType | None = None, empty: DType = FLOAT64) -> Tiles:
+    def tiles(self, *, declared: DType | None = None, empty: DType = FLOAT64) -> ChunkedTensor:
         """Read the tensor, or open it to be read in chunks, as `Inputs.tiles` does."""
         if self.content.format == "zarr":
             from gathercli.io.zarr import Zarr
@@ -374,7 +374,7 @@ class Source(NamedTuple):
                     stored = self.content.tiles(self.key)
                 if declared in (None, stored.dtype):
                     return stored
-        return Held(self.tensor(declared=declared, empty=empty))
+        return InMemory(self.tensor(declared=declared, empty=empty))
 
     def layout(self, *, declared: DType | None = None, assumed: DType | None = None) -> Layout:
         """Describe the tensor; the parameters are those of `Inputs.tensor`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gathercli import engine
-from gathercli.arrays.blocks import Gathering
+from gathercli.arrays.blocks import GatherBlocks
 from gathercli.jobs.job import SHAPE
 from gathercli.ops import family_of, find
 from gathercli.spec.call import Operand
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from gathercli.spec.op import Op
 
 
-def gathering(job: Job, op: Op, inputs: Inputs) -> Gathering:
+def gathering(job: Job, op: Op, inputs: Inputs) -> GatherBlocks:
     """Put the call of a job together as `bound` does; tensors in chunks are not read as a whole."""
     data, indices = job.tiles("data", inputs), job.tiles("indices", inputs)
-    return Gathering(_bind(job, op, Operand.of(data), Operand.of(indices)), data, indices)
+    return GatherBlocks(_bind(job, op, Operand.of(data), Operand.of(indices)), data, indices)
 
 
 class Bound(NamedTuple):

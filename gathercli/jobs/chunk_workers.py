@@ -10,7 +10,7 @@ from gathercli.arrays.chunks import cells
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError, TransferError
 from gathercli.jobs.cluster import Cluster
 from gathercli.jobs.plan import Spool, Text
-from gathercli.jobs.queue import Done, Order
+from gathercli.jobs.queue import Done, JobQueue
 from gathercli.jobs.work import OK, Part, Settings
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _REFUSALS: Final[dict[str, type[GatherError]]] = {
 """What is raised for a rule that refused on a worker; else it is an input that is refused."""
 
 
-class Crew:
+class ChunkWorkers:
     """The workers of a scheduler, for one output; as a context it leaves them.
 
     Parameters
@@ -91,7 +91,7 @@ class Crew:
         self._spool.flush()
         # What is queued is cancelled before the folder goes.
         with self._cluster, self._cluster.removing(os.path.abspath(path)):
-            for done in self._cluster.run(Order(range(len(boxes)), keeps=False), _is_ok):
+            for done in self._cluster.run(JobQueue(range(len(boxes)), keeps=False), _is_ok):
                 if done is not None:
                     if not _is_ok(done):
                         raise _refusal(json.loads(done.line))

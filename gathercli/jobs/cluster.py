@@ -27,7 +27,7 @@ from gathercli import __version__
 from gathercli.errors import TransferError
 from gathercli.jobs.dask_task import EVERY, Given, do
 from gathercli.jobs.pool import lost
-from gathercli.jobs.queue import Done, Order
+from gathercli.jobs.queue import Done, JobQueue
 from gathercli.jobs.scheduler import WAIT, Address, connected
 from gathercli.text import clean, short
 
@@ -123,7 +123,7 @@ class Cluster:
         return max(self._threads, 1)
 
     def run(
-        self, order: Order, ended: Callable[[Done], bool], *, every: float = EVERY
+        self, order: JobQueue, ended: Callable[[Done], bool], *, every: float = EVERY
     ) -> Iterator[Done | None]:
         """Do jobs, as `Pool.run` does."""
         return order.run(lambda: self._feed(order), lambda: self._wait(order, every), ended)
@@ -152,7 +152,7 @@ class Cluster:
                 forget = asked.unregister_scheduler_plugin
                 self._client.sync(forget, name=leftover.name, callback_timeout=WAIT)
 
-    def _feed(self, order: Order) -> bool:
+    def _feed(self, order: JobQueue) -> bool:
         """Submit tasks; tell whether any job is under way."""
         threads = self.threads
         while len(self._tasks) < AHEAD * threads and (group := self._group(order, threads)):
@@ -163,7 +163,7 @@ class Cluster:
             self._loop.add_callback(self._watch, future)
         return order.under_way
 
-    def _group(self, order: Order, threads: int) -> list[int]:
+    def _group(self, order: JobQueue, threads: int) -> list[int]:
         """Take as many jobs as are worth a task; one that is suspected alone, after all others."""
         if self._tried is not None or (self._suspects and self._tasks):
             return []
@@ -233,7 +233,7 @@ class Cluster:
         future.release()  # else dask makes an answer again when the worker that made it dies
         self._ended.put((future, answer))
 
-    def _wait(self, order: Order, every: float) -> Iterator[Done]:
+    def _wait(self, order: JobQueue, every: float) -> Iterator[Done]:
         """Wait until a task ends; return what became of the jobs of all that have."""
         wait = every
         while True:
@@ -246,7 +246,7 @@ class Cluster:
             yield from self._taken(self._tasks.pop(future), answer, order)
             wait = 0.0
 
-    def _taken(self, group: list[int], answer: Any, order: Order) -> Iterator[Done]:
+    def _taken(self, group: list[int], answer: Any, order: JobQueue) -> Iterator[Done]:
         """Return what became of the jobs of a task."""
         from distributed.scheduler import KilledWorker
 

@@ -13,7 +13,7 @@ from gathercli.errors import GatherError
 from gathercli.io.files import free_memory
 from gathercli.jobs.plan import Spool, Text
 from gathercli.jobs.pool import Pool
-from gathercli.jobs.queue import Done, Order
+from gathercli.jobs.queue import Done, JobQueue
 from gathercli.jobs.work import Settings
 from gathercli.text import clean
 
@@ -95,7 +95,7 @@ def do(
         for _, record in records:
             process.jobs.add(Text.parse(record))
         process.jobs.flush()
-        order = Order(range(len(records)), keeps=False)
+        order = JobQueue(range(len(records)), keeps=False)
         for done in process.pool.run(order, goes_on, every=EVERY):
             if done is not None:
                 answers.append((records[done.number][0], *done[1:]))

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import GatherError
-from gathercli.io.files import Folder, Stamp, files_of, folder_stamp, stamp_of
+from gathercli.io.files import Fingerprint, Folder, files_of, folder_stamp, stamp_of
 from gathercli.io.source import Inputs
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _digests: dict[tuple[int, ...], str] = {}
 _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe would wait for a writer
 
 
-class Stamps(NamedTuple):
+class Fingerprints(NamedTuple):
     """What a line of the report says of the files of its job.
 
     Attributes
@@ -44,7 +44,7 @@ class Stamps(NamedTuple):
     output: list[Any] | None
 
     @classmethod
-    def of(cls, inputs: Inputs, job: Job, *, hashed: bool) -> Stamps:
+    def of(cls, inputs: Inputs, job: Job, *, hashed: bool) -> Fingerprints:
         """Look at the files that were read, which are still open, and at the output."""
         found: dict[str, list[Any] | None] = {}
         for name, file in inputs.named.items():
@@ -59,7 +59,7 @@ class Stamps(NamedTuple):
         return cls("", found, _output(path, hashed=hashed) if path else None)
 
     @classmethod
-    def seen(cls, job: Job, text: bytes, *, hashed: bool) -> Stamps:
+    def seen(cls, job: Job, text: bytes, *, hashed: bool) -> Fingerprints:
         """Look at the files that a job names, whose process could not say what it read."""
         found: dict[str, list[Any] | None] = {}
         inputs = Inputs(None, folder=job.folder)
@@ -86,7 +86,7 @@ def is_done(stamp: Any, job: bytes, folder: str, output: str | None, *, hashed: 
     Parameters
     ----------
     stamp
-        What `Stamps.to_json` returned, or anything else that a line may hold.
+        What `Fingerprints.to_json` returned, or anything else that a line may hold.
     job
         The digest of the text of the job.
     output
@@ -124,7 +124,7 @@ def _is_same(path: str, known: Any, *, hashed: bool) -> bool:
         return False
 
 
-def _stamp(path: str) -> Stamp:
+def _stamp(path: str) -> Fingerprint:
     """Take what changes with a file, or with any of those in a folder."""
     return folder_stamp(path) if os.path.isdir(path) else stamp_of(os.stat(path))
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from gathercli.arrays.chunks import Held
+from gathercli.arrays.chunks import InMemory
 from gathercli.arrays.conversion import convert, shown
 from gathercli.errors import InputError, VersionError
 from gathercli.io.formats import jsontext as json
@@ -24,7 +24,7 @@ from gathercli.text import clean, closest, listed, short
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gathercli.arrays.chunks import Tiles
+    from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.io.source import Inputs
     from gathercli.spec.dtypes import DType, Tensor
     from gathercli.spec.shapes import Shape
@@ -113,11 +113,11 @@ class Job:
         dtype = declared or assumed
         return tensor_of(value, declared=dtype, empty=empty, root=root, max_bytes=limit)
 
-    def tiles(self, key: Key, inputs: Inputs) -> Tiles:
+    def tiles(self, key: Key, inputs: Inputs) -> ChunkedTensor:
         """Read a tensor of the job as `tensor` does, or open it where it is stored in chunks."""
         value = getattr(self, key)
         if not isinstance(value, str):
-            return Held(self.tensor(key, inputs))
+            return InMemory(self.tensor(key, inputs))
         return inputs.tiles(value, key, declared=self._declared(key), empty=_empty(key))
 
     def _declared(self, key: Key) -> DType | None:

@@ -29,7 +29,7 @@ _MOST_FOLDERS: Final = 1000
 """Folders whose real paths are held: each job may have its own."""
 
 
-class Places:
+class JobPaths:
     """The files of all jobs, by digests of their real paths.
 
     Parameters

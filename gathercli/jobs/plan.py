@@ -19,7 +19,7 @@ from gathercli.jobs import job as jobs
 from gathercli.jobs.fingerprints import digest
 from gathercli.jobs.jobfile import Written
 from gathercli.jobs.mistakes import Mistakes
-from gathercli.jobs.paths import LONGEST, Places
+from gathercli.jobs.paths import LONGEST, JobPaths
 from gathercli.text import clean, json_string, short
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Plan(Spool):
     ) -> None:
         super().__init__()
         self.ids, self.texts = array(_DIGITS), array(_DIGITS)
-        self._places = Places(anywhere=anywhere, taken=taken or {})
+        self._places = JobPaths(anywhere=anywhere, taken=taken or {})
         self._mistakes = Mistakes()
         self._order = array(_DIGITS)
         """Of each job its number among all that were read, malformed ones too."""

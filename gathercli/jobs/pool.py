@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Final, Self
 
 from gathercli.errors import GatherError, TransferError, reason_of
 from gathercli.jobs.calls import row_of
-from gathercli.jobs.fingerprints import Stamps
-from gathercli.jobs.queue import Done, Order
+from gathercli.jobs.fingerprints import Fingerprints
+from gathercli.jobs.queue import Done, JobQueue
 from gathercli.jobs.work import ERROR, Line
 from gathercli.jobs.worker import GRACE, READY
 
@@ -171,7 +171,7 @@ class Pool:
         """Seconds that a job takes, about."""
 
     def run(
-        self, order: Order, ended: Callable[[Done], bool], *, every: float = 1.0
+        self, order: JobQueue, ended: Callable[[Done], bool], *, every: float = 1.0
     ) -> Iterator[Done | None]:
         """Do jobs; yield those that have ended, and None when nothing has for a while.
 
@@ -186,7 +186,7 @@ class Pool:
         """
         return order.run(lambda: self._feed(order), lambda: self._wait(order, every), ended)
 
-    def _feed(self, order: Order) -> bool:
+    def _feed(self, order: JobQueue) -> bool:
         """Give jobs to processes that have few; tell whether any job is under way."""
         depth = max(1, min(self._ahead, int(AHEAD / self._mean)))
         now = time.monotonic()
@@ -218,7 +218,7 @@ class Pool:
         self._selector.register(worker.out, selectors.EVENT_READ, worker)
         return True
 
-    def _wait(self, order: Order, every: float) -> Iterator[Done]:
+    def _wait(self, order: JobQueue, every: float) -> Iterator[Done]:
         """Wait until a job ends; return all that have."""
         now = time.monotonic()
         wait = every
@@ -246,7 +246,7 @@ class Pool:
                 worker.late = worker.tasks[0]
                 worker.process.kill()
 
-    def _buried(self, worker: _Worker, order: Order) -> Iterator[Done]:
+    def _buried(self, worker: _Worker, order: JobQueue) -> Iterator[Done]:
         """Take a dead process away; the job it was at has failed, the others begin again."""
         self._selector.unregister(worker.out)
         self._workers.remove(worker)
@@ -300,7 +300,7 @@ def lost(
     with suppress(GatherError):
         line.operator = row_of(job, []).full_name
     if settings.stamped:
-        line.stamps = Stamps.seen(job, found.text, hashed=settings.hashed)
+        line.stamps = Fingerprints.seen(job, found.text, hashed=settings.hashed)
     return Done(number, ERROR, bytes(line), {})
 
 

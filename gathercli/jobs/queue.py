@@ -24,7 +24,7 @@ class Done(NamedTuple):
     notes: dict[str, str]
 
 
-class Order:
+class JobQueue:
     """Jobs that are to be done, under way, or done and kept waiting.
 
     Parameters

@@ -56,7 +56,7 @@ class Note:
 
 
 @dataclass
-class Tally:
+class BatchTotals:
     """Jobs by how they ended.
 
     Attributes

@@ -29,7 +29,7 @@ from gathercli.io.formats import encode
 from gathercli.io.source import Inputs
 from gathercli.io.write import Checked, Output, make_folder, real_path
 from gathercli.jobs.calls import described, gathering, row_of
-from gathercli.jobs.fingerprints import Stamps, digest
+from gathercli.jobs.fingerprints import Fingerprints, digest
 from gathercli.jobs.job import SHAPE
 from gathercli.spec.coordinates import known
 from gathercli.spec.dtypes import Kind
@@ -38,9 +38,9 @@ from gathercli.spec.shapes import Shape, product
 from gathercli.text import clean
 
 if TYPE_CHECKING:
-    from gathercli.arrays.blocks import Gathering
+    from gathercli.arrays.blocks import GatherBlocks
     from gathercli.arrays.chunks import Box
-    from gathercli.engine import Run, Treated
+    from gathercli.engine import Adjustment, Run
     from gathercli.jobs.job import Job
     from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType
@@ -125,14 +125,14 @@ class Line:
     dtype: str | None = None
     result: str = "null"
     seconds: float = 0.0
-    stamps: Stamps | None = None
+    stamps: Fingerprints | None = None
     notes: list[str] = field(default_factory=list)
-    treated: tuple[Treated, ...] = ()
+    adjustments: tuple[Adjustment, ...] = ()
 
     def kinds(self) -> dict[str, str]:
         """Name the notes by what they have in common with those of other jobs."""
         return dict(zip(self.notes, self.notes, strict=True)) | {
-            each.how: str(each) for each in self.treated
+            each.how: str(each) for each in self.adjustments
         }
 
     def failed(self, error: GatherError) -> None:
@@ -228,7 +228,7 @@ def _attempt(job: Job, settings: Settings, line: Line, part: Part | None) -> boo
                     _run_part(job, settings, inputs, part)
             finally:
                 if settings.stamped:
-                    line.stamps = Stamps.of(inputs, job, hashed=settings.hashed)
+                    line.stamps = Fingerprints.of(inputs, job, hashed=settings.hashed)
     except Exception as raised:  # noqa: BLE001  (one job's fault is one failed job)
         error = refusal_of(raised)
         if error.rule == "missing":  # the place where it was looked for; and no job reads `-`
@@ -302,7 +302,7 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
             error.message += ", which `--max-bytes` raises, or an `output` for a file"
         raise
     line.shape, line.dtype = list(run.shape), run.dtype.name
-    line.treated = run.treated
+    line.adjustments = run.adjustments
     expected = None
     if job.expect is not None:
         expected = hoped(lambda: job.tensor("expect", inputs, assumed=run.dtype), run.dtype)
@@ -383,7 +383,7 @@ def _place(job: Job, settings: Settings) -> tuple[str, str | None]:
     return os.path.join(job.folder, job.output or ""), within
 
 
-def _write_chunks(job: Job, found: Gathering, inputs: Inputs, settings: Settings) -> None:
+def _write_chunks(job: Job, found: GatherBlocks, inputs: Inputs, settings: Settings) -> None:
     """Write the output in chunks, as `_write` does."""
     from gathercli.io import chunkwise
     from gathercli.io.zarr import Creation

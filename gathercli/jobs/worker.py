@@ -94,7 +94,7 @@ def answer(number: int, record: bytes, settings: Settings) -> bytes:
     found = Text.parse(record)
     done = line_of(found.job(), found.text, settings, Part.parse(found.where))
     line = bytes(done)
-    notes = json.dumps(done.kinds()) if done.notes or done.treated else "{}"
+    notes = json.dumps(done.kinds()) if done.notes or done.adjustments else "{}"
     return b"%d %s %d %s\n%s" % (number, done.status.encode(), len(line), notes.encode(), line)
 
 

@@ -130,7 +130,7 @@ class Lesson:
         indices: Tensor,
         *,
         threads: int = 1,
-        tick: engine.Tick | None = None,
+        tick: engine.ProgressCallback | None = None,
     ) -> None:
         self.call, self.data, self.indices = call, data, indices
         self._family = FAMILIES[call.op.family]
@@ -138,10 +138,10 @@ class Lesson:
         self.walks = tuple(self._family.walks(call))
         engine.check_size(self.shape, data, None)
         self.refusal: OutOfRangeError | None = None
-        self.treated: tuple[engine.Treated, ...] = ()
+        self.adjustments: tuple[engine.Adjustment, ...] = ()
         try:
-            _, treated = engine.examined(call, indices.array, threads=threads, tick=tick)
-            self.treated = tuple(treated)
+            _, adjustments = engine.check_indices(call, indices.array, threads=threads, tick=tick)
+            self.adjustments = tuple(adjustments)
         except OutOfRangeError as error:
             call.met(error)
             self.refusal = error

@@ -16,7 +16,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli import engine
-from gathercli.arrays.indices import CELLS, Tallies, Tally, Treatment, survey, tallied
+from gathercli.arrays.indices import (
+    CELLS,
+    IndexCount,
+    IndexCounts,
+    IndexPolicy,
+    count_indices,
+    scan,
+)
 from gathercli.errors import LimitError, OperatorError, OutOfRangeError
 from gathercli.spec.call import Operand
 from gathercli.spec.coordinates import coordinates, known
@@ -26,7 +33,7 @@ from gathercli.spec.op import Indices, Negative, OutOfRange
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from gathercli.engine import Tick, Treated
+    from gathercli.engine import Adjustment, ProgressCallback
     from gathercli.errors import GatherError
     from gathercli.spec.call import Call
     from gathercli.spec.dtypes import AnyArray, Tensor
@@ -57,21 +64,21 @@ class Case:
         indices: Tensor,
         *,
         threads: int = 1,
-        tick: Tick | None = None,
+        tick: ProgressCallback | None = None,
     ) -> None:
         self.bind, self.data, self.indices = bind, data, indices
         self.threads, self.tick = threads, tick
-        self._tallies: dict[int, Tallies] = {}
+        self._tallies: dict[int, IndexCounts] = {}
         self._census: Census | None = None
 
-    def tallies(self, size: int) -> Tallies:
+    def tallies(self, size: int) -> IndexCounts:
         """Count what the indices are on an axis of `size`, where negative ones count from its end.
 
         All of them are looked at once for every size.
         """
         if size not in self._tallies:
-            how = Treatment(size, wraps=True, outside=OutOfRange.ERROR)
-            self._tallies[size], _ = tallied(
+            how = IndexPolicy(size, wraps=True, outside=OutOfRange.ERROR)
+            self._tallies[size], _ = count_indices(
                 self.indices.array, how, counts=True, threads=self.threads, tick=self.told()
             )
         return self._tallies[size]
@@ -107,9 +114,9 @@ class Census(NamedTuple):
         The extreme values; 0 where there are none.
     """
 
-    ones: Tally
-    negative: Tally
-    wide: Tally
+    ones: IndexCount
+    negative: IndexCount
+    wide: IndexCount
     least: int = 0
     most: int = 0
 
@@ -118,7 +125,7 @@ class Census(NamedTuple):
         """Look at every index."""
         from threading import Lock
 
-        tallies, lock, ends = (Tally(), Tally(), Tally()), Lock(), set[int]()
+        tallies, lock, ends = (IndexCount(), IndexCount(), IndexCount()), Lock(), set[int]()
         if not case.indices.dtype.integral or case.is_simple:
             return cls(*tallies)
 
@@ -132,7 +139,7 @@ class Census(NamedTuple):
                     tally.add(marked, given, start)
 
         array = case.indices.array
-        survey(array, look, tallies, threads=case.threads, tick=case.told())
+        scan(array, look, tallies, threads=case.threads, tick=case.told())
         return cls(*tallies, min(ends, default=0), max(ends, default=0))
 
 
@@ -154,7 +161,7 @@ class Verdict(NamedTuple):
     op: Op
     call: Call | None = None
     shape: Shape | None = None
-    treated: tuple[Treated, ...] = ()
+    adjustments: tuple[Adjustment, ...] = ()
     error: GatherError | None = None
 
     @property
@@ -166,7 +173,7 @@ class Verdict(NamedTuple):
     def filled(self) -> int:
         """How many indices give zeros."""
         zero = OutOfRange.ZERO.done
-        return sum(each.number for each in self.treated if each.how == zero)
+        return sum(each.number for each in self.adjustments if each.how == zero)
 
 
 def verdict(op: Op, case: Case, max_bytes: int | None = None) -> Verdict:
@@ -178,12 +185,12 @@ def verdict(op: Op, case: Case, max_bytes: int | None = None) -> Verdict:
         found = case.tallies(call.size)
         if not call.wraps_negative:
             found = found.unwrapped()
-        treated = engine.judged(call, found, case.indices.shape)
+        adjustments = engine.check_counts(call, found, case.indices.shape)
         engine.check_size(known(shape), case.data, max_bytes)
     except (OperatorError, LimitError) as error:
         error.met(op.full_name, Operand.of(case.data), Operand.of(case.indices))
         return Verdict(op, call, shape, error=error)
-    return Verdict(op, call, shape, tuple(treated))
+    return Verdict(op, call, shape, tuple(adjustments))
 
 
 # Illegal indices
@@ -209,7 +216,7 @@ def _counts_back(call: Call) -> bool:
 
 
 def fate(call: Call) -> Callable[[int], str]:
-    """Return what says what a row does with an illegal index, in the words of `engine.Treated`."""
+    """Return what says what a row does with an illegal index, in the words of `engine.Adjustment`."""
     refused, outside = OutOfRange.ERROR.done, call.outside.done
     if not call.size and call.outside is not OutOfRange.ZERO:
         outside = refused

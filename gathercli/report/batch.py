@@ -12,7 +12,7 @@ from gathercli.text import clean, counted, grouped, short
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gathercli.jobs.tally import Tally
+    from gathercli.jobs.tally import BatchTotals
     from gathercli.report.terminal import Styled
 
 EVERY: Final = 0.1
@@ -47,7 +47,7 @@ class Bar:
 
     def __init__(
         self,
-        tally: Tally,
+        tally: BatchTotals,
         write: Callable[[str], object],
         width: int | None,
         clock: Callable[[], float] = time.monotonic,
@@ -113,7 +113,7 @@ def row(line: dict[str, Any], width: int | None) -> Styled:
 
 
 def summary(
-    tally: Tally, seconds: float, remarks: Sequence[str] = (), width: int | None = None
+    tally: BatchTotals, seconds: float, remarks: Sequence[str] = (), width: int | None = None
 ) -> Styled:
     """Count the jobs by how they ended; those that failed stand last, by cause.
 
@@ -161,7 +161,7 @@ def _folded(line: str, width: int | None) -> list[str]:
     ]
 
 
-def _counts(tally: Tally) -> Iterator[tuple[str, str]]:
+def _counts(tally: BatchTotals) -> Iterator[tuple[str, str]]:
     counts, left = tally.counts, tally.total - tally.done
     yield f"{grouped(counts['ok'])} ok", "green" if counts["ok"] else ""
     if counts["mismatch"]:

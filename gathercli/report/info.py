@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from gathercli.arrays.chunks import Chunked
+    from gathercli.arrays.chunks import ChunkLayout
     from gathercli.arrays.summary import Histogram, Summary
     from gathercli.spec.dtypes import DType, Tensor
 
@@ -55,7 +55,7 @@ class Described(NamedTuple):
     order: str | None = None
     byte_order: str | None = None
     refused: str | None = None
-    chunked: Chunked | None = None
+    chunked: ChunkLayout | None = None
 
 
 class Info(NamedTuple):
@@ -239,7 +239,7 @@ def _append_header(out: Text, member: Described, width: int | None) -> None:
     out.append(line + "\n")
 
 
-def _chunks(chunked: Chunked) -> list[str]:
+def _chunks(chunked: ChunkLayout) -> list[str]:
     """Write how a tensor is cut, and how its chunks are packed."""
     version, chunks, shards, codecs = chunked
     within = f" in shards of {_sizes(shards)}" if shards else ""

@@ -8,7 +8,7 @@ from xml.sax.saxutils import quoteattr
 from gathercli.text import clean
 
 if TYPE_CHECKING:
-    from gathercli.jobs.tally import Tally
+    from gathercli.jobs.tally import BatchTotals
 
 
 def case(line: dict[str, Any]) -> str:
@@ -23,7 +23,7 @@ def case(line: dict[str, Any]) -> str:
     return f"  {head}>{said}</testcase>\n"
 
 
-def head(tally: Tally, seconds: float) -> str:
+def head(tally: BatchTotals, seconds: float) -> str:
     """Write what stands before the cases."""
     counts = tally.counts
     return (

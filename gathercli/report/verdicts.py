@@ -46,7 +46,7 @@ def outcome(verdict: Verdict, plain: str) -> str:
         return f"{error.rule} refuses"
     parts = (
         f"{grouped(each.number)} {each.how}, first {each.value} at {each.where}"
-        for each in verdict.treated
+        for each in verdict.adjustments
     )
     return "; ".join(parts) or plain
 
@@ -187,15 +187,15 @@ def verdict_json(each: Verdict) -> dict[str, Any]:
             "index": each.error.value if each.refuses_index else None,
             "message": each.error.message,
         }
-    if not each.treated:
+    if not each.adjustments:
         return fields | {"at": None, "index": None, "message": None}
-    first, *_ = each.treated
+    first, *_ = each.adjustments
     return fields | {
         "verdict": "fills" if each.filled else "moves",
-        "count": sum(treated.number for treated in each.treated),
+        "count": sum(adjustments.number for adjustments in each.adjustments),
         "at": json.loads(first.where),
         "index": first.value,
-        "message": "; ".join(map(str, each.treated)),
+        "message": "; ".join(map(str, each.adjustments)),
     }
 
 

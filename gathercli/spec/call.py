@@ -12,7 +12,7 @@ from gathercli.spec.op import Indices, Negative, OutOfRange
 from gathercli.spec.shapes import Shape
 
 if TYPE_CHECKING:
-    from gathercli.arrays.chunks import Tiles
+    from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.errors import GatherError
     from gathercli.spec.op import Op
 
@@ -39,7 +39,7 @@ class Operand(NamedTuple):
     integers: Any = None
 
     @classmethod
-    def of(cls, tensor: Tensor | Tiles | Operand) -> Operand:
+    def of(cls, tensor: Tensor | ChunkedTensor | Operand) -> Operand:
         """Describe a tensor; what describes one already stays."""
         if isinstance(tensor, cls):
             return tensor

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from gathercli.arrays.blocks import Copied
-from gathercli.arrays.cast import Recast
-from gathercli.arrays.chunks import Held
-from gathercli.arrays.streamed import Slabs
+from gathercli.arrays.blocks import CopyBlocks
+from gathercli.arrays.cast import CastTensor
+from gathercli.arrays.chunks import InMemory
+from gathercli.arrays.streamed import BlockResult
 from gathercli.cli import options as opt
 from gathercli.cli.commands.targets import (
     Target,
@@ -24,7 +24,7 @@ from gathercli.cli.commands.targets import (
 from gathercli.cli.groups import OUTPUT
 from gathercli.cli.limits import Limits
 from gathercli.cli.messages import Messages
-from gathercli.cli.sink import Keeping, binary_refused, losses
+from gathercli.cli.sink import WriteOptions, binary_refused, losses
 from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.io import save
 from gathercli.io.files import cores
@@ -33,7 +33,7 @@ from gathercli.report.terminal import is_terminal
 from gathercli.text import clean, counted
 
 if TYPE_CHECKING:
-    from gathercli.engine import Tick
+    from gathercli.engine import ProgressCallback
     from gathercli.io.formats.encode import Named, Result
     from gathercli.io.source import Inputs, Source
     from gathercli.spec.dtypes import DType
@@ -100,7 +100,7 @@ Truncate = Annotated[
 class _Watched:
     """Takes bytes for a stream, and tells how many they are of about `total`."""
 
-    def __init__(self, stream: Checked, total: int, tick: Tick | None) -> None:
+    def __init__(self, stream: Checked, total: int, tick: ProgressCallback | None) -> None:
         self._stream, self._total, self._tick = stream, total, tick
         self._written = 0
 
@@ -127,7 +127,7 @@ class _Asked(NamedTuple):
     declared, wanted
         The types of untyped input, and of the output.
     lossy, truncate
-        As `Recast` takes them.
+        As `CastTensor` takes them.
     """
 
     to: str | None
@@ -139,7 +139,7 @@ class _Asked(NamedTuple):
     truncate: bool
     nonfinite: str
     limits: Limits
-    keeping: Keeping
+    keeping: WriteOptions
     chunks: tuple[int, ...] | None
 
 
@@ -169,7 +169,7 @@ def command(
     debug: opt.Debug = False,
 ) -> Callable[[], int]:
     """Collect the request."""
-    limits, keeping = Limits.parse(max_bytes), Keeping(no_clobber, fsync)
+    limits, keeping = Limits.parse(max_bytes), WriteOptions(no_clobber, fsync)
     sizes = opt.chunks_of(chunks, paths[-1], to or "auto")
     types = opt.type_of(data_dtype), opt.type_of(to_dtype)
     return partial(
@@ -279,14 +279,16 @@ def _named(source: Source, asked: _Asked, messages: Messages, *, binding: bool =
     name = "output" if source.key is None else source.key
     if source.content.format == "zarr" and asked.wanted is None:
         stored = source.tiles(declared=declared)
-        if not isinstance(stored, Held):
+        if not isinstance(stored, InMemory):
             threads, tick = cores(), messages.progress()
-            return name, Slabs(Copied(stored), asked.limits.held, threads=threads, tick=tick)
+            return name, BlockResult(
+                CopyBlocks(stored), asked.limits.held, threads=threads, tick=tick
+            )
     tensor = source.tensor(declared=declared, assumed=asked.declared)
     if asked.wanted is None or asked.wanted is tensor.dtype:
         return name, tensor
     try:
-        made = Recast(tensor, asked.wanted, lossy=asked.lossy, truncate=asked.truncate)
+        made = CastTensor(tensor, asked.wanted, lossy=asked.lossy, truncate=asked.truncate)
     except GatherError as error:
         source.name(error)
         raise
@@ -341,10 +343,12 @@ def _write_chunks(
 ) -> None:
     """Write one tensor in chunks; it gets its name only when all of it is there."""
     from gathercli.io import chunkwise
-    from gathercli.io.zarr import Stored
+    from gathercli.io.zarr import ZarrArray
 
-    making = result.making if isinstance(result, Slabs) else Copied(Held(result.whole()))
-    if isinstance(making.data, Stored) and making.data.spec.sharded:
+    making = (
+        result.making if isinstance(result, BlockResult) else CopyBlocks(InMemory(result.whole()))
+    )
+    if isinstance(making.data, ZarrArray) and making.data.spec.sharded:
         messages.notes.append(f"{clean(path)} is written without shards, each chunk as a file")
     with asked.keeping.creation(path) as output:
         chunkwise.write(

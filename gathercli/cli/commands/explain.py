@@ -295,7 +295,7 @@ def _run(
         called = stack.enter_context(read(limits, messages))
         lesson = Lesson(called.call, called.data, called.indices, tick=messages.progress())
         messages.clear()
-        messages.notes += map(str, lesson.treated)
+        messages.notes += map(str, lesson.adjustments)
         look = asked.look(lesson, width_of(STDOUT))
         _show(lesson, called, asked, look, messages)
         if keeps:

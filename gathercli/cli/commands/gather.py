@@ -13,7 +13,7 @@ from gathercli.cli.limits import Limits
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import Operator
 from gathercli.cli.scheduler import address_of
-from gathercli.cli.sink import Keeping, Sink, View
+from gathercli.cli.sink import OutputOptions, View, WriteOptions
 from gathercli.errors import UsageError
 from gathercli.io.write import is_stream, new_name
 from gathercli.spec.dtypes import E8M0
@@ -21,12 +21,12 @@ from gathercli.spec.op import Negative, OutOfRange
 from gathercli.text import clean
 
 if TYPE_CHECKING:
-    from gathercli.arrays.chunks import Tiles
+    from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.arrays.compare import Tolerance
-    from gathercli.engine import Run, Tick
+    from gathercli.engine import ProgressCallback, Run
     from gathercli.errors import MismatchError
     from gathercli.io.source import Inputs
-    from gathercli.jobs.chunk_workers import Crew
+    from gathercli.jobs.chunk_workers import ChunkWorkers
     from gathercli.jobs.scheduler import Address
     from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType, Tensor
@@ -76,11 +76,11 @@ def build(name: str) -> Callable[..., Callable[[], int]]:
             Operator(name, axis, batch_dims, version, negative.value, out_of_range.value),
             (data, data_dtype),
             (indices, indices_dtype),
-            Sink(
+            OutputOptions(
                 output,
                 fmt,
                 force_format,
-                Keeping(no_clobber, fsync),
+                WriteOptions(no_clobber, fsync),
                 nonfinite,
                 limits,
                 view,
@@ -140,7 +140,7 @@ def _run(
     operator: Operator,
     data: tuple[str, str | None],
     indices: tuple[str, str | None],
-    sink: Sink,
+    sink: OutputOptions,
     threads: int | None,
     expectation: _Expected,
     address: Address | None,
@@ -162,8 +162,8 @@ def _run(
         if address is not None:
             inputs.hold()
         run = _made(call, tiles, sink, threads, tick)
-        messages.notes += map(str, run.treated)
-        if run.dtype is E8M0 and any(each.how == OutOfRange.ZERO.done for each in run.treated):
+        messages.notes += map(str, run.adjustments)
+        if run.dtype is E8M0 and any(each.how == OutOfRange.ZERO.done for each in run.adjustments):
             messages.notes.append(f"{E8M0} has no zero: what is filled is 2^-127, all bits zero")
         near, expected = expectation.tolerance, expectation.read(inputs, run.dtype)
         mismatch = None
@@ -186,23 +186,27 @@ def _run(
 
 
 def _made(
-    call: Call, tiles: tuple[Tiles, Tiles], sink: Sink, threads: int | None, tick: Tick | None
+    call: Call,
+    tiles: tuple[ChunkedTensor, ChunkedTensor],
+    sink: OutputOptions,
+    threads: int | None,
+    tick: ProgressCallback | None,
 ) -> Run:
     """Check every index; the output follows, from chunks if anything is in chunks."""
     from gathercli import engine
-    from gathercli.arrays.chunks import Held
+    from gathercli.arrays.chunks import InMemory
     from gathercli.io.files import cores
 
     data, indices = tiles
     threads = threads or cores()
-    if isinstance(data, Held) and isinstance(indices, Held):
+    if isinstance(data, InMemory) and isinstance(indices, InMemory):
         given, picked, most = data.tensor, indices.tensor, sink.most_bytes
         return engine.run(call, given, picked, max_bytes=most, threads=threads, tick=tick)
     from gathercli.arrays import streamed as result
-    from gathercli.arrays.blocks import Gathering
+    from gathercli.arrays.blocks import GatherBlocks
 
     return result.run(
-        Gathering(call, data, indices),
+        GatherBlocks(call, data, indices),
         max_bytes=sink.most_bytes,
         held=sink.limits.held,
         threads=threads,
@@ -210,7 +214,7 @@ def _made(
     )
 
 
-def _check_cluster(sink: Sink, threads: int | None, *tokens: str) -> None:
+def _check_cluster(sink: OutputOptions, threads: int | None, *tokens: str) -> None:
     """Refuse what the workers of a scheduler cannot do."""
     from gathercli.io.source import Inputs
 
@@ -240,9 +244,11 @@ def _check_cluster(sink: Sink, threads: int | None, *tokens: str) -> None:
             )
 
 
-def _crew(job: dict[str, Any], address: Address, limits: Limits, messages: Messages) -> Crew:
+def _crew(
+    job: dict[str, Any], address: Address, limits: Limits, messages: Messages
+) -> ChunkWorkers:
     """Reach the workers of a scheduler."""
-    from gathercli.jobs.chunk_workers import Crew
+    from gathercli.jobs.chunk_workers import ChunkWorkers
 
     held = limits.held if limits.typed else EACH
-    return Crew(job, address, held=held, say=messages.remark, debug=messages.debug)
+    return ChunkWorkers(job, address, held=held, say=messages.remark, debug=messages.debug)

@@ -14,8 +14,8 @@ from gathercli.io.files import cores
 from gathercli.io.write import STDERR, STDOUT, Output, is_stream, write_all
 from gathercli.jobs.journal import Journal
 from gathercli.jobs.pool import MOST_AHEAD, Pool
-from gathercli.jobs.queue import Order
-from gathercli.jobs.tally import Tally
+from gathercli.jobs.queue import JobQueue
+from gathercli.jobs.tally import BatchTotals
 from gathercli.jobs.work import INLINE, OK, Settings
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 from gathercli.text import clean, counted
@@ -74,7 +74,7 @@ class Batch:
     ) -> None:
         self._plan, self._running, self._reporting = plan, running, reporting
         self._messages = messages
-        self._tally = Tally(len(plan))
+        self._tally = BatchTotals(len(plan))
         self._begun = time.monotonic()
         self._stopped = False
         self._bar: Bar | None = None
@@ -164,7 +164,7 @@ class Batch:
             stack.enter_context(pool)
             # A file is put in order at the end, so that what has ended is in it at once.
             numbers = range(len(self._plan)) if journal is None else journal.todo()
-            order = Order(numbers, keeps=journal is None)
+            order = JobQueue(numbers, keeps=journal is None)
 
             def report(done: Done) -> None:
                 if done.status != OK or done.notes:
@@ -306,7 +306,7 @@ class Cases:
 
         self._spool.write(case(json.loads(line)).encode(errors="backslashreplace"))
 
-    def write(self, lines: Iterable[bytes], tally: Tally, seconds: float) -> None:
+    def write(self, lines: Iterable[bytes], tally: BatchTotals, seconds: float) -> None:
         """Write the file, adding what has not been."""
         from gathercli.report.junit import FOOT, head
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from gathercli.arrays.chunks import Chunked
+    from gathercli.arrays.chunks import ChunkLayout
     from gathercli.io.files import File, Folder
     from gathercli.spec.dtypes import AnyArray
 
@@ -98,7 +98,7 @@ class Layout(NamedTuple):
     held: np.dtype[Any]
     offset: int = 0
     fortran: bool = False
-    chunked: Chunked | None = None
+    chunked: ChunkLayout | None = None
 
     @property
     def nbytes(self) -> int:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import IO, Protocol
 
-    from gathercli.arrays.cast import Recast
-    from gathercli.arrays.streamed import Slabs
+    from gathercli.arrays.cast import CastTensor
+    from gathercli.arrays.streamed import BlockResult
     from gathercli.spec.dtypes import AnyArray
 
     class Target(Protocol):
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
             """Append the elements of a result by its threads; say if that was possible."""
 
 
-Result: TypeAlias = "Tensor | Run | Slabs | Recast"
+Result: TypeAlias = "Tensor | Run | BlockResult | CastTensor"
 Named: TypeAlias = "tuple[str, Result]"
 """A tensor and the name it has in a file of several."""
 

@@ -209,20 +209,6 @@ def certain(tensor: Tensor) -> bool:
     return not ((size >= _LARGE) & np.isfinite(size)).any()
 
 
-def numbers(flat: list[Any], kinds: set[type]) -> AnyArray | None:
-    """Make an array of elements that are all floats, or all integers of 64 bits; else None."""
-    import numpy as np
-
-    if kinds == {float}:
-        return np.frombuffer(array("d", flat), np.float64)
-    if kinds == {int}:
-        try:
-            return np.frombuffer(array("q", flat), np.int64)
-        except OverflowError:
-            return None
-    return None
-
-
 def text(values: AnyArray, words: Callable[[AnyArray], list[str]]) -> str:
     """Write numbers or booleans as JSON, entry by entry with commas between.
 

@@ -21,7 +21,7 @@ from gathercli.arrays.conversion import (
 )
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats.content import check_shape
-from gathercli.io.formats.fast import numbers
+from gathercli.arrays.conversion import numbers
 from gathercli.spec.dtypes import (
     BOOL,
     COMPLEX128,

@@ -14,7 +14,7 @@ from gathercli.arrays.chunks import everything
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io.formats.content import key_hint
 from gathercli.io.zarr.created import Creation, Writer, writer
-from gathercli.io.zarr.stored import Node, Stored
+from gathercli.io.zarr.stored import Node, ZarrArray
 from gathercli.spec.dtypes import DType, Tensor
 from gathercli.text import clean, short, some
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gathercli.io.formats.content import Layout
     from gathercli.io.zarr.meta import Spec
 
-__all__ = ["Creation", "Stored", "Writer", "Zarr", "writer"]
+__all__ = ["Creation", "Writer", "Zarr", "ZarrArray", "writer"]
 
 MAX_MEMBERS: Final = 10_000
 """Arrays and groups of a group that are accepted."""
@@ -111,7 +111,7 @@ class Zarr:
         progress = None if tick is None else lambda done: tick("read", done, size)
         return Tensor(stored.dtype, stored.read(everything(stored.shape), progress))
 
-    def tiles(self, key: str | None) -> Stored:
+    def tiles(self, key: str | None) -> ZarrArray:
         """Open an array to be read box by box.
 
         Raises
@@ -127,7 +127,7 @@ class Zarr:
                 f"a chunk of the array has {needed} bytes to be held in memory", needed, limit
             )
         name = self._folder.name if path == self._path else f"{self._folder.name}#{key}"
-        return Stored(name, path, spec, self._folder.note)
+        return ZarrArray(name, path, spec, self._folder.note)
 
     def _member(self, key: str) -> Spec | None:
         """Find the array of a name, looking at no other; None if there is no such one."""

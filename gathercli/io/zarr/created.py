@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gathercli.arrays.chunks import Box
     from gathercli.io.zarr.meta import Spec
-    from gathercli.io.zarr.stored import Stored
+    from gathercli.io.zarr.stored import ZarrArray
     from gathercli.spec.dtypes import AnyArray
 
 _TRIES: Final = 10
@@ -133,7 +133,7 @@ class Creation:
         shape: Sequence[int],
         dtype: DType,
         chunks: Sequence[int],
-        like: Stored | None = None,
+        like: ZarrArray | None = None,
         *,
         storage: np.dtype[Any] | None = None,
         same: bool = False,
@@ -341,7 +341,7 @@ def _gone(path: str) -> TransferError:
     return TransferError(f"`{clean(path)}` is gone: expected the new array", rule="output")
 
 
-def _held(dtype: DType, like: Stored | None, storage: np.dtype[Any] | None) -> np.dtype[Any]:
+def _held(dtype: DType, like: ZarrArray | None, storage: np.dtype[Any] | None) -> np.dtype[Any]:
     """Choose the numpy dtype of a new array."""
     if dtype.opaque:
         raise InputError(
@@ -366,7 +366,7 @@ def _planned(
     dtype: DType,
     held: np.dtype[Any],
     chunks: tuple[int, ...],
-    like: Stored | None,
+    like: ZarrArray | None,
 ) -> Spec:
     """Say what a new array is."""
     fill = meta.zero(dtype)
@@ -391,7 +391,7 @@ def _planned(
     )
 
 
-def _attributes(like: Stored) -> dict[str, Any]:
+def _attributes(like: ZarrArray) -> dict[str, Any]:
     """Read attributes that have a file of their own, by its name."""
     path = os.path.join(like.path, ".zattrs")
     if like.version != 2 or not os.path.lexists(path):
@@ -404,7 +404,7 @@ def _endian(held: np.dtype[Any]) -> str:
 
 
 def _adapted(
-    codec: dict[str, Any], held: np.dtype[Any], rank: int, like: Stored
+    codec: dict[str, Any], held: np.dtype[Any], rank: int, like: ZarrArray
 ) -> dict[str, Any] | None:
     """Fit a codec to another type or rank; None where it makes no sense for that."""
     name = codec["name"]

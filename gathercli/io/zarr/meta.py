@@ -10,7 +10,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
-from gathercli.arrays.chunks import Chunked
+from gathercli.arrays.chunks import ChunkLayout
 from gathercli.arrays.conversion import Overflow
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats import jsontext as json
@@ -171,7 +171,7 @@ class Spec(NamedTuple):
     def layout(self) -> Layout:
         """How the elements lie in the files."""
         shards = self.grid if self.sharded else None
-        chunked = Chunked(self.version, self.chunks, shards, self.words)
+        chunked = ChunkLayout(self.version, self.chunks, shards, self.words)
         return Layout(self.dtype, self.shape, self.held, 0, self.fortran, chunked)
 
     def key(self, place: Sequence[int]) -> str:

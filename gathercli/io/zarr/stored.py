@@ -83,8 +83,8 @@ class Node:
         return meta.parse(self._document, self._version)
 
 
-class Stored:
-    """An array in chunks; the members are those of `core.tiles.Tiles`, and more.
+class ZarrArray:
+    """An array in chunks; the members are those of `core.tiles.ChunkedTensor`, and more.
 
     Several threads may read it at once.
 
