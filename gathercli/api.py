@@ -8,20 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from gathercli import engine
 from gathercli.arrays.exchange import viewed
+from gathercli.arrays.tensor import Tensor, dtype_of
 from gathercli.errors import DtypeError, GatherError, Hint, InputError, UsageError
 from gathercli.io.files import cores
 from gathercli.io.formats.values import tensor_of
 from gathercli.ops import family_of, find
 from gathercli.spec.call import Operand
-from gathercli.spec.dtypes import (
-    FLOAT64,
-    INT64,
-    STRING,
-    Kind,
-    Tensor,
-    described,
-    dtype_of,
-)
+from gathercli.spec.dtypes import FLOAT64, INT64, STRING, Kind, described
 from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.spec.shapes import Shape, as_shape
 from gathercli.text import json_string, short

@@ -24,13 +24,14 @@ from gathercli.arrays.indices import (
     resolve,
 )
 from gathercli.arrays.kernel import Kernel, Worker
+from gathercli.arrays.tensor import Tensor
 from gathercli.arrays.threads import share
 from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.ops import FAMILIES
 from gathercli.spec import rules
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.coordinates import cell, coordinate, known
-from gathercli.spec.dtypes import Tensor, described
+from gathercli.spec.dtypes import described
 from gathercli.spec.op import Indices, Negative, Op, OutOfRange
 from gathercli.spec.shapes import LARGEST, MAX_RANK, Shape, product
 from gathercli.text import counted, grouped, listed
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from gathercli.arrays.chunks import ChunkedTensor
-    from gathercli.spec.dtypes import AnyArray
+    from gathercli.arrays.tensor import AnyArray
 
     ProgressCallback = Callable[[str, int, int], None]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -25,11 +25,14 @@ from gathercli.arrays.chunks import (
     slices,
     tiled,
 )
+from gathercli.arrays.tensor import Tensor, dtype_of
 from gathercli.errors import GatherError, LimitError, TransferError
 from gathercli.ops import find
 from gathercli.spec.call import Operand
-from gathercli.spec.dtypes import DType, Tensor, dtype_of
 from gathercli.spec.op import Negative, OutOfRange
+
+if TYPE_CHECKING:
+    from gathercli.spec.dtypes import DType
 
 
 class Chunks:

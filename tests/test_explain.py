@@ -23,13 +23,13 @@ from rich.cells import cell_len
 from rich.color import Color
 
 import gathercli
+from gathercli.arrays.tensor import Tensor, dtype_of
 from gathercli.cli import main
 from gathercli.lessons.lesson import Fate
 from gathercli.report.layout import ASCII
 from gathercli.report.lesson import picture
 from gathercli.report.selection import Look
 from gathercli.report.tensor_panels import STYLES
-from gathercli.spec.dtypes import Tensor, dtype_of
 from tests import oracle
 from tests.test_laws import (
     Case,

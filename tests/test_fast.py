@@ -10,17 +10,19 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.errors import GatherError
 from gathercli.io.formats import encode, fast
 from gathercli.io.source import Inputs
-from gathercli.spec.dtypes import DTYPES, Kind, Tensor
+from gathercli.spec.dtypes import DTYPES, Kind
 from gathercli.spec.dtypes import dtype as dtype_named
 from tests.test_io import encoded
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gathercli.spec.dtypes import AnyArray, DType
+    from gathercli.arrays.tensor import AnyArray
+    from gathercli.spec.dtypes import DType
 
 SETTINGS = settings(
     derandomize=True,
@@ -177,7 +179,7 @@ def both_ways(tensor: Tensor, fmt: str) -> list[bytes]:
 def test_all_bits_are_written_alike_both_ways(held: DType, fmt: str, seed: int) -> None:
     random = np.random.default_rng(seed)
     raw = random.bytes(3000 * held.itemsize)
-    array: AnyArray = np.frombuffer(raw, held.storage())
+    array: AnyArray = np.frombuffer(raw, storage_of(held))
     if held.name == "bool":
         array = (np.frombuffer(raw, np.uint8) & 1).astype(np.bool_)
     one, other = both_ways(Tensor(held, array[:2400].reshape(20, 30, 4)), fmt)

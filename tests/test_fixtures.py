@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -16,9 +16,12 @@ from gathercli.jobs import job as job_files
 from gathercli.jobs.job import Job, jobs, parse
 from gathercli.ops import find
 from gathercli.spec.call import Operand
-from gathercli.spec.dtypes import Tensor, named
+from gathercli.spec.dtypes import named
 from gathercli.spec.rules import RULES
 from gathercli.spec.shapes import Shape
+
+if TYPE_CHECKING:
+    from gathercli.arrays.tensor import Tensor
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 TOUR = FIXTURES / "tour"

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import numpy_helper
 
+from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.io import save
 from gathercli.io.formats import literal
 from gathercli.io.formats.table import FORMATS
-from gathercli.spec.dtypes import DTYPES, DType, Kind, Tensor, dtype
+from gathercli.spec.dtypes import DTYPES, DType, Kind, dtype
 from tests.test_io import amply, assert_same_values, bits, encoded, read, tensors
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def assert_kept_by_every_pair(tensor: Tensor, folder: Path) -> None:
 
 def of_bits(held: DType, patterns: list[int], width: int) -> Tensor:
     words = np.array(patterns, f"u{width}")
-    return Tensor(held, words.view(held.storage()))
+    return Tensor(held, words.view(storage_of(held)))
 
 
 def specials(held: DType) -> Tensor:
@@ -126,7 +127,7 @@ def specials(held: DType) -> Tensor:
     if held.narrow:
         return of_bits(held, list(range(2**held.bits)), 1)
     low, high = held.bounds
-    return Tensor(held, np.array([low, high, low + 1, high - 1, 0, 1], held.storage()))
+    return Tensor(held, np.array([low, high, low + 1, high - 1, 0, 1], storage_of(held)))
 
 
 # Every format to every format
@@ -152,7 +153,7 @@ def test_zero_and_sixty_four_dimensions_survive_every_pair_of_formats(
     shape: tuple[int, ...], held: DType, tmp_path: Path
 ) -> None:
     word = "x" if held.kind is Kind.STRING else 1
-    storage = "<U1" if held.kind is Kind.STRING else held.storage()
+    storage = "<U1" if held.kind is Kind.STRING else storage_of(held)
     assert_kept_by_every_pair(Tensor(held, np.full(shape, word, storage)), tmp_path)
 
 
@@ -182,7 +183,7 @@ def test_byte_and_memory_order_of_the_source_do_not_matter(
     fmt: str, held: DType, run: Run, folder: Path
 ) -> None:
     array = np.arange(6).reshape(2, 3)
-    array = array.astype("<U1" if held.kind is Kind.STRING else held.storage())
+    array = array.astype("<U1" if held.kind is Kind.STRING else storage_of(held))
     if not carries(fmt, Tensor(held, array)) or held.opaque:
         return
     np.save(folder / "plain.npy", array)

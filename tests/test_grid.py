@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.report import grid
-from gathercli.spec.dtypes import PLAIN, Kind, Tensor, dtype
+from gathercli.spec.dtypes import PLAIN, Kind, dtype
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def drawn(
     full: bool = False,
 ) -> str:
     """Lay values out as text without colour."""
-    held = dtype(type_name).storage()
+    held = storage_of(dtype(type_name))
     if type_name == "bfloat16":
         array: Array = np.asarray(values, ml_dtypes.bfloat16).view(np.uint16)
     elif type_name == "string":
@@ -574,7 +575,7 @@ def test_a_million_cells_are_not_formatted_for_the_few_that_are_shown(
         return write(self, value)
 
     monkeypatch.setattr(grid.Writer, "__call__", counting)
-    tensor = Tensor(dtype(name), np.zeros(shape, dtype(name).storage()))
+    tensor = Tensor(dtype(name), np.zeros(shape, storage_of(dtype(name))))
     text = grid.layout(tensor, width=80, precision=6, full=False).plain
     assert "not shown" in text
     assert len(formatted) <= 1000

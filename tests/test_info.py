@@ -11,8 +11,9 @@ import pytest
 import safetensors.numpy
 
 from gathercli.arrays import summary
+from gathercli.arrays.tensor import Tensor
 from gathercli.io import save
-from gathercli.spec.dtypes import DTYPES, Kind, Tensor
+from gathercli.spec.dtypes import DTYPES, Kind
 from tests.test_formats import raw_token, specials
 from tests.test_io import archive, encoded, npy, saved
 

@@ -19,12 +19,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.errors import GatherError, InputError
 from gathercli.io import save
 from gathercli.io.formats import literal
 from gathercli.io.formats.jsontext import parse
 from gathercli.io.source import Inputs
-from gathercli.spec.dtypes import DTYPES, DType, Kind, Tensor, dtype
+from gathercli.spec.dtypes import DTYPES, DType, Kind, dtype
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def tensors(draw: st.DrawFn, held: DType) -> Tensor:
         return Tensor(held, np.array(flags, np.bool_).reshape(shape))
     size = count * held.itemsize
     raw = draw(st.binary(min_size=size, max_size=size))
-    elements = np.frombuffer(raw, held.storage()).reshape(shape)
+    elements = np.frombuffer(raw, storage_of(held)).reshape(shape)
     return Tensor(held, elements & (2**held.bits - 1) if held.narrow else elements)
 
 
@@ -228,7 +229,7 @@ def test_every_rank_that_numpy_holds_is_written_and_read(
 def float_of(pattern: int, name: str) -> Tensor:
     width = {"bfloat16": "u2", "float16": "u2", "float32": "u4", "float64": "u8"}[name]
     held = dtype(name)
-    return Tensor(held, np.array([pattern], width).view(held.storage()))
+    return Tensor(held, np.array([pattern], width).view(storage_of(held)))
 
 
 @pytest.mark.parametrize(
@@ -279,7 +280,7 @@ def test_a_float32_near_the_middle_of_two_is_not_rounded_twice(
 @pytest.mark.parametrize("name", ["float16", "bfloat16"])
 def test_every_value_of_a_sixteen_bit_float_reads_back(name: str, tmp_path: Path) -> None:
     held = dtype(name)
-    tensor = Tensor(held, np.arange(1 << 16, dtype=np.uint16).view(held.storage()))
+    tensor = Tensor(held, np.arange(1 << 16, dtype=np.uint16).view(storage_of(held)))
     assert_same_values(read(encoded(tensor, "json"), tmp_path, declared=held), tensor)
     assert_same_values(read(encoded(tensor, "oip"), tmp_path), tensor)
 

@@ -19,10 +19,10 @@ import gathercli
 from gathercli import engine
 from gathercli.arrays import indices as picks
 from gathercli.arrays import kernel, threads
+from gathercli.arrays.tensor import Tensor, dtype_of
 from gathercli.errors import OutOfRangeError
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.spec.call import Operand
-from gathercli.spec.dtypes import Tensor, dtype_of
 from gathercli.spec.op import OffAxis
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 import gathercli
 from gathercli import engine
+from gathercli.arrays.tensor import Tensor
 from gathercli.ops import FAMILIES
 from gathercli.spec.call import Operand
-from gathercli.spec.dtypes import DTYPES, Tensor, dtype
+from gathercli.spec.dtypes import DTYPES, dtype
 from gathercli.spec.shapes import Dim, product
 from tests import oracle
 

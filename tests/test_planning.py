@@ -11,11 +11,12 @@ from gathercli import engine
 from gathercli.arrays import partition as cutting
 from gathercli.arrays.blocks import GatherBlocks
 from gathercli.arrays.chunks import InMemory
+from gathercli.arrays.tensor import Tensor
 from gathercli.cli.manual import planning
 from gathercli.cli.manual.planning import LARGE, Plan, reads
 from gathercli.ops import find
 from gathercli.spec.call import Operand
-from gathercli.spec.dtypes import Tensor, dtype
+from gathercli.spec.dtypes import dtype
 from tests.test_chunked import Chunks, gathering
 
 

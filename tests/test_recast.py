@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gathercli.arrays.cast import CastTensor
+from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.errors import InputError
-from gathercli.spec.dtypes import PLAIN, DType, Kind, Tensor, dtype
+from gathercli.spec.dtypes import PLAIN, DType, Kind, dtype
 from tests.test_formats import specials
 from tests.test_io import often, tensors
 
@@ -181,11 +182,11 @@ def interesting(held: DType) -> Tensor:
     if held.integral:
         low, high = held.bounds
         flat = [value for value in whole if low <= value <= high]
-        return Tensor(held, np.array(flat, held.storage()))
-    peer = ml_dtypes.bfloat16 if held.name == "bfloat16" else held.storage()
+        return Tensor(held, np.array(flat, storage_of(held)))
+    peer = ml_dtypes.bfloat16 if held.name == "bfloat16" else storage_of(held)
     with np.errstate(all="ignore"):
         array = np.array([*map(float, whole), *halves], np.float64).astype(peer)
-    array = np.concatenate([array.view(held.storage()), specials(held).array])
+    array = np.concatenate([array.view(storage_of(held)), specials(held).array])
     return Tensor(held, array)
 
 
@@ -237,12 +238,12 @@ def test_every_float16_and_bfloat16_becomes_float32_and_back() -> None:
     every = np.arange(1 << 16, dtype=np.uint16)
     for name in ("float16", "bfloat16"):
         held = dtype(name)
-        tensor = Tensor(held, every.view(held.storage()))
+        tensor = Tensor(held, every.view(storage_of(held)))
         wide = CastTensor(tensor, dtype("float32"), lossy=False).whole()
         back = CastTensor(wide, held, lossy=False).whole().array.view(np.uint16)
         number = ~np.isnan(tensor.values())
         assert (back == every)[number].all()
-        assert np.isnan(Tensor(held, back.view(held.storage())).values()[~number]).all()
+        assert np.isnan(Tensor(held, back.view(storage_of(held))).values()[~number]).all()
 
 
 # As the command says it

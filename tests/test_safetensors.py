@@ -12,6 +12,7 @@ import safetensors.numpy
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gathercli.arrays.tensor import storage_of
 from gathercli.errors import GatherError
 from gathercli.io.source import Inputs
 from gathercli.spec.dtypes import PLAIN, DType, Kind
@@ -47,7 +48,7 @@ GOOD: Final = bundle({"a": entry()}, b"\1\0\2\0")
 
 
 def peer_dtype(held: DType) -> Any:
-    return ml_dtypes.bfloat16 if held.name == "bfloat16" else held.storage()
+    return ml_dtypes.bfloat16 if held.name == "bfloat16" else storage_of(held)
 
 
 def unpacked(raw: bytes) -> dict[str, Any]:

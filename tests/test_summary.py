@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gathercli.arrays.summary import BINS, Histogram, Summary, summarise
+from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.report.info import Described, Info, as_json
-from gathercli.spec.dtypes import PLAIN, DType, Kind, Tensor, dtype
+from gathercli.spec.dtypes import PLAIN, DType, Kind, dtype
 from tests.test_formats import specials
 from tests.test_io import amply, often, tensors
 
@@ -32,7 +33,7 @@ every_float = pytest.mark.parametrize("held", FLOATS, ids=str)
 
 def of(values: Any, name: str) -> Tensor:
     held = dtype(name)
-    return Tensor(held, np.array(values, held.storage()))
+    return Tensor(held, np.array(values, storage_of(held)))
 
 
 def elements(tensor: Tensor) -> list[Any]:
@@ -209,7 +210,7 @@ def test_numbers_that_are_nearly_equal_have_edges_in_order(held: DType, apart: i
     for start in (0x0000, 0x2E66, 0x3C00, 0x3F80, 0x3DCD):
         bits = np.array([start << (held.bits - 16)] * 2, f"u{held.bits // 8}")
         bits[1] += apart
-        tensor = Tensor(held, bits.view(held.storage()))
+        tensor = Tensor(held, bits.view(storage_of(held)))
 
         found = summarise(tensor)
 
@@ -237,7 +238,7 @@ def test_all_nan_has_neither_extremes_nor_a_mean(name: str) -> None:
         "float64": 0x7FF8 << 48,
     }
     width = held.itemsize
-    array = np.full((2, 2), pattern[name], f"u{width}").view(held.storage())
+    array = np.full((2, 2), pattern[name], f"u{width}").view(storage_of(held))
     assert summarise(Tensor(held, array)) == Summary(nan=4, infinite=0)
 
 
@@ -257,7 +258,7 @@ def test_infinite_extremes_leave_the_histogram_to_what_is_finite() -> None:
 
 @every_real
 def test_an_empty_tensor_has_no_extremes(held: DType) -> None:
-    found = summarise(Tensor(held, np.zeros((2, 0), held.storage())))
+    found = summarise(Tensor(held, np.zeros((2, 0), storage_of(held))))
     floats = held.kind is Kind.FLOAT
     assert found == (Summary(nan=0, infinite=0) if floats else Summary())
 
@@ -291,7 +292,7 @@ def test_the_sign_of_an_extreme_zero_is_that_of_the_element_it_points_to(
 @every_real
 @pytest.mark.usefixtures("blocks")
 def test_the_first_of_equal_extremes_is_named(held: DType) -> None:
-    array = np.zeros((3, 4), held.storage())
+    array = np.zeros((3, 4), storage_of(held))
     one = 0x3F80 if held.name == "bfloat16" else 1
     array[0, 3] = array[2, 1] = one
     array[0, 0] = array[1, 2] = 2 * one if held.name != "bfloat16" else 0x4000
@@ -302,7 +303,7 @@ def test_the_first_of_equal_extremes_is_named(held: DType) -> None:
 
 @pytest.mark.parametrize("held", [held for held in REALS if held.name != "bfloat16"], ids=str)
 def test_byte_and_memory_order_change_nothing(held: DType) -> None:
-    plain = np.array([[3, 1, 2], [1, 3, 0]], held.storage())
+    plain = np.array([[3, 1, 2], [1, 3, 0]], storage_of(held))
     swapped = np.asfortranarray(plain.astype(plain.dtype.newbyteorder(">")))
     assert summarise(Tensor(held, swapped)) == summarise(Tensor(held, plain))
     raw = io.BytesIO()
@@ -402,5 +403,5 @@ def test_no_bits_of_a_float_bring_a_warning(held: DType) -> None:
     width = f"u{held.itemsize}"
     bits = np.concatenate(
         [specials(held).array.view(width), ~specials(held).array.view(width)]
-    ).view(held.storage())
+    ).view(storage_of(held))
     assert_right(Tensor(held, bits), summarise(Tensor(held, bits)))

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 import gathercli
 from gathercli import GatherError, InputError, LimitError, gather
 from gathercli.arrays.conversion import Overflow, convert, to_bfloat16
+from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats.values import flatten, tensor_of
-from gathercli.spec.dtypes import BFLOAT16, FLOAT64, INT64, STRING, DType, Tensor, dtype
+from gathercli.spec.dtypes import BFLOAT16, FLOAT64, INT64, STRING, DType, dtype
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -307,7 +308,7 @@ def test_a_declared_type_holds_what_is_written(values: Any, name: str, held: Any
     tensor = tensor_of(values, declared=dtype(name))
     assert tensor.dtype.name == name
     assert tensor.typed
-    np.testing.assert_array_equal(tensor.array, np.array(held, dtype(name).storage()))
+    np.testing.assert_array_equal(tensor.array, np.array(held, storage_of(dtype(name))))
 
 
 @pytest.mark.parametrize(
@@ -424,7 +425,7 @@ def test_strings_that_need_too_much_memory_side_by_side_are_refused() -> None:
 
 
 def held(values: Any, name: str) -> Tensor:
-    return Tensor(dtype(name), np.array(values, dtype(name).storage()))
+    return Tensor(dtype(name), np.array(values, storage_of(dtype(name))))
 
 
 @pytest.mark.parametrize(
@@ -455,7 +456,7 @@ def test_a_tensor_converts_when_every_value_survives(values: Any, source: str, t
     tensor = held(values, source)
     converted = convert(tensor, dtype(target))
     assert converted.dtype is dtype(target)
-    assert converted.array.dtype == dtype(target).storage()
+    assert converted.array.dtype == storage_of(dtype(target))
     for before, after in zip(tensor.array.tolist(), converted.values().tolist(), strict=True):
         assert after == before or (before != before and after != after)  # noqa: PLR0124  (NaN)
 

@@ -22,12 +22,13 @@ import zarr
 from zarr import codecs as zc
 
 from gathercli.arrays.chunks import everything, slices, tiled
+from gathercli.arrays.tensor import dtype_of, storage_of
 from gathercli.errors import GatherError, InputError, LimitError, OutputError, TransferError
 from gathercli.io import swap
 from gathercli.io.files import Folder
 from gathercli.io.source import Inputs
 from gathercli.io.zarr import Creation, Zarr, ZarrArray, writer
-from gathercli.spec.dtypes import BFLOAT16, PLAIN, STRING, DType, dtype_of
+from gathercli.spec.dtypes import BFLOAT16, PLAIN, STRING, DType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,7 +130,7 @@ def values(held: DType, shape: tuple[int, ...]) -> Array:
     if held.name == "bool":
         return np.array(np.arange(count) % 3 == 1).reshape(shape)
     bits = np.random.default_rng(held.bits).integers(0, 256, count * held.itemsize)
-    return bits.astype(np.uint8).view(held.storage()).reshape(shape)
+    return bits.astype(np.uint8).view(storage_of(held)).reshape(shape)
 
 
 def same(one: Array, other: Array) -> bool:

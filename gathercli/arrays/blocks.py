@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gathercli.arrays.chunks import Box, ChunkedTensor, Span
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.spec.call import Call
-    from gathercli.spec.dtypes import AnyArray
 
 PIECE: Final = 1 << 18
 """Elements that are handed to their places at a time."""

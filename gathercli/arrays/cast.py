@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.arrays.conversion import cast, check_kinds, not_held, whole
+from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.errors import InputError
-from gathercli.spec.dtypes import BOOL, STRING, DType, Kind, Tensor, described
+from gathercli.spec.dtypes import BOOL, STRING, DType, Kind, described
 from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.text import counted, grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gathercli.spec.dtypes import AnyArray
+    from gathercli.arrays.tensor import AnyArray
 
 
 _BYTE: Final = dtype_named("uint8")
@@ -53,7 +54,7 @@ class CastTensor:
                 raise
         self._tensor, self.dtype, self._lossy, self._truncate = tensor, dtype, lossy, truncate
         self.shape = tensor.shape
-        self.storage = tensor.storage if tensor.dtype is dtype else dtype.storage()
+        self.storage = tensor.storage if tensor.dtype is dtype else storage_of(dtype)
         self.note = self._check()
 
     @property

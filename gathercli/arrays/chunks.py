@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from gathercli.spec.dtypes import AnyArray, DType, Tensor
+    from gathercli.arrays.tensor import AnyArray, Tensor
+    from gathercli.spec.dtypes import DType
 
     class ChunkedTensor(Protocol):
         """A tensor that is read box by box."""

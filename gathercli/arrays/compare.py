@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from gathercli.arrays.tensor import Tensor, equal
 from gathercli.errors import InputError, MismatchError
 from gathercli.spec.coordinates import cell, coordinate
-from gathercli.spec.dtypes import DType, Kind, Tensor, equal
+from gathercli.spec.dtypes import DType, Kind
 from gathercli.text import counted, grouped, json_string
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.engine import Run
-    from gathercli.spec.dtypes import AnyArray
 
 
 class Tolerance(NamedTuple):

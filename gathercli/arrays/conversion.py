@@ -9,15 +9,16 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.errors import InputError
 from gathercli.spec.coordinates import cell, coordinate
-from gathercli.spec.dtypes import BFLOAT16, BOOL, FLOAT64, STRING, DType, Kind, Tensor
+from gathercli.spec.dtypes import BFLOAT16, BOOL, FLOAT64, STRING, DType, Kind
 from gathercli.spec.dtypes import dtype as dtype_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gathercli.spec.dtypes import AnyArray
+    from gathercli.arrays.tensor import AnyArray
 
 NON_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 """The words by which JSON text carries what JSON numbers cannot."""
@@ -91,7 +92,7 @@ def store(flat: list[Any], dtype: DType, where: Place, kinds: set[type] | None =
     kinds = set(map(type, flat)) if kinds is None else kinds
     refuse = _Refusal(flat, dtype, where)
     if not flat:
-        return np.empty(0, dtype.storage())
+        return np.empty(0, storage_of(dtype))
     if dtype is STRING:
         refuse.first(lambda v: type(v) is not str, "a string")
         refuse.first(lambda v: v.endswith("\0"), "no NUL at the end, which numpy would drop")
@@ -111,7 +112,7 @@ def store(flat: list[Any], dtype: DType, where: Place, kinds: set[type] | None =
         if min(ends) < bottom or max(ends) > top:
             refuse.first(lambda v: not bottom <= v <= top, f"{bottom} to {top}")
         held = np.array(
-            flat if whole is None else whole, np.int8 if dtype.narrow else dtype.storage()
+            flat if whole is None else whole, np.int8 if dtype.narrow else storage_of(dtype)
         )
         return as_bits(held, dtype) if dtype.narrow else held
     if dtype.kind is Kind.COMPLEX:
@@ -120,7 +121,7 @@ def store(flat: list[Any], dtype: DType, where: Place, kinds: set[type] | None =
         refuse.first(lambda v: type(v) in wrong and v not in NON_FINITE, "a complex number")
         real = [v.real if type(v) is complex else v for v in flat]
         imag = [v.imag if type(v) is complex else 0.0 for v in flat]
-        out = np.empty(len(flat), dtype.storage())
+        out = np.empty(len(flat), storage_of(dtype))
         out.real = _encode_floats(real, parts, refuse, set(map(type, real)))
         out.imag = _encode_floats(imag, parts, refuse, set(map(type, imag)))
         return out
@@ -157,7 +158,7 @@ def _encode_floats(flat: list[Any], dtype: DType, refuse: _Refusal, kinds: set[t
             infinite = (held & 0x7FFF) == 0x7F80
         else:
             with np.errstate(over="ignore", under="ignore"):
-                held = wide.astype(dtype.storage())
+                held = wide.astype(storage_of(dtype))
             infinite = np.isinf(held)
         lost = infinite & np.isfinite(wide)
     if lost.any():
@@ -187,7 +188,7 @@ def as_bits(values: AnyArray, dtype: DType) -> AnyArray:
         from gathercli.arrays.narrow import nearest
 
         return nearest(_sticky(values), dtype)[0]
-    return values.astype(dtype.storage())
+    return values.astype(storage_of(dtype))
 
 
 def to_bfloat16(wide: AnyArray) -> AnyArray:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from gathercli.arrays.tensor import Tensor, dtype_of, storage_of
 from gathercli.errors import InputError
-from gathercli.spec.dtypes import Tensor, dtype_of, foreign, named
+from gathercli.spec.dtypes import foreign, named
 
 if TYPE_CHECKING:
-    from gathercli.spec.dtypes import AnyArray
+    from gathercli.arrays.tensor import AnyArray
 
 _HOSTS: Final = (1, 3, 13)
 """DLPack's devices whose memory is that of the process: CPU, pinned for CUDA, managed by CUDA."""
@@ -58,7 +59,7 @@ def viewed(value: Any) -> Tensor:
             pass
         raise _unreadable(value, error) from None
     found = dtype_of(array.dtype) or foreign(array.dtype)
-    return Tensor(found, array.view(found.storage()) if found.opaque else array)
+    return Tensor(found, array.view(storage_of(found)) if found.opaque else array)
 
 
 def _unreadable(value: Any, error: Exception) -> InputError:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from gathercli.arrays.tensor import row_major
 from gathercli.arrays.threads import share
-from gathercli.spec.dtypes import row_major
 from gathercli.spec.op import OutOfRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from gathercli.spec.dtypes import AnyArray
+    from gathercli.arrays.tensor import AnyArray
 
 CELLS: Final = 1 << 16
 """Indices looked at together: they stay in a core's cache."""

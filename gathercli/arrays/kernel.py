@@ -24,7 +24,7 @@ from gathercli.spec.shapes import product
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gathercli.spec.dtypes import AnyArray
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.spec.op import Walks
 
 BLOCK: Final = 1 << 20

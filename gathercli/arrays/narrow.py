@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gathercli.spec.dtypes import DType, Kind
 
 if TYPE_CHECKING:
-    from gathercli.spec.dtypes import AnyArray
+    from gathercli.arrays.tensor import AnyArray
 
 _GROUPS = 1 << 16
 """Elements that are packed together: a whole number of bytes, whatever their bits."""

@@ -11,10 +11,11 @@ from gathercli.arrays.chunks import ChunkGrid, InMemory, cells, everything, size
 from gathercli.arrays.indices import IndexCount, IndexCounts, IndexPolicy, count_indices
 from gathercli.arrays.kernel import BLOCK
 from gathercli.arrays.partition import divided
+from gathercli.arrays.tensor import Tensor
 from gathercli.arrays.threads import share
 from gathercli.errors import GatherError
 from gathercli.spec.coordinates import coordinate
-from gathercli.spec.dtypes import Tensor, described
+from gathercli.spec.dtypes import described
 from gathercli.spec.op import Indices, Negative
 from gathercli.spec.shapes import product
 
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
     from gathercli.arrays.blocks import BlockSource, GatherBlocks
     from gathercli.arrays.chunks import Box, ChunkedTensor
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.engine import Adjustment, ProgressCallback
-    from gathercli.spec.dtypes import AnyArray
 
 
 class BlockResult:

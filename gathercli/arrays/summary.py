@@ -9,13 +9,14 @@ from math import frexp, isfinite, ldexp
 from operator import gt, lt
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from gathercli.arrays.tensor import Tensor
 from gathercli.spec.coordinates import coordinate
-from gathercli.spec.dtypes import STRING, Kind, Tensor
+from gathercli.spec.dtypes import STRING, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gathercli.spec.dtypes import AnyArray
+    from gathercli.arrays.tensor import AnyArray
 
 _PLACES: Final = 1074
 """Binary places after the point of the smallest float64, and so of every one."""

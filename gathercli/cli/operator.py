@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gathercli.arrays.chunks import ChunkedTensor
+    from gathercli.arrays.tensor import Tensor
     from gathercli.cli.messages import Messages
     from gathercli.engine import ProgressCallback
     from gathercli.lessons.verdicts import Case
     from gathercli.spec.call import Call, Operand
-    from gathercli.spec.dtypes import Tensor
     from gathercli.spec.op import Op
 
 _Read = TypeVar("_Read", bound="Tensor | ChunkedTensor | Operand")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from gathercli.arrays.tensor import Tensor
 from gathercli.errors import GatherError, UsageError
 from gathercli.io import save
 from gathercli.io.formats.table import FORMATS
 from gathercli.io.write import STDOUT, Checked, Output, Stream, is_stream, new_name
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
-from gathercli.spec.dtypes import Kind, Tensor
+from gathercli.spec.dtypes import Kind
 from gathercli.text import clean, shell_word
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from gathercli.errors import GatherError, InputError, LimitError, TransferError,
 from gathercli.io.files import STDIN, File, Folder, open_file, open_input, unreadable
 from gathercli.io.formats.content import Layout, Literal, content
 from gathercli.spec.call import Operand
-from gathercli.spec.dtypes import FLOAT64, DType, Tensor
+from gathercli.spec.dtypes import FLOAT64, DType
 from gathercli.spec.shapes import Shape, parse
 from gathercli.text import clean
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gathercli.arrays.chunks import ChunkedTensor
+    from gathercli.arrays.tensor import Tensor
     from gathercli.engine import ProgressCallback
     from gathercli.io.formats.content import Content
 

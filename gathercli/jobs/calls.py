@@ -11,10 +11,10 @@ from gathercli.ops import family_of, find
 from gathercli.spec.call import Operand
 
 if TYPE_CHECKING:
+    from gathercli.arrays.tensor import Tensor
     from gathercli.io.source import Inputs
     from gathercli.jobs.job import Job
     from gathercli.spec.call import Call
-    from gathercli.spec.dtypes import Tensor
     from gathercli.spec.op import Op
 
 

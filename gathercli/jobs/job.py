@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gathercli.arrays.chunks import ChunkedTensor
+    from gathercli.arrays.tensor import Tensor
     from gathercli.io.source import Inputs
-    from gathercli.spec.dtypes import DType, Tensor
+    from gathercli.spec.dtypes import DType
     from gathercli.spec.shapes import Shape
 
     Key = Literal["data", "indices", "expect"]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gathercli import engine
 from gathercli.arrays.indices import CELLS
+from gathercli.arrays.tensor import Tensor, equal
 from gathercli.arrays.threads import share
 from gathercli.lessons.verdicts import number_illegal, verdict
 from gathercli.spec.coordinates import coordinate
-from gathercli.spec.dtypes import Tensor, equal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

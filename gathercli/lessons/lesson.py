@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, SupportsIndex, cast
 
 from gathercli import engine
+from gathercli.arrays.tensor import Tensor
 from gathercli.errors import OutOfRangeError, UsageError
 from gathercli.ops import FAMILIES
 from gathercli.spec.coordinates import coordinates, flat_positions, known
-from gathercli.spec.dtypes import Tensor
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.spec.shapes import Shape, product
 from gathercli.text import counted
@@ -23,8 +23,8 @@ from gathercli.text import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.spec.call import Call
-    from gathercli.spec.dtypes import AnyArray
 
 COUNTED: Final = 1 << 24
 DENSE: Final = 1 << 22

@@ -24,19 +24,19 @@ from gathercli.arrays.indices import (
     count_indices,
     scan,
 )
+from gathercli.arrays.tensor import row_major
 from gathercli.errors import LimitError, OperatorError, OutOfRangeError
 from gathercli.spec.call import Operand
 from gathercli.spec.coordinates import coordinates, known
-from gathercli.spec.dtypes import row_major
 from gathercli.spec.op import Indices, Negative, OutOfRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from gathercli.arrays.tensor import AnyArray, Tensor
     from gathercli.engine import Adjustment, ProgressCallback
     from gathercli.errors import GatherError
     from gathercli.spec.call import Call
-    from gathercli.spec.dtypes import AnyArray, Tensor
     from gathercli.spec.op import Op
     from gathercli.spec.shapes import Shape
 
@@ -216,7 +216,7 @@ def _counts_back(call: Call) -> bool:
 
 
 def fate(call: Call) -> Callable[[int], str]:
-    """Return what says what a row does with an illegal index, in the words of `engine.Adjustment`."""
+    """Return what names the outcome of an illegal index, in the words of `Adjustment`."""
     refused, outside = OutOfRange.ERROR.done, call.outside.done
     if not call.size and call.outside is not OutOfRange.ZERO:
         outside = refused

@@ -14,8 +14,8 @@ from gathercli.spec.op import SIGNED_32_64, Axis, Indices, OffAxis, Op, OutOfRan
 from gathercli.spec.shapes import UNKNOWN, Shape, meet_all
 
 if TYPE_CHECKING:
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.spec.call import Call
-    from gathercli.spec.dtypes import AnyArray
     from gathercli.spec.op import Walks
 
 COMMAND = "gather-elements"

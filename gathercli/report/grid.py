@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
 
-from gathercli.spec.dtypes import STRING, Kind, Tensor
+from gathercli.spec.dtypes import STRING, Kind
 from gathercli.spec.shapes import product
 from gathercli.text import clean, counted, grouped
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from gathercli.spec.dtypes import AnyArray
+    from gathercli.arrays.tensor import AnyArray, Tensor
 
 ROWS: Final = 40
 EDGE: Final = 3

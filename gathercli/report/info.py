@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from gathercli.arrays.chunks import ChunkLayout
     from gathercli.arrays.summary import Histogram, Summary
-    from gathercli.spec.dtypes import DType, Tensor
+    from gathercli.arrays.tensor import Tensor
+    from gathercli.spec.dtypes import DType
 
 PREVIEW: Final = 10
 """Elements shown in JSON."""

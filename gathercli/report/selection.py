@@ -12,8 +12,8 @@ from gathercli.spec.shapes import product
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.lessons.lesson import Lesson, Unit
-    from gathercli.spec.dtypes import AnyArray
 
 WIDTH: Final = 100
 """Columns in which parts are arranged where there is no width."""

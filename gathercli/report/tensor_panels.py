@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from gathercli.arrays.tensor import Tensor
 from gathercli.lessons.lesson import Fate, Trace
 from gathercli.report.layout import REFUSED, Cell, Line, Part, Place
 from gathercli.report.selection import arrays
 from gathercli.report.trace import unit_text, writer
-from gathercli.spec.dtypes import STRING, Kind, Tensor, described
+from gathercli.spec.dtypes import STRING, Kind, described
 from gathercli.spec.shapes import Shape
 
 if TYPE_CHECKING:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.spec.dtypes import DType, Tensor, described
+from gathercli.spec.dtypes import DType, described
 from gathercli.spec.op import Indices, Negative, OutOfRange
 from gathercli.spec.shapes import Shape
 
 if TYPE_CHECKING:
     from gathercli.arrays.chunks import ChunkedTensor
+    from gathercli.arrays.tensor import Tensor
     from gathercli.errors import GatherError
     from gathercli.spec.op import Op
 

@@ -1,24 +1,14 @@
-"""Element types: the names people use for them, and how numpy holds them.
-
-numpy has no bfloat16, and no float8, int4 or the like: a tensor of such a type is held as unsigned
-integers of its bits, so that moving it costs nothing, and becomes an `ml_dtypes` array only where
-its values are shown or leave for Python.
-"""
+"""Element types: the names people use for them, and what their values are."""
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gathercli.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    import numpy as np
-    import numpy.typing as npt
-
-    AnyArray = npt.NDArray[Any]
+    from collections.abc import Iterable
 
 
 class Kind(Enum):
@@ -75,14 +65,6 @@ class DType(NamedTuple):
         """Bytes an element takes; for strings, those of one character."""
         return -(-self.bits // 8) if self.bits else 4
 
-    def storage(self) -> np.dtype[Any]:
-        """Return the numpy dtype that holds this type, in native byte order."""
-        import numpy as np
-
-        if self.opaque:
-            return np.dtype(f"u{self.itemsize}")
-        return np.dtype(np.str_ if self is STRING else self.name)
-
     def __str__(self) -> str:
         return self.name
 
@@ -138,13 +120,6 @@ NARROW = ("float8", "float6", "float4", "int4", "int2 types")
 """The others in words."""
 
 _BY_NAME = {name: dtype for dtype in DTYPES for name in (dtype.name, dtype.short)}
-_LETTERS = {Kind.BOOL: "b", Kind.INT: "i", Kind.UINT: "u", Kind.FLOAT: "f", Kind.COMPLEX: "c"}
-_BY_LAYOUT = {
-    (_LETTERS[dtype.kind], dtype.itemsize): dtype
-    for dtype in DTYPES
-    if dtype.kind in _LETTERS and not dtype.opaque
-}
-"""By the kind and the bytes of a numpy dtype."""
 
 _BY_OIP = {dtype.oip: dtype for dtype in DTYPES} | {"STRING": STRING}
 
@@ -192,143 +167,6 @@ def dtype_in_json(name: object, where: str) -> DType:
             value=name,
         )
     return found
-
-
-def dtype_of(held: np.dtype[Any]) -> DType | None:
-    """Name the type of a numpy (or ml_dtypes) dtype, whatever its byte order; None if unknown."""
-    if held.kind == "U":
-        return STRING
-    if held.kind not in "biufcV":
-        return None
-    found = _BY_LAYOUT.get((held.kind, held.itemsize))  # a name takes numpy long to make
-    return found or _BY_NAME.get(held.name)  # ml_dtypes' types name themselves
-
-
-FEW = 20
-"""Elements that a hint writes out."""
-
-
-class Tensor(NamedTuple):
-    """Elements in a numpy array, with the type they mean.
-
-    Attributes
-    ----------
-    dtype
-        What the elements are.
-    array
-        Shape (D..); `dtype.storage()` in either byte order, possibly read-only or mapped.
-    typed
-        Whether the source declared the type; False when it was inferred from plain text.
-    decided
-        For inferred types, the path of the element that decided (``$[1][2]``).
-    """
-
-    dtype: DType
-    array: AnyArray
-    typed: bool = True
-    decided: str | None = None
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Sizes of the dimensions."""
-        return self.array.shape
-
-    @property
-    def storage(self) -> np.dtype[Any]:
-        """The numpy dtype of the elements in native byte order."""
-        return self.array.dtype.newbyteorder("=")
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes the elements take."""
-        return self.array.nbytes
-
-    @property
-    def integers(self) -> Any:
-        """Indices that a few elements without a type may be meant as, in nested lists.
-
-        Those of equal value for fractions, the positions of true for a list of booleans; None
-        where there are none, or too many to be written.
-        """
-        if self.typed or self.dtype.kind not in (Kind.FLOAT, Kind.BOOL) or self.array.size > FEW:
-            return None
-        if self.dtype is BOOL:
-            is_list = len(self.shape) == 1
-            return [at for at, v in enumerate(self.array.tolist()) if v] if is_list else None
-        flat = self.array.reshape(-1).tolist()
-        if not all(v.is_integer() and abs(v) < 1 << 53 for v in flat):
-            return None
-        return self.array.astype("int64").tolist()
-
-    def whole(self) -> Tensor:
-        """Return all of the result, as `engine.Run.whole` does."""
-        return self
-
-    def values(self) -> AnyArray:
-        """Return the elements in native byte order, those that numpy lacks as wider ones.
-
-        They are the float32, or the integers of 8 bits, that equal them.
-        """
-        import numpy as np
-
-        array = self.array.astype(self.storage, copy=False)
-        if self.dtype is BFLOAT16:
-            return (array.astype(np.uint32) << 16).view(np.float32)
-        if self.dtype.opaque:
-            from gathercli.arrays.narrow import values
-
-            return np.asarray(values(self.dtype)[array])
-        return array
-
-    def at(self, position: int) -> Any:
-        """Return the element at a flat position, as `values` would hold it."""
-        import numpy as np
-
-        from gathercli.spec.coordinates import coordinate
-
-        one = self.array[coordinate(position, self.shape)]
-        return Tensor(self.dtype, np.asarray(one, self.array.dtype).reshape(1)).values()[0]
-
-    def blocks(self, cells: int = 1 << 17) -> Iterator[AnyArray]:
-        """Yield the elements in row-major order, flat, as `engine.Run` does."""
-        for block in row_major(self.array, cells):
-            yield block.astype(self.storage, copy=False)
-
-    def __str__(self) -> str:
-        return described(self.dtype, ",".join(map(str, self.shape)))
-
-
-def equal(dtype: DType, one: AnyArray, other: AnyArray) -> AnyArray:
-    """Tell element by element what is equal; NaN equals NaN, -0.0 equals 0.0.
-
-    Parameters
-    ----------
-    one, other
-        Shape (D..), as `Tensor.values` gives them.
-    """
-    import numpy as np
-
-    same: AnyArray = one == other
-    if dtype.kind in (Kind.FLOAT, Kind.COMPLEX):
-        same |= np.isnan(one) & np.isnan(other)
-    return same
-
-
-def row_major(array: AnyArray, cells: int) -> Iterator[AnyArray]:
-    """Yield elements in row-major order, flat, never copying more than `cells` at a time."""
-    if array.flags.c_contiguous:
-        flat = array.reshape(-1)
-        for start in range(0, flat.size, cells):
-            yield flat[start : start + cells]
-        return
-    inner = array[:1].size
-    if inner > cells:
-        for row in array:
-            yield from row_major(row, cells)
-        return
-    rows = max(1, cells // max(1, inner))
-    for start in range(0, len(array), rows):
-        yield array[start : start + rows].reshape(-1)
 
 
 def in_words(types: Iterable[DType]) -> list[str]:

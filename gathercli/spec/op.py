@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Protocol
 
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.spec.call import Call
-    from gathercli.spec.dtypes import AnyArray
     from gathercli.spec.shapes import Shape
 
     Walks = Sequence[tuple[int | None, int | None]]

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from gathercli.arrays.tensor import Tensor
 from gathercli.errors import GatherError
 from gathercli.io import source
 from gathercli.io.formats import jsontext as json
@@ -28,7 +29,7 @@ from gathercli.io.formats.content import NPY
 from gathercli.jobs import job as jobs
 from gathercli.report.words import LONGEST, error_json, error_text
 from gathercli.spec import shapes as dims
-from gathercli.spec.dtypes import FLOAT64, STRING, DType, Kind, Tensor
+from gathercli.spec.dtypes import FLOAT64, STRING, DType, Kind
 from gathercli.text import UNSAFE
 from tests.test_io import encoded
 

@@ -10,12 +10,12 @@ from gathercli.errors import GatherError, InputError, UsageError
 from gathercli.text import clean, closest, counted, some
 
 if TYPE_CHECKING:
+    from gathercli.arrays.tensor import Tensor
     from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages
     from gathercli.io.source import Inputs
     from gathercli.jobs.job import Job
     from gathercli.spec.call import Call
-    from gathercli.spec.dtypes import Tensor
 
 
 class Called(NamedTuple):

@@ -13,9 +13,9 @@ from gathercli.text import clean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.lessons.lesson import Lesson
     from gathercli.report.selection import Window
-    from gathercli.spec.dtypes import AnyArray
 
 CELLS: Final = 1 << 12
 """Cells written at a time."""

@@ -17,8 +17,8 @@ from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.spec.op import Negative, OutOfRange
 
 if TYPE_CHECKING:
+    from gathercli.arrays.tensor import Tensor
     from gathercli.lessons.groups import Comparison
-    from gathercli.spec.dtypes import Tensor
     from gathercli.spec.op import Op
 
 

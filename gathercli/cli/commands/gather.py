@@ -23,13 +23,14 @@ from gathercli.text import clean
 if TYPE_CHECKING:
     from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.arrays.compare import Tolerance
+    from gathercli.arrays.tensor import Tensor
     from gathercli.engine import ProgressCallback, Run
     from gathercli.errors import MismatchError
     from gathercli.io.source import Inputs
     from gathercli.jobs.chunk_workers import ChunkWorkers
     from gathercli.jobs.scheduler import Address
     from gathercli.spec.call import Call
-    from gathercli.spec.dtypes import DType, Tensor
+    from gathercli.spec.dtypes import DType
 
 
 def build(name: str) -> Callable[..., Callable[[], int]]:

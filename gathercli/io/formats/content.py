@@ -10,8 +10,9 @@ import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from gathercli.arrays.tensor import Tensor
 from gathercli.errors import Hint, InputError, LimitError
-from gathercli.spec.dtypes import FLOAT64, DType, Tensor
+from gathercli.spec.dtypes import FLOAT64, DType
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
 from gathercli.text import clean, meant, short
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from gathercli.arrays.chunks import ChunkLayout
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.io.files import File, Folder
-    from gathercli.spec.dtypes import AnyArray
 
     class Content(Protocol):
         """The tensors of one source.

@@ -9,11 +9,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
+from gathercli.arrays.tensor import Tensor
 from gathercli.engine import Run
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats import fast, npy
 from gathercli.spec.coordinates import cell, coordinate
-from gathercli.spec.dtypes import STRING, DType, Kind, Tensor
+from gathercli.spec.dtypes import STRING, DType, Kind
 from gathercli.spec.shapes import product
 from gathercli.text import json_string
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from gathercli.arrays.cast import CastTensor
     from gathercli.arrays.streamed import BlockResult
-    from gathercli.spec.dtypes import AnyArray
+    from gathercli.arrays.tensor import AnyArray
 
     class Target(Protocol):
         """What takes bytes in order, and perhaps a whole result in its place."""

@@ -7,7 +7,6 @@ every message.
 from __future__ import annotations
 
 import re
-from array import array
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +16,7 @@ from gathercli.spec.shapes import DEEPEST, product
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gathercli.spec.dtypes import AnyArray, Tensor
+    from gathercli.arrays.tensor import AnyArray, Tensor
 
 LONG: Final = 1 << 16
 """Bytes of text, read or written, from which orjson is worth its import."""

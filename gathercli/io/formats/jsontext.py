@@ -13,11 +13,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.arrays.conversion import NON_FINITE, Overflow, path, shown
+from gathercli.arrays.tensor import Tensor, dtype_of
 from gathercli.errors import GatherError, Hint, InputError
 from gathercli.io.formats import fast
 from gathercli.io.formats.content import Layout, key_hint
 from gathercli.io.formats.values import tensor_of
-from gathercli.spec.dtypes import FLOAT64, Tensor, dtype_in_json, dtype_of
+from gathercli.spec.dtypes import FLOAT64, dtype_in_json
 from gathercli.spec.shapes import LARGEST, MAX_RANK
 from gathercli.text import listed, short, some
 

@@ -14,6 +14,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.arrays.conversion import NON_FINITE, Overflow, as_bits, convert
+from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.errors import GatherError, Hint, InputError, LimitError
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats.values import tensor_of
@@ -27,7 +28,6 @@ from gathercli.spec.dtypes import (
     STRING,
     DType,
     Kind,
-    Tensor,
     described,
     named,
 )
@@ -37,7 +37,7 @@ from gathercli.text import closest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gathercli.spec.dtypes import AnyArray
+    from gathercli.arrays.tensor import AnyArray
 
 GENERATORS: Final = ("arange", "zeros", "rand")
 
@@ -287,7 +287,7 @@ def _generated(token: str, max_bytes: int | None) -> Tensor:
     import numpy as np
 
     if name == "zeros":
-        return Tensor(dtype, np.zeros(shape, dtype.storage()))
+        return Tensor(dtype, np.zeros(shape, storage_of(dtype)))
     if dtype in (BOOL, STRING):
         raise _literal_error(f"arange counts, which {dtype} cannot: expected a number type", token)
     counted = Tensor(INT64, np.arange(product(shape)).reshape(shape))
@@ -329,7 +329,7 @@ def _random(shape: tuple[int, ...], dtype: DType, options: dict[str, int], token
                 token,
                 f"`{token},high={min(10, top + 1)}`" if high is None else None,
             )
-        return generator.integers(0, high, shape, dtype.storage().type)
+        return generator.integers(0, high, shape, storage_of(dtype).type)
     if "high" in options:
         raise _literal_error(f"high= is for integers, not {dtype}: expected none", token)
     if dtype is BOOL:
@@ -337,7 +337,7 @@ def _random(shape: tuple[int, ...], dtype: DType, options: dict[str, int], token
     if dtype.kind is not Kind.FLOAT:
         raise _literal_error(f"rand draws no {dtype}: expected a real type", token)
     if dtype.bits > 16:
-        return generator.random(shape, dtype.storage().type)
+        return generator.random(shape, storage_of(dtype).type)
     if dtype.narrow:
         from gathercli.arrays.narrow import steps_below_one
 

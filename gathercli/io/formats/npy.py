@@ -11,18 +11,19 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from gathercli.arrays.tensor import Tensor, dtype_of
 from gathercli.errors import Hint, InputError
 from gathercli.io.formats.content import NPY as MAGIC
 from gathercli.io.formats.content import Layout, check_shape
-from gathercli.spec.dtypes import STRING, DType, Tensor, dtype_of
+from gathercli.spec.dtypes import STRING, DType
 from gathercli.spec.shapes import product
 from gathercli.text import clean
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.io.files import File
-    from gathercli.spec.dtypes import AnyArray
 
 MAX_HEADER: Final = 10_000
 """Bytes of header accepted, as numpy itself limits them."""

@@ -16,9 +16,10 @@ from gathercli.io.formats.foreign import foreign
 from gathercli.text import short, some
 
 if TYPE_CHECKING:
+    from gathercli.arrays.tensor import Tensor
     from gathercli.io.files import File
     from gathercli.io.formats.content import Layout
-    from gathercli.spec.dtypes import DType, Tensor
+    from gathercli.spec.dtypes import DType
 
 MAX_MEMBERS = 100_000
 MAX_RATIO = 200

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.errors import InputError, LimitError, UsageError
 from gathercli.io.formats.content import Layout, check_shape
 from gathercli.io.formats.foreign import conversion, install, missing
-from gathercli.spec.dtypes import BFLOAT16, DTYPES, STRING, DType, Kind, Tensor, in_words
+from gathercli.spec.dtypes import BFLOAT16, DTYPES, STRING, DType, Kind, in_words
 from gathercli.spec.shapes import product
 from gathercli.text import clean, listed
 
 if TYPE_CHECKING:
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.io.files import File
     from gathercli.io.formats.encode import Result
-    from gathercli.spec.dtypes import AnyArray
 
 MAX_BYTES: Final = 2**31 - 1
 """Bytes of a protobuf message, by its own rule."""
@@ -118,7 +119,7 @@ class Proto:
             raise _refused(f"the shape is {list(shape)}", "sizes of 0 or more")
         check_shape("the tensor has", shape, dtype.itemsize)
         self._check_count(dtype, shape)
-        held = self._words().dtype if dtype is STRING else np.dtype(dtype.storage())
+        held = self._words().dtype if dtype is STRING else np.dtype(storage_of(dtype))
         return Layout(dtype, shape, held)
 
     def _check_count(self, dtype: DType, shape: tuple[int, ...]) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.errors import Hint, InputError
 from gathercli.io.formats.content import Layout, check_shape
-from gathercli.spec.dtypes import STRING, DType, Tensor, described, named
+from gathercli.spec.dtypes import STRING, DType, described, named
 from gathercli.spec.shapes import product
 from gathercli.text import clean
 
@@ -79,7 +80,7 @@ class Raw:
                 rule="format",
                 value=key,
             )
-        found = Layout(dtype, shape, np.dtype(dtype.storage()).newbyteorder("<"))
+        found = Layout(dtype, shape, np.dtype(storage_of(dtype)).newbyteorder("<"))
         size = self._file.length(found.nbytes)
         if size != found.nbytes:
             more = " or more" if self._file.goes_on else ""

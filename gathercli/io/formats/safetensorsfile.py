@@ -11,11 +11,12 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.errors import InputError
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats.content import Layout, check_shape, key_hint
 from gathercli.io.formats.foreign import install, missing
-from gathercli.spec.dtypes import DTYPES, DType, Tensor
+from gathercli.spec.dtypes import DTYPES, DType
 from gathercli.spec.shapes import product
 from gathercli.text import counted, listed, short, some
 
@@ -102,7 +103,7 @@ class Bundle:
             )
         shape = tuple(told["shape"])
         check_shape(f"the tensor `{name}` has", shape, dtype.itemsize)
-        held = np.dtype(dtype.storage()).newbyteorder("<")
+        held = np.dtype(storage_of(dtype)).newbyteorder("<")
         return Layout(dtype, shape, held, self._start + told["data_offsets"][0])
 
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:

@@ -15,24 +15,15 @@ from gathercli.arrays.conversion import (
     PARTS,
     Overflow,
     Place,
+    numbers,
     path,
     shown,
     store,
 )
+from gathercli.arrays.tensor import Tensor
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats.content import check_shape
-from gathercli.arrays.conversion import numbers
-from gathercli.spec.dtypes import (
-    BOOL,
-    COMPLEX128,
-    FLOAT64,
-    INT64,
-    STRING,
-    UINT64,
-    DType,
-    Kind,
-    Tensor,
-)
+from gathercli.spec.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, STRING, UINT64, DType, Kind
 from gathercli.spec.shapes import MAX_RANK, product
 
 if TYPE_CHECKING:

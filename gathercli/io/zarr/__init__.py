@@ -11,11 +11,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from gathercli.arrays.chunks import everything
+from gathercli.arrays.tensor import Tensor
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io.formats.content import key_hint
 from gathercli.io.zarr.created import Creation, Writer, writer
 from gathercli.io.zarr.stored import Node, ZarrArray
-from gathercli.spec.dtypes import DType, Tensor
 from gathercli.text import clean, short, some
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gathercli.io.files import Folder
     from gathercli.io.formats.content import Layout
     from gathercli.io.zarr.meta import Spec
+    from gathercli.spec.dtypes import DType
 
 __all__ = ["Creation", "Writer", "Zarr", "ZarrArray", "writer"]
 

@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from zarr.core.buffer import Buffer, BufferPrototype
 
     from gathercli.arrays.chunks import Box
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.io.zarr.meta import Spec
     from gathercli.io.zarr.stored import Note
-    from gathercli.spec.dtypes import AnyArray
 
 SMALL: Final = 1 << 16
 """Bytes that take less time than handing them to another thread."""

@@ -8,6 +8,7 @@ import shutil
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from gathercli.arrays.chunks import sizes, slices
+from gathercli.arrays.tensor import storage_of
 from gathercli.errors import GatherError, InputError, OutputError, TransferError, reason_of
 from gathercli.io.files import Folder
 from gathercli.io.links import lies_in
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from gathercli.arrays.chunks import Box
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.io.zarr.meta import Spec
     from gathercli.io.zarr.stored import ZarrArray
-    from gathercli.spec.dtypes import AnyArray
 
 _TRIES: Final = 10
 """How often a folder is removed into which a thread may still be writing."""
@@ -351,7 +352,7 @@ def _held(dtype: DType, like: ZarrArray | None, storage: np.dtype[Any] | None) -
         )
     if storage is None and like is not None and like.dtype is dtype:
         return like.spec.held
-    held = dtype.storage() if storage is None else storage
+    held = storage_of(dtype) if storage is None else storage
     if like is not None and like.spec.held.newbyteorder("=") == held.newbyteorder("="):
         return like.spec.held
     if dtype is STRING and held.itemsize == 0:

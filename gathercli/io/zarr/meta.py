@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from gathercli.arrays.chunks import ChunkLayout
 from gathercli.arrays.conversion import Overflow
+from gathercli.arrays.tensor import dtype_of, storage_of
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats.content import Layout, check_shape
 from gathercli.io.links import open_in
-from gathercli.spec.dtypes import BOOL, DTYPES, STRING, DType, dtype_of
+from gathercli.spec.dtypes import BOOL, DTYPES, STRING, DType
 from gathercli.spec.shapes import LARGEST, product
 from gathercli.text import clean, listed, short
 
@@ -414,7 +415,7 @@ def _type_3(value: object) -> tuple[DType, np.dtype[Any]]:
     import numpy as np
 
     if isinstance(value, str) and value in _FIXED:
-        return _FIXED[value], np.dtype(_FIXED[value].storage())
+        return _FIXED[value], np.dtype(storage_of(_FIXED[value]))
     if not isinstance(value, dict) or value.get("name") != _TEXT:
         _refuse_type(value)
     size = _named(value, "data_type")[1].get("length_bytes")

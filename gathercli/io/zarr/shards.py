@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gathercli.arrays.chunks import Box
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.io.zarr.meta import Spec
-    from gathercli.spec.dtypes import AnyArray
 
 _ABSENT: Final = (1 << 64) - 1
 

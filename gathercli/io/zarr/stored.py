@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from gathercli.arrays.chunks import Box
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.io.files import Folder
     from gathercli.io.zarr.meta import Spec
-    from gathercli.spec.dtypes import AnyArray
 
     Note: TypeAlias = Callable[[str, os.stat_result | None], None]
 
