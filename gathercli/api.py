@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from gathercli import engine
+from gathercli.arrays import result
 from gathercli.arrays.exchange import viewed
 from gathercli.arrays.tensor import Tensor, dtype_of
 from gathercli.errors import DtypeError, GatherError, Hint, InputError, UsageError
@@ -251,7 +252,7 @@ def load(
         except MemoryError as error:
             if isinstance(error, GatherError):  # a limit
                 raise
-            raise engine.no_memory(error) from None
+            raise result.no_memory(error) from None
 
 
 def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None) -> None:  # noqa: A002
@@ -320,9 +321,9 @@ def _run(
     call = engine.bind(op, Operand.of(given), Operand.of(picked), **attributes)
     most = cores() if threads is None else _checked_threads(threads)
     if out is None:
-        return _array(engine.answer(call, given, picked, threads=most))
+        return _array(result.answer(call, given, picked, threads=most))
     _check_out(out, call, given, picked)
-    engine.answer(call, given, picked, threads=most, out=out)
+    result.answer(call, given, picked, threads=most, out=out)
     return out
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -158,3 +158,37 @@ def closest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | No
     if len(word) > 100:
         return None
     return next(iter(get_close_matches(word, near, n=1, cutoff=cutoff)), None)
+
+
+class Overflow(float):
+    """A number whose digits overflow float64; it remembers how it was written."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Self:
+        """Make infinity of the digits `text`."""
+        self = super().__new__(cls, text)
+        self.text = text
+        return self
+
+
+def shown(value: object) -> str:
+    """Write an offending value for a message, in JSON's words, cut to a length."""
+    if isinstance(value, Overflow):
+        text = value.text
+    elif value is None or isinstance(value, bool):
+        text = {None: "null", True: "true", False: "false"}[value]
+    elif isinstance(value, dict):
+        text = "an object"
+    elif isinstance(value, list):
+        inner = ["[...]" if isinstance(each, list) else shown(each) for each in value[:20]]
+        text = f"[{', '.join(inner)}{', ...' if value[20:] else ''}]"
+    elif isinstance(value, int) and abs(value) >= 10**40:
+        text = f"an integer of more than {40} digits"
+    else:
+        text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+NON_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+"""The words by which JSON text carries what JSON numbers cannot."""

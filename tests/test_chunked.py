@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gathercli import engine
 from gathercli.arrays import partition as cutting
-from gathercli.arrays import streamed as result
+from gathercli.arrays import result, streamed
 from gathercli.arrays.blocks import CopyBlocks, GatherBlocks, suited
 from gathercli.arrays.chunks import (
     Box,
@@ -136,9 +136,9 @@ def outcome(make: Any) -> tuple[Any, Any]:
 @given(cases(), st.sampled_from([None, 200_000, 400_000]), st.integers(1, 3))
 def test_chunks_give_what_whole_tensors_give(case: Case, held: int | None, threads: int) -> None:
     wanted, refused = outcome(
-        lambda: engine.run(case.call, case.tensor("data"), case.tensor("indices"))
+        lambda: result.run(case.call, case.tensor("data"), case.tensor("indices"))
     )
-    run, refusal = outcome(lambda: result.run(case.gathering, held=held, threads=threads))
+    run, refusal = outcome(lambda: streamed.run(case.gathering, held=held, threads=threads))
     assert refusal == refused
     if run is None:
         return
@@ -178,7 +178,7 @@ def gathering(
 
 def test_few_indices_read_only_the_chunks_they_are_in() -> None:
     made, data = gathering(np.arange(1000).reshape(100, 10), np.array([3, 99, 4]), (10, 10))
-    found = result.run(made).whole().array
+    found = streamed.run(made).whole().array
     assert (found == data.array[[3, 99, 4]]).all()
     assert dict(data.reads) == {(0, 0): 1, (9, 0): 1}
 
@@ -212,7 +212,7 @@ def test_indices_that_turn_illegal_after_they_were_checked_are_refused(
         Operand.of(Tensor(indices.dtype, indices.array)),
     )
     call = engine.bind(op, *operands, axis=0, **attributes)
-    run = result.run(GatherBlocks(call, data, indices), held=None)
+    run = streamed.run(GatherBlocks(call, data, indices), held=None)
     indices.array[1] = changed
     with pytest.raises(TransferError) as caught:
         run.whole()
@@ -226,7 +226,7 @@ def test_indices_that_may_be_filled_may_turn_so_unnoticed_here() -> None:
     data, indices = Chunks(np.arange(6) + 1, (2,)), Chunks(np.array([0, 5, 3]), (2,))
     operands = (Operand.of(Tensor(each.dtype, each.array)) for each in (data, indices))
     call = engine.bind(find("openvino-8", "gather").op, *operands, axis=0)
-    run = result.run(GatherBlocks(call, data, indices), held=None)
+    run = streamed.run(GatherBlocks(call, data, indices), held=None)
     indices.array[1] = 9
     assert run.whole().array.tolist() == [1, 0, 4]
 
@@ -290,7 +290,7 @@ def test_the_first_refused_index_is_the_first_of_all_not_of_a_chunk() -> None:
     )
     made = GatherBlocks(call, Chunks(data, (2,)), Chunks(indices, (4, 2)))
     with pytest.raises(GatherError) as refused:
-        result.run(made, threads=3)
+        streamed.run(made, threads=3)
     assert refused.value.where == "[1,5]"
     assert refused.value.value == 60
 
@@ -299,7 +299,7 @@ def test_batch_dims_with_a_different_row_of_indices_each() -> None:
     rng = np.random.default_rng(3)
     data, indices = rng.random((6, 7, 5)), rng.integers(-9, 9, (6, 4))
     made, held = gathering(data, indices, (2, 3, 5), axis=1, batch_dims=1)
-    found = result.run(made, threads=2).whole().array
+    found = streamed.run(made, threads=2).whole().array
     kept = (indices >= -7) & (indices < 7)
     at = np.where(kept, indices, 0)
     wanted = np.take_along_axis(data, at[:, :, None], 1) * kept[:, :, None]
@@ -310,14 +310,14 @@ def test_batch_dims_with_a_different_row_of_indices_each() -> None:
 def test_more_chunks_than_small_integers_count() -> None:
     data = np.arange(70_000)
     made, _ = gathering(data, np.array([69_999, 0, 40_000, 1]), (1,))
-    assert result.run(made).whole().array.tolist() == [69_999, 0, 40_000, 1]
+    assert streamed.run(made).whole().array.tolist() == [69_999, 0, 40_000, 1]
 
 
 def test_a_copy_is_made_box_by_box() -> None:
     data = Chunks(np.arange(77).reshape(7, 11), (2, 3))
     made = CopyBlocks(data)
     assert made.suited_chunks() == (2, 3)
-    found = result.BlockResult(made, 5_000, threads=2)
+    found = streamed.BlockResult(made, 5_000, threads=2)
     assert b"".join(block.tobytes() for block in found.blocks(5)) == data.array.tobytes()
     assert (found.whole().array == data.array).all()
     assert str(found) == "i64[7,11]"
@@ -369,7 +369,7 @@ def test_what_is_mapped_is_viewed_in_its_byte_order(order: Any) -> None:
         made = GatherBlocks(call, InMemory(given), InMemory(picked))
         block = made.block(everything(made.shape))
         assert block.dtype.isnative
-        assert block.tobytes() == engine.run(call, given, picked).whole().array.tobytes()
+        assert block.tobytes() == result.run(call, given, picked).whole().array.tobytes()
     assert (
         CopyBlocks(InMemory(given)).block(((1, 3), (0, 4), (2, 3))).tolist()
         == array[1:3, :, 2:].tolist()

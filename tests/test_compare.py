@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gathercli.arrays.indices import CELLS
+from gathercli.arrays.counts import CELLS
 from gathercli.ops import OPERATORS
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gathercli import OPERATORS, engine
+from gathercli.arrays import result
 from gathercli.errors import GatherError, InputError, NoInputError
 from gathercli.io.source import Inputs
 from gathercli.jobs import job as job_files
@@ -77,9 +78,9 @@ def _run(job: Job) -> Tensor:
         negative=job.negative,
         out_of_range=job.out_of_range,
     )
-    result = engine.run(call, data, indices).whole()
-    assert engine.infer(call) == result.shape
-    return result
+    whole = result.run(call, data, indices).whole()
+    assert engine.infer(call) == whole.shape
+    return whole
 
 
 def _replay(job: Job) -> Shape | Tensor:

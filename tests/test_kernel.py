@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 import gathercli
 from gathercli import engine
-from gathercli.arrays import indices as picks
-from gathercli.arrays import kernel, threads
+from gathercli.arrays import counts, indices, kernel, result, threads
 from gathercli.arrays.tensor import Tensor, dtype_of
 from gathercli.errors import OutOfRangeError
 from gathercli.ops import FAMILIES, OPERATORS
@@ -56,7 +55,7 @@ class Small:
 class Made:
     """A call ready to run, and what makes it."""
 
-    run: engine.Run
+    run: result.Run
     data: Array
     whole: Callable[[], Tensor]
 
@@ -64,7 +63,7 @@ class Made:
 @pytest.fixture(autouse=True)
 def restored() -> Iterator[None]:
     """Put back what the tests change."""
-    held = [(module, dict(vars(module))) for module in (kernel, picks, engine)]
+    held = [(module, dict(vars(module))) for module in (kernel, indices, counts, result)]
     methods = {name: getattr(kernel.Worker, name) for name in ("_part", "_rows", "_take")}
     yield
     for module, names in held:
@@ -79,11 +78,11 @@ def made_small(small: Small) -> None:
         (kernel, "CELLS", small.cells),
         (kernel, "EACH", small.each),
         (kernel, "SHORT", small.short),
-        (picks, "CELLS", small.cells),
-        (picks, "HELD", small.held),
-        (engine, "HELD", small.held),
-        (picks, "SHARED", 0),
-        (engine, "SHARED", 0),
+        (counts, "CELLS", small.cells),
+        (indices, "HELD", small.held),
+        (result, "HELD", small.held),
+        (counts, "SHARED", 0),
+        (result, "SHARED", 0),
     ):
         assert hasattr(module, name)
         setattr(module, name, value)
@@ -188,8 +187,8 @@ def made(
         negative=draw(st.sampled_from(("spec", "wrap"))),
         out_of_range=draw(st.sampled_from(ways)),
     )
-    whole = partial(engine.answer, call, *named, threads=small.threads)
-    return Made(engine.run(call, *named, threads=small.threads), data, whole)
+    whole = partial(result.answer, call, *named, threads=small.threads)
+    return Made(result.run(call, *named, threads=small.threads), data, whole)
 
 
 def named_type(array: Array) -> DType:
@@ -281,7 +280,7 @@ def test_zeros_are_where_the_indices_of_their_own_batch_are_outside(width: type)
 def test_the_first_refused_index_is_named_whichever_thread_sees_it(
     index_type: str, layout: str, workers: int
 ) -> None:
-    picks.CELLS, picks.SHARED = 2, 0  # type: ignore[misc]
+    counts.CELLS, counts.SHARED = 2, 0  # type: ignore[misc]
     values = np.zeros((5, 4))
     values[[2, 3, 4], [3, 0, 1]] = 9, 7, 9
     indices, ones = laid(values.astype(index_type), layout), np.ones(3, np.float32)
@@ -291,7 +290,7 @@ def test_the_first_refused_index_is_named_whichever_thread_sees_it(
         OPERATORS[0], Operand.of(data), Operand.of(named), axis=0, out_of_range="error"
     )
     with pytest.raises(OutOfRangeError, match=r"is 9 at `\[2,3\]`.*3 of 20|9 at") as caught:
-        engine.run(call, data, named, threads=workers)
+        result.run(call, data, named, threads=workers)
     assert caught.value.where == "[2,3]"
     assert caught.value.count == 3
 
@@ -307,7 +306,7 @@ def test_types_narrower_than_the_axis_address_it(size: int, index_type: str, ver
     data = np.arange(1, size + 1)
     wanted = [int(data[k]) if -size <= k < size else 0 for k in values]
     for few in (0, 1 << 20):
-        picks.HELD = few  # type: ignore[misc]
+        indices.HELD = few  # type: ignore[misc]
         got = gathercli.gather(data, np.array(values, index_type), version=version)
         assert got.tolist() == wanted
 

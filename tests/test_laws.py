@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import gathercli
 from gathercli import engine
-from gathercli.arrays.tensor import Tensor
+from gathercli.arrays import result
+from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.ops import FAMILIES
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import DTYPES, dtype
@@ -86,7 +87,7 @@ def filled(shape: Sizes, type_name: str, seed: int) -> Array:
     if type_name == "bool":
         return random.integers(0, 2, count).astype(np.bool_).reshape(shape)
     opaque = OPAQUE.get(type_name)
-    held = np.dtype(type_name) if opaque is None else opaque.storage()
+    held = np.dtype(type_name) if opaque is None else storage_of(opaque)
     array = np.frombuffer(random.bytes(count * held.itemsize), held).reshape(shape).copy()
     return array & (2**opaque.bits - 1) if opaque else array
 
@@ -97,7 +98,7 @@ def as_passed(array: Array, type_name: str) -> Array:
 
 def as_compared(array: Array) -> Array:
     opaque = OPAQUE.get(array.dtype.name)
-    return array if opaque is None else array.view(opaque.storage())
+    return array if opaque is None else array.view(storage_of(opaque))
 
 
 def assert_same(got: Array, expected: Array) -> None:
@@ -461,7 +462,7 @@ def lists_of(elements: st.SearchStrategy[int], size: int) -> st.SearchStrategy[l
     return st.lists(elements, min_size=size, max_size=size)
 
 
-def bound(op: Op, case: Case) -> engine.Run:
+def bound(op: Op, case: Case) -> result.Run:
     data = Tensor(dtype(case.data_type), case.data)
     indices = Tensor(dtype(case.indices_type), case.indices)
     call = engine.bind(
@@ -473,7 +474,7 @@ def bound(op: Op, case: Case) -> engine.Run:
         negative=case.attributes.negative,
         out_of_range=case.attributes.out_of_range,
     )
-    return engine.run(call, data, indices)
+    return result.run(call, data, indices)
 
 
 def with_fills(case: Case) -> Case:

@@ -14,9 +14,9 @@ LOW = {"errors", "text", "spec", "ops", "engine", "arrays"}
 LEFT_OF = {
     "errors": {"text"},
     "text": {"errors"},
-    "spec": {"errors", "text", "arrays"},
+    "spec": {"errors", "text"},
     "ops": {"errors", "text", "spec"},
-    "engine": LOW,
+    "engine": {"errors", "text", "spec", "ops"},
     "arrays": LOW,
     "lessons": LOW,
     "io": LOW,
@@ -129,3 +129,12 @@ def test_a_result_for_a_pipe_starts_without_what_it_does_not_need() -> None:
 
 def test_importing_the_package_imports_nothing_of_it() -> None:
     assert not {name for name in loaded("import gathercli") if name.startswith("gathercli.")}
+
+
+def test_what_an_operator_version_is_needs_no_numpy() -> None:
+    parts = [path for path in MODULES if part(path) in ("spec", "ops", "engine", "text", "errors")]
+
+    roots = {name.split(".")[0] for path in parts for name in imports(path)}
+
+    assert "numpy" not in roots
+    assert "numpy" not in loaded("import gathercli.engine, gathercli.spec.rules, gathercli.ops")

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 import gathercli
 from gathercli import GatherError, InputError, LimitError, gather
-from gathercli.arrays.conversion import Overflow, convert, to_bfloat16
+from gathercli.arrays.conversion import convert, to_bfloat16
 from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats.values import flatten, tensor_of
 from gathercli.spec.dtypes import BFLOAT16, FLOAT64, INT64, STRING, DType, dtype
+from gathercli.text import Overflow
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,6 +6,7 @@ from itertools import product as combinations
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from gathercli import engine
+from gathercli.arrays import check
 from gathercli.arrays.chunks import ChunkGrid, InMemory, cells, cuts, inside, sizes, slices
 from gathercli.arrays.indices import IndexKind, IndexPolicy, ResolvedIndices
 from gathercli.arrays.kernel import Kernel, Worker
@@ -105,7 +106,7 @@ class GatherBlocks(NamedTuple):
         import numpy as np
 
         indices = self.indices.read(self._indices_box(box))
-        positions = engine.positions(self.call, indices)
+        positions = check.positions(self.call, indices)
         if positions.size and int(positions.min()) < 0:  # filled, or refused
             _check_again(self.call, indices)
         out = np.zeros(sizes(box), self.data.storage)
@@ -163,7 +164,7 @@ class GatherBlocks(NamedTuple):
 def _check_again(call: Call, indices: AnyArray) -> None:
     """Refuse indices of which none was refused when all of them were looked at."""
     try:
-        engine.check_indices(call, indices)
+        check.check_indices(call, indices)
     except OutOfRangeError:
         raise TransferError(
             "`indices` changed while they were read: expected them to stay as they were",

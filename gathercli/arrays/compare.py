@@ -13,8 +13,8 @@ from gathercli.text import counted, grouped, json_string
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gathercli.arrays.result import Run
     from gathercli.arrays.tensor import AnyArray
-    from gathercli.engine import Run
 
 
 class Tolerance(NamedTuple):

@@ -7,21 +7,20 @@ infinity, and no value changes its meaning: what a type cannot hold is refused.
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.errors import InputError
-from gathercli.spec.coordinates import cell, coordinate
+from gathercli.spec.coordinates import cell, coordinate, path
 from gathercli.spec.dtypes import BFLOAT16, BOOL, FLOAT64, STRING, DType, Kind
 from gathercli.spec.dtypes import dtype as dtype_named
+from gathercli.text import NON_FINITE, Overflow, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gathercli.arrays.tensor import AnyArray
 
-NON_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
-"""The words by which JSON text carries what JSON numbers cannot."""
 
 EXACT: Final = 2**53
 """Integers up to this size are exact in float64."""
@@ -31,41 +30,6 @@ _SIGNIFICANT: Final = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 5
 
 PARTS: Final = {64: dtype_named("float32"), 128: FLOAT64}
 """The type of the parts of a complex type, by its bits."""
-
-
-class Overflow(float):
-    """A number whose digits overflow float64; it remembers how it was written."""
-
-    text: str
-
-    def __new__(cls, text: str) -> Self:
-        """Make infinity of the digits `text`."""
-        self = super().__new__(cls, text)
-        self.text = text
-        return self
-
-
-def path(root: str, at: int, shape: Sequence[int]) -> str:
-    """Write where the flat position `at` of a nested list of `shape` is: ``$[1][2]``."""
-    return root + "".join(f"[{i}]" for i in coordinate(at, shape))
-
-
-def shown(value: object) -> str:
-    """Write an offending value for a message, in JSON's words, cut to a length."""
-    if isinstance(value, Overflow):
-        text = value.text
-    elif value is None or isinstance(value, bool):
-        text = {None: "null", True: "true", False: "false"}[value]
-    elif isinstance(value, dict):
-        text = "an object"
-    elif isinstance(value, list):
-        inner = ["[...]" if isinstance(each, list) else shown(each) for each in value[:20]]
-        text = f"[{', '.join(inner)}{', ...' if value[20:] else ''}]"
-    elif isinstance(value, int) and abs(value) >= 10**40:
-        text = f"an integer of more than {40} digits"
-    else:
-        text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 class Place:

@@ -18,12 +18,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from gathercli.arrays.indices import Memory, ResolvedIndices
+from gathercli.arrays.memory import Memory
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gathercli.arrays.indices import ResolvedIndices
     from gathercli.arrays.tensor import AnyArray
     from gathercli.spec.op import Walks
 

@@ -6,9 +6,10 @@ from bisect import bisect_right
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from gathercli import engine
+from gathercli.arrays import check, result
 from gathercli.arrays.chunks import ChunkGrid, InMemory, cells, everything, sizes
-from gathercli.arrays.indices import IndexCount, IndexCounts, IndexPolicy, count_indices
+from gathercli.arrays.counts import IndexCount, IndexCounts, count_indices
+from gathercli.arrays.indices import IndexPolicy
 from gathercli.arrays.kernel import BLOCK
 from gathercli.arrays.partition import divided
 from gathercli.arrays.tensor import Tensor
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from gathercli.arrays.blocks import BlockSource, GatherBlocks
+    from gathercli.arrays.check import Adjustment
     from gathercli.arrays.chunks import Box, ChunkedTensor
     from gathercli.arrays.tensor import AnyArray
-    from gathercli.engine import Adjustment, ProgressCallback
+    from gathercli.arrays.threads import ProgressCallback
 
 
 class BlockResult:
@@ -125,7 +127,7 @@ class BlockResult:
         try:
             out = np.empty(self.shape, self.storage)
         except MemoryError as error:
-            raise engine.no_memory(error) from None
+            raise result.no_memory(error) from None
         flat = out.reshape(-1).view(np.uint8)
 
         def put(part: AnyArray, at: int) -> None:
@@ -140,7 +142,7 @@ class BlockResult:
             self.tick(what, min(done, self.nbytes), self.nbytes)
 
 
-class Run(BlockResult, engine.Run):
+class Run(BlockResult, result.Run):
     """A call of which every index was checked, and whose output is made slab by slab."""
 
     def __init__(
@@ -163,7 +165,7 @@ def run(
     held: int | None = None,
     threads: int = 1,
     tick: ProgressCallback | None = None,
-) -> engine.Run:
+) -> result.Run:
     """Check every index and the size of the result, as `engine.run` does.
 
     Parameters
@@ -173,12 +175,12 @@ def run(
     """
     call, data, indices = gathering
     if isinstance(data, InMemory) and isinstance(indices, InMemory):
-        return engine.run(
+        return result.run(
             call, data.tensor, indices.tensor, max_bytes=max_bytes, threads=threads, tick=tick
         )
     try:
         adjustments = check_indices(gathering, threads=threads, tick=tick)
-        engine.check_size(gathering.shape, data, max_bytes)
+        result.check_size(gathering.shape, data, max_bytes)
         return Run(gathering, adjustments, held, threads=threads, tick=tick)
     except GatherError as error:
         call.met(error)
@@ -197,7 +199,7 @@ def check_indices(
     """
     call, indices = gathering.call, gathering.indices
     if isinstance(indices, InMemory):
-        return engine.check_indices(call, indices.tensor.array, threads=threads, tick=tick)[1]
+        return check.check_indices(call, indices.tensor.array, threads=threads, tick=tick)[1]
     tiling = ChunkGrid(everything(indices.shape), _larger(indices))
     found, lock = IndexCounts(IndexCount(), IndexCount(), IndexCount()), Lock()
     how = IndexPolicy(call.size, call.wraps_negative, call.outside)
@@ -217,7 +219,7 @@ def check_indices(
         None if tick is None else lambda done: tick("checked", total * done // tiling.number, total)
     )
     share(tiling.number, lambda: look, threads, told)
-    return engine.check_counts(call, found, indices.shape)
+    return check.check_counts(call, found, indices.shape)
 
 
 def _larger(tiles: ChunkedTensor) -> list[int]:

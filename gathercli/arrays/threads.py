@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from threading import Thread
 
+    ProgressCallback = Callable[[str, int, int], None]
+
 
 def share(
     count: int,

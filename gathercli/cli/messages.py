@@ -13,7 +13,7 @@ from gathercli.report.terminal import is_terminal, wants_color, width_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gathercli.engine import ProgressCallback
+    from gathercli.arrays.threads import ProgressCallback
     from gathercli.io.source import Inputs
     from gathercli.report.progress import Progress
 

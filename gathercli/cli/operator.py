@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.arrays.tensor import Tensor
+    from gathercli.arrays.threads import ProgressCallback
     from gathercli.cli.messages import Messages
-    from gathercli.engine import ProgressCallback
     from gathercli.lessons.verdicts import Case
     from gathercli.spec.call import Call, Operand
     from gathercli.spec.op import Op

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.arrays.tensor import Tensor
 from gathercli.errors import GatherError, UsageError
 from gathercli.io import save
 from gathercli.io.formats.table import FORMATS
@@ -16,10 +15,12 @@ from gathercli.text import clean, shell_word
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from gathercli.arrays.check import Adjustment
     from gathercli.arrays.chunks import ChunkedTensor
+    from gathercli.arrays.result import Run
+    from gathercli.arrays.tensor import Tensor
     from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages
-    from gathercli.engine import Adjustment, Run
     from gathercli.io.chunkwise import Crew
     from gathercli.io.formats.encode import Result
     from gathercli.io.source import Inputs

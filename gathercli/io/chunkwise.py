@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gathercli.arrays.blocks import BlockSource
     from gathercli.arrays.chunks import Box
-    from gathercli.engine import ProgressCallback
+    from gathercli.arrays.threads import ProgressCallback
     from gathercli.io.zarr import Creation, Writer
 
     class Crew(Protocol):

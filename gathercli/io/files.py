@@ -25,7 +25,7 @@ from gathercli.text import clean, closest, listed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gathercli.engine import ProgressCallback
+    from gathercli.arrays.threads import ProgressCallback
     from gathercli.io.mapping import Mapping
 
 STDIN: Final = 0

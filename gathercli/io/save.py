@@ -7,7 +7,6 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.errors import Hint, InputError, UsageError
-from gathercli.io.formats import encode
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS
 from gathercli.text import clean, listed, short
 
@@ -112,6 +111,8 @@ def write(
     parameters
         What ``oip`` notes about the results.
     """
+    from gathercli.io.formats import encode
+
     if fmt not in STREAMED:
         raise UsageError(f"no format `{fmt}`: expected {listed(STREAMED)}", rule="usage", value=fmt)
     if FORMATS[fmt].binary:
@@ -153,6 +154,8 @@ def _check_name(fmt: str, name: str) -> None:
 
 
 def _write_binary(fmt: str, results: Sequence[Named], out: Target) -> None:
+    from gathercli.io.formats import encode
+
     if fmt == "npz":
         encode.npz(results, out)
         return

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.arrays.tensor import Tensor
-    from gathercli.engine import ProgressCallback
+    from gathercli.arrays.threads import ProgressCallback
     from gathercli.io.formats.content import Content
 
 _WORDS: Final = ("true", "false", "NaN", "Infinity")

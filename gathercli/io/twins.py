@@ -12,11 +12,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli import text
-from gathercli.arrays.conversion import Overflow
 from gathercli.errors import GatherError, Hint
 from gathercli.io.formats import literal
 from gathercli.io.formats.values import flatten
 from gathercli.spec.dtypes import FLOAT64
+from gathercli.text import Overflow
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
 
-    from gathercli.engine import Run
+    from gathercli.arrays.result import Run
     from gathercli.io.source import Inputs
 
 STDOUT: Final = 1

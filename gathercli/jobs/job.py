@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from gathercli.arrays.chunks import InMemory
-from gathercli.arrays.conversion import convert, shown
 from gathercli.errors import InputError, VersionError
-from gathercli.io.formats import jsontext as json
-from gathercli.io.formats.values import tensor_of
 from gathercli.io.source import is_stdin
 from gathercli.jobs.jobfile import Written, name_of, written
 from gathercli.ops import FAMILIES, find
@@ -19,7 +16,7 @@ from gathercli.spec.dtypes import FLOAT64, INT64, named
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.spec.rules import RULES
 from gathercli.spec.shapes import as_shape
-from gathercli.text import clean, closest, listed, short
+from gathercli.text import clean, closest, listed, short, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,13 +101,20 @@ class Job:
         It is refused as `Inputs.tensor` refuses, lists with their path, ``$.data[1]``; `inputs`
         start at the job's folder; `assumed` is the type that an untyped `expect` has.
         """
+        from gathercli.io.formats import jsontext as json
+        from gathercli.io.formats.values import tensor_of
+
         value, root, limit = getattr(self, key), f"$.{key}", inputs.max_bytes
         declared, empty = self._declared(key), _empty(key)
         if isinstance(value, str):
             return inputs.tensor(value, key, declared=declared, assumed=assumed, empty=empty)
         if isinstance(value, dict):
             tensor = json.typed(value, root, max_bytes=limit)
-            return tensor if declared is None else convert(tensor, declared)
+            if declared is None:
+                return tensor
+            from gathercli.arrays.conversion import convert
+
+            return convert(tensor, declared)
         dtype = declared or assumed
         return tensor_of(value, declared=dtype, empty=empty, root=root, max_bytes=limit)
 
@@ -221,6 +225,8 @@ def parse(source: str | bytes | dict[str, Any], *, where: str, folder: str = "")
 
 def read(found: Written) -> Job:
     """Read a job as it stands in its file; it is refused as by `parse`."""
+    from gathercli.io.formats import jsontext as json
+
     try:
         document = json.parse(found.text)
     except InputError as error:
@@ -305,3 +311,7 @@ def _check_version(job: dict[str, Any], where: str) -> None:
 def _refused(where: str, what: str, expected: str, hint: str | None = None) -> InputError:
     message = f"{where}: {what}: expected {expected}"
     return InputError(message, rule="job", where=where, expected=expected, hint=hint)
+
+
+INLINE: Final = 64 << 20
+"""Bytes of a result that a line of the report may hold, if nothing else is said."""

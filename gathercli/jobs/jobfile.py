@@ -280,7 +280,7 @@ class _Reader:
             return InputError(f"{self._name}: {error.message}", rule="job", where=self._name)
         at = next((at for at, job in enumerate(found) if not isinstance(job, dict)), 0)
         where = f"{self._name}, $[{at}]"
-        from gathercli.arrays.conversion import shown
+        from gathercli.text import shown
 
         return InputError(
             f"{where}: the job is {shown(found[at])}: expected an object",

@@ -30,7 +30,7 @@ from gathercli.io.source import Inputs
 from gathercli.io.write import Checked, Output, make_folder, real_path
 from gathercli.jobs.calls import described, gathering, row_of
 from gathercli.jobs.fingerprints import Fingerprints, digest
-from gathercli.jobs.job import SHAPE
+from gathercli.jobs.job import INLINE, SHAPE
 from gathercli.spec.coordinates import known
 from gathercli.spec.dtypes import Kind
 from gathercli.spec.rules import RULES
@@ -39,8 +39,9 @@ from gathercli.text import clean
 
 if TYPE_CHECKING:
     from gathercli.arrays.blocks import GatherBlocks
+    from gathercli.arrays.check import Adjustment
     from gathercli.arrays.chunks import Box
-    from gathercli.engine import Adjustment, Run
+    from gathercli.arrays.result import Run
     from gathercli.jobs.job import Job
     from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType
@@ -49,8 +50,6 @@ OK: Final = "ok"
 MISMATCH: Final = "mismatch"
 ERROR: Final = "error"
 
-INLINE: Final = 64 << 20
-"""Bytes of a result that a line of the report may hold, if nothing else is said."""
 
 LONGEST: Final = 2000
 """Characters of a message in the report."""

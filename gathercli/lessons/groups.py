@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from gathercli import engine
-from gathercli.arrays.indices import CELLS
+from gathercli.arrays import result
+from gathercli.arrays.counts import CELLS
 from gathercli.arrays.tensor import Tensor, equal
 from gathercli.arrays.threads import share
 from gathercli.lessons.verdicts import number_illegal, verdict
@@ -15,7 +15,7 @@ from gathercli.spec.coordinates import coordinate
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from gathercli.engine import Run
+    from gathercli.arrays.result import Run
     from gathercli.lessons.verdicts import Case, Verdict
     from gathercli.spec.op import Op
     from gathercli.spec.shapes import Shape
@@ -132,7 +132,7 @@ class _Runs:
             raise LookupError("only what accepts can run")
         case = self._case
         if each.op not in self._made:
-            self._made[each.op] = engine.run(
+            self._made[each.op] = result.run(
                 each.call,
                 case.data,
                 case.indices,

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, SupportsIndex, cast
 
 from gathercli import engine
+from gathercli.arrays import check, result, threads
 from gathercli.arrays.tensor import Tensor
 from gathercli.errors import OutOfRangeError, UsageError
 from gathercli.ops import FAMILIES
@@ -130,17 +131,17 @@ class Lesson:
         indices: Tensor,
         *,
         threads: int = 1,
-        tick: engine.ProgressCallback | None = None,
+        tick: threads.ProgressCallback | None = None,
     ) -> None:
         self.call, self.data, self.indices = call, data, indices
         self._family = FAMILIES[call.op.family]
         self.shape = known(engine.infer(call))
         self.walks = tuple(self._family.walks(call))
-        engine.check_size(self.shape, data, None)
+        result.check_size(self.shape, data, None)
         self.refusal: OutOfRangeError | None = None
-        self.adjustments: tuple[engine.Adjustment, ...] = ()
+        self.adjustments: tuple[check.Adjustment, ...] = ()
         try:
-            _, adjustments = engine.check_indices(call, indices.array, threads=threads, tick=tick)
+            _, adjustments = check.check_indices(call, indices.array, threads=threads, tick=tick)
             self.adjustments = tuple(adjustments)
         except OutOfRangeError as error:
             call.met(error)
@@ -202,7 +203,7 @@ class Lesson:
         import numpy as np
 
         index = np.asarray(self.indices.array[at])
-        return index, engine.positions(self.call, index)
+        return index, check.positions(self.call, index)
 
     def block(self, cells: AnyArray) -> Block:
         """Return the ways of output cells, from their flat positions; shape (C,), int64."""
@@ -325,7 +326,10 @@ class Lesson:
         held = {d: at[i] for d, i in self.walks if d is not None and i is not None}
         held[self.call.places[0]] = positions
         sizes = [self.data.shape[d] for d in self.unit_dims]
-        return flat_positions([held[d] for d in self.unit_dims], sizes, none=positions < 0)
+        keys: AnyArray = flat_positions(
+            [held[d] for d in self.unit_dims], sizes, none=positions < 0
+        )
+        return keys
 
 
 def _tuples(coords: tuple[AnyArray, ...], count: int) -> list[tuple[int, ...]]:

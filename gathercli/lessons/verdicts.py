@@ -16,14 +16,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli import engine
-from gathercli.arrays.indices import (
-    CELLS,
-    IndexCount,
-    IndexCounts,
-    IndexPolicy,
-    count_indices,
-    scan,
-)
+from gathercli.arrays import check, result
+from gathercli.arrays.counts import CELLS, IndexCount, IndexCounts, count_indices, scan
+from gathercli.arrays.indices import IndexPolicy
 from gathercli.arrays.tensor import row_major
 from gathercli.errors import LimitError, OperatorError, OutOfRangeError
 from gathercli.spec.call import Operand
@@ -33,8 +28,9 @@ from gathercli.spec.op import Indices, Negative, OutOfRange
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from gathercli.arrays.check import Adjustment
     from gathercli.arrays.tensor import AnyArray, Tensor
-    from gathercli.engine import Adjustment, ProgressCallback
+    from gathercli.arrays.threads import ProgressCallback
     from gathercli.errors import GatherError
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op
@@ -185,8 +181,8 @@ def verdict(op: Op, case: Case, max_bytes: int | None = None) -> Verdict:
         found = case.tallies(call.size)
         if not call.wraps_negative:
             found = found.unwrapped()
-        adjustments = engine.check_counts(call, found, case.indices.shape)
-        engine.check_size(known(shape), case.data, max_bytes)
+        adjustments = check.check_counts(call, found, case.indices.shape)
+        result.check_size(known(shape), case.data, max_bytes)
     except (OperatorError, LimitError) as error:
         error.met(op.full_name, Operand.of(case.data), Operand.of(case.indices))
         return Verdict(op, call, shape, error=error)

@@ -8,7 +8,7 @@ k the index value; b is batch_dims, N and M are the ranks of `data` and `indices
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gathercli.spec.coordinates import at, coordinates, flat_positions, letters
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, PLAIN
@@ -16,8 +16,8 @@ from gathercli.spec.op import INTEGERS, SIGNED_32_64, Axis, Indices, Op, OutOfRa
 from gathercli.spec.shapes import UNKNOWN, Shape, meet_all
 
 if TYPE_CHECKING:
-    from gathercli.arrays.tensor import AnyArray
     from gathercli.spec.call import Call
+    from gathercli.spec.coordinates import Position
     from gathercli.spec.op import Walks
 
 COMMAND = "gather"
@@ -122,31 +122,29 @@ def equation(call: Call) -> str:
     return f"{at('out', [*p, *i, *s])} = {at('data', [*p, at('indices', [*p[:b], *i]), *s])}"
 
 
-def sources(call: Call, picks: AnyArray, cells: AnyArray) -> AnyArray:
+def sources(call: Call, indices: Any, cells: Position) -> Position:
     """Return the flat position in `data` that each output cell copies.
 
-    ``out[p, i, s] = data[p, picks[p[:b], i], s]``
+    ``out[p, i, s] = data[p, k, s]`` with ``k = indices[p[:b], i]``
 
     Parameters
     ----------
     call
         A call whose shapes are all known.
-    picks
-        Shape of `indices`, int64: each index counted from the front, or -1 for none.
+    indices
+        Where each index points, by its coordinates: counted from the front, or -1 for none.
     cells
-        Shape (C,), int64: flat positions in the output.
+        Flat positions in the output: one, or an int64 array (C,).
 
     Returns
     -------
-        Shape (C,), int64: positions in `data`, or -1 where nothing is copied.
+        Positions in `data`, of the kind of `cells`; -1 where nothing is copied.
     """
-    import numpy as np
-
     a, b = call.places
-    m = picks.ndim - b
+    m = len(call.indices.shape) - b
     out = coordinates(cells, infer(call))
     p, i, s = out[:a], out[a : a + m], out[a + m :]
-    k = np.broadcast_to(picks[(*p[:b], *i)], cells.shape)  # 0-D indices pick one k for all cells
+    k = indices[(*p[:b], *i)] + 0 * cells  # 0-D indices hold one k, for all cells
     return flat_positions((*p, k, *s), call.data.shape, none=k < 0)
 
 

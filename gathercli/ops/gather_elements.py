@@ -6,7 +6,7 @@ position that each output cell copies, and what each output dimension walks alon
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gathercli.spec.coordinates import at, coordinates, flat_positions, letters
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, PLAIN
@@ -14,8 +14,8 @@ from gathercli.spec.op import SIGNED_32_64, Axis, Indices, OffAxis, Op, OutOfRan
 from gathercli.spec.shapes import UNKNOWN, Shape, meet_all
 
 if TYPE_CHECKING:
-    from gathercli.arrays.tensor import AnyArray
     from gathercli.spec.call import Call
+    from gathercli.spec.coordinates import Position
     from gathercli.spec.op import Walks
 
 COMMAND = "gather-elements"
@@ -87,14 +87,14 @@ def equation(call: Call) -> str:
     return f"{at('out', c)} = {at('data', picked)}"
 
 
-def sources(call: Call, picks: AnyArray, cells: AnyArray) -> AnyArray:
+def sources(call: Call, indices: Any, cells: Position) -> Position:
     """Return the flat position in `data` that each output cell copies.
 
-    ``out[c] = data[c with c[axis] := picks[c]]``; arguments and result as for Gather.
+    ``out[c] = data[c with c[axis] := indices[c]]``; arguments and result as for Gather.
     """
     a, _ = call.places
     c = coordinates(cells, call.indices.shape)
-    k = picks[c]
+    k = indices[c]
     return flat_positions((*c[:a], k, *c[a + 1 :]), call.data.shape, none=k < 0)
 
 

@@ -12,10 +12,26 @@ from gathercli.spec.op import Indices, Negative, OutOfRange
 from gathercli.spec.shapes import Shape
 
 if TYPE_CHECKING:
-    from gathercli.arrays.chunks import ChunkedTensor
-    from gathercli.arrays.tensor import Tensor
+    from typing import Protocol
+
     from gathercli.errors import GatherError
     from gathercli.spec.op import Op
+
+    class Described(Protocol):
+        """What has the type and the shape of a tensor."""
+
+        @property
+        def dtype(self) -> DType:
+            """The type of the elements."""
+
+        @property
+        def shape(self) -> tuple[int, ...]:
+            """Sizes of the dimensions."""
+
+        @property
+        def decided(self) -> str | None:
+            """Where untyped text decided the type."""
+
 
 UNKNOWN_AXIS: Final = ("unknown", "?")
 """What `axis` says when it is an input whose value inference does not know."""
@@ -40,7 +56,7 @@ class Operand(NamedTuple):
     integers: Any = None
 
     @classmethod
-    def of(cls, tensor: Tensor | ChunkedTensor | Operand) -> Operand:
+    def of(cls, tensor: Described | Operand) -> Operand:
         """Describe a tensor; what describes one already stays."""
         if isinstance(tensor, cls):
             return tensor

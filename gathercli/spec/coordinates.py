@@ -1,14 +1,17 @@
-"""Coordinates and flat positions, row-major; plain arithmetic on whatever arrays are passed."""
+"""Coordinates and flat positions, row-major: plain arithmetic, for one cell or arrays of them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gathercli.arrays.tensor import AnyArray
     from gathercli.spec.shapes import AnyDim
+
+
+Position: TypeAlias = Any
+"""An integer, or an int64 array of them: the same arithmetic serves both."""
 
 
 def known(shape: Sequence[AnyDim]) -> tuple[int, ...]:
@@ -16,41 +19,45 @@ def known(shape: Sequence[AnyDim]) -> tuple[int, ...]:
     return tuple(size for size in shape if isinstance(size, int))
 
 
-def coordinates(cells: AnyArray, shape: Sequence[AnyDim]) -> tuple[AnyArray, ...]:
+def coordinates(cells: Position, shape: Sequence[AnyDim]) -> tuple[Position, ...]:
     """Unravel flat positions.
 
     Parameters
     ----------
     cells
-        Shape (C,), int64: flat positions in a tensor of shape `shape`.
+        Flat positions in a tensor of shape `shape`: one, or an int64 array (C,).
 
     Returns
     -------
-        One array of shape (C,) a dimension.
+        One coordinate a dimension, of the kind of `cells`.
+
+    >>> coordinates(5, (2, 3))
+    (1, 2)
     """
-    found: list[AnyArray] = []
+    reversed_coordinates = []
     for size in reversed(known(shape)):
-        found.append(cells % size)
+        reversed_coordinates.append(cells % size)
         cells = cells // size
-    return tuple(reversed(found))
+    return tuple(reversed(reversed_coordinates))
 
 
-def flat_positions(at: Sequence[AnyArray], shape: Sequence[AnyDim], *, none: AnyArray) -> AnyArray:
+def flat_positions(at: Sequence[Position], shape: Sequence[AnyDim], *, none: Any) -> Position:
     """Ravel coordinates, giving -1 where `none` is set.
 
     Parameters
     ----------
     at
-        An array of shape (C,) a dimension of `shape`.
+        A coordinate a dimension of `shape`: integers, or int64 arrays (C,).
     none
-        Shape (C,), bool.
-    """
-    import numpy as np
+        A boolean, or a bool array (C,).
 
-    position: AnyArray = np.zeros((), np.int64)
+    >>> flat_positions((1, 2), (2, 3), none=False), flat_positions((1, 2), (2, 3), none=True)
+    (5, -1)
+    """
+    position: Position = 0
     for coordinate, size in zip(at, known(shape), strict=True):
         position = position * size + coordinate
-    return np.where(none, -1, position)
+    return (position + 1) * (1 - none) - 1  # no branch, so that it serves arrays too
 
 
 def letters(name: str, count: int) -> list[str]:
@@ -91,3 +98,8 @@ def cell(coordinates: Sequence[int]) -> str:
     '[1,2]'
     """
     return f"[{','.join(map(str, coordinates))}]"
+
+
+def path(root: str, at: int, shape: Sequence[int]) -> str:
+    """Write where the flat position `at` of a nested list of `shape` is: ``$[1][2]``."""
+    return root + "".join(f"[{i}]" for i in coordinate(at, shape))

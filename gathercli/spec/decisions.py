@@ -109,7 +109,7 @@ DECISIONS: Final = (
     Decision(
         "gathered-axis",
         _BATCHED,
-        "GatherBlocks is said to start from dimension batch_dims.",
+        "Gathering is said to start from dimension batch_dims.",
         "It is along the axis, which may come later.",
         "The text's own example has one batch dimension and axis 2.",
         "Gather-8, Example 4",

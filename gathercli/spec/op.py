@@ -7,7 +7,7 @@ command, the manual, the ids of the tests. Nothing asks for a version by number.
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.spec.dtypes import PLAIN, DType, Kind
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Protocol
 
-    from gathercli.arrays.tensor import AnyArray
     from gathercli.spec.call import Call
+    from gathercli.spec.coordinates import Position
     from gathercli.spec.shapes import Shape
 
     Walks = Sequence[tuple[int | None, int | None]]
@@ -203,7 +203,7 @@ if TYPE_CHECKING:
         def equation(self, call: Call) -> str:
             """Write what an output cell is, with the coordinates that this call has."""
 
-        def sources(self, call: Call, picks: AnyArray, cells: AnyArray) -> AnyArray:
+        def sources(self, call: Call, indices: Any, cells: Position) -> Position:
             """Return the flat position in `data` that each output cell copies, or -1."""
 
         def walks(self, call: Call) -> Walks:

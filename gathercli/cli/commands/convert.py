@@ -33,7 +33,7 @@ from gathercli.report.terminal import is_terminal
 from gathercli.text import clean, counted
 
 if TYPE_CHECKING:
-    from gathercli.engine import ProgressCallback
+    from gathercli.arrays.threads import ProgressCallback
     from gathercli.io.formats.encode import Named, Result
     from gathercli.io.source import Inputs, Source
     from gathercli.spec.dtypes import DType

@@ -23,8 +23,9 @@ from gathercli.text import clean
 if TYPE_CHECKING:
     from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.arrays.compare import Tolerance
+    from gathercli.arrays.result import Run
     from gathercli.arrays.tensor import Tensor
-    from gathercli.engine import ProgressCallback, Run
+    from gathercli.arrays.threads import ProgressCallback
     from gathercli.errors import MismatchError
     from gathercli.io.source import Inputs
     from gathercli.jobs.chunk_workers import ChunkWorkers
@@ -194,19 +195,19 @@ def _made(
     tick: ProgressCallback | None,
 ) -> Run:
     """Check every index; the output follows, from chunks if anything is in chunks."""
-    from gathercli import engine
     from gathercli.arrays.chunks import InMemory
+    from gathercli.arrays.result import run as run_in_memory
     from gathercli.io.files import cores
 
     data, indices = tiles
     threads = threads or cores()
     if isinstance(data, InMemory) and isinstance(indices, InMemory):
         given, picked, most = data.tensor, indices.tensor, sink.most_bytes
-        return engine.run(call, given, picked, max_bytes=most, threads=threads, tick=tick)
-    from gathercli.arrays import streamed as result
+        return run_in_memory(call, given, picked, max_bytes=most, threads=threads, tick=tick)
+    from gathercli.arrays import streamed
     from gathercli.arrays.blocks import GatherBlocks
 
-    return result.run(
+    return streamed.run(
         GatherBlocks(call, data, indices),
         max_bytes=sink.most_bytes,
         held=sink.limits.held,

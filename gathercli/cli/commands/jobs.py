@@ -12,11 +12,12 @@ from gathercli.cli.main import print_text
 from gathercli.errors import GatherError
 from gathercli.io.files import cores
 from gathercli.io.write import STDERR, STDOUT, Output, is_stream, write_all
+from gathercli.jobs.job import INLINE
 from gathercli.jobs.journal import Journal
 from gathercli.jobs.pool import MOST_AHEAD, Pool
 from gathercli.jobs.queue import JobQueue
 from gathercli.jobs.tally import BatchTotals
-from gathercli.jobs.work import INLINE, OK, Settings
+from gathercli.jobs.work import OK, Settings
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 from gathercli.text import clean, counted
 

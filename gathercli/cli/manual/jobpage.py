@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Final
 
-from gathercli.jobs.job import REQUIRED, SHAPE, Job
+from gathercli.jobs.job import INLINE, REQUIRED, SHAPE, Job
 from gathercli.jobs.jobfile import LINES, LONGEST, SUFFIXES
 from gathercli.jobs.mistakes import WHOLE
-from gathercli.jobs.work import INLINE
 from gathercli.ops import FAMILIES
 from gathercli.report.manual import Console, Page, Terms
 from gathercli.spec.op import Negative, OutOfRange

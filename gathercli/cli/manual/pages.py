@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.cli.groups import GROUPS, MESSAGES
 from gathercli.cli.main import COMMANDS, load
-from gathercli.cli.manual import formats, jobpage, operators, planning
+from gathercli.cli.manual import formats, jobpage, operators
 from gathercli.cli.manual.examples import console
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.manual import Block, Console, Page, Terms
@@ -237,11 +237,22 @@ ENVIRONMENT: Final = Terms(
     )
 )
 
+
+PLANNING: Final = "planning"
+
+
+def _planning() -> Page:
+    """Write the page that reckons with what computes, which needs numpy."""
+    from gathercli.cli.manual import planning
+
+    return planning.page()
+
+
 TOPICS: Final = {
     formats.NAME: formats.page,
     jobpage.NAME: jobpage.page,
     operators.NAME: operators.page,
-    planning.NAME: planning.page,
+    PLANNING: _planning,
 }
 """The pages that are about no command."""
 
@@ -291,7 +302,7 @@ def _root() -> Page:
     version = ("version", "The operator has the version.")
     others = [f"gathercli-{name}(1)" for name in COMMANDS]
     others += [f"gathercli-{formats.NAME}(5)", f"gathercli-{jobpage.NAME}(5)"]
-    others += [f"gathercli-{operators.NAME}(7)", f"gathercli-{planning.NAME}(7)"]
+    others += [f"gathercli-{operators.NAME}(7)", f"gathercli-{PLANNING}(7)"]
     types = ", ".join(f"{d.name} ({d.short})" if d.short != d.name else d.name for d in DTYPES)
     return Page(
         "gathercli",

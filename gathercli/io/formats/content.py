@@ -10,7 +10,6 @@ import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.arrays.tensor import Tensor
 from gathercli.errors import Hint, InputError, LimitError
 from gathercli.spec.dtypes import FLOAT64, DType
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from gathercli.arrays.chunks import ChunkLayout
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.arrays.tensor import AnyArray, Tensor
     from gathercli.io.files import File, Folder
 
     class Content(Protocol):
@@ -115,6 +114,8 @@ class Layout(NamedTuple):
             `rule`: it is shorter than its size was, when that was asked.
         """
         import numpy as np
+
+        from gathercli.arrays.tensor import Tensor
 
         end = self.offset + self.nbytes
         if len(buffer) < end:

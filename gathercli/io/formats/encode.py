@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
+from gathercli.arrays.result import Run
 from gathercli.arrays.tensor import Tensor
-from gathercli.engine import Run
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats import fast, npy
 from gathercli.spec.coordinates import cell, coordinate

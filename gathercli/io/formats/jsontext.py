@@ -12,19 +12,18 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.arrays.conversion import NON_FINITE, Overflow, path, shown
-from gathercli.arrays.tensor import Tensor, dtype_of
 from gathercli.errors import GatherError, Hint, InputError
 from gathercli.io.formats import fast
 from gathercli.io.formats.content import Layout, key_hint
-from gathercli.io.formats.values import tensor_of
+from gathercli.spec.coordinates import path
 from gathercli.spec.dtypes import FLOAT64, dtype_in_json
 from gathercli.spec.shapes import LARGEST, MAX_RANK
-from gathercli.text import listed, short, some
+from gathercli.text import NON_FINITE, Overflow, listed, short, shown, some
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gathercli.arrays.tensor import Tensor
     from gathercli.io.files import File
     from gathercli.spec.dtypes import DType
 
@@ -118,6 +117,8 @@ class Document:
             ``json``, ``dtype``, ``ragged``.
         """
         if self._array is not None:
+            from gathercli.arrays.tensor import Tensor, dtype_of
+
             own = dtype_of(self._array.dtype)
             if key is None and own is not None and declared in (None, own) and self._array.size:
                 decided = path("$", 0, self._array.shape)
@@ -357,6 +358,8 @@ def tensor(
     InputError
         ``json``, ``dtype``, ``ragged``.
     """
+    from gathercli.io.formats.values import tensor_of
+
     root = "$"
     if isinstance(value, dict):
         value, root = _chosen(value, key, name)
@@ -430,6 +433,8 @@ def _is_typed(value: dict[str, Any]) -> bool:
 
 def typed(value: dict[str, Any], root: str, *, max_bytes: int | None) -> Tensor:
     """Make a tensor of ``{"datatype"|"dtype","shape","data"}``, `data` nested or flat."""
+    from gathercli.io.formats.values import tensor_of
+
     missing = [key for key in ("datatype", "data") if key not in value]
     if "dtype" in value:
         missing = missing[1:] if "datatype" in missing else missing

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.arrays.conversion import NON_FINITE, Overflow, as_bits, convert
+from gathercli.arrays.conversion import as_bits, convert
 from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.errors import GatherError, Hint, InputError, LimitError
 from gathercli.io.formats import jsontext as json
@@ -32,7 +32,7 @@ from gathercli.spec.dtypes import (
     named,
 )
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
-from gathercli.text import closest
+from gathercli.text import NON_FINITE, Overflow, closest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,6 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from gathercli.arrays.chunks import ChunkLayout
-from gathercli.arrays.conversion import Overflow
 from gathercli.arrays.tensor import dtype_of, storage_of
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats import jsontext as json
@@ -19,7 +18,7 @@ from gathercli.io.formats.content import Layout, check_shape
 from gathercli.io.links import open_in
 from gathercli.spec.dtypes import BOOL, DTYPES, STRING, DType
 from gathercli.spec.shapes import LARGEST, product
-from gathercli.text import clean, listed, short
+from gathercli.text import Overflow, clean, listed, short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,21 +7,21 @@ import itertools
 import numpy as np
 import pytest
 
-from gathercli.arrays.indices import Tally
+from gathercli.arrays.counts import IndexCount
 
 BLOCKS = {0: [0, 0, 5], 3: [6, 0, 7], 6: [0, 0, 0], 9: [8, 8, 8]}
 """Blocks of indices by where they start; what is not 0 is counted."""
 
 
-def tallied(*starts: int) -> Tally:
-    tally = Tally()
+def count_indices(*starts: int) -> IndexCount:
+    tally = IndexCount()
     for start in starts:
         given = np.array(BLOCKS[start])
         tally.add(given != 0, given, start)
     return tally
 
 
-def found(tally: Tally) -> tuple[int, int, int]:
+def found(tally: IndexCount) -> tuple[int, int, int]:
     return tally.number, tally.first, tally.value
 
 
@@ -29,8 +29,8 @@ def found(tally: Tally) -> tuple[int, int, int]:
 def test_the_first_of_all_blocks_is_kept_whichever_comes_first(
     starts: tuple[int, ...],
 ) -> None:
-    assert found(tallied(*starts)) == (6, 2, 5)
-    assert found(tallied(*(start for start in starts if start))) == (5, 3, 6)
+    assert found(count_indices(*starts)) == (6, 2, 5)
+    assert found(count_indices(*(start for start in starts if start))) == (5, 3, 6)
 
 
 @pytest.mark.parametrize(
@@ -46,5 +46,5 @@ def test_the_first_of_all_blocks_is_kept_whichever_comes_first(
 def test_of_two_tallies_the_first_is_that_of_the_nearer_one(
     one: list[int], other: list[int], both: tuple[int, int, int]
 ) -> None:
-    assert found(tallied(*one) | tallied(*other)) == both
-    assert found(tallied(*other) | tallied(*one)) == both
+    assert found(count_indices(*one) | count_indices(*other)) == both
+    assert found(count_indices(*other) | count_indices(*one)) == both
