@@ -95,6 +95,7 @@ HEADERS: Final[list[Row]] = [
     ("whose header is latin-1", npy("'<\xe98'"), "npy", "is 0xe9"),
     ("without fortran_order", _of("{'descr':'<i8','shape':(3,)}"), "npy", "header"),
     ("without descr", _of("{'fortran_order':False,'shape':(3,)}"), "npy", "header"),
+    ("with a key twice", _of(f"{{'shape': (9,), {FIELDS}}}"), "npy", "names `shape` twice"),
     ("with a fourth key", _of(f"{{{FIELDS}, 'more': 1}}"), "npy", "header"),
     ("with a key that is a number", _of(f"{{{FIELDS}, 1: 1}}"), "npy", "header"),
     (
@@ -236,7 +237,6 @@ READ: Final = [
     ("in Fortran order", npy("'|i1'", "(2, 3)", bytes(range(6)), order="True"), "[0,2,4]"),
     ("of big-endian integers", npy("'>i8'", body=struct.pack(">3q", 5, 6, 7)), "5"),
     ("of native integers", npy("'=i8'"), "5"),
-    ("whose header has doubled keys", _of(f"{{'shape': (9,), {FIELDS}}}"), "5"),
     ("whose header has a comment", _of(f"{{{FIELDS}}} # hello"), "5"),
     ("whose header has line breaks", _of("{" + FIELDS.replace(" ", "\n") + "}"), "5"),
     ("whose sizes are hexadecimal", npy(shape="(0x3,)"), "5"),
