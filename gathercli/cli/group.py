@@ -14,9 +14,6 @@ from gathercli.report.terminal import escaped, is_terminal
 
 STDOUT: Final = 1
 ARGUMENTS: Final = "Arguments"
-_FAILURE: Final[type[Exception]] = getattr(typer, "TyperException", typer.BadParameter.__mro__[-4])
-"""The root of typer's own failures, which has a public name only from 0.27.2 on."""
-
 _MARK: Final = "\0"
 """Put before a word that starts like an option and is a tensor; argv cannot hold it."""
 
@@ -26,7 +23,7 @@ def _our_words(line: CommandLine) -> Iterator[None]:
     """Put what typer refuses in our words."""
     try:
         yield
-    except _FAILURE as error:
+    except typer.TyperException as error:
         from gathercli.cli.usage import refusal
 
         raise refusal(line, error) from None
