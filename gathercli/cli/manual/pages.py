@@ -212,7 +212,7 @@ STATUSES: Final = Terms(
         ("66", "An input is absent, unreadable, a directory or a device."),
         ("70", "A bug in gathercli."),
         ("73", "The output cannot be created."),
-        ("74", "Reading or writing failed on the way."),
+        ("74", "Reading or writing failed on the way, or an input changed meanwhile."),
         ("129, 130, 143", "The terminal closed, interrupted, terminated."),
         ("141", "The reader of the output went away."),
     )
