@@ -145,6 +145,7 @@ class Clock:
 
     def __init__(self) -> None:
         self.now = 0.0
+        self._deadline = time.monotonic() + PATIENCE
         self.passes: Callable[[], bool] = lambda: False
 
     def pass_by(self) -> None:
@@ -152,7 +153,8 @@ class Clock:
         self.now += 1000
 
     def monotonic(self) -> float:
-        """Return what time it is."""
+        """Return what time it is; a batch that hangs asks for ever."""
+        assert time.monotonic() < self._deadline, "the batch hangs"
         if self.passes():
             self.pass_by()
         return self.now
@@ -609,6 +611,45 @@ def test_a_job_that_ends_just_before_its_process_is_killed_is_done_and_the_next_
 
     assert found == [(name, "ok", None) for name in (*QUICK, "slow", *"abcdef")]
     assert len(workers) == 2
+
+
+@pytest.mark.usefixtures("clock")
+def test_jobs_of_a_process_that_ends_before_it_begins_are_done_by_another(
+    workers: list[pool._Worker], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = pool._Worker.read
+
+    def read_or_kill(worker: pool._Worker) -> bytes:
+        if worker is not workers[0]:
+            return read(worker)
+        worker.process.kill()
+        return b""
+
+    monkeypatch.setattr(pool._Worker, "read", read_or_kill)
+    ran = run("batch", write_jobs(*map(job, "abc")), "-q", "-j", "1")
+
+    assert statuses(ran.out) == [(name, "ok", None) for name in "abc"]
+    assert len(workers) == 2
+
+
+def test_processes_that_end_before_they_begin_are_not_started_for_ever(
+    workers: list[pool._Worker], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kill(worker: pool._Worker) -> bytes:
+        worker.process.kill()
+        return b""
+
+    monkeypatch.setattr(pool._Worker, "read", kill)
+    ran = run("batch", write_jobs(job("a")), "-q")
+
+    assert ran == (
+        74,
+        "",
+        "error: processes for the jobs ended before they began, with SIGKILL\n"
+        "hint: `--debug` shows what they say\n"
+        "rule: output\n",
+    )
+    assert len(workers) == pool.MOST_STARTS + 1
 
 
 def test_no_process_is_left_when_a_batch_has_ended(workers: list[pool._Worker], run: Run) -> None:

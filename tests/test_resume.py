@@ -457,8 +457,9 @@ def test_two_runs_on_one_report_exclude_each_other_until_the_first_is_killed(run
         fd = opened("pipe")
         workers = children(process)
         wait_until(lambda: REPORT.read_bytes().endswith(b"\n"))
-        ran = run(*WORDS, "--resume")
-        assert (ran.status, "(another run is writing it)" in ran.err) == (73, True)
+        with start(*WORDS, "--resume") as other:
+            _, err = other.communicate(timeout=PATIENCE)
+        assert (other.returncode, b"(another run is writing it)" in err) == (73, True)
         process.kill()
         process.wait(timeout=PATIENCE)
         write_jobs(job("a"))
