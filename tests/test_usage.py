@@ -92,6 +92,15 @@ WRONG: Final[dict[str, tuple[str, str]]] = {
         "gather has no option `-v`",
         f"{PROGRAM}; `gathercli ops` lists what `-V` takes",
     ),
+    "gather -v [1] 0": (
+        "gather has no option `-v`",
+        f"{PROGRAM}; `gathercli ops` lists what `-V` takes",
+    ),
+    "gather [1] 0 --axes --quiet": ("gather has no option `--axes`", TO_OPTIONS),
+    "gather --axes 0 [1] 0": (
+        "gather has no option `--axes`",
+        meant("gathercli gather --axis 0 '[1]' 0"),
+    ),
     "gather [1] 0 -V": (
         "`-V` has no value: expected `-V VERSION`",
         f"{PROGRAM}; `gathercli ops` lists what `-V` takes",

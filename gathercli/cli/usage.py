@@ -135,12 +135,21 @@ def _no_option(line: CommandLine, option: str) -> UsageError:
     near = _near(line, option)
     if near is None or not word.text.startswith(option):
         return found
-    is_last = word is line.words[-1] and "=" not in word.text
-    if not line.param(near).is_flag and is_last:
+    if not line.param(near).is_flag and _lacks_value(line, word, option):
         found.hint = _value_hint(line, near)
     else:
         found.hint = _meant(_replaced(line, word, near + word.text[len(option) :]))
     return found
+
+
+def _lacks_value(line: CommandLine, word: Word, option: str) -> bool:
+    """Tell whether nothing stands behind an option that could be its value."""
+    if word.text != option:
+        return False
+    at = next(n for n, each in enumerate(line.words) if each is word)
+    behind = line.words[at + 1 : at + 2]
+    needed = sum(bool(param.required) for param in line.params)
+    return not behind or behind[0].option is not None or len(line.arguments) <= needed
 
 
 def _near(line: CommandLine, option: str) -> str | None:
@@ -200,9 +209,8 @@ def _missing(line: CommandLine, param: Any) -> UsageError:
 
     example = EXAMPLES[line.command][0].command
     expected = listed(_choices(param)) if _choices(param) else _usage(line)
-    first = param.metavar.partition(" ")[0].removesuffix("...")
     return UsageError(
-        f"`{first}` is missing: expected {expected}",
+        f"`{param.metavar}` is missing: expected {expected}",
         rule="usage",
         expected=expected,
         hint=f"`{example}` is an example",
