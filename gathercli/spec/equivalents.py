@@ -105,10 +105,11 @@ EQUIVALENTS: Final = (
         FROM_THE_END,
         REFUSED,
         (
-            "without an axis, data is flattened first; in the version the axis defaults to 0",
+            "without an axis data is flattened first; the version's axis is 0",
             'with mode="wrap" any index is taken modulo s, with mode="clip" a negative one is 0',
             "0-D data are taken as 1-D",
         ),
+        aliases=("take",),
     ),
     Equivalent(
         "numpy.take_along_axis",
@@ -118,6 +119,7 @@ EQUIVALENTS: Final = (
         REFUSED,
         (_BROADCAST, _NOT_SMALLER),
         ((_ELEMENTS[0], _CUT + "np.take_along_axis(data, indices, axis)"),),
+        aliases=("take_along_axis",),
     ),
     Equivalent(
         "x[i]",
@@ -149,7 +151,7 @@ EQUIVALENTS: Final = (
         MODULO,
         (_BROADCAST, _NOT_SMALLER),
         ((_ELEMENTS[0], _FRONT + "torch.gather(data, axis, front)"),),
-        ("torch.Tensor.take_along_dim",),
+        ("torch.Tensor.take_along_dim", "take_along_dim"),
     ),
     Equivalent(
         "torch.index_select",
@@ -169,7 +171,7 @@ EQUIVALENTS: Final = (
             ),
             (_SIGNED[0], "data[(slice(None),) * axis + (indices,)]"),
         ),
-        ("torch.Tensor.index_select",),
+        ("torch.Tensor.index_select", "index_select"),
     ),
     Equivalent(
         "torch.embedding",
@@ -193,7 +195,7 @@ EQUIVALENTS: Final = (
         FROM_THE_END,
         FILLED,
         (
-            "without an axis, data is flattened first; in the version the axis defaults to 0",
+            "without an axis data is flattened first; the version's axis is 0",
             'with mode="wrap" any index is taken modulo s, with mode="clip" a negative one is 0',
             "there are no batch dimensions",
         ),
@@ -238,8 +240,8 @@ EQUIVALENTS: Final = (
         REFUSED,
         REFUSED,
         (
-            "the axis defaults to batch_dims; in the version it defaults to 0",
-            "with axis 0, batch_dims is silently ignored; the version refuses it",
+            "without an axis it is batch_dims; the version's is 0",
+            "with axis 0 batch_dims is dropped without a word; the version refuses it",
             "on a GPU an index outside gives zeros, under XLA it is clamped",
         ),
         (
