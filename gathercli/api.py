@@ -12,7 +12,7 @@ from gathercli.arrays.exchange import viewed
 from gathercli.arrays.tensor import Tensor, dtype_of
 from gathercli.errors import DtypeError, GatherError, Hint, InputError, UsageError
 from gathercli.io.files import cores
-from gathercli.io.formats.values import tensor_of
+from gathercli.io.formats.values import check_depth, tensor_of
 from gathercli.ops import family_of, find
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import FLOAT64, INT64, STRING, Kind, described
@@ -256,7 +256,7 @@ def load(
 
 
 def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None) -> None:  # noqa: A002
-    """Write a tensor to a file, which never holds part of it.
+    """Write a tensor so that the file is absent, old or whole at any moment.
 
     Parameters
     ----------
@@ -422,6 +422,7 @@ def _tensor_of_list(value: Any, name: str) -> Tensor:
     """Infer the type of a list; numpy values of one type in it bring theirs."""
     empty = INT64 if name == "indices" else FLOAT64
     declared = None
+    check_depth(value)  # a list may hold itself
     if not _is_plain(value):
         types: set[DType | None] = set()
         value = _plain(value, types)

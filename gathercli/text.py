@@ -185,8 +185,10 @@ def shown(value: object) -> str:
         text = f"[{', '.join(inner)}{', ...' if value[20:] else ''}]"
     elif isinstance(value, int) and abs(value) >= 10**40:
         text = f"an integer of more than {40} digits"
-    else:
+    elif isinstance(value, str | int | float | complex):
         text = repr(value)
+    else:
+        text = f"of type {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
 
 

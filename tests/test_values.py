@@ -278,6 +278,31 @@ def test_sixty_five_brackets_are_too_many_dimensions() -> None:
     assert plain("[" * 64 + "]" * 64).shape == (1,) * 63 + (0,)
 
 
+def test_a_list_that_holds_itself_is_too_deep() -> None:
+    one: list[Any] = []
+    one.append(one)
+    two: list[Any] = []
+    two += [two, two]
+
+    for nested in (one, two):
+        with pytest.raises(LimitError) as caught:
+            gathercli.gather(nested, 0)
+
+        assert caught.value.message == (
+            "`data`: the list at `$` is nested deeper than 64: expected rank at most 64"
+        )
+
+
+def test_what_is_no_element_is_named_by_its_type() -> None:
+    with pytest.raises(InputError) as caught:
+        gathercli.gather([1, object()], 0)
+
+    assert caught.value.message == (
+        "`data`: the value at `$[1]` is of type object: "
+        "expected a number, a boolean, a string or a list"
+    )
+
+
 @pytest.mark.parametrize(
     ("values", "name", "held"),
     [

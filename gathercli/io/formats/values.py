@@ -31,6 +31,28 @@ MAX_PADDING: Final = 16
 _LISTS: Final = frozenset({list, tuple})
 
 
+def check_depth(value: Any, root: str = "$") -> None:
+    """Refuse lists nested deeper than a tensor has dimensions, looking at the first of each.
+
+    Raises
+    ------
+    LimitError
+        ``limit``.
+    """
+    for _ in range(MAX_RANK):
+        if type(value) not in _LISTS or not value:
+            return
+        value = value[0]
+    if type(value) in _LISTS:
+        raise LimitError(
+            f"the list at `{root}` is nested deeper than {MAX_RANK}: "
+            f"expected rank at most {MAX_RANK}",
+            rule="limit",
+            where=root,
+            expected=f"rank at most {MAX_RANK}",
+        )
+
+
 def flatten(value: Any, root: str = "$") -> tuple[tuple[int, ...], list[Any], set[type]]:
     """Take a nested list apart.
 
@@ -42,7 +64,10 @@ def flatten(value: Any, root: str = "$") -> tuple[tuple[int, ...], list[Any], se
     ------
     InputError
         ``ragged``: lists of different lengths, or lists beside elements.
+    LimitError
+        ``limit``: more dimensions than a tensor has.
     """
+    check_depth(value, root)
     level, shape = [value], list[int]()
     while level:
         kinds = set(map(type, level))
@@ -56,14 +81,6 @@ def flatten(value: Any, root: str = "$") -> tuple[tuple[int, ...], list[Any], se
             first = len(level[0])
             at = next(i for i, each in enumerate(level) if len(each) != first)
             raise _ragged(root, at, shape, f"has length {len(level[at])}", f"length {first}")
-        if len(shape) == MAX_RANK:
-            raise LimitError(
-                f"the list at `{root}` is nested deeper than {MAX_RANK}: "
-                f"expected rank at most {MAX_RANK}",
-                rule="limit",
-                where=root,
-                expected=f"rank at most {MAX_RANK}",
-            )
         shape += lengths
         one = len(level) == 1 and type(level[0]) is list  # which need not be copied
         level = level[0] if one else list(chain.from_iterable(level))

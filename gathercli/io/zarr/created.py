@@ -1,4 +1,4 @@
-"""Atomic writes of zarr arrays: one is absent, old or complete, whichever process dies."""
+"""New zarr arrays, which are absent, old or whole, whatever dies when."""
 
 from __future__ import annotations
 
