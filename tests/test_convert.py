@@ -275,7 +275,7 @@ def test_a_person_is_told_what_was_written(run: Run, files: Path) -> None:
     assert files
     assert run("convert", "a.npy", "c.npy", terminal=(2,)).err == "wrote c.npy: i64[2]\n"
     assert run("convert", "m.npz", "c.npz", terminal=(2,)).err == "wrote c.npz: 2 tensors\n"
-    assert run("convert", "m.npz", "c.npz", "-q", terminal=(2,)).err == ""
+    assert run("convert", "m.npz", "d.npz", "-q", terminal=(2,)).err == ""
 
 
 def test_fsync_puts_the_bytes_and_then_the_name_on_the_disk(
@@ -366,11 +366,14 @@ def test_an_archive_becomes_a_file_for_every_member_where_it_does_not(
 def test_the_only_member_of_an_archive_keeps_its_name(fmt: str, run: Run, folder: Path) -> None:
     safetensors.numpy.save_file({"emb": np.arange(2)}, folder / "x.safetensors")
     np.savez(folder / "x.npz", emb=np.arange(2))
-    for source in ("x.npz", "x.safetensors", "x.npz#emb"):
-        assert run("convert", source, "y", "--to", fmt) == (0, "", "")
-        found = json.loads(run("info", "y", "-f", "json").out)
+    for at, source in enumerate(("x.npz", "x.safetensors", "x.npz#emb")):
+        target = f"y{at}"
+
+        assert run("convert", source, target, "--to", fmt) == (0, "", "")
+
+        found = json.loads(run("info", target, "-f", "json").out)
         assert found.get("name", "emb" if fmt == "oip" else None) == "emb"
-        assert run("convert", "y#emb", "-") == (0, "[0,1]\n", "")
+        assert run("convert", f"{target}#emb", "-") == (0, "[0,1]\n", "")
 
 
 def test_names_of_members_never_become_paths(run: Run, folder: Path) -> None:

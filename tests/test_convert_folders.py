@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.test_convert import files, names
+from tests.test_io import saved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -201,7 +202,8 @@ def test_a_link_to_another_source_is_not_written_through(run: Run, files: Path) 
 USAGE: Final = [
     (
         ["a.npy"],
-        "there is only `a.npy`: expected sources and then a file, or `-d DIR`\n",
+        "there is only `a.npy`: expected sources and then a file, or `-d DIR`\n"
+        "hint: `a.json` after it is a file to write\n",
     ),
     (
         ["a.npy", "b.json", "c.npy"],
@@ -248,7 +250,7 @@ USAGE: Final = [
     (
         ["a.npy", "b.json", "c.json", "--to", "npy"],
         "`c.json` has the suffix `.json`, and the format is `--to npy`: expected one format\n"
-        "hint: `--force-format` writes npy into it all the same\n",
+        "hint: `-d out` writes a file for every source\n",
     ),
     (
         ["a.npy", "c.npy", "--truncate"],
@@ -266,8 +268,8 @@ USAGE: Final = [
     ),
     (
         ["a.npy", "c.npy", "--to", "xml"],
-        "invalid value for '--to': 'xml' is not one of 'npy', 'npz', 'json', 'oip', 'literal', "
-        "'safetensors', 'pb', 'bin', 'zarr'\nhint: `gathercli convert --help` lists the options\n",
+        "`--to` is `xml`: expected npy, npz, json, oip, literal, safetensors, pb, bin or zarr\n"
+        "hint: `gathercli convert --help` lists the options\n",
     ),
     (
         ["a.npy", "c.npy", "--dtype", "flot32"],
@@ -276,7 +278,11 @@ USAGE: Final = [
         "or one such as float8_e4m3fn, int4\n"
         "hint: did you mean `float32`?\nrule: dtype\n",
     ),
-    ([], "missing argument 'SRC... DEST'\nhint: `gathercli convert --help` lists the options\n"),
+    (
+        [],
+        "`SRC... DEST` is missing: expected SRC... DEST\n"
+        "hint: `gathercli convert arange:2x3 - --dtype bf16 --to literal` is an example\n",
+    ),
 ]
 
 
@@ -323,3 +329,153 @@ def test_a_type_is_declared_for_those_members_that_name_none(run: Run, folder: P
     np.savez(folder / "m.npz", half=np.zeros(2, "V2"), ids=np.arange(2))
     assert run("convert", "m.npz", "m.json", "--data-dtype", "bf16").status == 0
     assert (folder / "m.json").read_text() == '{"half":[0.0,0.0],"ids":[0,1]}\n'
+
+
+# A target that was forgotten
+
+
+@pytest.mark.parametrize(
+    ("words", "what", "hint"),
+    [
+        (
+            "a.npy b.npy",
+            "`b.npy` exists, and a copy of `a.npy` would replace it",
+            "`-d out --to json` writes a file for every source; cp replaces a file with another",
+        ),
+        (
+            "a.npy b.npy --to npy",
+            "`b.npy` exists, and a copy of `a.npy` would replace it",
+            "`-d out` writes a file for every source; cp replaces a file with another",
+        ),
+        (
+            "x.npz y.npz",
+            "`y.npz` exists, and a copy of `x.npz` would replace it",
+            "`-d out --to npy` writes a file for every source; cp replaces a file with another",
+        ),
+        (
+            "bin:2xi64@x.bin y.bin",
+            "`y.bin` exists, and a copy of `x.bin` would replace it",
+            "`-d out --to npy` writes a file for every source; cp replaces a file with another",
+        ),
+        (
+            "x.zarr y.zarr",
+            "`y.zarr` exists, and a copy of `x.zarr` would replace it",
+            "`-d out --to npy` writes a file for every source; cp replaces a file with another",
+        ),
+        (
+            "a.npy x.npz y.npz",
+            "`y.npz` exists, and 2 sources would replace it",
+            "`-d out --to npy` writes a file for every source, `all.npz` after them holds all",
+        ),
+        (
+            "a.npy b.npy c.npy",
+            "`c.npy` exists, and 2 sources would replace it",
+            "`-d out --to json` writes a file for every source, `all.npz` after them holds all",
+        ),
+        (
+            "a.npy b.npy y.npz",
+            "`y.npz` exists, and 2 sources would replace it",
+            "`y-1.npz` in its place is a new file",
+        ),
+    ],
+)
+def test_a_file_that_is_rather_a_source_than_the_target_is_not_replaced(
+    words: str, what: str, hint: str, run: Run, folder: Path
+) -> None:
+    for name in ("a.npy", "b.npy", "c.npy", "x.npz", "y.npz", "x.bin", "y.bin", "x.zarr", "y.zarr"):
+        assert run("convert", "1,2", name, "-q").status == 0
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    ran = run("convert", *words.split())
+
+    assert ran == (
+        73,
+        "",
+        f"error: {what}: expected a new name, or `-d DIR`\nhint: {hint}\nrule: output\n",
+    )
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "a.npy b.npy --dtype int8",
+        "v.npy b.npy --data-dtype bfloat16",
+        "a.npy b.json",
+        "b.json b.npy",
+        "m.npz#x b.npy",
+        "x.zarr y.zarr --chunks 1",
+        "2xi64=1 b.npy",
+        "- b.npy",
+    ],
+)
+def test_a_file_that_becomes_something_else_is_replaced(words: str, run: Run, folder: Path) -> None:
+    for name in ("a.npy", "b.npy", "b.json", "x.zarr", "y.zarr"):
+        assert run("convert", "1,2", name).status == 0
+    np.savez(folder / "m.npz", x=np.array([5]), y=np.array([6]))
+    np.save(folder / "v.npy", np.zeros(2, "V2"))
+
+    ran = run("convert", *words.split(), "-q", stdin=saved(np.array([7])))
+
+    assert ran == (0, "", "")
+
+
+def test_a_format_for_a_file_that_exists_suggests_a_folder(run: Run, folder: Path) -> None:
+    for name in ("a.npy", "b.npy"):
+        np.save(folder / name, np.array([1]))
+
+    ran = run("convert", "a.npy", "b.npy", "--to", "safetensors")
+
+    assert ran == (
+        2,
+        "",
+        "error: `b.npy` has the suffix `.npy`, and the format is `--to safetensors`: "
+        "expected one format\nhint: `-d out` writes a file for every source\n",
+    )
+
+
+# Folders of files
+
+
+def test_a_folder_stands_for_the_tensors_in_it(run: Run, folder: Path) -> None:
+    for name in ("in/b.npy", "in/a.npy", "in/deep/c.npy", "in/.hidden.npy"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        np.save(folder / name, np.array([1]))
+    (folder / "in/notes.txt").write_text("no tensor")
+    assert run("convert", "2xi8=3", "in/z.zarr").status == 0
+
+    into_a_folder = run("convert", "in", "-d", "out", "--to", "json")
+    into_a_file = run("convert", "in/", "-", "--to", "json")
+
+    assert into_a_folder == (0, "", "")
+    assert names(folder / "out") == [
+        "a.json",
+        "b.json",
+        "z.json",
+    ]
+    assert into_a_file == (0, '{"a":[1],"b":[1],"z":[3,3]}\n', "")
+
+
+def test_a_folder_without_tensors_is_refused(run: Run, folder: Path) -> None:
+    (folder / "in").mkdir()
+    (folder / "in/notes.txt").write_text("no tensor")
+
+    ran = run("convert", "in", "-d", "out", "--to", "json")
+
+    assert ran == (
+        66,
+        "",
+        "error: `in` is a directory: expected a file\n"
+        "hint: a zarr folder has `zarr.json`, `.zarray` or `.zgroup`; this has none\n"
+        "rule: unreadable\n",
+    )
+    assert not (folder / "out").exists()
+
+
+def test_a_list_is_no_folder_of_that_name(run: Run, folder: Path) -> None:
+    (folder / "7").mkdir()
+    np.save(folder / "7/a.npy", np.array([1]))
+
+    literal, files = run("convert", "7", "-", "-q"), run("convert", "@7", "-", "-q")
+
+    assert (literal.out, files.out) == ("7\n", "[1]\n")

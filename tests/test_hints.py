@@ -66,7 +66,10 @@ CALLS: Final = (
     Wrong("gather - -", names=("-#data", "-#indices")),
     Wrong("gather - 0", stdin=b"0,x", names=("0,1,2", "0 1 2")),
     Wrong("gather - 0", 1, b"0 1\n2 3"),
-    Wrong("gather in 0", names=("zarr.json", ".zarray", ".zgroup")),
+    Wrong("gather in 0", 1, names=("in/*.npy",)),
+    Wrong("info in", 1),
+    Wrong("info one", 1),
+    Wrong("info empty", names=("zarr.json", ".zarray", ".zgroup")),
     Wrong("explain --job jobs.jsonl#aa", 2),
     Wrong("explain --job shape.jsonl", names=("gathercli shape",)),
     Wrong("gather 1,2 0 -V torch"),
@@ -126,6 +129,7 @@ CALLS: Final = (
     # Batches
     Wrong("batch"),
     Wrong("batch --op gather --data in/*.npy x.npy --indices 0", names=("--data 'in/*.npy'",)),
+    Wrong("batch --op gather --data in --indices 0"),
     Wrong("batch jobs.jsonl --max-failures x"),
     Wrong("batch jobs.jsonl --resume"),
     Wrong("batch out.jsonl"),
@@ -133,6 +137,15 @@ CALLS: Final = (
     # Conversions
     Wrong("convert"),
     Wrong("convert x.npy c.foo"),
+    Wrong("convert x.npy"),
+    Wrong("convert x.npy --to safetensors"),
+    Wrong("convert x.npz#a"),
+    Wrong("convert in"),
+    Wrong("convert in/a.npy in/b.npy"),
+    Wrong("convert in/a.npy in/b.npy --to npy"),
+    Wrong("convert in/a.npy in/b.npy --to safetensors"),
+    Wrong("convert x.npy in/a.npy in/b.npy"),
+    Wrong("convert x.npy l.json m.safetensors", 3),
     Wrong("convert x.npy l.json c.npy", 3),
     Wrong("convert x.npy new/"),
     Wrong("convert 1,2 -d new --to npy", names=("gathercli convert TENSOR FILE",)),
@@ -255,7 +268,8 @@ def _write_tensors(folder: Path) -> None:
     from safetensors.numpy import save_file
 
     array = np.arange(3)
-    for name in ("x.npy", "a b.npy", "in/a.npy", "in/b.npy"):
+    (folder / "empty").mkdir()
+    for name in ("x.npy", "a b.npy", "in/a.npy", "in/b.npy", "one/a.npy"):
         (folder / name).parent.mkdir(exist_ok=True)
         np.save(folder / name, array)
     np.savez(folder / "x.npz", a=array, b=array)
@@ -349,7 +363,10 @@ def test_a_hint_helps_as_it_is_printed_and_replaces_no_file(
     ran = run(*split(call.words), stdin=call.stdin)
 
     (hint,) = hints(ran)
-    for advice in re.findall("`(.*?)`", hint):
+    for advice, after in re.findall("`(.*?)`( after)?", hint):
+        if after:
+            assert_done(f"gathercli {call.words} {advice}", call.stdin, run)
+            continue
         if advice in call.names or (call.place is None and (files / split(advice)[0]).exists()):
             continue  # the file that the line before it has written
         assert_done(line_of(call, advice), call.stdin, run)

@@ -20,7 +20,7 @@ from gathercli.errors import (
     TransferError,
     reason_of,
 )
-from gathercli.text import clean, closest, listed
+from gathercli.text import clean, closest, listed, shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -494,10 +494,42 @@ def open_input(
         return open_file(name, folder, limit, tick)
     except NoInputError as error:
         if error.rule == "unreadable" and os.path.isdir(path):
-            error.hint = (
-                f"a zarr folder has {listed(f'`{each}`' for each in METADATA)}; this has none"
-            )
+            error.hint = _held_by(name, path)
         raise
+
+
+def is_plain_folder(path: str) -> bool:
+    """Tell whether a path is a folder that is no tensor itself."""
+    return os.path.isdir(path) and not is_zarr(path)
+
+
+def tensor_files(path: str) -> list[str]:
+    """List the names in a folder whose suffix names a format that needs no more to be read."""
+    from gathercli.io.formats.table import BY_SUFFIX
+
+    suffixes = tuple(suffix for suffix, name in BY_SUFFIX.items() if name != "bin")
+    try:
+        names = sorted(os.listdir(path))
+    except OSError:
+        return []
+    return [name for name in names if name.endswith(suffixes) and not name.startswith(".")]
+
+
+def _held_by(name: str, path: str) -> str:
+    """Name a tensor in a folder, and the pattern of all that have its suffix."""
+    names = tensor_files(path)
+    if not names:
+        return f"a zarr folder has {listed(f'`{each}`' for each in METADATA)}; this has none"
+    one = os.path.join(name, names[0])
+    suffix = os.path.splitext(one)[1]
+    number = sum(each.endswith(suffix) for each in names)
+    if number == 1:
+        return Hint("it holds {source}", source=one)
+    pattern = shell_word(os.path.join(name, "")) + f"*{suffix}"
+    said = f"{{source}} is one of its {number} {suffix} files"
+    hint = Hint(f"{said}, `{{pattern}}` are all".replace("{pattern}", pattern), source=one)
+    hint.python = Hint(said, source=one).python
+    return hint
 
 
 def check_kind(path: str, name: str, expected: str = "a file") -> None:

@@ -41,7 +41,9 @@ def format_of(path: str, *, option: str = "format") -> str:
     return BY_SUFFIX[suffix]
 
 
-def check_format(path: str | None, fmt: str | None, *, option: str, force: bool) -> None:
+def check_format(
+    path: str | None, fmt: str | None, *, option: str, force: bool, instead: str | None = None
+) -> None:
     """Refuse a format that contradicts the name of the file.
 
     Parameters
@@ -54,6 +56,8 @@ def check_format(path: str | None, fmt: str | None, *, option: str, force: bool)
         The one that names a format, for the message.
     force
         Whether the format is meant all the same.
+    instead
+        What to suggest where forcing the format would replace what is wanted.
 
     Raises
     ------
@@ -73,7 +77,7 @@ def check_format(path: str | None, fmt: str | None, *, option: str, force: bool)
             f"`{option} {fmt}`: expected one format",
             rule="usage",
             value=path,
-            hint=f"`--force-format` writes {fmt} into it all the same",
+            hint=instead or f"`--force-format` writes {fmt} into it all the same",
         )
 
 

@@ -15,6 +15,7 @@ from gathercli.arrays.streamed import BlockResult
 from gathercli.cli import options as opt
 from gathercli.cli.commands.targets import (
     Target,
+    check_copy,
     check_path,
     named_files,
     named_members,
@@ -42,8 +43,8 @@ Paths = Annotated[
     list[str],
     typer.Argument(
         metavar="SRC... DEST",
-        help="Tensors, given as everywhere, and the file to write (- is stdout); several of them "
-        "with -d, where DEST is a folder, or where its format holds several.",
+        help="Tensors, given as everywhere, or folders of files, and the file to write (- is "
+        "stdout); several with -d, where DEST is a folder, or where its format holds several.",
         show_default=False,
     ),
 ]
@@ -142,6 +143,11 @@ class _Asked(NamedTuple):
     keeping: WriteOptions
     chunks: tuple[int, ...] | None
 
+    @property
+    def changes(self) -> bool:
+        """Whether more is asked for than another format."""
+        return bool(self.wanted or self.declared or self.chunks) or self.nonfinite != "quoted"
+
 
 def build(name: str) -> Callable[..., Callable[[], int]]:
     """Make the command."""
@@ -227,6 +233,8 @@ def _run(paths: list[str], asked: _Asked, messages: Messages) -> int:
         def convert(token: str) -> int:
             try:
                 source = inputs.open(token, declared=asked.declared)
+                if not asked.changes:
+                    check_copy(source, target, asked.to)
                 return messages.each(outputs(source, token, target), partial(write, token))
             finally:
                 inputs.close_files()

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.cli.operator import integer
 from gathercli.errors import InputError, NoInputError, UsageError
-from gathercli.io.files import is_zarr
+from gathercli.io.files import is_plain_folder, is_zarr, tensor_files
 from gathercli.io.source import Inputs
 from gathercli.jobs.jobfile import Written
 from gathercli.ops import find
 from gathercli.spec.dtypes import dtype
 from gathercli.spec.op import Negative, OutOfRange
-from gathercli.text import clean, closest, listed, short
+from gathercli.text import clean, closest, listed, shell_word, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -128,6 +128,8 @@ def _matches(pattern: str) -> Iterator[_Match]:
     if path is None:
         yield _Match(pattern, pattern, {})
         return
+    if is_plain_folder(path) and key is None:
+        raise _no_pattern(pattern, path)
     whole = path if key is None else f"{path}#{key}"
     wild = _WILD.search(whole)
     # The name of a file may hold `#`: a whole name comes first, as in any token.
@@ -149,6 +151,18 @@ def _matches(pattern: str) -> Iterator[_Match]:
     for each in paths:
         token = each if key is None else f"{each}#{key}"
         yield _Match(token, f"{before}{token}", _names(each, root))
+
+
+def _no_pattern(token: str, path: str) -> NoInputError:
+    """Refuse a folder in the place of a pattern, which says which of its files are meant."""
+    suffixes = [os.path.splitext(name)[1] for name in tensor_files(path)]
+    files = os.path.join(path, "*" + max(suffixes, key=suffixes.count, default=".npy"))
+    return NoInputError(
+        f"`--data` is `{clean(token)}`, a directory: expected a file, or a pattern of files",
+        rule="unreadable",
+        value=token,
+        hint=f"`--data {shell_word(files)}`" if suffixes else None,
+    )
 
 
 def _found(pattern: str) -> list[str]:

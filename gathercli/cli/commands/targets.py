@@ -6,16 +6,18 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from gathercli.errors import UsageError
+from gathercli.errors import OutputError, UsageError
 from gathercli.io import save
-from gathercli.io.formats.table import FORMATS
+from gathercli.io.files import is_plain_folder, tensor_files
+from gathercli.io.formats.table import BY_SUFFIX, FORMATS
+from gathercli.io.source import Inputs
 from gathercli.io.write import is_stream, new_name, real_path
 from gathercli.text import UNSAFE, clean, shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gathercli.io.source import Inputs, Source
+    from gathercli.io.source import Source
 
 
 class Target(NamedTuple):
@@ -53,17 +55,19 @@ def places(
     UsageError
         There is no target, or not one for so many sources, or no format, or two.
     """
-    *sources, last = paths
+    *typed, last = paths
     if folder is not None:
-        sources = list(paths)
-    elif not sources:
+        typed = list(paths)
+    elif not typed:
         raise UsageError(
             f"there is only `{clean(last)}`: expected sources and then a file, or `-d DIR`",
             rule="usage",
             value=last,
+            hint=_for_one(last, to),
         )
     elif _is_folder(last, to):
         folder = last
+    sources = [source for token in typed for source in _in_folder(token)]
     if folder is not None:
         if to is None:
             raise UsageError(
@@ -72,7 +76,11 @@ def places(
                 hint="`--to npy` (or another) names it",
             )
         return sources, Target(to, folder=folder)
-    save.check_format(last, to, option="--to", force=force)
+    several, exists = len(sources) > 1, _exists(last)
+    instead = _each_in_folder(to) if several or exists else None
+    save.check_format(last, to, option="--to", force=force, instead=instead)
+    if several and exists:
+        raise _refused(last, f"{len(sources)} sources", _beside(typed, last, to))
     fmt = _format(last, to)
     if len(sources) > 1 and not FORMATS[fmt].several:
         raise UsageError(
@@ -83,6 +91,80 @@ def places(
             hint=_for_several(last, to),
         )
     return sources, Target(fmt, path=None if last == "-" else last)
+
+
+def _in_folder(token: str) -> list[str]:
+    """List the files that a folder stands for: those whose suffix names a format."""
+    path = token.removeprefix("@")
+    if not is_plain_folder(path) or (path == token and Inputs(None).file_of(token)[0] is None):
+        return [token]
+    return [os.path.join(token, name) for name in tensor_files(path)] or [token]
+
+
+def _exists(path: str) -> bool:
+    """Tell whether writing a target would replace something."""
+    return path != "-" and os.path.exists(path) and not is_stream(path)
+
+
+def _each_in_folder(to: str | None, fmt: str = "") -> str:
+    """Say what writes a file for every source; without `to` into one that is not of type `fmt`."""
+    option = "" if to else f" --to {'json' if fmt == 'npy' else 'npy'}"
+    return f"`-d {new_name('out', '')}{option}` writes a file for every source"
+
+
+def _for_one(source: str, to: str | None) -> str:
+    """Say where a source goes that has no target."""
+    if is_plain_folder(source):
+        return _each_in_folder(to)
+    stem, suffix = os.path.splitext(source) if os.path.exists(source) else ("out", "")
+    wanted = FORMATS[to].suffix if to else ".json" if suffix == ".npy" else ".npy"
+    return f"`{shell_word(new_name(stem, wanted))}` after it is a file to write"
+
+
+def _beside(sources: Sequence[str], path: str, to: str | None) -> str:
+    """Say where several sources go in place of a file that exists."""
+    stem, suffix = os.path.splitext(path)
+    if any(os.path.splitext(source)[1] == suffix for source in sources):  # which is one of them
+        fmt = BY_SUFFIX.get(suffix, "")
+        holds = suffix if fmt and FORMATS[fmt].several else FORMATS["npz"].suffix
+        every, every_in_one = _each_in_folder(to, fmt), shell_word(new_name("all", holds))
+        return f"{every}, `{every_in_one}` after them holds all"
+    return f"`{shell_word(new_name(stem, suffix))}` in its place is a new file"
+
+
+def _refused(path: str, what: str, hint: str) -> OutputError:
+    """Refuse to replace a file that is rather a source than a target."""
+    return OutputError(
+        f"`{clean(path)}` exists, and {what} would replace it: expected a new name, or `-d DIR`",
+        rule="output",
+        value=path,
+        hint=hint,
+    )
+
+
+def check_copy(source: Source, target: Target, to: str | None) -> None:
+    """Refuse to copy a file over another, which is a target that was forgotten.
+
+    Parameters
+    ----------
+    source
+        What is converted, with nothing that changes it but perhaps its format.
+    to
+        The value of `--to`.
+
+    Raises
+    ------
+    OutputError
+        ``output``: the target exists, and is another file of the same format.
+    """
+    path, file = target.path, source.file
+    if path is None or file is None or not _exists(path) or source.content.format != target.fmt:
+        return
+    is_stored = file.name != "-" and (file.regular or target.fmt == "zarr")
+    if not is_stored or source.key is not None or real_path(file.name) == real_path(path):
+        return
+    hint = f"{_each_in_folder(to, target.fmt)}; cp replaces a file with another"
+    raise _refused(path, f"a copy of `{clean(file.name)}`", hint)
 
 
 def _for_several(path: str, to: str | None) -> str:
