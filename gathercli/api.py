@@ -7,8 +7,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from gathercli import engine
-from gathercli.arrays import result
+from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.exchange import viewed
+from gathercli.arrays.result import no_memory
+from gathercli.arrays.run import answer
 from gathercli.arrays.tensor import Tensor, dtype_of
 from gathercli.errors import DtypeError, GatherError, Hint, InputError, UsageError
 from gathercli.io.files import cores
@@ -252,7 +254,7 @@ def load(
         except MemoryError as error:
             if isinstance(error, GatherError):  # a limit
                 raise
-            raise result.no_memory(error) from None
+            raise no_memory(error) from None
 
 
 def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None) -> None:  # noqa: A002
@@ -298,13 +300,11 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
 
 def _save_chunks(target: str, tensor: Tensor) -> None:
     """Write a tensor in chunks."""
-    from gathercli.arrays.blocks import CopyBlocks
-    from gathercli.arrays.chunks import InMemory
     from gathercli.io import chunkwise
     from gathercli.io.zarr import Creation
 
     with Creation(target) as output:
-        chunkwise.write(CopyBlocks(InMemory(tensor)), output)
+        chunkwise.write(tensor.source(), output)
         output.commit()
 
 
@@ -321,9 +321,9 @@ def _run(
     call = engine.bind(op, Operand.of(given), Operand.of(picked), **attributes)
     most = cores() if threads is None else _checked_threads(threads)
     if out is None:
-        return _array(result.answer(call, given, picked, threads=most))
+        return _array(answer(BoundCall(call, given, picked), threads=most))
     _check_out(out, call, given, picked)
-    result.answer(call, given, picked, threads=most, out=out)
+    answer(BoundCall(call, given, picked), threads=most, out=out)
     return out
 
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from gathercli import engine
 from gathercli.arrays import partition as cutting
-from gathercli.arrays import result, streamed
+from gathercli.arrays import streamed
 from gathercli.arrays.blocks import CopyBlocks, GatherBlocks, suited
+from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.chunks import (
     Box,
     ChunkGrid,
-    InMemory,
     cells,
     cuts,
     everything,
@@ -25,6 +25,7 @@ from gathercli.arrays.chunks import (
     slices,
     tiled,
 )
+from gathercli.arrays.run import run
 from gathercli.arrays.tensor import Tensor, dtype_of
 from gathercli.errors import GatherError, LimitError, TransferError
 from gathercli.ops import find
@@ -59,6 +60,10 @@ class Chunks:
         shape: tuple[int, ...] = self.array.shape
         return shape
 
+    @property
+    def in_memory(self) -> None:
+        return None
+
     def read(self, box: Box) -> Any:
         for part in tiled(box, self.chunks):
             at = tuple(start // size for (start, _), size in zip(part, self.chunks, strict=True))
@@ -74,7 +79,7 @@ class Case(NamedTuple):
 
     @property
     def gathering(self) -> GatherBlocks:
-        return GatherBlocks(self.call, self.data, self.indices)
+        return GatherBlocks(BoundCall(self.call, self.data, self.indices))
 
     def tensor(self, name: str) -> Tensor:
         held: Chunks = getattr(self, name)
@@ -136,16 +141,16 @@ def outcome(make: Any) -> tuple[Any, Any]:
 @given(cases(), st.sampled_from([None, 200_000, 400_000]), st.integers(1, 3))
 def test_chunks_give_what_whole_tensors_give(case: Case, held: int | None, threads: int) -> None:
     wanted, refused = outcome(
-        lambda: result.run(case.call, case.tensor("data"), case.tensor("indices"))
+        lambda: run(BoundCall(case.call, case.tensor("data"), case.tensor("indices")))
     )
-    run, refusal = outcome(lambda: streamed.run(case.gathering, held=held, threads=threads))
+    output, refusal = outcome(lambda: run(case.gathering.bound, memory=held, threads=threads))
     assert refusal == refused
-    if run is None:
+    if output is None:
         return
-    assert run.adjustments == wanted.adjustments
+    assert output.adjustments == wanted.adjustments
     expected = wanted.whole().array
-    assert run.whole().array.tobytes() == expected.tobytes()
-    assert b"".join(block.tobytes() for block in run.blocks(3)) == expected.tobytes()
+    assert output.whole().array.tobytes() == expected.tobytes()
+    assert b"".join(block.tobytes() for block in output.blocks(3)) == expected.tobytes()
     _, boxes = cutting.divided(case.gathering, case.out_chunks, held, threads)
     seen = np.zeros(expected.shape, np.int64)
     made = np.zeros(expected.shape, expected.dtype)
@@ -173,12 +178,12 @@ def gathering(
         axis=axis,
         **attributes,
     )
-    return GatherBlocks(call, held, InMemory(picked)), held
+    return GatherBlocks(BoundCall(call, held, picked)), held
 
 
 def test_few_indices_read_only_the_chunks_they_are_in() -> None:
     made, data = gathering(np.arange(1000).reshape(100, 10), np.array([3, 99, 4]), (10, 10))
-    found = streamed.run(made).whole().array
+    found = run(made.bound).whole().array
     assert (found == data.array[[3, 99, 4]]).all()
     assert dict(data.reads) == {(0, 0): 1, (9, 0): 1}
 
@@ -212,10 +217,10 @@ def test_indices_that_turn_illegal_after_they_were_checked_are_refused(
         Operand.of(Tensor(indices.dtype, indices.array)),
     )
     call = engine.bind(op, *operands, axis=0, **attributes)
-    run = streamed.run(GatherBlocks(call, data, indices), held=None)
+    output = run(BoundCall(call, data, indices))
     indices.array[1] = changed
     with pytest.raises(TransferError) as caught:
-        run.whole()
+        output.whole()
     assert caught.value.rule == "unreadable"
     assert caught.value.message == (
         "`indices` changed while they were read: expected them to stay as they were"
@@ -226,9 +231,9 @@ def test_indices_that_may_be_filled_may_turn_so_unnoticed_here() -> None:
     data, indices = Chunks(np.arange(6) + 1, (2,)), Chunks(np.array([0, 5, 3]), (2,))
     operands = (Operand.of(Tensor(each.dtype, each.array)) for each in (data, indices))
     call = engine.bind(find("openvino-8", "gather").op, *operands, axis=0)
-    run = streamed.run(GatherBlocks(call, data, indices), held=None)
+    output = run(BoundCall(call, data, indices))
     indices.array[1] = 9
-    assert run.whole().array.tolist() == [1, 0, 4]
+    assert output.whole().array.tolist() == [1, 0, 4]
 
 
 def test_more_memory_means_fewer_readings() -> None:
@@ -288,9 +293,9 @@ def test_the_first_refused_index_is_the_first_of_all_not_of_a_chunk() -> None:
         axis=0,
         out_of_range="error",
     )
-    made = GatherBlocks(call, Chunks(data, (2,)), Chunks(indices, (4, 2)))
+    made = GatherBlocks(BoundCall(call, Chunks(data, (2,)), Chunks(indices, (4, 2))))
     with pytest.raises(GatherError) as refused:
-        streamed.run(made, threads=3)
+        run(made.bound, threads=3)
     assert refused.value.where == "[1,5]"
     assert refused.value.value == 60
 
@@ -299,7 +304,7 @@ def test_batch_dims_with_a_different_row_of_indices_each() -> None:
     rng = np.random.default_rng(3)
     data, indices = rng.random((6, 7, 5)), rng.integers(-9, 9, (6, 4))
     made, held = gathering(data, indices, (2, 3, 5), axis=1, batch_dims=1)
-    found = streamed.run(made, threads=2).whole().array
+    found = run(made.bound, threads=2).whole().array
     kept = (indices >= -7) & (indices < 7)
     at = np.where(kept, indices, 0)
     wanted = np.take_along_axis(data, at[:, :, None], 1) * kept[:, :, None]
@@ -310,7 +315,7 @@ def test_batch_dims_with_a_different_row_of_indices_each() -> None:
 def test_more_chunks_than_small_integers_count() -> None:
     data = np.arange(70_000)
     made, _ = gathering(data, np.array([69_999, 0, 40_000, 1]), (1,))
-    assert streamed.run(made).whole().array.tolist() == [69_999, 0, 40_000, 1]
+    assert run(made.bound).whole().array.tolist() == [69_999, 0, 40_000, 1]
 
 
 def test_a_copy_is_made_box_by_box() -> None:
@@ -366,11 +371,8 @@ def test_what_is_mapped_is_viewed_in_its_byte_order(order: Any) -> None:
         call = engine.bind(
             find("openvino-8", "gather").op, Operand.of(given), Operand.of(picked), axis=axis
         )
-        made = GatherBlocks(call, InMemory(given), InMemory(picked))
+        made = GatherBlocks(BoundCall(call, given, picked))
         block = made.block(everything(made.shape))
         assert block.dtype.isnative
-        assert block.tobytes() == result.run(call, given, picked).whole().array.tobytes()
-    assert (
-        CopyBlocks(InMemory(given)).block(((1, 3), (0, 4), (2, 3))).tolist()
-        == array[1:3, :, 2:].tolist()
-    )
+        assert block.tobytes() == run(BoundCall(call, given, picked)).whole().array.tobytes()
+    assert CopyBlocks(given).block(((1, 3), (0, 4), (2, 3))).tolist() == array[1:3, :, 2:].tolist()

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from gathercli import OPERATORS, engine
-from gathercli.arrays import result
+from gathercli.arrays.bound import BoundCall
+from gathercli.arrays.run import run
 from gathercli.errors import GatherError, InputError, NoInputError
 from gathercli.io.source import Inputs
 from gathercli.jobs import job as job_files
@@ -78,7 +79,7 @@ def _run(job: Job) -> Tensor:
         negative=job.negative,
         out_of_range=job.out_of_range,
     )
-    whole = result.run(call, data, indices).whole()
+    whole = run(BoundCall(call, data, indices)).whole()
     assert engine.infer(call) == whole.shape
     return whole
 

@@ -18,6 +18,9 @@ from hypothesis import strategies as st
 import gathercli
 from gathercli import engine
 from gathercli.arrays import counts, indices, kernel, result, threads
+from gathercli.arrays import run as run_module
+from gathercli.arrays.bound import BoundCall
+from gathercli.arrays.run import answer, run
 from gathercli.arrays.tensor import Tensor, dtype_of
 from gathercli.errors import OutOfRangeError
 from gathercli.ops import FAMILIES, OPERATORS
@@ -55,7 +58,7 @@ class Small:
 class Made:
     """A call ready to run, and what makes it."""
 
-    run: result.Run
+    run: result.GatherResult
     data: Array
     whole: Callable[[], Tensor]
 
@@ -63,7 +66,9 @@ class Made:
 @pytest.fixture(autouse=True)
 def restored() -> Iterator[None]:
     """Put back what the tests change."""
-    held = [(module, dict(vars(module))) for module in (kernel, indices, counts, result)]
+    held = [
+        (module, dict(vars(module))) for module in (kernel, indices, counts, result, run_module)
+    ]
     methods = {name: getattr(kernel.Worker, name) for name in ("_part", "_rows", "_take")}
     yield
     for module, names in held:
@@ -80,7 +85,7 @@ def made_small(small: Small) -> None:
         (kernel, "SHORT", small.short),
         (counts, "CELLS", small.cells),
         (indices, "HELD", small.held),
-        (result, "HELD", small.held),
+        (run_module, "HELD", small.held),
         (counts, "SHARED", 0),
         (result, "SHARED", 0),
     ):
@@ -187,8 +192,10 @@ def made(
         negative=draw(st.sampled_from(("spec", "wrap"))),
         out_of_range=draw(st.sampled_from(ways)),
     )
-    whole = partial(result.answer, call, *named, threads=small.threads)
-    return Made(result.run(call, *named, threads=small.threads), data, whole)
+    whole = partial(answer, BoundCall(call, *named), threads=small.threads)
+    output = run(BoundCall(call, *named), threads=small.threads)
+    assert isinstance(output, result.GatherResult)
+    return Made(output, data, whole)
 
 
 def named_type(array: Array) -> DType:
@@ -201,7 +208,7 @@ def named_by_sources(case: Made) -> Array:
     """Return what `sources` names."""
     run = case.run
     cells = np.arange(int(np.prod(run.shape)))
-    at = FAMILIES[run.call.op.family].sources(run.call, run.picks, cells)
+    at = FAMILIES[run.bound.call.op.family].sources(run.bound.call, run.positions, cells)
     padded = np.append(case.data.reshape(-1), np.zeros(1, case.data.dtype))
     return padded[at].reshape(run.shape).astype(run.storage)
 
@@ -290,7 +297,7 @@ def test_the_first_refused_index_is_named_whichever_thread_sees_it(
         OPERATORS[0], Operand.of(data), Operand.of(named), axis=0, out_of_range="error"
     )
     with pytest.raises(OutOfRangeError, match=r"is 9 at `\[2,3\]`.*3 of 20|9 at") as caught:
-        result.run(call, data, named, threads=workers)
+        run(BoundCall(call, data, named), threads=workers)
     assert caught.value.where == "[2,3]"
     assert caught.value.count == 3
 

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 import gathercli
 from gathercli import engine
-from gathercli.arrays import result
+from gathercli.arrays.bound import BoundCall
+from gathercli.arrays.result import GatherResult
+from gathercli.arrays.run import run
 from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.ops import FAMILIES
 from gathercli.spec.call import Operand
@@ -462,7 +464,7 @@ def lists_of(elements: st.SearchStrategy[int], size: int) -> st.SearchStrategy[l
     return st.lists(elements, min_size=size, max_size=size)
 
 
-def bound(op: Op, case: Case) -> result.Run:
+def bound(op: Op, case: Case) -> GatherResult:
     data = Tensor(dtype(case.data_type), case.data)
     indices = Tensor(dtype(case.indices_type), case.indices)
     call = engine.bind(
@@ -474,7 +476,9 @@ def bound(op: Op, case: Case) -> result.Run:
         negative=case.attributes.negative,
         out_of_range=case.attributes.out_of_range,
     )
-    return result.run(call, data, indices)
+    output = run(BoundCall(call, data, indices))
+    assert isinstance(output, GatherResult)
+    return output
 
 
 def with_fills(case: Case) -> Case:
@@ -492,7 +496,7 @@ def test_reading_data_where_the_sources_point_gives_the_output(op: Op, seed: int
     run = bound(op, case)
     whole = run.whole().array
     cells = np.arange(whole.size)
-    at = FAMILIES[op.family].sources(run.call, run.picks, cells)
+    at = FAMILIES[op.family].sources(run.bound.call, run.positions, cells)
     padded = np.append(case.data.reshape(-1), np.zeros(1, whole.dtype))
     assert at.shape == cells.shape
     assert_same(padded[at].reshape(whole.shape), whole)
@@ -625,7 +629,7 @@ def test_the_equation_of_a_call_gives_each_cell(op: Op, seed: int) -> None:
     case = legal_case(op, Dice(seed))
     run = bound(op, case)
     whole = run.whole().array
-    cell, source = FAMILIES[op.family].equation(run.call).split(" = ")
+    cell, source = FAMILIES[op.family].equation(run.bound.call).split(" = ")
     names = cell.removeprefix("out").strip("[]").split(", ") if whole.ndim else []
     assert len(names) == whole.ndim
     in_front = case.indices % max(1, case.data.shape[case.attributes.axis or 0])

@@ -10,7 +10,7 @@ import pytest
 from gathercli import engine
 from gathercli.arrays import partition as cutting
 from gathercli.arrays.blocks import GatherBlocks
-from gathercli.arrays.chunks import InMemory
+from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.tensor import Tensor
 from gathercli.cli.manual import planning
 from gathercli.cli.manual.planning import LARGE, Plan, reads
@@ -23,11 +23,11 @@ from tests.test_chunked import Chunks, gathering
 def test_the_boxes_of_the_large_gather_are_those_that_would_be_made() -> None:
     rows = LARGE.data // LARGE.row
     data = Chunks(np.broadcast_to(np.float32(0), (rows, 1024, 1024)), (4, 1024, 1024))
-    indices = InMemory(Tensor(dtype("int64"), np.broadcast_to(np.int64(0), rows)))
+    indices = Tensor(dtype("int64"), np.broadcast_to(np.int64(0), rows))
     call = engine.bind(
         find("openvino-8", "gather").op, Operand.of(data), Operand.of(indices), axis=0
     )
-    made = GatherBlocks(call, data, indices)
+    made = GatherBlocks(BoundCall(call, data, indices))
     _, boxes = cutting.divided(made, made.suited_chunks(), LARGE.held, 1)
     assert len(boxes) == LARGE.boxes
 

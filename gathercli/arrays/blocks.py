@@ -5,15 +5,13 @@ from __future__ import annotations
 from itertools import product as combinations
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from gathercli import engine
 from gathercli.arrays import check
-from gathercli.arrays.chunks import ChunkGrid, InMemory, cells, cuts, inside, sizes, slices
+from gathercli.arrays.chunks import ChunkGrid, cells, cuts, inside, sizes, slices
 from gathercli.arrays.indices import IndexKind, IndexPolicy, ResolvedIndices
 from gathercli.arrays.kernel import Kernel, Worker
 from gathercli.arrays.threads import share
 from gathercli.errors import OutOfRangeError, TransferError
 from gathercli.ops import FAMILIES
-from gathercli.spec.coordinates import known
 from gathercli.spec.op import OutOfRange
 from gathercli.spec.shapes import product
 
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from gathercli.arrays.bound import BoundCall
     from gathercli.arrays.chunks import Box, ChunkedTensor, Span
     from gathercli.arrays.tensor import AnyArray
     from gathercli.spec.call import Call
@@ -45,16 +44,29 @@ CHUNK: Final = 16 << 20
 
 
 class GatherBlocks(NamedTuple):
-    """A bound call and the tensors it is of, which are read chunk by chunk."""
+    """The boxes of the output of a bound call, whose inputs are read chunk by chunk."""
 
-    call: Call
-    data: ChunkedTensor
-    indices: ChunkedTensor
+    bound: BoundCall
+
+    @property
+    def call(self) -> Call:
+        """The call."""
+        return self.bound.call
+
+    @property
+    def data(self) -> ChunkedTensor:
+        """What is gathered."""
+        return self.bound.data
+
+    @property
+    def indices(self) -> ChunkedTensor:
+        """What says where."""
+        return self.bound.indices
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the output."""
-        return known(engine.infer(self.call))
+        return self.bound.shape
 
     @property
     def walks(self) -> Sequence[tuple[int | None, int | None]]:
@@ -69,7 +81,7 @@ class GatherBlocks(NamedTuple):
     def suited_chunks(self) -> tuple[int, ...]:
         """Choose chunks for the output: as those of `data` along its dimensions, and as large."""
         data = self.data
-        if isinstance(data, InMemory):
+        if data.in_memory is not None:
             return suited(self.shape, [None] * len(self.shape), data.storage.itemsize)
         fixed = [None if d is None else data.chunks[d] for d, _ in self.walks]
         nbytes = product(data.chunks) * data.storage.itemsize
@@ -190,7 +202,7 @@ class CopyBlocks(NamedTuple):
     def suited_chunks(self) -> tuple[int, ...]:
         """Choose chunks for the output: those of `data`."""
         data = self.data
-        fixed = [None] * len(self.shape) if isinstance(data, InMemory) else data.chunks
+        fixed = data.chunks if data.in_memory is None else [None] * len(self.shape)
         return suited(self.shape, fixed, data.storage.itemsize)
 
     def cost(self, box: Box, threads: int) -> int:
@@ -234,7 +246,7 @@ def suited(
 
 def chunk_bytes(tiles: ChunkedTensor) -> int:
     """Return the bytes that reading a chunk takes; what is in memory takes none."""
-    return 0 if isinstance(tiles, InMemory) else product(tiles.chunks) * tiles.storage.itemsize
+    return product(tiles.chunks) * tiles.storage.itemsize if tiles.in_memory is None else 0
 
 
 def _cuts(box: Box, dims: dict[int, int], chunks: Sequence[int]) -> Iterator[dict[int, Span]]:

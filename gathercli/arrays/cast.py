@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.arrays.conversion import cast, check_kinds, not_held, whole
-from gathercli.arrays.tensor import Tensor, storage_of
+from gathercli.arrays.tensor import Tensor, place, storage_of
 from gathercli.errors import InputError
 from gathercli.spec.dtypes import BOOL, STRING, DType, Kind, described
 from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.text import counted, grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from gathercli.arrays.blocks import BlockSource
     from gathercli.arrays.tensor import AnyArray
 
 
@@ -69,6 +70,14 @@ class CastTensor:
         """Yield the elements in row-major order, flat."""
         for block in self._tensor.blocks():
             yield self._cast(block)[0]
+
+    def source(self) -> BlockSource:
+        """Return what copies any box of it, once all of it is converted."""
+        return self.whole().source()
+
+    def place(self, put: Callable[[AnyArray, int], None]) -> None:
+        """Give the bytes in blocks, each with where it belongs."""
+        place(self.blocks(), put)
 
     def whole(self) -> Tensor:
         """Return all of the tensor."""

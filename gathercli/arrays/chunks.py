@@ -40,6 +40,10 @@ if TYPE_CHECKING:
         def chunks(self) -> tuple[int, ...]:
             """Sizes of what is read at once, from 1 on."""
 
+        @property
+        def in_memory(self) -> Tensor | None:
+            """All of it, if that lies in memory or is mapped; None if it is read in chunks."""
+
         def read(self, box: Box) -> AnyArray:
             """Return the elements of a box: its shape, in either byte order."""
 
@@ -156,44 +160,3 @@ class ChunkLayout(NamedTuple):
     chunks: tuple[int, ...]
     shards: tuple[int, ...] | None
     codecs: str
-
-
-class InMemory(NamedTuple):
-    """A tensor in memory, or mapped, as one chunk; the members are those of `ChunkedTensor`."""
-
-    tensor: Tensor
-
-    @property
-    def dtype(self) -> DType:
-        """The type of the elements."""
-        return self.tensor.dtype
-
-    @property
-    def decided(self) -> str | None:
-        """What decided the type."""
-        return self.tensor.decided
-
-    @property
-    def integers(self) -> Any:
-        """What elements may be meant as, for a hint."""
-        return self.tensor.integers
-
-    @property
-    def storage(self) -> np.dtype[Any]:
-        """The numpy dtype of the elements, in native byte order."""
-        return self.tensor.storage
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Sizes of the dimensions."""
-        return self.tensor.shape
-
-    @property
-    def chunks(self) -> tuple[int, ...]:
-        """All of it."""
-        return tuple(max(1, size) for size in self.tensor.shape)
-
-    def read(self, box: Box) -> AnyArray:
-        """View a box."""
-        found: AnyArray = self.tensor.array[slices(box)]
-        return found

@@ -13,7 +13,7 @@ from gathercli.text import counted, grouped, json_string
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gathercli.arrays.result import Run
+    from gathercli.arrays.result import GatherOutput
     from gathercli.arrays.tensor import AnyArray
 
 
@@ -23,7 +23,9 @@ class Tolerance(NamedTuple):
     rtol: float = 0.0
     atol: float = 0.0
 
-    def difference(self, result: Run, expected: Tensor | MismatchError) -> MismatchError | None:
+    def difference(
+        self, result: GatherOutput, expected: Tensor | MismatchError
+    ) -> MismatchError | None:
         """Compare shape, type and values; name the first difference and how many there are.
 
         Parameters
@@ -40,11 +42,10 @@ class Tolerance(NamedTuple):
             if found is None:
                 return None
             error = found
-        call = result.call
-        call.met(error)
+        result.bound.call.met(error)
         return error
 
-    def _first_difference(self, result: Run, expected: Tensor) -> MismatchError | None:
+    def _first_difference(self, result: GatherOutput, expected: Tensor) -> MismatchError | None:
         """Go through both block by block; name the first difference, and how many there are."""
         start = count = at = 0
         found = wished = ""
@@ -59,7 +60,7 @@ class Tolerance(NamedTuple):
                 first = int(differs.argmax())
                 at, found, wished = start + first, _shown(got[first]), _shown(wanted[first])
             start, count = stop, count + number
-            result.told("compared", stop * int(result.storage.itemsize))
+            result.report_progress("compared", stop * int(result.storage.itemsize))
         if not count:
             return None
         where = cell(coordinate(at, result.shape))

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.arrays.check import Adjustment, check_indices
-from gathercli.arrays.indices import (
-    HELD,
-    IndexPolicy,
-    ResolvedIndices,
-    UnexpectedIndicesError,
-)
+import numpy as np
+
 from gathercli.arrays.kernel import Kernel, Worker
 from gathercli.arrays.tensor import Tensor
 from gathercli.arrays.threads import share
-from gathercli.errors import GatherError, LimitError
+from gathercli.errors import LimitError
 from gathercli.ops import FAMILIES
-from gathercli.spec.coordinates import known
 from gathercli.spec.dtypes import described
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from typing import Protocol
 
+    from gathercli.arrays.blocks import BlockSource
+    from gathercli.arrays.bound import BoundCall
+    from gathercli.arrays.check import Adjustment
     from gathercli.arrays.chunks import ChunkedTensor
+    from gathercli.arrays.indices import ResolvedIndices
     from gathercli.arrays.tensor import AnyArray
     from gathercli.arrays.threads import ProgressCallback
-    from gathercli.spec.call import Call
-from gathercli.engine import infer
+    from gathercli.spec.dtypes import DType
 
 SHARED: Final = 4 << 20
 """Bytes of output from which a second thread is worth starting."""
@@ -38,42 +35,103 @@ PARTS: Final = 4
 """Blocks made at a time where the output is in memory, and large."""
 
 
-class Run:
-    """A call whose every index was checked, ready to give its output.
+if TYPE_CHECKING:
+
+    class Result(Protocol):
+        """Elements, block by block: in memory, streamed from chunks, or converted."""
+
+        @property
+        def dtype(self) -> DType:
+            """The type of the elements."""
+
+        @property
+        def shape(self) -> tuple[int, ...]:
+            """Sizes of the dimensions."""
+
+        @property
+        def storage(self) -> np.dtype[Any]:
+            """The numpy dtype of the elements, in native byte order."""
+
+        @property
+        def nbytes(self) -> int:
+            """Bytes the elements take."""
+
+        def blocks(self) -> Iterator[AnyArray]:
+            """Yield the elements in row-major order, flat; a block is good until the next."""
+
+        def place(self, put: Callable[[AnyArray, int], None]) -> None:
+            """Give the bytes in blocks, in whatever order, each with where it belongs."""
+
+        def whole(self) -> Tensor:
+            """Return all of it."""
+
+        def source(self) -> BlockSource:
+            """Return what makes any box of it."""
+
+    class GatherOutput(Result, Protocol):
+        """The output of a call whose every index was checked."""
+
+        @property
+        def bound(self) -> BoundCall:
+            """The call, and the tensors it is of."""
+
+        @property
+        def adjustments(self) -> tuple[Adjustment, ...]:
+            """What became of indices outside the axis."""
+
+        @property
+        def threads(self) -> int:
+            """How many may copy."""
+
+        @property
+        def progress(self) -> ProgressCallback | None:
+            """What takes how far they are."""
+
+        def parts(self) -> Callable[[int, int], AnyArray]:
+            """Return what gives any part, flat, by its first and last position."""
+
+        def stored(self, out: AnyArray | None) -> Tensor:
+            """Return all of it, in `out` if that is given."""
+
+        def report_progress(self, what: str, done: int) -> None:
+            """Say that so many bytes have been `what`."""
+
+
+class GatherResult:
+    """The output of a call in memory or mapped, whose every index was checked.
 
     Attributes
     ----------
-    call, shape, dtype
-        The call, and the output's shape and type.
-    treated
+    bound, shape, dtype
+        The call and its tensors, and the output's shape and type.
+    adjustments
         What became of indices outside the axis.
-    threads, tick
-        How many may copy, and what is told how far they are.
     """
 
     def __init__(
         self,
-        call: Call,
+        bound: BoundCall,
         data: Tensor,
-        picks: ResolvedIndices,
+        indices: ResolvedIndices,
         adjustments: Sequence[Adjustment],
         *,
         threads: int = 1,
-        tick: ProgressCallback | None = None,
+        progress: ProgressCallback | None = None,
     ) -> None:
-        self.call, self.dtype, self.adjustments = call, data.dtype, tuple(adjustments)
-        self.shape = known(infer(call))
-        self.threads, self.tick, self._picks = threads, tick, picks
+        call = bound.call
+        self.bound, self.dtype, self.adjustments = bound, data.dtype, tuple(adjustments)
+        self.shape = bound.shape
+        self.threads, self.progress, self._indices = threads, progress, indices
         walks = FAMILIES[call.op.family].walks(call)
         try:
-            self._kernel = Kernel(walks, data.array, call.places[0], picks)
+            self._kernel = Kernel(walks, data.array, call.places[0], indices)
         except MemoryError as error:  # an array laid out so that it must be copied
             raise no_memory(error) from None
 
     @property
     def uses_each_once(self) -> bool:
         """Whether no index picks more than one stretch of `data`, so that each is seen once."""
-        return self._kernel.size == self._picks.indices.size * self._kernel.chunk
+        return self._kernel.size == self._indices.indices.size * self._kernel.chunk
 
     @property
     def storage(self) -> Any:
@@ -86,20 +144,24 @@ class Run:
         return self._kernel.size * int(self.storage.itemsize)
 
     @property
-    def picks(self) -> AnyArray:
+    def positions(self) -> AnyArray:
         """Every index as a position on the axis, -1 for none: the shape of `indices`, int64."""
-        return self._picks.whole()
+        return self._indices.whole()
 
     def __str__(self) -> str:
         return described(self.dtype, ",".join(map(str, self.shape)))
+
+    def source(self) -> BlockSource:
+        """Return what makes any box of the output."""
+        from gathercli.arrays.blocks import GatherBlocks
+
+        return GatherBlocks(self.bound)
 
     def parts(self) -> Callable[[int, int], AnyArray]:
         """Return what gives any part of the output, flat, by its first and last position.
 
         A part is good until the next: they share one buffer.
         """
-        import numpy as np
-
         itemsize, worker = self.storage.itemsize, Worker(self._kernel)
         buffer = np.empty(0, np.uint8)
 
@@ -123,7 +185,7 @@ class Run:
         for start in range(0, total, cells):
             stop = min(start + cells, total)
             yield part(start, stop)
-            self.told("gathered", stop * self.storage.itemsize)
+            self.report_progress("gathered", stop * self.storage.itemsize)
 
     def place(self, put: Callable[[AnyArray, int], None]) -> None:
         """Give the output in blocks, by several threads, in whatever order they are done.
@@ -144,8 +206,6 @@ class Run:
 
     def whole(self) -> Tensor:
         """Return all of the output."""
-        import numpy as np
-
         try:
             out = np.empty(self.shape, self.storage)
         except MemoryError as error:
@@ -191,94 +251,25 @@ class Run:
             threads = self.threads if self.nbytes >= SHARED else 1
             told = (
                 None
-                if self.tick is None
-                else lambda done: self.told("gathered", done * cells * itemsize)
+                if self.progress is None
+                else lambda done: self.report_progress("gathered", done * cells * itemsize)
             )
             share(-(-total // cells), numbered, threads, told)
 
-    def told(self, what: str, done: int) -> None:
+    def report_progress(self, what: str, done: int) -> None:
         """Say that so many bytes of the output have been `what`."""
-        if self.tick is not None:
-            self.tick(what, min(done, self.nbytes), self.nbytes)
+        if self.progress is not None:
+            self.progress(what, min(done, self.nbytes), self.nbytes)
 
 
 def _bytes(flat: AnyArray) -> AnyArray:
     """View the bytes of elements that lie side by side."""
-    import numpy as np
-
     return flat.view(np.uint8)
 
 
 def no_memory(error: MemoryError) -> LimitError:
     """Turn numpy's refusal to allocate into ours."""
     return LimitError(f"there is not enough memory ({error})", rule="limit")
-
-
-def run(
-    call: Call,
-    data: Tensor,
-    indices: Tensor,
-    *,
-    max_bytes: int | None = None,
-    threads: int = 1,
-    tick: ProgressCallback | None = None,
-) -> Run:
-    """Check every index and the size of the result.
-
-    Parameters
-    ----------
-    call
-        What `bind` returned for these tensors.
-    max_bytes
-        How large the result may be; None for any size that exists.
-    threads
-        How many may work at a time.
-    tick
-        Is told now and then what is being done, how many bytes of it are, and of how many.
-
-    Raises
-    ------
-    OutOfRangeError
-        ``index-negative`` or ``index-range``, naming the first refused index, row-major.
-    LimitError
-        ``limit``.
-    """
-    try:
-        picks, adjustments = check_indices(call, indices.array, threads=threads, tick=tick)
-        check_size(known(infer(call)), data, max_bytes)
-    except GatherError as error:
-        call.met(error)
-        raise
-    return Run(call, data, picks, adjustments, threads=threads, tick=tick)
-
-
-def answer(
-    call: Call, data: Tensor, indices: Tensor, *, threads: int = 1, out: AnyArray | None = None
-) -> Tensor:
-    """Return all of the output, as ``run(…).whole()`` does.
-
-    Many indices are checked while they are used, each block of them once, as they pass the cache;
-    only if a block holds more than legal ones are all of them examined, and refused or treated.
-
-    Parameters
-    ----------
-    out
-        Takes the output: its shape and element size, C-ordered. After a refusal it may hold
-        anything.
-
-    Raises
-    ------
-    OutOfRangeError, LimitError
-        As from `run`.
-    """
-    if indices.array.size > HELD and data.array.nbytes:  # else nothing would be used, or checked
-        check_size(known(infer(call)), data, None)
-        how = IndexPolicy(call.size, call.wraps_negative, call.outside)
-        hoped = Run(call, data, ResolvedIndices(indices.array, how), (), threads=threads)
-        if hoped.uses_each_once:
-            with suppress(UnexpectedIndicesError):
-                return hoped.stored(out)
-    return run(call, data, indices, threads=threads).stored(out)
 
 
 def check_size(shape: tuple[int, ...], data: Tensor | ChunkedTensor, max_bytes: int | None) -> None:

@@ -6,15 +6,17 @@ from bisect import bisect_right
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from gathercli.arrays import check, result
-from gathercli.arrays.chunks import ChunkGrid, InMemory, cells, everything, sizes
+import numpy as np
+
+from gathercli.arrays import check
+from gathercli.arrays.chunks import ChunkGrid, cells, everything, sizes
 from gathercli.arrays.counts import IndexCount, IndexCounts, count_indices
 from gathercli.arrays.indices import IndexPolicy
 from gathercli.arrays.kernel import BLOCK
 from gathercli.arrays.partition import divided
+from gathercli.arrays.result import no_memory
 from gathercli.arrays.tensor import Tensor
 from gathercli.arrays.threads import share
-from gathercli.errors import GatherError
 from gathercli.spec.coordinates import coordinate
 from gathercli.spec.dtypes import described
 from gathercli.spec.op import Indices, Negative
@@ -24,9 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
-    import numpy as np
-
-    from gathercli.arrays.blocks import BlockSource, GatherBlocks
+    from gathercli.arrays.blocks import BlockSource
+    from gathercli.arrays.bound import BoundCall
     from gathercli.arrays.check import Adjustment
     from gathercli.arrays.chunks import Box, ChunkedTensor
     from gathercli.arrays.tensor import AnyArray
@@ -38,32 +39,32 @@ class BlockResult:
 
     Parameters
     ----------
-    held
+    source
+        What makes its boxes.
+    memory
         Bytes of memory for it; None for any.
     threads
         How many may work.
-    tick
-        Is told how many bytes were made, and of how many.
+    progress
+        Takes how many bytes were made, and of how many.
 
     Attributes
     ----------
-    making
-        What makes its boxes.
     dtype, shape
         Its type and shape.
     """
 
     def __init__(
         self,
-        making: BlockSource,
-        held: int | None,
+        source: BlockSource,
+        memory: int | None,
         *,
         threads: int = 1,
-        tick: ProgressCallback | None = None,
+        progress: ProgressCallback | None = None,
     ) -> None:
-        self.making, self.tick = making, tick
-        self.dtype, self.shape = making.data.dtype, making.shape
-        self.threads, self._slabs = divided(making, None, held, threads)
+        self._source, self.progress = source, progress
+        self.dtype, self.shape = source.data.dtype, source.shape
+        self.threads, self._slabs = divided(source, None, memory, threads)
         self._ends = [0]
         for box in self._slabs:
             self._ends.append(self._ends[-1] + cells(box))
@@ -74,17 +75,19 @@ class BlockResult:
     @property
     def storage(self) -> np.dtype[Any]:
         """The numpy dtype of the elements, in native byte order."""
-        return self.making.data.storage
+        return self._source.data.storage
 
     @property
     def nbytes(self) -> int:
         """Bytes the output takes."""
         return self._ends[-1] * self.storage.itemsize
 
-    def parts(self) -> Callable[[int, int], AnyArray]:
-        """Return what gives any part of the output, as `engine.Run.parts` does."""
-        import numpy as np
+    def source(self) -> BlockSource:
+        """Return what makes any box of the output."""
+        return self._source
 
+    def parts(self) -> Callable[[int, int], AnyArray]:
+        """Return what gives any part of the output, as `GatherResult.parts` does."""
         held: tuple[int, AnyArray] = -1, np.empty(0, self.storage)
 
         def part(start: int, stop: int) -> AnyArray:
@@ -93,7 +96,10 @@ class BlockResult:
             while start < stop:
                 number = bisect_right(self._ends, start) - 1
                 if held[0] != number:
-                    held = number, self.making.block(self._slabs[number], self.threads).reshape(-1)
+                    held = (
+                        number,
+                        self._source.block(self._slabs[number], self.threads).reshape(-1),
+                    )
                 base, end = self._ends[number], min(stop, self._ends[number + 1])
                 found.append(held[1][start - base : end - base])
                 start = end
@@ -108,26 +114,28 @@ class BlockResult:
         for start in range(0, total, cells):
             stop = min(start + cells, total)
             yield part(start, stop)
-            self.told("gathered", stop * self.storage.itemsize)
+            self.report_progress("gathered", stop * self.storage.itemsize)
 
     def place(self, put: Callable[[AnyArray, int], None]) -> None:
-        """Give the output slab by slab, as `engine.Run.place` does."""
-        import numpy as np
-
+        """Give the output slab by slab, as `GatherResult.place` does."""
         itemsize = self.storage.itemsize
         for start, stop, box in zip(self._ends, self._ends[1:], self._slabs, strict=False):
-            block = self.making.block(box, self.threads)
+            block = self._source.block(box, self.threads)
             put(block.reshape(-1).view(np.uint8), start * itemsize)
-            self.told("gathered", stop * itemsize)
+            self.report_progress("gathered", stop * itemsize)
 
     def whole(self) -> Tensor:
         """Return all of the output."""
-        import numpy as np
-
         try:
             out = np.empty(self.shape, self.storage)
         except MemoryError as error:
-            raise result.no_memory(error) from None
+            raise no_memory(error) from None
+        return self.stored(out)
+
+    def stored(self, out: AnyArray | None) -> Tensor:
+        """Return all of the output, in `out` if that is given."""
+        if out is None:
+            return self.whole()
         flat = out.reshape(-1).view(np.uint8)
 
         def put(part: AnyArray, at: int) -> None:
@@ -136,70 +144,44 @@ class BlockResult:
         self.place(put)
         return Tensor(self.dtype, out)
 
-    def told(self, what: str, done: int) -> None:
+    def report_progress(self, what: str, done: int) -> None:
         """Say that so many bytes of the output have been `what`."""
-        if self.tick is not None:
-            self.tick(what, min(done, self.nbytes), self.nbytes)
+        if self.progress is not None:
+            self.progress(what, min(done, self.nbytes), self.nbytes)
 
 
-class Run(BlockResult, result.Run):
-    """A call of which every index was checked, and whose output is made slab by slab."""
+class StreamedResult(BlockResult):
+    """The output of a call whose every index was checked, made slab by slab."""
 
     def __init__(
         self,
-        gathering: GatherBlocks,
+        bound: BoundCall,
         adjustments: Iterable[Adjustment],
-        held: int | None,
+        memory: int | None,
         *,
         threads: int,
-        tick: ProgressCallback | None,
+        progress: ProgressCallback | None,
     ) -> None:
-        BlockResult.__init__(self, gathering, held, threads=threads, tick=tick)
-        self.call, self.adjustments = gathering.call, tuple(adjustments)
+        from gathercli.arrays.blocks import GatherBlocks
 
-
-def run(
-    gathering: GatherBlocks,
-    *,
-    max_bytes: int | None = None,
-    held: int | None = None,
-    threads: int = 1,
-    tick: ProgressCallback | None = None,
-) -> result.Run:
-    """Check every index and the size of the result, as `engine.run` does.
-
-    Parameters
-    ----------
-    held
-        Bytes of memory for the result where it is made slab by slab; None for any.
-    """
-    call, data, indices = gathering
-    if isinstance(data, InMemory) and isinstance(indices, InMemory):
-        return result.run(
-            call, data.tensor, indices.tensor, max_bytes=max_bytes, threads=threads, tick=tick
-        )
-    try:
-        adjustments = check_indices(gathering, threads=threads, tick=tick)
-        result.check_size(gathering.shape, data, max_bytes)
-        return Run(gathering, adjustments, held, threads=threads, tick=tick)
-    except GatherError as error:
-        call.met(error)
-        raise
+        super().__init__(GatherBlocks(bound), memory, threads=threads, progress=progress)
+        self.bound, self.adjustments = bound, tuple(adjustments)
 
 
 def check_indices(
-    gathering: GatherBlocks, *, threads: int = 1, tick: ProgressCallback | None = None
+    bound: BoundCall, *, threads: int = 1, progress: ProgressCallback | None = None
 ) -> list[Adjustment]:
-    """Look at every index, chunk by chunk, as `engine.check_indices` does.
+    """Look at every index, chunk by chunk, as `check.check_indices` does.
 
     Raises
     ------
     OutOfRangeError
         ``index-negative`` or ``index-range``, naming the first refused index, row-major.
     """
-    call, indices = gathering.call, gathering.indices
-    if isinstance(indices, InMemory):
-        return check.check_indices(call, indices.tensor.array, threads=threads, tick=tick)[1]
+    call, indices = bound.call, bound.indices
+    if indices.in_memory is not None:
+        array = indices.in_memory.array
+        return check.check_indices(call, array, threads=threads, tick=progress)[1]
     tiling = ChunkGrid(everything(indices.shape), _larger(indices))
     found, lock = IndexCounts(IndexCount(), IndexCount(), IndexCount()), Lock()
     how = IndexPolicy(call.size, call.wraps_negative, call.outside)
@@ -216,7 +198,9 @@ def check_indices(
 
     total = product(indices.shape) * indices.storage.itemsize
     told = (
-        None if tick is None else lambda done: tick("checked", total * done // tiling.number, total)
+        None
+        if progress is None
+        else lambda done: progress("checked", total * done // tiling.number, total)
     )
     share(tiling.number, lambda: look, threads, told)
     return check.check_counts(call, found, indices.shape)

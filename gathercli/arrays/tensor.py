@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gathercli.arrays.chunks import slices
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import numpy.typing as npt
+
+    from gathercli.arrays.blocks import BlockSource
+    from gathercli.arrays.chunks import Box
 
     AnyArray = npt.NDArray[Any]
 from gathercli.spec.dtypes import BFLOAT16, BOOL, DTYPES, STRING, DType, Kind, described, named
@@ -87,6 +92,31 @@ class Tensor(NamedTuple):
         return self.array.nbytes
 
     @property
+    def chunks(self) -> tuple[int, ...]:
+        """Sizes of what is read at once: all of it."""
+        return tuple(max(1, size) for size in self.shape)
+
+    @property
+    def in_memory(self) -> Tensor:
+        """The tensor itself, which is not read in chunks."""
+        return self
+
+    def source(self) -> BlockSource:
+        """Return what copies any box of it."""
+        from gathercli.arrays.blocks import CopyBlocks
+
+        return CopyBlocks(self)
+
+    def place(self, put: Callable[[AnyArray, int], None]) -> None:
+        """Give the bytes in blocks, each with where it belongs."""
+        place(self.blocks(), put)
+
+    def read(self, box: Box) -> AnyArray:
+        """View a box."""
+        part: AnyArray = self.array[slices(box)]
+        return part
+
+    @property
     def integers(self) -> Any:
         """Indices that a few elements without a type may be meant as, in nested lists.
 
@@ -135,6 +165,21 @@ class Tensor(NamedTuple):
 
     def __str__(self) -> str:
         return described(self.dtype, ",".join(map(str, self.shape)))
+
+
+def place(blocks: Iterable[AnyArray], put: Callable[[AnyArray, int], None]) -> None:
+    """Give the bytes of blocks that follow each other, each with where it starts.
+
+    Parameters
+    ----------
+    put
+        Takes bytes, uint8, which are good until it returns, and where they belong.
+    """
+    start = 0
+    for block in blocks:
+        if block.nbytes:
+            put(np.ascontiguousarray(block).reshape(-1).view(np.uint8), start)
+        start += block.nbytes
 
 
 def equal(dtype: DType, one: AnyArray, other: AnyArray) -> AnyArray:

@@ -14,6 +14,7 @@ from gathercli.spec.dtypes import INT64
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gathercli.arrays.bound import BoundCall
     from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.arrays.tensor import Tensor
     from gathercli.arrays.threads import ProgressCallback
@@ -107,6 +108,16 @@ class Operator(NamedTuple):
             shapes_only=shapes_only,
             version_from=self.version_from(op),
         )
+
+    def bound(
+        self, op: Op, reader: Callable[..., ChunkedTensor], data: Token, indices: Token
+    ) -> BoundCall:
+        """Read both tensors, and put the call together."""
+        from gathercli.arrays.bound import BoundCall
+        from gathercli.spec.call import Operand
+
+        tensors = self.read(op, reader, data, indices)
+        return BoundCall(self.bind(op, *map(Operand.of, tensors)), *tensors)
 
     def job(self, data: Token, indices: Token) -> dict[str, Any]:
         """Write the call as a job, which a worker elsewhere can read."""

@@ -16,13 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from gathercli.arrays.check import Adjustment
-    from gathercli.arrays.chunks import ChunkedTensor
-    from gathercli.arrays.result import Run
+    from gathercli.arrays.result import GatherOutput, Result
     from gathercli.arrays.tensor import Tensor
     from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages
     from gathercli.io.chunkwise import Crew
-    from gathercli.io.formats.encode import Result
     from gathercli.io.source import Inputs
     from gathercli.io.zarr import Creation
     from gathercli.spec.call import Call
@@ -130,18 +128,17 @@ class OutputOptions(NamedTuple):
 
     def write(
         self,
-        result: Run,
-        tiles: tuple[ChunkedTensor, ChunkedTensor],
+        result: GatherOutput,
         inputs: Inputs,
         messages: Messages,
         crew: Crew | None = None,
     ) -> None:
         """Write a result; a file gets its name only when all of it is there."""
-        call = result.call
+        call = result.bound.call
         messages.notes += losses(self.chosen, result, self.path)
         try:
             if self.path is not None and self.chosen == "zarr":
-                self._write_chunks(self.path, result, tiles, inputs, crew)
+                self._write_chunks(self.path, result, inputs, crew)
             else:
                 self._write(call, result, inputs, messages)
         except GatherError as error:
@@ -153,28 +150,26 @@ class OutputOptions(NamedTuple):
     def _write_chunks(
         self,
         path: str,
-        result: Run,
-        tiles: tuple[ChunkedTensor, ChunkedTensor],
+        result: GatherOutput,
         inputs: Inputs,
         crew: Crew | None,
     ) -> None:
-        from gathercli.arrays.blocks import GatherBlocks
         from gathercli.io import chunkwise
 
         with self.keeping.creation(path) as output:
             chunkwise.write(
-                GatherBlocks(result.call, *tiles),
+                result.source(),
                 output,
                 self.chunks,
                 held=self.limits.held,
                 threads=result.threads,
-                tick=result.tick,
+                tick=result.progress,
                 crew=crew,
             )
             inputs.recheck()
             output.commit()
 
-    def _write(self, call: Call, result: Run, inputs: Inputs, messages: Messages) -> None:
+    def _write(self, call: Call, result: GatherOutput, inputs: Inputs, messages: Messages) -> None:
         if self.path is None:
             self._encode(call, result, messages, Checked(Stream(STDOUT), inputs))
             inputs.recheck()
@@ -190,7 +185,7 @@ class OutputOptions(NamedTuple):
     def _encode(
         self,
         call: Call,
-        result: Run,
+        result: GatherOutput,
         messages: Messages,
         out: Checked,
     ) -> None:

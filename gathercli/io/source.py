@@ -11,7 +11,6 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from gathercli.arrays.chunks import InMemory
 from gathercli.errors import GatherError, InputError, LimitError, TransferError, UsageError
 from gathercli.io.files import STDIN, File, Folder, open_file, open_input, unreadable
 from gathercli.io.formats.content import Layout, Literal, content
@@ -375,7 +374,7 @@ class Source(NamedTuple):
                     stored = self.content.tiles(self.key)
                 if declared in (None, stored.dtype):
                     return stored
-        return InMemory(self.tensor(declared=declared, empty=empty))
+        return self.tensor(declared=declared, empty=empty)
 
     def layout(self, *, declared: DType | None = None, assumed: DType | None = None) -> Layout:
         """Describe the tensor; the parameters are those of `Inputs.tensor`."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
 
-    from gathercli.arrays.result import Run
+    from gathercli.arrays.result import Result
     from gathercli.io.source import Inputs
 
 STDOUT: Final = 1
@@ -55,7 +55,7 @@ class Stream:
         """Append bytes."""
         write_all(self._fd, part)
 
-    def place(self, result: Run) -> bool:
+    def place(self, result: Result) -> bool:
         """Say that it takes no blocks out of order: who reads it may be reading now."""
         del result
         return False
@@ -73,7 +73,7 @@ class Checked:
         with self._naming():
             self._stream.write(part)
 
-    def place(self, result: Run) -> bool:
+    def place(self, result: Result) -> bool:
         """Append the elements of a result by its threads, if that is possible."""
         with self._naming():
             return self._stream.place(result)
@@ -95,7 +95,7 @@ class _Draft(Stream):
         super().__init__(fd)
         self._allocates = allocates
 
-    def place(self, result: Run) -> bool:
+    def place(self, result: Result) -> bool:
         """Append the elements of a result, each block where it belongs, by its threads."""
         start = os.lseek(self._fd, 0, os.SEEK_CUR)
         if self._allocates and result.nbytes >= ALLOCATED:

@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gathercli import engine
-from gathercli.arrays.blocks import GatherBlocks
+from gathercli.arrays.bound import BoundCall
 from gathercli.jobs.job import SHAPE
 from gathercli.ops import family_of, find
 from gathercli.spec.call import Operand
 
 if TYPE_CHECKING:
-    from gathercli.arrays.tensor import Tensor
     from gathercli.io.source import Inputs
     from gathercli.jobs.job import Job
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op
-
-
-def gathering(job: Job, op: Op, inputs: Inputs) -> GatherBlocks:
-    """Put the call of a job together as `bound` does; tensors in chunks are not read as a whole."""
-    data, indices = job.tiles("data", inputs), job.tiles("indices", inputs)
-    return GatherBlocks(_bind(job, op, Operand.of(data), Operand.of(indices)), data, indices)
-
-
-class Bound(NamedTuple):
-    """A call and the tensors it is of."""
-
-    call: Call
-    data: Tensor
-    indices: Tensor
 
 
 def row_of(job: Job, notes: list[str]) -> Op:
@@ -52,16 +37,22 @@ def row_of(job: Job, notes: list[str]) -> Op:
     return found.op
 
 
-def bound(job: Job, op: Op, inputs: Inputs) -> Bound:
-    """Read the tensors of a job, and put its call together.
+def bound(job: Job, op: Op, inputs: Inputs) -> BoundCall:
+    """Read the tensors of a job, those in chunks chunk by chunk, and put its call together.
 
     Raises
     ------
     GatherError
         What is refused in a tensor, or the first rule that refuses the call.
     """
+    data, indices = job.tiles("data", inputs), job.tiles("indices", inputs)
+    return BoundCall(_bind(job, op, Operand.of(data), Operand.of(indices)), data, indices)
+
+
+def bound_in_memory(job: Job, op: Op, inputs: Inputs) -> BoundCall:
+    """Put the call of a job together, as `bound` does; its tensors are read as a whole."""
     data, indices = job.tensor("data", inputs), job.tensor("indices", inputs)
-    return Bound(_bind(job, op, Operand.of(data), Operand.of(indices)), data, indices)
+    return BoundCall(_bind(job, op, Operand.of(data), Operand.of(indices)), data, indices)
 
 
 def described(job: Job, op: Op, inputs: Inputs) -> Call:

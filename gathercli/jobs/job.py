@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from gathercli.arrays.chunks import InMemory
 from gathercli.errors import InputError, VersionError
 from gathercli.io.source import is_stdin
 from gathercli.jobs.jobfile import Written, name_of, written
@@ -122,7 +121,7 @@ class Job:
         """Read a tensor of the job as `tensor` does, or open it where it is stored in chunks."""
         value = getattr(self, key)
         if not isinstance(value, str):
-            return InMemory(self.tensor(key, inputs))
+            return self.tensor(key, inputs)
         return inputs.tiles(value, key, declared=self._declared(key), empty=_empty(key))
 
     def _declared(self, key: Key) -> DType | None:

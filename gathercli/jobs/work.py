@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli import engine
-from gathercli.arrays import streamed as chunked
 from gathercli.arrays.compare import Tolerance, hoped
+from gathercli.arrays.run import run
 from gathercli.errors import (
     GatherError,
     InputError,
@@ -28,7 +28,7 @@ from gathercli.io import save
 from gathercli.io.formats import encode
 from gathercli.io.source import Inputs
 from gathercli.io.write import Checked, Output, make_folder, real_path
-from gathercli.jobs.calls import described, gathering, row_of
+from gathercli.jobs.calls import bound, described, row_of
 from gathercli.jobs.fingerprints import Fingerprints, digest
 from gathercli.jobs.job import INLINE, SHAPE
 from gathercli.spec.coordinates import known
@@ -38,10 +38,9 @@ from gathercli.spec.shapes import Shape, product
 from gathercli.text import clean
 
 if TYPE_CHECKING:
-    from gathercli.arrays.blocks import GatherBlocks
     from gathercli.arrays.check import Adjustment
     from gathercli.arrays.chunks import Box
-    from gathercli.arrays.result import Run
+    from gathercli.arrays.result import Result
     from gathercli.jobs.job import Job
     from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType
@@ -288,31 +287,30 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
         else:
             _foresee(job, settings, inputs, call)
         return
-    found = gathering(job, op, inputs)
     try:
-        run = chunked.run(
-            found,
+        result = run(
+            bound(job, op, inputs),
             max_bytes=_most_bytes(job, settings),
-            held=settings.held,
+            memory=settings.held,
             threads=settings.threads,
         )
     except LimitError as error:
         if job.output is None:
             error.message += ", which `--max-bytes` raises, or an `output` for a file"
         raise
-    line.shape, line.dtype = list(run.shape), run.dtype.name
-    line.adjustments = run.adjustments
+    line.shape, line.dtype = list(result.shape), result.dtype.name
+    line.adjustments = result.adjustments
     expected = None
     if job.expect is not None:
-        expected = hoped(lambda: job.tensor("expect", inputs, assumed=run.dtype), run.dtype)
+        expected = hoped(lambda: job.tensor("expect", inputs, assumed=result.dtype), result.dtype)
     if job.output is None:
-        line.result = "".join(encode.typed(run))
+        line.result = "".join(encode.typed(result))
         inputs.recheck()
     elif save.is_zarr(job.output):
-        _write_chunks(job, found, inputs, settings)
+        _write_chunks(job, result, inputs, settings)
     else:
-        _write(job, run, inputs, settings)
-    difference = expected and Tolerance(job.rtol, job.atol).difference(run, expected)
+        _write(job, result, inputs, settings)
+    difference = expected and Tolerance(job.rtol, job.atol).difference(result, expected)
     if difference is not None:
         raise difference
 
@@ -326,12 +324,13 @@ def _most_bytes(job: Job, settings: Settings) -> int | None:
 
 def _run_part(job: Job, settings: Settings, inputs: Inputs, part: Part) -> None:
     """Compute and write a part of the output, all of whose indices were checked."""
+    from gathercli.arrays.blocks import GatherBlocks
     from gathercli.io import chunkwise
     from gathercli.io.zarr import writer
 
-    found = gathering(job, row_of(job, []), inputs)
+    blocks = GatherBlocks(bound(job, row_of(job, []), inputs))
     made = writer(part.path)
-    chunkwise.fill(found, made, part.chunks, part.box, settings.threads)
+    chunkwise.fill(blocks, made, part.chunks, part.box, settings.threads)
     inputs.recheck()
 
 
@@ -382,7 +381,7 @@ def _place(job: Job, settings: Settings) -> tuple[str, str | None]:
     return os.path.join(job.folder, job.output or ""), within
 
 
-def _write_chunks(job: Job, found: GatherBlocks, inputs: Inputs, settings: Settings) -> None:
+def _write_chunks(job: Job, result: Result, inputs: Inputs, settings: Settings) -> None:
     """Write the output in chunks, as `_write` does."""
     from gathercli.io import chunkwise
     from gathercli.io.zarr import Creation
@@ -390,18 +389,18 @@ def _write_chunks(job: Job, found: GatherBlocks, inputs: Inputs, settings: Setti
     path, within = _place(job, settings)
     with Creation(path, within=within) as output:
         make_folder(output.folder)
-        chunkwise.write(found, output, held=settings.held, threads=settings.threads)
+        chunkwise.write(result.source(), output, held=settings.held, threads=settings.threads)
         inputs.recheck()
         output.commit()
 
 
-def _write(job: Job, run: Run, inputs: Inputs, settings: Settings) -> None:
+def _write(job: Job, result: Result, inputs: Inputs, settings: Settings) -> None:
     """Write the output; it gets its name only when all of it is there."""
     path, within = _place(job, settings)
     with Output(path, within=within) as output:
         make_folder(os.path.dirname(path))
-        output.open(run.nbytes)
+        output.open(result.nbytes)
         stream = Checked(output.stream, inputs)
-        save.write(save.format_of(path), [("output", run)], stream, max_bytes=settings.held)
+        save.write(save.format_of(path), [("output", result)], stream, max_bytes=settings.held)
         inputs.recheck()
         output.commit()

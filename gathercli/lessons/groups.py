@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from gathercli.arrays import result
+from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.counts import CELLS
+from gathercli.arrays.run import run
 from gathercli.arrays.tensor import Tensor, equal
 from gathercli.arrays.threads import share
 from gathercli.lessons.verdicts import number_illegal, verdict
@@ -15,7 +16,7 @@ from gathercli.spec.coordinates import coordinate
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from gathercli.arrays.result import Run
+    from gathercli.arrays.result import GatherOutput
     from gathercli.lessons.verdicts import Case, Verdict
     from gathercli.spec.op import Op
     from gathercli.spec.shapes import Shape
@@ -124,31 +125,29 @@ class _Runs:
 
     def __init__(self, case: Case, max_bytes: int | None) -> None:
         self._case, self._max_bytes = case, max_bytes
-        self._made: dict[Op, Run] = {}
+        self._made: dict[Op, GatherOutput] = {}
 
-    def of(self, each: Verdict) -> Run:
+    def of(self, each: Verdict) -> GatherOutput:
         """Return the result of a verdict that accepts."""
         if each.call is None:
             raise LookupError("only what accepts can run")
         case = self._case
         if each.op not in self._made:
-            self._made[each.op] = result.run(
-                each.call,
-                case.data,
-                case.indices,
+            self._made[each.op] = run(
+                BoundCall(each.call, case.data, case.indices),
                 max_bytes=self._max_bytes,
                 threads=case.threads,
-                tick=case.tick,
+                progress=case.tick,
             )
         return self._made[each.op]
 
 
-def _cell(result: Run, position: int) -> Tensor:
+def _cell(result: GatherOutput, position: int) -> Tensor:
     part = result.parts()(position, position + 1)
     return Tensor(result.dtype, part.reshape(()).copy())
 
 
-def first_difference(one: Run, other: Run) -> int | None:
+def first_difference(one: GatherOutput, other: GatherOutput) -> int | None:
     """Compare two results of one shape and type, part by part.
 
     Returns
@@ -183,6 +182,6 @@ def first_difference(one: Run, other: Run) -> int | None:
         -(-total // CELLS),
         worker,
         one.threads,
-        lambda done: one.told("compared", done * CELLS * one.storage.itemsize),
+        lambda done: one.report_progress("compared", done * CELLS * one.storage.itemsize),
     )
     return None if first == total else first

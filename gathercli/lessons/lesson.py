@@ -24,8 +24,8 @@ from gathercli.text import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gathercli.arrays.bound import BoundCall
     from gathercli.arrays.tensor import AnyArray
-    from gathercli.spec.call import Call
 
 COUNTED: Final = 1 << 24
 DENSE: Final = 1 << 22
@@ -126,13 +126,15 @@ class Lesson:
 
     def __init__(
         self,
-        call: Call,
-        data: Tensor,
-        indices: Tensor,
+        bound: BoundCall,
         *,
         threads: int = 1,
         tick: threads.ProgressCallback | None = None,
     ) -> None:
+        inputs = bound.in_memory
+        if inputs is None:
+            raise LookupError("a lesson looks at tensors in memory")
+        call, (data, indices) = bound.call, inputs
         self.call, self.data, self.indices = call, data, indices
         self._family = FAMILIES[call.op.family]
         self.shape = known(engine.infer(call))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli import engine, ops
 from gathercli.api import argument
+from gathercli.arrays.bound import BoundCall
 from gathercli.lessons.lesson import Lesson
 from gathercli.ops import family_of, find
 from gathercli.spec.call import Operand
@@ -123,4 +124,4 @@ def explain(
         negative=negative,
         out_of_range=out_of_range,
     )
-    return Explanation(call, given, picked)
+    return Explanation(BoundCall(call, given, picked))

@@ -10,12 +10,11 @@ from gathercli.errors import GatherError, InputError, UsageError
 from gathercli.text import clean, closest, counted, some
 
 if TYPE_CHECKING:
-    from gathercli.arrays.tensor import Tensor
+    from gathercli.arrays.bound import BoundCall
     from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages
     from gathercli.io.source import Inputs
     from gathercli.jobs.job import Job
-    from gathercli.spec.call import Call
 
 
 class Called(NamedTuple):
@@ -27,9 +26,7 @@ class Called(NamedTuple):
         What the job that says so is called, and where it is from.
     """
 
-    call: Call
-    data: Tensor
-    indices: Tensor
+    bound: BoundCall
     inputs: Inputs
     title: str | None = None
     source: str | None = None
@@ -46,18 +43,16 @@ def given(
 ) -> Called:
     """Read the tensors that words name, and put the call together."""
     from gathercli.io.source import Inputs
-    from gathercli.spec.call import Operand
 
     op = operator.row(messages)
     Inputs.share_stdin(data[0], indices[0])
     inputs = messages.inputs(limits.held, messages.progress())
     try:
-        read, picked = operator.read(op, inputs.tensor, data, indices)
-        call = operator.bind(op, Operand.of(read), Operand.of(picked))
+        bound = operator.bound(op, inputs.tensor, data, indices)
     except BaseException:
         inputs.close()
         raise
-    return Called(call, read, picked, inputs)
+    return Called(bound, inputs)
 
 
 def written(token: str, limits: Limits, messages: Messages) -> Called:
@@ -68,12 +63,12 @@ def written(token: str, limits: Limits, messages: Messages) -> Called:
 def of_job(job: Job, limits: Limits, messages: Messages) -> Called:
     """Read the tensors of a job, and put its call together."""
     from gathercli.io.source import Inputs
-    from gathercli.jobs.calls import bound, row_of
+    from gathercli.jobs.calls import bound_in_memory, row_of
 
     op = row_of(job, messages.notes)
     inputs = Inputs(limits.held, notes=messages.notes, folder=job.folder)
     try:
-        return Called(*bound(job, op, inputs), inputs, job.title, job.source)
+        return Called(bound_in_memory(job, op, inputs), inputs, job.title, job.source)
     except BaseException as error:
         inputs.close()
         if isinstance(error, GatherError):

@@ -10,7 +10,6 @@ import typer
 
 from gathercli.arrays.blocks import CopyBlocks
 from gathercli.arrays.cast import CastTensor
-from gathercli.arrays.chunks import InMemory
 from gathercli.arrays.streamed import BlockResult
 from gathercli.cli import options as opt
 from gathercli.cli.commands.targets import (
@@ -34,8 +33,9 @@ from gathercli.report.terminal import is_terminal
 from gathercli.text import clean, counted
 
 if TYPE_CHECKING:
+    from gathercli.arrays.result import Result
     from gathercli.arrays.threads import ProgressCallback
-    from gathercli.io.formats.encode import Named, Result
+    from gathercli.io.formats.encode import Named
     from gathercli.io.source import Inputs, Source
     from gathercli.spec.dtypes import DType
 
@@ -287,10 +287,11 @@ def _named(source: Source, asked: _Asked, messages: Messages, *, binding: bool =
     name = "output" if source.key is None else source.key
     if source.content.format == "zarr" and asked.wanted is None:
         stored = source.tiles(declared=declared)
-        if not isinstance(stored, InMemory):
-            threads, tick = cores(), messages.progress()
+        if stored.in_memory is None:
+            threads, progress = cores(), messages.progress()
+            source_of = CopyBlocks(stored)
             return name, BlockResult(
-                CopyBlocks(stored), asked.limits.held, threads=threads, tick=tick
+                source_of, asked.limits.held, threads=threads, progress=progress
             )
     tensor = source.tensor(declared=declared, assumed=asked.declared)
     if asked.wanted is None or asked.wanted is tensor.dtype:
@@ -353,9 +354,7 @@ def _write_chunks(
     from gathercli.io import chunkwise
     from gathercli.io.zarr import ZarrArray
 
-    making = (
-        result.making if isinstance(result, BlockResult) else CopyBlocks(InMemory(result.whole()))
-    )
+    making = result.source()
     if isinstance(making.data, ZarrArray) and making.data.spec.sharded:
         messages.notes.append(f"{clean(path)} is written without shards, each chunk as a file")
     with asked.keeping.creation(path) as output:

@@ -137,7 +137,7 @@ def _screen(number: int) -> Styled:
     shown = LESSONS[number]
     (job,) = jobs(fixture(shown.fixture))
     with of_job(job, Limits(None, None), Messages(True, "never")) as called:
-        lesson = Lesson(called.call, called.data, called.indices)
+        lesson = Lesson(called.bound)
         screen = Screen(
             f"{number + 1} of {len(LESSONS)}   {shown.name}: {shown.title}",
             shown.says,

@@ -293,7 +293,7 @@ def _run(
             output.open()
         stack.enter_context(messages)
         called = stack.enter_context(read(limits, messages))
-        lesson = Lesson(called.call, called.data, called.indices, tick=messages.progress())
+        lesson = Lesson(called.bound, tick=messages.progress())
         messages.clear()
         messages.notes += map(str, lesson.adjustments)
         look = asked.look(lesson, width_of(STDOUT))

@@ -21,16 +21,12 @@ from gathercli.spec.op import Negative, OutOfRange
 from gathercli.text import clean
 
 if TYPE_CHECKING:
-    from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.arrays.compare import Tolerance
-    from gathercli.arrays.result import Run
     from gathercli.arrays.tensor import Tensor
-    from gathercli.arrays.threads import ProgressCallback
     from gathercli.errors import MismatchError
     from gathercli.io.source import Inputs
     from gathercli.jobs.chunk_workers import ChunkWorkers
     from gathercli.jobs.scheduler import Address
-    from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType
 
 
@@ -149,8 +145,9 @@ def _run(
     messages: Messages,
 ) -> int:
     """Do what was asked: everything that can be refused is, before the first byte of output."""
+    from gathercli.arrays.run import run
+    from gathercli.io.files import cores
     from gathercli.io.source import Inputs
-    from gathercli.spec.call import Operand
 
     op = operator.row(messages)
     sink.check()
@@ -159,61 +156,38 @@ def _run(
     Inputs.share_stdin(data[0], indices[0], expectation.given)
     tick = messages.progress() if sink.leaves_terminal else None
     with messages, messages.inputs(sink.limits.held, tick) as inputs:
-        tiles = operator.read(op, inputs.tiles, data, indices)
-        call = operator.bind(op, *map(Operand.of, tiles))
+        bound = operator.bound(op, inputs.tiles, data, indices)
         if address is not None:
             inputs.hold()
-        run = _made(call, tiles, sink, threads, tick)
-        messages.notes += map(str, run.adjustments)
-        if run.dtype is E8M0 and any(each.how == OutOfRange.ZERO.done for each in run.adjustments):
+        result = run(
+            bound,
+            max_bytes=sink.most_bytes,
+            memory=sink.limits.held,
+            threads=threads or cores(),
+            progress=tick,
+        )
+        messages.notes += map(str, result.adjustments)
+        filled = any(each.how == OutOfRange.ZERO.done for each in result.adjustments)
+        if result.dtype is E8M0 and filled:
             messages.notes.append(f"{E8M0} has no zero: what is filled is 2^-127, all bits zero")
-        near, expected = expectation.tolerance, expectation.read(inputs, run.dtype)
+        near, expected = expectation.tolerance, expectation.read(inputs, result.dtype)
         mismatch = None
         in_chunks = sink.chosen == "zarr"
         if in_chunks and expected is not None:  # the output may replace what it is made of
-            mismatch = near.difference(run, expected)
+            mismatch = near.difference(result, expected)
         with ExitStack() as stack:
             crew = None
             if address is not None:
                 job = operator.job(data, indices)
                 crew = stack.enter_context(_crew(job, address, sink.limits, messages))
-            sink.write(run, tiles, inputs, messages, crew)
+            sink.write(result, inputs, messages, crew)
         if not in_chunks and expected is not None:
-            mismatch = near.difference(run, expected)
+            mismatch = near.difference(result, expected)
     if mismatch is None or not messages.json_errors:
         messages.print()
     if mismatch is not None:
         raise mismatch
     return 0
-
-
-def _made(
-    call: Call,
-    tiles: tuple[ChunkedTensor, ChunkedTensor],
-    sink: OutputOptions,
-    threads: int | None,
-    tick: ProgressCallback | None,
-) -> Run:
-    """Check every index; the output follows, from chunks if anything is in chunks."""
-    from gathercli.arrays.chunks import InMemory
-    from gathercli.arrays.result import run as run_in_memory
-    from gathercli.io.files import cores
-
-    data, indices = tiles
-    threads = threads or cores()
-    if isinstance(data, InMemory) and isinstance(indices, InMemory):
-        given, picked, most = data.tensor, indices.tensor, sink.most_bytes
-        return run_in_memory(call, given, picked, max_bytes=most, threads=threads, tick=tick)
-    from gathercli.arrays import streamed
-    from gathercli.arrays.blocks import GatherBlocks
-
-    return streamed.run(
-        GatherBlocks(call, data, indices),
-        max_bytes=sink.most_bytes,
-        held=sink.limits.held,
-        threads=threads,
-        tick=tick,
-    )
 
 
 def _check_cluster(sink: OutputOptions, threads: int | None, *tokens: str) -> None:

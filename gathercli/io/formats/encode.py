@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
-from gathercli.arrays.result import Run
 from gathercli.arrays.tensor import Tensor
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats import fast, npy
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import IO, Protocol
 
-    from gathercli.arrays.cast import CastTensor
-    from gathercli.arrays.streamed import BlockResult
+    from gathercli.arrays.result import Result
     from gathercli.arrays.tensor import AnyArray
 
     class Target(Protocol):
@@ -32,11 +30,10 @@ if TYPE_CHECKING:
         def write(self, part: bytes | memoryview, /) -> object:
             """Append bytes."""
 
-        def place(self, result: Run, /) -> bool:
+        def place(self, result: Result, /) -> bool:
             """Append the elements of a result by its threads; say if that was possible."""
 
 
-Result: TypeAlias = "Tensor | Run | BlockResult | CastTensor"
 Named: TypeAlias = "tuple[str, Result]"
 """A tensor and the name it has in a file of several."""
 
@@ -348,7 +345,7 @@ def npy_file(result: Result, out: Target) -> None:
 
 def _elements(result: Result, out: Target) -> None:
     """Write the elements as they are in memory: at once by threads, or block by block."""
-    if isinstance(result, Run) and out.place(result):
+    if out.place(result):
         return
     for block in result.blocks():
         for part in raw_bytes(block):
@@ -403,7 +400,7 @@ class _Member:
     def __init__(self, stream: IO[bytes]) -> None:
         self.write = stream.write
 
-    def place(self, result: Run, /) -> bool:
+    def place(self, result: Result, /) -> bool:
         """Say that it takes no blocks out of order: it counts a checksum."""
         del result
         return False

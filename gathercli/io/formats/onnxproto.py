@@ -17,9 +17,9 @@ from gathercli.spec.shapes import product
 from gathercli.text import clean, listed
 
 if TYPE_CHECKING:
+    from gathercli.arrays.result import Result
     from gathercli.arrays.tensor import AnyArray
     from gathercli.io.files import File
-    from gathercli.io.formats.encode import Result
 
 MAX_BYTES: Final = 2**31 - 1
 """Bytes of a protobuf message, by its own rule."""

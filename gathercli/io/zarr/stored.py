@@ -124,6 +124,11 @@ class ZarrArray:
         return self.spec.shape
 
     @property
+    def in_memory(self) -> None:
+        """Nothing: it is read in chunks."""
+        return
+
+    @property
     def chunks(self) -> tuple[int, ...]:
         """Sizes of what is read at once: of a shard, its chunks."""
         return self.spec.chunks
