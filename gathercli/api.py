@@ -258,7 +258,7 @@ def load(
 
 
 def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None) -> None:  # noqa: A002
-    """Write a tensor so that the file is absent, old or whole at any moment.
+    """Write a tensor to a file, which never holds part of it.
 
     Parameters
     ----------

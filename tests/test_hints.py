@@ -505,11 +505,11 @@ def templates() -> dict[str, str]:
 
 ELSEWHERE: Final = {
     "api.py": "Python's, which test_advice.py follows",
-    "batch/cluster.py": "a cluster's",
-    "batch/scheduler.py": "a cluster's",
-    "cli/run.py": "a cluster's",
+    "jobs/cluster.py": "a cluster's",
+    "jobs/scheduler.py": "a cluster's",
+    "cli/commands/gather.py": "a cluster's",
     "cli/scheduler.py": "a cluster's",
-    "batch/pool.py": "a defect's",
+    "jobs/pool.py": "a defect's",
     "errors.py": "a defect's",
 }
 """Files whose hints need what is not here."""

@@ -151,13 +151,12 @@ def test_a_version_of_gather_written_out(capfd: pytest.CaptureFixture[str]) -> N
         "  data             rank 1 or more; any type\n"
         "  indices          any rank; any integer type\n"
         "  axis             an input, [-r, r-1] for data of rank r, default 0 "
-        "(Scalar or 1D tensor, Required; the command line "
-        "assumes 0)\n"
+        "(required by the specification, a scalar or 1-D tensor; gathercli uses 0 without it)\n"
         "  batch_dims       [-M, M] for indices of rank M, not beyond the axis; default 0\n"
         "  legal indices    [-s, s-1] for an axis of size s\n"
         "  other indices    zero-filled\n"
         "  source           OpenVINO operation set, Gather-8\n"
-        "  rules, in the order of trial\n"
+        "  rules, in the order they are checked\n"
         "    indices-dtype     `indices` has an integer type of the version's list.\n"
         "    data-rank         `data` has rank 1 or more.\n"
         "    axis-type         The axis is one integer.\n"
@@ -168,11 +167,11 @@ def test_a_version_of_gather_written_out(capfd: pytest.CaptureFixture[str]) -> N
         "    index-negative    No index is negative, where `--negative error` asks for that.\n"
         "    index-range       Every index lies on the axis, where the version or "
         "`--out-of-range` does not replace it.\n"
-        "    limit             What is held or written stays below `--max-bytes`, the rank "
+        "    limit             What is held, and a result, stays below `--max-bytes`, the rank "
         "below 65.\n"
         "  decisions, where the text is silent or contradicts itself\n"
     ) + rows.aligned(
-        ((each.id, f"{each.question} Here: {each.choice}") for each in decided), None, indent=4
+        ((each.id, f"{each.question} Decision: {each.choice}") for each in decided), None, indent=4
     )
     assert [each.id for each in decided][:2] == ["gather-8-range", "batch-dims-lowest"]
 
@@ -195,7 +194,7 @@ def test_a_version_of_gather_elements_written_out(capfd: pytest.CaptureFixture[s
         "  other indices    refused\n"
         "  beside the axis  indices.shape[d] <= data.shape[d]\n"
         "  source           ONNX operator schemas, GatherElements (opset 11)\n"
-        "  rules, in the order of trial\n"
+        "  rules, in the order they are checked\n"
     )
 
 

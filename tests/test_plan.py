@@ -147,7 +147,7 @@ def test_five_mistakes_are_said_whole_and_the_rest_by_rule_and_place(run: Run) -
         "",
         "".join(f"error: jobs is.jsonl, line {number}: {TAKE}\n" for number in range(1, 6))
         + "rule: job\n"
-        "more: 7 mistakes\n"
+        "7 more mistakes:\n"
         "  job: jobs is.jsonl, lines 6-8, 11-12; d.json\n"
         "  version: jobs is.jsonl, line 10\n",
     )
@@ -185,7 +185,7 @@ def test_of_very_many_mistakes_some_places_are_named(
     ran = run("batch", "j.jsonl")
 
     places = ", ".join(str(2 * number) for number in range(6, 26))
-    assert ran.err.endswith(f"\nmore: 295 mistakes\n  job: j.jsonl, lines {places}…\n")
+    assert ran.err.endswith(f"\n295 more mistakes:\n  job: j.jsonl, lines {places}…\n")
 
 
 def test_a_list_that_cannot_be_cut_is_a_mistake_behind_those_before_it(run: Run) -> None:
@@ -319,7 +319,10 @@ def test_ids_are_compared_and_not_their_digests_alone(
         ("a\0.npy", "`a\\x00.npy` holds what no name can: expected the name of a file"),
         ("\ud800.npy", "`\\ud800.npy` holds what no name can: expected the name of a file"),
         ("pipe.npy", "`pipe.npy` is a device or a pipe: expected the name of a file"),
-        ("j.jsonl/a.npy", "`j.jsonl/a.npy` is in what is no folder: expected the name of a file"),
+        (
+            "j.jsonl/a.npy",
+            "`j.jsonl/a.npy` lies below a file: expected the name of a file",
+        ),
         (
             "loop.npy",
             "`loop.npy` cannot be a file (Too many levels of symbolic links): "

@@ -120,7 +120,7 @@ class Messages:
             self._say(self._note(text))
 
     def each(self, items: Sequence[_Item], do: Callable[[_Item], int]) -> int:
-        """Do something with every item; what is refused does not keep the others.
+        """Process every item; if one is refused, go on with the others.
 
         Parameters
         ----------

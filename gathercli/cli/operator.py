@@ -58,7 +58,7 @@ def choice(command: str, version: str | None) -> Choice:
         op, note = find_for_any(named, family.COMMAND)
     except VersionError as error:
         error.within(f"`{VARIABLE}`")
-        error.hint = f"`-V {default.id}` comes before it; `unset {VARIABLE}` removes it"
+        error.hint = f"`-V {default.id}` takes precedence; `unset {VARIABLE}` removes the variable"
         raise
     return Choice(op, note and f"{VARIABLE}: {note}", VARIABLE)
 

@@ -110,7 +110,7 @@ SourceDtype = Annotated[
     typer.Option(
         "--data-dtype",
         metavar="DTYPE",
-        help="The type of what names none: plain JSON, bare lists, bfloat16 or float8 in .npy.",
+        help="The type of untyped tensors: plain JSON, bare lists, bfloat16 or float8 in .npy.",
         show_default=False,
         rich_help_panel=INPUT,
     ),
@@ -166,7 +166,7 @@ ForceFormat = Annotated[
     bool,
     typer.Option(
         "--force-format",
-        help="Write the format that is asked for into a file whose suffix is another's.",
+        help="Write the format of --format even if the suffix of the file stands for another.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -224,7 +224,7 @@ Scheduler = Annotated[
         "--scheduler",
         metavar="URL",
         help="Let the workers of this dask scheduler do it, as tcp://host:8786; they must see the "
-        "same files. Only one you trust.",
+        "same files. Its protocol loads pickles: use only a scheduler you trust.",
         show_default=False,
         rich_help_panel=CLUSTER,
     ),

@@ -11,7 +11,7 @@ from gathercli.io.write import STDOUT
 from gathercli.report.terminal import DEFAULT_WIDTH, height_of, is_terminal, width_of
 
 _LESS: Final = {"LESS": "FRX"}
-"""Quit where it fits the screen, keep colours, leave the screen as it is; LESS comes before it."""
+"""Quit where it fits the screen, keep colours, leave the screen as it is; LESS takes precedence."""
 
 _NO_PROGRAM: Final = (126, 127)
 """The statuses with which a shell says that it could not run a program."""

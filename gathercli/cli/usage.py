@@ -209,8 +209,9 @@ def _missing(line: CommandLine, param: Any) -> UsageError:
 
     example = EXAMPLES[line.command][0].command
     expected = listed(_choices(param)) if _choices(param) else _usage(line)
+    first = param.metavar.partition(" ")[0].removesuffix("...")
     return UsageError(
-        f"`{param.metavar}` is missing: expected {expected}",
+        f"`{first}` is missing: expected {expected}",
         rule="usage",
         expected=expected,
         hint=f"`{example}` is an example",

@@ -151,4 +151,4 @@ _FORMS: Final[tuple[tuple[str, Callable[[re.Match[str]], str | None]], ...]] = (
     (r"(?s)(?P<body>[\[(].*)", _printed),
     (r"(?as)(?P<body>[-+\d.][-+.\d\seEx;,]*)", _printed),
 )
-"""Forms in the order of trial, and how each is written here."""
+"""Forms in the order they are tried, and how each is written here."""

@@ -1,4 +1,4 @@
-"""Files that are absent, old or whole, whatever dies when.
+"""Atomic writes: at any moment a file is absent, old or complete, whichever process dies.
 
 The bytes go to a file without a name in the target's folder (O_TMPFILE), which gets a name only
 just before it replaces the target; where the system lacks that, to ``.NAME.*.tmp``. Devices and

@@ -253,7 +253,7 @@ def _no_file(path: str) -> str | None:
             return "is a folder"
         return "is a device or a pipe" if is_stream(path) else None
     except NotADirectoryError:
-        return "is in what is no folder"
+        return "lies below a file"
     except OSError as error:
         return f"cannot be a file ({error.strerror})"
     except ValueError:

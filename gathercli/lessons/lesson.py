@@ -284,8 +284,8 @@ class Lesson:
         """
         whole = f"the output is {Shape(self.shape)}"
         if len(at) != len(self.shape):
-            rank = counted(len(self.shape), "coordinate")
-            raise _no_cell(at, f"it has {len(at)}, but {whole}", rank)
+            rank = counted(len(self.shape), "coordinate") if self.shape else "no coordinates"
+            raise _no_cell(at, f"{counted(len(at), 'coordinate')}, but {whole}", rank)
         found: list[int] = []
         for d, (given, size) in enumerate(zip(at, self.shape, strict=True)):
             try:

@@ -30,7 +30,7 @@ OPENVINO_1 = Op(
     axis=Axis(
         default=0,
         is_input=True,
-        source="Scalar or 1D tensor, Required; the command line assumes 0",
+        source="required by the specification, a scalar or 1-D tensor; gathercli uses 0 without it",
     ),
     batch_dims=False,
     data_types=DTYPES,

@@ -152,11 +152,11 @@ def sheets(ops: Iterable[Op], width: int | None) -> str:
     """Write versions out, one below the other, each with what can refuse and what was decided."""
     return "\n".join(
         written(op, width)
-        + "  rules, in the order of trial\n"
+        + "  rules, in the order they are checked\n"
         + aligned(((name, rules.SAID[name]) for name in rule_names(op)), width, indent=4)
         + "  decisions, where the text is silent or contradicts itself\n"
         + aligned(
-            ((each.id, f"{each.question} Here: {each.choice}") for each in concerning(op)),
+            ((each.id, f"{each.question} Decision: {each.choice}") for each in concerning(op)),
             width,
             indent=4,
         )

@@ -39,7 +39,7 @@ def error_text(error: GatherError, *, color: bool, width: int | None = None) -> 
             lines.append(_marked(f"rule: {each.rule}", _DIM, "", color, width))
     if error.rest:
         number = (error.count or 0) - 1 - len(error.others)
-        lines.append(_marked("more:", _CYAN, counted(number, "mistake"), color, width))
+        lines.append(_marked(f"{counted(number, 'more mistake')}:", _CYAN, "", color, width))
         lines += [
             _marked(f"  {rule}:", "", where, False, width) for rule, where in error.rest.items()
         ]

@@ -105,7 +105,7 @@ EQUIVALENTS: Final = (
         FROM_THE_END,
         REFUSED,
         (
-            "without an axis data is flattened first; the version's axis is 0",
+            "without an axis, data is flattened first; in the version the axis defaults to 0",
             'with mode="wrap" any index is taken modulo s, with mode="clip" a negative one is 0',
             "0-D data are taken as 1-D",
         ),
@@ -195,7 +195,7 @@ EQUIVALENTS: Final = (
         FROM_THE_END,
         FILLED,
         (
-            "without an axis data is flattened first; the version's axis is 0",
+            "without an axis, data is flattened first; in the version the axis defaults to 0",
             'with mode="wrap" any index is taken modulo s, with mode="clip" a negative one is 0',
             "there are no batch dimensions",
         ),
@@ -240,8 +240,8 @@ EQUIVALENTS: Final = (
         REFUSED,
         REFUSED,
         (
-            "without an axis it is batch_dims; the version's is 0",
-            "with axis 0 batch_dims is dropped without a word; the version refuses it",
+            "the axis defaults to batch_dims; in the version it defaults to 0",
+            "with axis 0, batch_dims is silently ignored; the version refuses it",
             "on a GPU an index outside gives zeros, under XLA it is clamped",
         ),
         (

@@ -287,7 +287,7 @@ RULES: tuple[Callable[[Call], None], ...] = (
     batch_shape,
     elements_shape,
 )
-"""The rules that shapes and types decide, in the order of trial."""
+"""The rules that shapes and types decide, in the order they are checked."""
 
 
 def index_negative(call: Call, value: int, where: str, count: int, total: int) -> OutOfRangeError:
@@ -362,7 +362,10 @@ SAID: Final = {
     "replace it.",
     "limit": "What is held, and a result, stays below `--max-bytes`, the rank below 65.",
 }
-"""What every rule says, by its name, in the order of trial; no docstring, which ``-OO`` strips."""
+"""What every rule says, by its name, in the order they are checked.
+
+No docstrings, which ``-OO`` strips.
+"""
 
 
 def _legal(ends: tuple[int, int] | None) -> str:

@@ -75,7 +75,7 @@ ToDtype = Annotated[
     typer.Option(
         "--dtype",
         metavar="DTYPE",
-        help="Convert the elements, if none of them changes.",
+        help="Convert the elements to this type; refused if a value would change.",
         show_default=False,
         rich_help_panel=OUTPUT,
     ),

@@ -63,7 +63,7 @@ _gathercli() {
             '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data]:sizes: ' \
             '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
             '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
-            '--force-format[Write the format that is asked for into a file whose suffix is another'\''s]' \
+            '--force-format[Write the format of --format even if the suffix of the file stands for another]' \
             '--no-clobber[Do not replace an existing file]' \
             '--fsync[Return once the file and its name are on the disk]' \
             '--nonfinite=[NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error]:way:(quoted bare null error)' \
@@ -102,7 +102,7 @@ _gathercli() {
             '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data]:sizes: ' \
             '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
             '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
-            '--force-format[Write the format that is asked for into a file whose suffix is another'\''s]' \
+            '--force-format[Write the format of --format even if the suffix of the file stands for another]' \
             '--no-clobber[Do not replace an existing file]' \
             '--fsync[Return once the file and its name are on the disk]' \
             '--nonfinite=[NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error]:way:(quoted bare null error)' \
@@ -279,13 +279,13 @@ _gathercli() {
             '*:JOBS...:_files' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         convert) _arguments \
-            '--data-dtype=[The type of what names none: plain JSON, bare lists, bfloat16 or float8 in .npy]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--data-dtype=[The type of untyped tensors: plain JSON, bare lists, bfloat16 or float8 in .npy]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--to=[npy, npz, json, oip, literal, safetensors, pb (ONNX), bin (raw bytes) or zarr; without it the suffix of DEST says so]:format:(npy npz json oip literal safetensors pb bin zarr)' \
-            '--force-format[Write the format that is asked for into a file whose suffix is another'\''s]' \
+            '--force-format[Write the format of --format even if the suffix of the file stands for another]' \
             '--directory=[Write a file for every source into this folder, which is made if it is not there]:dir:_files' \
             '-d[Write a file for every source into this folder, which is made if it is not there]:dir:_files' \
-            '--dtype=[Convert the elements, if none of them changes]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--dtype=[Convert the elements to this type; refused if a value would change]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--lossy[Let --dtype round to the nearest, half to even; nothing wraps or becomes infinite]' \
             '--truncate[As --lossy, but make integers of floats towards zero]' \
             '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data]:sizes: ' \
@@ -301,7 +301,7 @@ _gathercli() {
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         info) _arguments \
             '--header[Read no elements: type, shape and members alone]' \
-            '--data-dtype=[The type of what names none: plain JSON, bare lists, bfloat16 or float8 in .npy]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--data-dtype=[The type of untyped tensors: plain JSON, bare lists, bfloat16 or float8 in .npy]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \

@@ -34,7 +34,7 @@ MEANINGS: Final[dict[str, str]] = {
     "source": "Where it is from: a specification and its section, a bug.",
     "op": f"{listed([*FAMILIES, SHAPE])}.",
     "of": f"In a shape job the operator, {listed(FAMILIES)}; only there.",
-    "version": "As --version takes it, also as a bare integer; GATHERCLI_VERSION is not heeded.",
+    "version": "As --version takes it, also as a bare integer; GATHERCLI_VERSION has no effect.",
     "data": f"DATA: {_INPUT}. In a shape job a shape, as text or as a list.",
     "indices": "INDICES, written likewise.",
     "axis": "An integer, or a list of one; in a shape job also unknown.",

@@ -86,8 +86,8 @@ def _decisions() -> Iterator[tuple[str, str]]:
     for each in DECISIONS:
         yield (
             each.id,
-            f"{listed(each.rows, 'and')}. {each.question} Here: {each.choice} Why: {each.reason} "
-            f"Evidence: {each.evidence}.",
+            f"{listed(each.rows, 'and')}. {each.question} Decision: {each.choice} "
+            f"Why: {each.reason} Evidence: {each.evidence}.",
         )
 
 

@@ -90,8 +90,8 @@ DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
         "outputs that repeat, are inputs or lie outside the folder. If something is wrong nothing "
         "is done and nothing is written. --dry-run goes on to infer every shape, from headers "
         "where files have them, and to find the rules that refuse; index values are not looked at.",
-        "Then they are done, and one that fails does not keep the others; --fail-fast and "
-        "--max-failures end the run. If a process dies, or is ended by --timeout, the job that it "
+        "Then they run. If one fails, the others still run, unless --fail-fast or "
+        "--max-failures ends the run. If a process dies, or is ended by --timeout, the job that it "
         "was at has failed and another process goes on. Outputs appear whole or not at all. On a "
         "terminal stderr shows how far it is, elsewhere a line every ten seconds; at the end "
         "stand the notes, how many jobs ended how, and what failed by cause. -q silences that.",
@@ -121,7 +121,8 @@ DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
     "convert": (
         "Reads each source in any format and writes it in that of DEST, which its suffix or --to "
         "names. With -d, or where DEST is a folder, every source becomes a file there, named after "
-        "it; what is refused does not keep the others, and the status is the first refusal's.",
+        "it. If one is refused, the others are still written, and the status is that of the first "
+        "refusal.",
         "An archive of several tensors becomes one file where the format holds several (npz, json, "
         "oip, safetensors), and in a folder a file for every member where it does not, named "
         "STEM.MEMBER, with _ for what a name of a file cannot have. Several sources become one "
@@ -151,7 +152,7 @@ DESCRIPTIONS: Final[dict[str, tuple[Block, ...]]] = {
         "Without ID, tells what each operator version changed, and which indices each takes. With "
         "ID (openvino.Gather-8, openvino-8, an opset such as onnx-12), writes out what that "
         "version takes, which indices are legal, what becomes of the others, the rules that can "
-        "refuse, in the order of trial, and what was decided where the text is silent.",
+        "refuse, in the order they are checked, and what was decided where the text is silent.",
         "--diff compares two versions field by field, a line with - of the first above one with + "
         "of the second, and says what becomes of a model that moves. An opset that both operators "
         "have means the operator of the other version, or else Gather. --like writes out what "
@@ -222,7 +223,7 @@ ENVIRONMENT: Final = Terms(
     (
         (
             "NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR=0, TERM=dumb",
-            "Colour, in this order; --color comes before all of them, the terminal after.",
+            "Colour, in this order of precedence: --color first, the terminal last.",
         ),
         (
             "PAGER, LESS",

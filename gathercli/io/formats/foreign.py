@@ -181,9 +181,10 @@ def conversion(kind: str, name: str, does: str = "writes", *, reader: str = "") 
     """
     modules, code, suffix = _CONVERSIONS[kind]
     target, source = _free(name, suffix), json_string(name)
+    said = f"{{code}} {does} {{source}}"
     if name == "-":
         modules, source = f"io, sys, {modules}", "io.BytesIO(sys.stdin.buffer.read())"
-        does = f"in place of this command {does}"
+        said = f"run {{code}} instead, which {does} {{source}}"
     words = {
         "SOURCE": source,
         "TARGET": json_string(target),
@@ -191,7 +192,7 @@ def conversion(kind: str, name: str, does: str = "writes", *, reader: str = "") 
     }
     code = code.replace("READER", reader)
     code = re.sub("|".join(words), lambda word: words[word[0]], code)
-    return Hint(f"{{code}} {does} {{source}}", code=f"import {modules}; {code}", source=target)
+    return Hint(said, code=f"import {modules}; {code}", source=target)
 
 
 def _free(name: str, suffix: str) -> str:

@@ -1,4 +1,4 @@
-"""New zarr arrays, which are absent, old or whole, whatever dies when."""
+"""Atomic writes of zarr arrays: one is absent, old or complete, whichever process dies."""
 
 from __future__ import annotations
 
