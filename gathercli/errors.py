@@ -158,6 +158,8 @@ class GatherError(Exception):
         What else was refused at once.
     rest
         Where still more was, by rules.
+    swapped
+        Whether `data` and `indices` probably stand in each other's place.
     """
 
     status: ClassVar[int] = 70
@@ -189,6 +191,7 @@ class GatherError(Exception):
         self.version_from: str | None = None
         self.others: list[GatherError] = []
         self.rest: dict[str, str] = {}
+        self.swapped = False
 
     def met(
         self,

@@ -44,6 +44,11 @@ ADVICE: dict[str, tuple[str, dict[str, Any], str]] = {
     "an array of a mask": (
         "gather",
         {"data": DATA, "indices": np.array([False, True])},
+        "the positions of true are `[1]`",
+    ),
+    "a long mask": (
+        "gather",
+        {"data": DATA, "indices": np.zeros(21, bool)},
         "the positions of true are indices: `numpy.flatnonzero(mask)`",
     ),
     "the name of a file": (
@@ -77,7 +82,29 @@ ADVICE: dict[str, tuple[str, dict[str, Any], str]] = {
     "indices that are floats": (
         "gather",
         {"data": DATA, "indices": np.array([0, 1], "float32")},
-        '`numpy.asarray(indices, "int64")` converts them if every value is whole',
+        "as integers they are `[0, 1]`",
+    ),
+    "indices that are bfloat16": (
+        "gather",
+        {"data": DATA, "indices": np.array([0, 1], ml_dtypes.bfloat16)},
+        "as integers they are `[0, 1]`",
+    ),
+    "indices with a fraction": (
+        "gather",
+        {"data": DATA, "indices": np.array([0, 0.5])},
+        '`numpy.asarray(indices, "int64")` converts whole values; '
+        "it cuts off fractions, which are no indices",
+    ),
+    "many indices that are floats": (
+        "gather",
+        {"data": DATA, "indices": np.zeros(21)},
+        '`numpy.asarray(indices, "int64")` converts whole values; '
+        "it cuts off fractions, which are no indices",
+    ),
+    "data and indices in each other's place": (
+        "gather",
+        {"data": np.array([0, 1]), "indices": np.zeros((5, 4))},
+        "data come first, and then indices",
     ),
     "indices of another rank": (
         "gather_elements",

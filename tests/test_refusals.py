@@ -252,13 +252,13 @@ def test_typed_indices_that_are_no_integers_are_refused_by_what_the_version_take
 ) -> None:
     words, row = CALLS[call]
 
-    ran = run(*words, "[[1,2],[3,4]]", "1x2xf32=0")
+    ran = run(*words, "[[1,2],[3,4]]", "2xf32=0.5")
 
     assert ran == (
         65,
         "",
         f"error: `indices` is float32, which {row} does not take: expected {takes}\n"
-        f"  {row}   data i64[2,2]   indices f32[1,2]\n"
+        f"  {row}   data i64[2,2]   indices f32[2]\n"
         "hint: `--indices-dtype int64` converts them if every value is whole\n"
         "rule: indices-dtype\n",
     )

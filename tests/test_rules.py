@@ -157,11 +157,11 @@ REFUSALS: Final = (
         hint="the positions of true are `0,`",
     ),
     Refusal(
-        "an array of floats may be converted",
+        "an array of floats may be meant as integers",
         lambda: gather([1, 2], np.zeros(1)),
         "indices-dtype",
         f"`indices` is float64, which openvino.Gather-8 does not take: expected {INTEGERS}",
-        hint="`--indices-dtype int64` converts them if every value is whole",
+        hint="as integers they are `0,`",
         value="float64",
     ),
     Refusal(

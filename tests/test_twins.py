@@ -166,9 +166,9 @@ def test_a_mask_gets_its_positions(run: Run) -> None:
     assert hint_of(run("gather", "[5,6]", "[false]")) == "the positions of true are `'[]'`"
 
 
-@pytest.mark.parametrize("token", ["[[true,false]]", "true", "2xbool=true false"])
+@pytest.mark.parametrize("token", ["[[true,false]]", "true", "21xbool=true"])
 def test_a_mask_of_another_form_gets_what_makes_indices_of_it(token: str, run: Run) -> None:
-    said = "the positions of true are indices: `numpy.flatnonzero(mask)`"
+    said = "the positions of true are indices; numpy.flatnonzero(mask) is them in Python"
 
     assert hint_of(run("gather", "[5,6,7]", token)) == said
 
@@ -251,3 +251,56 @@ def test_hints_of_indices_are_in_pythons_words() -> None:
         gathercli.gather([5, 6, 7], [1.0, 2.0])
 
     assert str(caught.value).endswith("\nhint: as integers they are `[1, 2]`")
+
+
+# Data and indices
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("gather i.npy d.npy -a 0 -q", "gather d.npy i.npy -a 0 -q"),
+        ("gather-elements -V onnx-13 i.npy d.npy", "gather-elements -V onnx-13 d.npy i.npy"),
+        ("explain gather i.npy d.npy --axis=-1", "explain gather d.npy i.npy --axis=-1"),
+        ("shape gather --axis 1 i.npy d.npy", "shape gather --axis 1 d.npy i.npy"),
+        ("check gather i.npy d.npy", "check gather d.npy i.npy"),
+        ("gather 0,1 d.npy", "gather d.npy 0,1"),
+        ("gather m.npy d.npy", "gather d.npy m.npy"),
+    ],
+)
+def test_data_and_indices_in_each_others_place_are_put_right(
+    words: str, meant: str, run: Run, folder: Path
+) -> None:
+    np.save(folder / "d.npy", np.arange(20).reshape(5, 4) + 0.5)
+    np.save(folder / "i.npy", np.array([0, 2]))
+    np.save(folder / "m.npy", np.array([[0, 2]]))
+
+    ran = run(*words.split())
+
+    assert hint_of(ran) == f"DATA comes first: `gathercli {meant}`"
+
+
+@pytest.mark.parametrize(
+    ("data", "indices", "hint"),
+    [
+        ("3x2xi64=1", "2xf32=0 2", "as integers they are `0,2`"),
+        ("3x2xi64=1", "2xf32=0.5", "`--indices-dtype int64` converts them if every value is whole"),
+        ("3xf32=1", "1x1xf32=1.5", "`--indices-dtype int64` converts them if every value is whole"),
+    ],
+)
+def test_floats_in_the_place_of_indices_are_not_always_data(
+    data: str, indices: str, hint: str, run: Run
+) -> None:
+    assert hint_of(run("gather", data, indices)) == hint
+
+
+def test_no_fraction_is_cut_off_where_indices_become_integers(run: Run) -> None:
+    ran = run("gather", "1,2", "2xf32=0 0.5", "--indices-dtype", "int64")
+
+    assert ran == (
+        65,
+        "",
+        "error: `indices`: the value at `[1]` is 0.5, which int64 cannot hold: "
+        "expected one that converts without loss\n"
+        "  openvino.Gather-8   data i64[2]\nrule: dtype\n",
+    )

@@ -118,20 +118,20 @@ class Tensor(NamedTuple):
 
     @property
     def integers(self) -> Any:
-        """Indices that a few elements without a type may be meant as, in nested lists.
+        """Indices that a few elements of another type may be meant as, in nested lists.
 
         Those of equal value for fractions, the positions of true for a list of booleans; None
         where there are none, or too many to be written.
         """
-        if self.typed or self.dtype.kind not in (Kind.FLOAT, Kind.BOOL) or self.array.size > FEW:
+        if self.dtype.kind not in (Kind.FLOAT, Kind.BOOL) or self.array.size > FEW:
             return None
         if self.dtype is BOOL:
             is_list = len(self.shape) == 1
             return [at for at, v in enumerate(self.array.tolist()) if v] if is_list else None
-        flat = self.array.reshape(-1).tolist()
-        if not all(v.is_integer() and abs(v) < 1 << 53 for v in flat):
+        values = self.values()
+        if not all(float(v).is_integer() and abs(v) < 1 << 53 for v in values.reshape(-1).tolist()):
             return None
-        return self.array.astype("int64").tolist()
+        return values.astype("int64").tolist()
 
     def whole(self) -> Tensor:
         """Return all of the result, as `engine.Run.whole` does."""

@@ -318,6 +318,9 @@ def better(words: Sequence[str], error: GatherError) -> str | None:
     """Say which command line was probably meant, if what was refused tells."""
     if error.rule in _SPLIT and (joined := rejoined(words)) != list(words):
         return _whole(joined)
+    if error.swapped:
+        line = typed(_swapped(words))
+        return f"DATA comes first: `{line}`" if line else None
     if not error.instead or error.value not in words:
         return None
     at = list(words).index(str(error.value))
@@ -349,6 +352,19 @@ def _whole(words: Sequence[str]) -> str | None:
         return _meant(words)
     quoted = [shell_word(word) for word in words if " " in word]
     return f"a shell takes words apart at blanks: `{quoted[0]}` is one"
+
+
+def _swapped(words: Sequence[str]) -> list[str]:
+    """Swap the last two arguments of a command line, which are DATA and INDICES."""
+    from gathercli.cli.line import CommandLine
+    from gathercli.cli.main import load
+
+    line = CommandLine.read(words[0], load(words[0]).params, words[1:])
+    *_, data, indices = line.arguments
+    places = [at for at, word in enumerate(line.words, 1) if word.option is None]
+    swapped = list(words)
+    swapped[places[-2]], swapped[places[-1]] = indices, data
+    return swapped
 
 
 def _ordered(each: Equivalent, words: list[str]) -> list[str]:

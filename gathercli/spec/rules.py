@@ -54,7 +54,7 @@ def indices_dtype(call: Call) -> None:
         return
     where = call.indices.decided
     first = f", first at `{where}`" if where not in (None, "$") and not found.integral else ""
-    raise DtypeError(
+    error = DtypeError(
         f"`indices` is {found}{first}, which {call.op} does not take: "
         f"expected {_types(call.op.indices_types)}",
         rule="indices-dtype",
@@ -63,6 +63,20 @@ def indices_dtype(call: Call) -> None:
         expected=_types(call.op.indices_types),
         hint=_as_integers(call.indices, found),
     )
+    if _are_swapped(call):
+        error.swapped, error.hint = True, Hint("DATA comes first, and then INDICES")
+        error.hint.python = "data come first, and then indices"
+    raise error
+
+
+def _are_swapped(call: Call) -> bool:
+    """Tell whether `data` looks like indices, and `indices` like data."""
+    data, indices = call.data, call.indices
+    if data.dtype is None or indices.dtype is None or indices.decided is not None:
+        return False
+    few, many = data.shape.rank or 0, indices.shape.rank or 0
+    likely = few < many or (few == many and indices.integers is None)
+    return likely and indices.dtype.kind is Kind.FLOAT and data.dtype in call.op.indices_types
 
 
 def _as_integers(indices: Operand, found: DType) -> Hint | None:
@@ -75,9 +89,16 @@ def _as_integers(indices: Operand, found: DType) -> Hint | None:
         what = "the positions of true are" if found is BOOL else "as integers they are"
         return Hint(f"{what} {{literal}}", literal=str(indices.integers))
     if found is BOOL:
-        return Hint("the positions of true are indices: `numpy.flatnonzero(mask)`")
+        hint = Hint("the positions of true are indices; numpy.flatnonzero(mask) is them in Python")
+        hint.python = "the positions of true are indices: `numpy.flatnonzero(mask)`"
+        return hint
     if found.kind is Kind.FLOAT and indices.decided is None:
-        return Hint("{indices_dtype} converts them if every value is whole", indices_dtype="int64")
+        hint = Hint("{indices_dtype} converts them if every value is whole", indices_dtype="int64")
+        hint.python = (
+            '`numpy.asarray(indices, "int64")` converts whole values; '
+            "it cuts off fractions, which are no indices"
+        )
+        return hint
     return None
 
 
