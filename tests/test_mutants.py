@@ -1,11 +1,14 @@
-"""The mutants made by hand are of the code as it is."""
+"""The mutants are of the code as it is."""
 
 from __future__ import annotations
+
+import ast
+import re
 
 import pytest
 
 from tests.mutation.by_hand import BY_HAND
-from tests.mutation.mutants import by_hand, source_of
+from tests.mutation.mutants import TARGETS, by_hand, definitions, source_of
 
 
 @pytest.mark.parametrize(("path", "before", "after"), BY_HAND)
@@ -18,3 +21,11 @@ def test_a_mutant_made_by_hand_changes_one_place(path: str, before: str, after: 
 def test_a_mutant_made_by_hand_is_a_program(path: str) -> None:
     for mutant in by_hand(path):
         compile(mutant.source, path, "exec")
+
+
+@pytest.mark.parametrize(("path", "names"), TARGETS.items())
+def test_every_target_is_in_its_file(path: str, names: str) -> None:
+    defined = [name for name, _ in definitions(ast.parse(source_of(path)).body)]
+
+    for each in re.split(r"\|(?![^(]*\))", names):
+        assert any(re.fullmatch(each, name) for name in defined), each

@@ -64,11 +64,11 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("arrays/kernel.py", "np.broadcast_to(none[time],", "np.broadcast_to(none[0],"),
     ("arrays/kernel.py", "if none[time].any():", "if none[0].any():"),
     # The first of several
-    ("arrays/indices.py", "start + at < self.first", "start + at > self.first"),
-    ("arrays/indices.py", "if not self.number or start + at < self.first:", "if not self.number:"),
-    ("arrays/indices.py", "nearest = min((each", "nearest = max((each"),
+    ("arrays/counts.py", "start + at < self.first", "start + at > self.first"),
+    ("arrays/counts.py", "if not self.number or start + at < self.first:", "if not self.number:"),
+    ("arrays/counts.py", "nearest = min((each", "nearest = max((each"),
     (
-        "arrays/indices.py",
+        "arrays/counts.py",
         "for each in (self, other) if each.number)",
         "for each in (self, other))",
     ),
@@ -83,7 +83,7 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("lessons/warnings.py", "call.size > WIDEST + 1", "call.size > WIDEST"),
     ("lessons/warnings.py", "call.size > WIDEST + 1", "call.size > WIDEST + 2"),
     # What no position stands for
-    ("engine.py", "        found[indices < 0] = -1", "        pass"),
-    ("engine.py", "found[indices < 0] = -1", "found[indices <= 0] = -1"),
-    ("engine.py", "found[indices < 0] = -1", "found[indices < -1] = -1"),
+    ("arrays/check.py", "        found[indices < 0] = -1", "        pass"),
+    ("arrays/check.py", "found[indices < 0] = -1", "found[indices <= 0] = -1"),
+    ("arrays/check.py", "found[indices < 0] = -1", "found[indices < -1] = -1"),
 )
