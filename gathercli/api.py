@@ -20,7 +20,7 @@ from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import FLOAT64, INT64, STRING, Kind, described
 from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.spec.shapes import Shape, as_shape
-from gathercli.text import json_string, short
+from gathercli.text import as_written, json_string, kind_of, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -280,6 +280,12 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
     from gathercli.io import save as formats
     from gathercli.io.write import Output
 
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise UsageError(
+            f"`path` is {kind_of(path)}: expected the name of a file",
+            rule="usage",
+            hint="the name of the file comes first: `gathercli.save(path, array)`",
+        )
     target = os.fspath(path)
     tensor = _tensor(array, "data")
     if tensor.dtype.kind is Kind.OTHER:
@@ -332,7 +338,9 @@ def _checked_threads(threads: Any) -> int:
     if type(threads) is int and threads > 0:
         return threads
     raise UsageError(
-        f"`threads` is {threads!r}: expected an integer from 1 on", rule="usage", value=str(threads)
+        f"`threads` is {as_written(threads)}: expected an integer from 1 on",
+        rule="usage",
+        value=str(threads),
     )
 
 
@@ -342,32 +350,22 @@ def _check_out(out: Any, call: Call, *inputs: Tensor) -> None:
 
     wanted, storage = Shape(engine.infer(call)), inputs[0].storage
     found = dtype_of(out.dtype) if type(out) in (np.ndarray, np.memmap) else None
-    if found is not inputs[0].dtype or out.shape != tuple(wanted):
-        why = f"is {_described(out)}"
+    expected = described(inputs[0].dtype, wanted.inner())
+    if found is None:
+        why, expected = f"is {kind_of(out)}", f"a NumPy array, {expected}"
+    elif found is not inputs[0].dtype or out.shape != tuple(wanted):
+        why = f"is {described(found, Shape(out.shape).inner())}"
     elif out.dtype.itemsize != storage.itemsize or not out.dtype.isnative:
-        why = f"is of {out.dtype.str}"
+        why, expected = f"is of {out.dtype.str}", f"{storage.str}, in native byte order"
     elif not out.flags.c_contiguous:
-        why = "is not C-ordered"
+        why, expected = "is not C-ordered", "a C-ordered array"
     elif not out.flags.writeable:
-        why = "cannot be written to"
+        why, expected = "cannot be written to", "a writable array"
     elif any(np.may_share_memory(out, each.array) for each in inputs):
-        why = "shares memory with an input"
+        why, expected = "shares memory with an input", "an array with memory of its own"
     else:
         return
-    result = described(inputs[0].dtype, wanted.inner())
-    raise InputError(
-        f"`out` {why}: expected an array of its own, {result}, C-ordered, in native byte order",
-        rule="dtype",
-        expected=result,
-    )
-
-
-def _described(value: Any) -> str:
-    """Say what a Python value is: an array by type and shape, anything else by its class."""
-    shape = getattr(value, "shape", None)
-    if shape is None:
-        return f"a {type(value).__name__}"
-    return f"{value.dtype}[{','.join(map(str, shape))}]"
+    raise InputError(f"`out` {why}: expected {expected}", rule="dtype", expected=expected)
 
 
 def argument(op: Op, value: Any, name: str) -> Tensor:
@@ -409,6 +407,8 @@ def _tensor(value: Any, name: str) -> Tensor:
         )
     tensor = viewed(value)
     array = tensor.array
+    if array.dtype == object and not hasattr(value, "__array__"):
+        raise InputError(f"it is {kind_of(value)}: expected an array or nested lists", rule="dtype")
     if array.dtype.kind in "OT" and array.size and _all_strings(array):
         return tensor_of(array.tolist(), declared=STRING)
     return tensor

@@ -185,11 +185,44 @@ def shown(value: object) -> str:
         text = f"[{', '.join(inner)}{', ...' if value[20:] else ''}]"
     elif isinstance(value, int) and abs(value) >= 10**40:
         text = f"an integer of more than {40} digits"
-    elif isinstance(value, str | int | float | complex):
+    elif isinstance(value, str):
+        return f"`{json_string(short(value, 55))}`"
+    elif isinstance(value, int | float | complex):
         text = repr(value)
     else:
-        text = f"of type {type(value).__name__}"
+        text = kind_of(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def as_written(value: object) -> str:
+    """Write a value of any kind for a message, text in backquotes and without quotes.
+
+    >>> as_written("one"), as_written(1.5), as_written([0, "x"]), as_written({1})
+    ('`one`', '1.5', '[0, `x`]', 'of type `set`')
+    """
+    if isinstance(value, str):
+        return f"`{short(value, 55)}`"
+    if isinstance(value, int):
+        bits = value.bit_length()  # Python refuses to write large ones in digits
+        return str(value) if bits <= 256 else f"an integer of {bits} bits"
+    if shape := getattr(value, "shape", ()):
+        return f"a tensor of shape {list(shape)}"
+    if isinstance(value, list | tuple):
+        text = f"[{', '.join(map(as_written, value[:20]))}{', ...' if value[20:] else ''}]"
+    elif value is None or isinstance(value, float | complex) or hasattr(value, "tolist"):
+        text = str(value)
+    else:
+        text = kind_of(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def kind_of(value: object) -> str:
+    """Name the type of what has no better description.
+
+    >>> kind_of({1}), kind_of(None)
+    ('of type `set`', 'None')
+    """
+    return "None" if value is None else f"of type `{type(value).__name__}`"
 
 
 NON_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}

@@ -360,3 +360,61 @@ def test_what_python_can_raise_names_no_option_of_the_command(part: str) -> None
         }
 
         assert options <= {*OWN, *(PROSE if path.name == "rules.py" else ())}, path
+
+
+SWAPPED: Final = "the name of the file comes first: `gathercli.save(path, array)`"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: gathercli.gather([1, 2], None),
+            "`indices`: it is None: expected an array or nested lists",
+        ),
+        (
+            lambda: gathercli.gather([1, 2], {0}),
+            "`indices`: it is of type `set`: expected an array or nested lists",
+        ),
+        (
+            lambda: gathercli.gather([1, 2], slice(2)),
+            "`indices`: it is of type `slice`: expected an array or nested lists",
+        ),
+        (lambda: gathercli.gather([1], [0], axis="one"), "`axis` is `one`: expected one integer"),
+        (
+            lambda: gathercli.gather([1], [0], axis={0}),
+            "`axis` is of type `set`: expected one integer",
+        ),
+        (
+            lambda: gathercli.gather([1], [0], threads="all"),  # type: ignore[arg-type]
+            "`threads` is `all`: expected an integer from 1 on",
+        ),
+        (
+            lambda: gathercli.gather([1, 2], [0], out=np.zeros(2, np.int64)),
+            "`out` is i64[2]: expected i64[1]",
+        ),
+        (
+            lambda: gathercli.gather([1, 2], [0], out=[0]),  # type: ignore[arg-type]
+            "`out` is of type `list`: expected a NumPy array, i64[1]",
+        ),
+        (
+            lambda: gathercli.gather([1, 2], [0], out=np.zeros(1, ">i8")),
+            "`out` is of >i8: expected <i8, in native byte order",
+        ),
+        (
+            lambda: gathercli.save(np.zeros(2), "o.npy"),  # type: ignore[arg-type]
+            f"`path` is of type `ndarray`: expected the name of a file\nhint: {SWAPPED}",
+        ),
+    ],
+)
+def test_a_refusal_says_what_python_passed_in_plain_words(call: Any, message: str) -> None:
+    with pytest.raises(GatherError) as caught:
+        call()
+
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("version", [None, "", " "])
+def test_an_empty_version_is_no_name_in_backquotes(version: Any) -> None:
+    with pytest.raises(GatherError, match=r"^an empty version for gather: expected openvino-8, "):
+        gathercli.gather([1], [0], version=version)

@@ -503,7 +503,7 @@ def test_a_call_is_for_values_unless_it_says_otherwise() -> None:
 @pytest.mark.parametrize(
     ("attributes", "message"),
     [
-        ({"axis": "x"}, "`axis` is 'x': expected one integer"),
+        ({"axis": "x"}, "`axis` is `x`: expected one integer"),
         ({"axis": [0, 0]}, "expected one integer"),
         ({"axis": True}, "expected one integer"),
         ({"axis": 0.0}, "expected one integer"),

@@ -281,26 +281,26 @@ def test_a_shape_job_names_its_operator_and_may_leave_the_axis_unknown() -> None
             f"here: `$.indices` is missing: expected {INPUT}",
         ),
         (GATHER | {"id": 1}, "here: `$.id` is 1: expected text"),
-        (GATHER | {"title": ""}, "here: `$.title` is '': expected text"),
+        (GATHER | {"title": ""}, 'here: `$.title` is `""`: expected text'),
         (
             GATHER | {"op": "take"},
-            "here: `$.op` is 'take': expected gather, gather-elements or shape",
+            'here: `$.op` is `"take"`: expected gather, gather-elements or shape',
         ),
         (
             INFER | {"of": "shape"},
-            "here: `$.of` is 'shape': expected gather or gather-elements",
+            'here: `$.of` is `"shape"`: expected gather or gather-elements',
         ),
         (
             GATHER | {"version": 8.0},
             "here: `$.version` is 8.0: expected a version such as openvino-8",
         ),
         (GATHER | {"data": None}, f"here: `$.data` is null: expected {INPUT}"),
-        (GATHER | {"data": "-"}, f"here: `$.data` is '-': expected {INPUT}"),
+        (GATHER | {"data": "-"}, f'here: `$.data` is `"-"`: expected {INPUT}'),
         (
             GATHER | {"data": "bin:2xi64@-"},
-            f"here: `$.data` is 'bin:2xi64@-': expected {INPUT}",
+            f'here: `$.data` is `"bin:2xi64@-"`: expected {INPUT}',
         ),
-        (GATHER | {"indices": "-#k"}, f"here: `$.indices` is '-#k': expected {INPUT}"),
+        (GATHER | {"indices": "-#k"}, f'here: `$.indices` is `"-#k"`: expected {INPUT}'),
         (
             INFER | {"data": {}},
             "here: `$.data` is an object: expected a shape, as text or as a list",
@@ -310,7 +310,7 @@ def test_a_shape_job_names_its_operator_and_may_leave_the_axis_unknown() -> None
         (GATHER | {"batch_dims": None}, "here: `$.batch_dims` is null: expected an integer"),
         (
             GATHER | {"negative": "zero"},
-            "here: `$.negative` is 'zero': expected spec, wrap or error",
+            'here: `$.negative` is `"zero"`: expected spec, wrap or error',
         ),
         (
             GATHER | {"out_of_range": None},
@@ -318,7 +318,7 @@ def test_a_shape_job_names_its_operator_and_may_leave_the_axis_unknown() -> None
         ),
         (
             GATHER | {"data_dtype": "f31"},
-            "here: `$.data_dtype` is 'f31': expected a type such as int64",
+            'here: `$.data_dtype` is `"f31"`: expected a type such as int64',
         ),
         (
             GATHER | {"expect_error": False},
@@ -331,7 +331,7 @@ def test_a_shape_job_names_its_operator_and_may_leave_the_axis_unknown() -> None
         (GATHER | {"atol": -1}, "here: `$.atol` is -1: expected a number from 0 on"),
         (
             GATHER | {"expect_error": "index_range"},
-            "here: `$.expect_error` is 'index_range': expected the name of a rule, or true",
+            'here: `$.expect_error` is `"index_range"`: expected the name of a rule, or true',
         ),
         (
             GATHER | {"expect": [1], "expect_error": True},
@@ -372,7 +372,7 @@ def test_a_jsonl_file_holds_a_job_a_line_and_blank_lines(tmp_path: Path) -> None
     [
         ("a.json", "", "", "the file is empty"),
         ("a.json", "3", "", "the job is 3"),
-        ("a.json", '["{}"]', ", $[0]", "the job is '{}'"),
+        ("a.json", '["{}"]', ", $[0]", 'the job is `"{}"`'),
         ("a.jsonl", f"{json.dumps(GATHER)}\n\n[]\n", ", line 3", "the job is []"),
     ],
 )

@@ -337,15 +337,15 @@ def test_a_file_that_is_shut_is_refused(folder: Path, monkeypatch: pytest.Monkey
         (
             b'[{"id":"a"} {"id":"b"}]',
             "j.json: expecting ',' delimiter at line 1, column 13, where the text has "
-            '\'{"id":"b"}\': expected JSON',
+            '`{"id":"b"}`: expected JSON',
         ),
         (
             b"[{},\n,{}]",
-            "j.json: expecting value at line 2, column 1, where the text has ',{}]': expected JSON",
+            "j.json: expecting value at line 2, column 1, where the text has `,{}]`: expected JSON",
         ),
         (
             b"[{}] x",
-            "j.json: extra data at line 1, column 6, where the text has 'x': expected JSON",
+            "j.json: extra data at line 1, column 6, where the text has `x`: expected JSON",
         ),
         (
             b"[{}\n",
@@ -354,7 +354,7 @@ def test_a_file_that_is_shut_is_refused(folder: Path, monkeypatch: pytest.Monkey
         ),
         (
             b"[,{}]",
-            "j.json: expecting value at line 1, column 2, where the text has ',{}]': expected JSON",
+            "j.json: expecting value at line 1, column 2, where the text has `,{}]`: expected JSON",
         ),
         (
             b"[",
@@ -363,14 +363,14 @@ def test_a_file_that_is_shut_is_refused(folder: Path, monkeypatch: pytest.Monkey
         ),
         (b"[{}, 3]", "j.json, $[1]: the job is 3: expected an object"),
         (b"[[1], {}]", "j.json, $[0]: the job is [1]: expected an object"),
-        (b'[{}, "}{"]', "j.json, $[1]: the job is '}{': expected an object"),
+        (b'[{}, "}{"]', 'j.json, $[1]: the job is `"}{"`: expected an object'),
         (b"3", "j.json: the job is 3: expected an object"),
         (b"", "j.json: the file is empty: expected a job"),
         (b" \n", "j.json: the file is empty: expected a job"),
         (BOM, "j.json: the file is empty: expected a job"),
         (
             b"hello\n",
-            "j.json: expecting value at line 1, column 1, where the text has 'hello\\n': "
+            "j.json: expecting value at line 1, column 1, where the text has `hello\\n`: "
             "expected JSON",
         ),
         (b"\xff\xfe[", "j.json: byte 0 is 0xff: expected UTF-8 text"),
@@ -398,7 +398,7 @@ def test_a_first_line_that_is_wrong_is_refused_whatever_follows(folder: Path) ->
     (folder / "j.json").write_bytes(b'{"id" "a"}\n{"id":"b"}\n')
     assert _refused("j.json") == (
         "j.json: expecting ':' delimiter at line 1, column 7, where the text has "
-        '\'"a"}\\n{"id"\': expected JSON'
+        '`"a"}\\n{"id"`: expected JSON'
     )
 
 
@@ -415,24 +415,24 @@ def test_a_comma_behind_the_last_job_is_refused(folder: Path) -> None:
             "j.jsonl",
             A.replace(b"}", b',"op":"gather","data":1,"indices":0}') + b'\n\n  {"id":"b" "op"}',
             "j.jsonl, line 3: expecting ',' delimiter at column 13, where the text has "
-            "'\"op\"}': expected JSON",
+            '`"op"}`: expected JSON',
         ),
         (
             "j.json",
             '[{"é😀":\n  ["é"]}, {"id":}]'.encode(),
-            "j.json, $[1]: expecting value at line 2, column 17, where the text has '}]': "
+            "j.json, $[1]: expecting value at line 2, column 17, where the text has `}`: "
             "expected JSON",
         ),
         (
             "j.json",
             '[{"é😀":"é"}, {\n"id":}]'.encode(),
-            "j.json, $[1]: expecting value at line 2, column 6, where the text has '}]': "
+            "j.json, $[1]: expecting value at line 2, column 6, where the text has `}`: "
             "expected JSON",
         ),
         (
             "j.json",
             b'{\n"id": nothing\n}',
-            "j.json: expecting value at line 2, column 7, where the text has 'nothing\\n}': "
+            "j.json: expecting value at line 2, column 7, where the text has `nothing\\n}`: "
             "expected JSON",
         ),
     ],

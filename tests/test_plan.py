@@ -118,20 +118,20 @@ def test_several_mistakes_are_said_in_the_order_of_the_jobs(run: Run) -> None:
         "op, version, batch_dims, data_dtype, indices_dtype, negative, out_of_range, "
         "rtol, atol, expect_error, data, indices, axis, expect or output\n"
         'hint: did you mean "axis"?\n'
-        "error: j.jsonl, line 3: `$.op` is 'take': expected gather, gather-elements or shape\n"
+        'error: j.jsonl, line 3: `$.op` is `"take"`: expected gather, gather-elements or shape\n'
         "rule: job\n"
         "error: j.jsonl, line 4: `$.version`: no version `onnx13x` of gather: expected openvino-8, "
         "openvino-7, openvino-1, onnx-13, onnx-11 or onnx-1\n"
         'hint: did you mean `"version":"onnx-13"`?\n'
         "rule: version\n"
-        'error: j.jsonl, line 5: `$.id` is "b", as at j.jsonl, line 2: expected a new one\n'
+        'error: j.jsonl, line 5: `$.id` is `"b"`, as at j.jsonl, line 2: expected a new one\n'
         "error: j.jsonl, line 6: `$.output` is `o.npy`, which is the output of j.jsonl, line 2 "
         "too: expected another file\n"
         "rule: job\n",
     )
 
 
-TAKE = "`$.op` is 'take': expected gather, gather-elements or shape"
+TAKE = '`$.op` is `"take"`: expected gather, gather-elements or shape'
 
 
 def test_five_mistakes_are_said_whole_and_the_rest_by_rule_and_place(run: Run) -> None:
@@ -262,7 +262,7 @@ def test_a_job_without_an_id_is_called_by_where_it_stands(folder: Path) -> None:
 def test_the_place_of_a_job_is_no_id_of_another(run: Run) -> None:
     job = {key: value for key, value in _job("").items() if key != "id"}
     assert _refused(job, job | {"id": "j.jsonl:1"}) == (
-        'j.jsonl, line 2: `$.id` is "j.jsonl:1", as at j.jsonl, line 1: expected a new one'
+        'j.jsonl, line 2: `$.id` is `"j.jsonl:1"`, as at j.jsonl, line 1: expected a new one'
     )
     ran = run("batch", "-", "-q", stdin=json.dumps(job).encode())
     assert json.loads(ran.out)["id"] == "standard input"
@@ -278,7 +278,7 @@ def test_an_id_is_there_once_in_all_files(names: list[str], run: Run) -> None:
     assert run("batch", *names) == (
         65,
         "",
-        f'error: {last}, line {line}: `$.id` is "x", as at {names[0]}, line {first}: '
+        f'error: {last}, line {line}: `$.id` is `"x"`, as at {names[0]}, line {first}: '
         "expected a new one\n"
         "rule: job\n",
     )
@@ -287,7 +287,7 @@ def test_an_id_is_there_once_in_all_files(names: list[str], run: Run) -> None:
 def test_of_a_long_id_the_start_is_shown(folder: Path) -> None:
     del folder
     assert _refused(_job("x" * 5000), _job("x" * 5000)) == (
-        f'j.jsonl, line 2: `$.id` is "{"x" * 100}...", as at j.jsonl, line 1: expected a new one'
+        f'j.jsonl, line 2: `$.id` is `"{"x" * 100}..."`, as at j.jsonl, line 1: expected a new one'
     )
 
 
@@ -300,7 +300,7 @@ def test_ids_are_compared_and_not_their_digests_alone(
     jobs = [_job("a", output="a.npy"), _job("b", output="b.npy", data="c.npy"), _job("c")]
     _accepted(*jobs)
     assert _refused(*jobs, _job("a")) == (
-        'j.jsonl, line 4: `$.id` is "a", as at j.jsonl, line 1: expected a new one'
+        'j.jsonl, line 4: `$.id` is `"a"`, as at j.jsonl, line 1: expected a new one'
     )
 
 

@@ -94,6 +94,7 @@ REFUSALS: Final = (
         lambda: gather([1], [0], version=1),
         "version",
         f"no version `1` of gather (openvino-1 and onnx-1 both have it): expected {VERSIONS}",
+        hint="did you mean `-V openvino-1` or `-V onnx-1`?",
         value="1",
     ),
     Refusal(
@@ -102,6 +103,7 @@ REFUSALS: Final = (
         "version",
         "no version `onnx-10` of gather-elements (onnx has GatherElements from opset 11 on): "
         "expected openvino-6, onnx-13 or onnx-11",
+        hint="did you mean `-V onnx-11`?",
         value="onnx-10",
     ),
     Refusal(
@@ -110,6 +112,7 @@ REFUSALS: Final = (
         "version",
         "no version `onnx.Gather-13` of gather-elements (it is a version of `gathercli gather`): "
         "expected openvino-6, onnx-13 or onnx-11",
+        hint="did you mean `-V onnx-13`?",
         value="onnx.Gather-13",
     ),
     Refusal(

@@ -333,23 +333,22 @@ def test_an_array_of_ones_own_takes_the_result(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("out", "why"),
+    ("out", "why", "expected"),
     [
-        ([1.0], "is a list"),
-        (np.empty(3, "f8"), "is float64[3]"),
-        (np.empty(2, "f4"), "is float32[2]"),
-        (np.empty(3, ">f4"), "is of >f4"),
-        (np.empty(6, "f4")[::2], "is not C-ordered"),
-        (np.frombuffer(bytes(12), "f4"), "cannot be written to"),
-        (np.ma.zeros(3, "f4"), "is float32[3]"),
+        ([1.0], "is of type `list`", "a NumPy array, f32[3]"),
+        (np.empty(3, "f8"), "is f64[3]", "f32[3]"),
+        (np.empty(2, "f4"), "is f32[2]", "f32[3]"),
+        (np.empty(3, ">f4"), "is of >f4", "<f4, in native byte order"),
+        (np.empty(6, "f4")[::2], "is not C-ordered", "a C-ordered array"),
+        (np.frombuffer(bytes(12), "f4"), "cannot be written to", "a writable array"),
+        (np.ma.zeros(3, "f4"), "is of type `MaskedArray`", "a NumPy array, f32[3]"),
     ],
 )
-def test_an_array_that_cannot_take_the_result_is_refused(out: Any, why: str) -> None:
+def test_an_array_that_cannot_take_the_result_is_refused(out: Any, why: str, expected: str) -> None:
     with pytest.raises(InputError) as caught:
         gathercli.gather(np.ones(5, "f4"), [0, 1, 2], out=out)
-    assert str(caught.value) == (
-        f"`out` {why}: expected an array of its own, f32[3], C-ordered, in native byte order"
-    )
+
+    assert str(caught.value) == f"`out` {why}: expected {expected}"
 
 
 @pytest.mark.parametrize("threads", [0, -3, 1.5, "x", True])

@@ -164,7 +164,7 @@ def test_the_non_finite_words_are_numbers_among_numbers() -> None:
             '[0,"a"]',
             "dtype",
             "$[1]",
-            "the value at `$[1]` is 'a', among numbers: expected one sort of values, "
+            'the value at `$[1]` is `"a"`, among numbers: expected one sort of values, '
             "booleans or numbers or strings",
         ),
         (
@@ -298,7 +298,7 @@ def test_what_is_no_element_is_named_by_its_type() -> None:
         gathercli.gather([1, object()], 0)
 
     assert caught.value.message == (
-        "`data`: the value at `$[1]` is of type object: "
+        "`data`: the value at `$[1]` is of type `object`: "
         "expected a number, a boolean, a string or a list"
     )
 

@@ -200,7 +200,7 @@ class Plan(Spool):
         for number, found, job in self.read(_alike(self.ids)):
             if job.id in seen:
                 error = InputError(
-                    f"{found.where}: `$.id` is {json_string(short(job.id))}, "
+                    f"{found.where}: `$.id` is `{json_string(short(job.id))}`, "
                     f"as at {seen[job.id]}: expected a new one",
                     rule="job",
                     where=found.where,

@@ -19,7 +19,7 @@ from gathercli.ops import FAMILIES
 from gathercli.spec.coordinates import coordinates, flat_positions, known
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.spec.shapes import Shape, product
-from gathercli.text import counted
+from gathercli.text import as_written, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -291,7 +291,7 @@ class Lesson:
             try:
                 n = operator.index(given)
             except TypeError:
-                raise _no_cell(at, f"coordinate {d} is {given!r}", "an integer") from None
+                raise _no_cell(at, f"coordinate {d} is {as_written(given)}", "an integer") from None
             if not -size <= n < size:
                 within = f"{-size} to {size - 1}" if size else "no cell at all"
                 raise _no_cell(at, f"coordinate {d} is {n}, but {whole}", within)

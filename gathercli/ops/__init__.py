@@ -106,7 +106,7 @@ def elsewhere(name: str, what: str) -> UsageError | None:
 
 
 @lru_cache(maxsize=64)
-def find(version: str | int, command: str = gather.COMMAND) -> Found:
+def find(version: str | int | None, command: str = gather.COMMAND) -> Found:
     """Find the row that a framework runs under a version.
 
     Parameters
@@ -129,7 +129,7 @@ def find(version: str | int, command: str = gather.COMMAND) -> Found:
     >>> find("onnx-12").op.full_name, find(8).op.full_name, find("ONNX:13").op.full_name
     ('onnx.Gather-11', 'openvino.Gather-8', 'onnx.Gather-13')
     """
-    family, text = family_of(command), str(version)
+    family, text = family_of(command), "" if version is None else str(version)
     word = text.strip().lower()
     for op in OPERATORS:
         if op.full_name.lower() == word:
@@ -205,9 +205,9 @@ def find_for_any(version: str, command: str) -> Found:
 
 def _refused(text: str, family: Family, why: str | None = None) -> VersionError:
     ids = [op.id for op in family.ROWS]
+    what = f"no version `{text[:40]}` of" if text.strip() else "an empty version for"
     return VersionError(
-        f"no version `{text[:40]}` of {family.COMMAND}{f' ({why})' if why else ''}: "
-        f"expected {listed(ids)}",
+        f"{what} {family.COMMAND}{f' ({why})' if why else ''}: expected {listed(ids)}",
         rule="version",
         value=text,
         expected=listed(ids),

@@ -21,7 +21,7 @@ from gathercli.errors import (
 from gathercli.spec.dtypes import BOOL, DTYPES, PLAIN, Kind, in_words
 from gathercli.spec.op import Indices, Negative, OffAxis, OutOfRange
 from gathercli.spec.shapes import high, low, meet
-from gathercli.text import counted, grouped, listed
+from gathercli.text import as_written, counted, grouped, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,7 +161,7 @@ def axis_type(call: Call) -> None:
         )
     if call.axis_number is None:
         raise AxisError(
-            f"`axis` is {_as_written(given)}: expected one integer",
+            f"`axis` is {as_written(given)}: expected one integer",
             rule="axis-type",
             value=_plain(given),
             expected="one integer",
@@ -174,7 +174,7 @@ def axis_range(call: Call) -> None:
     if axis is None or rank is None or -rank <= axis < rank:
         return
     raise AxisError(
-        f"`axis` is {_number(axis)}, but "
+        f"`axis` is {as_written(axis)}, but "
         f"`{'indices' if call.data.shape.rank is None else 'data'}` has rank {rank}"
         f"{_expected_axes(call)}",
         rule="axis-range",
@@ -190,7 +190,7 @@ def batch_dims_unsupported(call: Call) -> None:
     if call.op.batch_dims or call.batch_dims_number == 0:
         return
     raise BatchDimsError(
-        f"`batch_dims` is {_as_written(given)}, but {call.op} has no batch_dims: expected 0",
+        f"`batch_dims` is {as_written(given)}, but {call.op} has no batch_dims: expected 0",
         rule="batch-dims-unsupported",
         value=_plain(given),
         expected="0",
@@ -203,14 +203,14 @@ def batch_dims_range(call: Call) -> None:
     number, rank = call.batch_dims_number, call.indices.shape.rank
     if number is None:
         raise BatchDimsError(
-            f"`batch_dims` is {_as_written(call.batch_dims_given)}: expected one integer",
+            f"`batch_dims` is {as_written(call.batch_dims_given)}: expected one integer",
             rule="batch-dims-range",
             value=_plain(call.batch_dims_given),
             expected="one integer",
         )
     if rank is not None and not -rank <= number <= rank:
         raise BatchDimsError(
-            f"`batch_dims` is {_number(number)}, but `indices` has rank {rank}: "
+            f"`batch_dims` is {as_written(number)}, but `indices` has rank {rank}: "
             f"expected {_interval(-rank, rank)}",
             rule="batch-dims-range",
             value=number,
@@ -417,21 +417,7 @@ def _types(types: tuple[DType, ...]) -> str:
 def _plain(given: object) -> object:
     """Return what was given for JSON: numbers and text as they are."""
     small = type(given) is int and given.bit_length() <= 256
-    return given if small or isinstance(given, str) else _as_written(given)
-
-
-def _number(number: int) -> str:
-    """Write an integer; one that Python refuses to write in digits, by its size."""
-    bits = number.bit_length()
-    return str(number) if bits <= 256 else f"an integer of {bits} bits"
-
-
-def _as_written(given: object) -> str:
-    if isinstance(given, int) and not isinstance(given, bool):
-        return _number(given)
-    shape = getattr(given, "shape", ())
-    text = f"a tensor of shape {list(shape)}" if shape else repr(given)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return given if small or isinstance(given, str) else as_written(given)
 
 
 def _version_that(call: Call, does: Callable[[Op], bool], what: str, **instead: str) -> Hint | None:

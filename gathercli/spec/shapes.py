@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self, SupportsIndex, TypeAlias, overload
 
 from gathercli.errors import InputError
+from gathercli.text import as_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -323,7 +324,7 @@ def _as_dimension(dim: object, whole: object) -> AnyDim:
     if isinstance(dim, SupportsIndex) and not isinstance(dim, bool):
         size = operator.index(dim)
         return _dimension(str(size), whole) if -1 <= size <= LARGEST else _too_large(whole)
-    raise _refusal(whole, f"{dim!r} is no dimension", dim)
+    raise _refusal(whole, f"{as_written(dim)} is no dimension", dim)
 
 
 def product(sizes: Sequence[int]) -> int:

@@ -18,7 +18,7 @@ from gathercli.io.formats.content import Layout, key_hint
 from gathercli.spec.coordinates import path
 from gathercli.spec.dtypes import FLOAT64, dtype_in_json
 from gathercli.spec.shapes import LARGEST, MAX_RANK
-from gathercli.text import NON_FINITE, Overflow, listed, short, shown, some
+from gathercli.text import NON_FINITE, Overflow, clean, listed, short, shown, some
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -246,12 +246,12 @@ def parse(raw: bytes | str, *, rule: str = "json") -> Any:
         what, error = _malformed(error)
         place = f"line {error.lineno}, column {error.colno}"
         start = text[error.pos : error.pos + 10]
-        found = repr(start) if start else "its end"
+        found = f"`{clean(start.translate(_BLANKS))}`" if start else "its end"
         raise InputError(
             f"{what} at {place}, where the text has {found}: expected JSON",
             rule=rule,
             where=place,
-            value=found,
+            value=start,
             hint=next((hint for twin, hint in _TWINS if re.match(twin, start)), None),
         ) from None
     except RecursionError:
@@ -298,6 +298,10 @@ def decoded(raw: bytes, rule: str) -> str:
             rule=rule,
             where=f"byte {at}",
         ) from None
+
+
+_BLANKS: Final = {ord(blank): f"\\{letter}" for blank, letter in zip("\n\r\t", "nrt", strict=True)}
+"""How blanks that break a message are shown in it."""
 
 
 def _malformed(error: json.JSONDecodeError) -> tuple[str, json.JSONDecodeError]:

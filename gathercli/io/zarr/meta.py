@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from json import dumps
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from gathercli.arrays.chunks import ChunkLayout
@@ -198,7 +199,7 @@ def _refused(what: str, expected: str, *, rule: str = "format") -> InputError:
 
 def _shown(value: object) -> str:
     """Write a value of the metadata for a message."""
-    return clean(short(f"{value!r}" if not isinstance(value, str) else f"`{value}`"))
+    return clean(short(f"`{value}`" if isinstance(value, str) else dumps(value)))
 
 
 # The files

@@ -16,7 +16,7 @@ from gathercli.io.links import check_place
 from gathercli.io.zarr import meta
 from gathercli.spec.dtypes import STRING, DType, described
 from gathercli.spec.shapes import product
-from gathercli.text import clean, short
+from gathercli.text import clean, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -70,8 +70,7 @@ class Node:
             kind = document.get("node_type")
             if kind not in ("array", "group"):
                 raise InputError(
-                    f"the node_type of `{name}` is {clean(short(repr(kind)))}: "
-                    "expected array or group",
+                    f"the node_type of `{name}` is {shown(kind)}: expected array or group",
                     rule="format",
                 )
             return cls(3, document, is_array=kind == "array")
