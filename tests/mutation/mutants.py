@@ -32,7 +32,7 @@ TARGETS: Final = {
     "arrays/indices.py": r".*",
     "arrays/threads.py": r".*",
     "spec/rules.py": r"(axis|batch|data_rank|indices_rank|index|elements_shape)\w*|_legal|_interval"
-    r"|_axes|_number|_plain",
+    r"|_axes|_plain",
     "spec/call.py": r".*",
     "io/formats/npy.py": r"MAX_HEADER|PREAMBLE|_LENGTH_BYTES|Header\.nbytes|header|_check_declared"
     r"|check_length|view|check_strings",
