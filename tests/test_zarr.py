@@ -28,6 +28,7 @@ from gathercli.io import swap
 from gathercli.io.files import Folder
 from gathercli.io.source import Inputs
 from gathercli.io.zarr import Creation, Zarr, ZarrArray, writer
+from gathercli.io.zarr.chunkfiles import ChunkFile
 from gathercli.spec.dtypes import BFLOAT16, PLAIN, STRING, DType
 
 if TYPE_CHECKING:
@@ -222,12 +223,8 @@ def test_the_chunks_of_shards_are_read_one_by_one(place: Any) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("small", [1 << 16, 0], ids=["by us", "by the package"])
 @pytest.mark.parametrize("packer", [name for name in PACKERS if PACKERS[name][0] == 3])
-def test_every_codec_is_read_in_shards(
-    packer: str, small: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("gathercli.io.zarr.shards.SMALL", small)
+def test_every_codec_is_read_in_shards(packer: str) -> None:
     options = PACKERS[packer][1]
     if packer.startswith("transpose"):  # more than one
         orders = ((1, 2, 0), (0, 2, 1))
@@ -250,9 +247,7 @@ def test_a_scalar_may_lie_in_a_shard() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("small", [1 << 16, 0], ids=["by us", "by the package"])
-def test_a_damaged_shard_is_refused(small: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gathercli.io.zarr.shards.SMALL", small)
+def test_a_damaged_shard_is_refused() -> None:
     draw = np.random.default_rng(5)
     for name, (version, options) in PACKERS.items():
         if version == 2 or name == "transpose+zstd":
@@ -276,9 +271,7 @@ def test_a_damaged_shard_is_refused(small: int, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.usefixtures("folder")
-def test_many_small_chunks_of_a_shard_are_read_without_the_package(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_many_small_chunks_of_a_shard_are_read_at_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
     array = np.arange(1 << 15).astype(np.uint8)
     peer("x.zarr", np.empty(0, np.uint8), shape=array.shape, chunks=(1,), shards=array.shape)
     alter("x.zarr", codecs=sharding(chunk_shape=[1]))
@@ -286,8 +279,17 @@ def test_many_small_chunks_of_a_shard_are_read_without_the_package(
     index = np.stack([np.arange(array.size), np.ones(array.size)], 1).astype("<u8")
     with open("x.zarr/c/0", "wb") as out:
         out.write(array.tobytes() + index.tobytes())
-    monkeypatch.delattr(zarr.Array, "__getitem__")
+    read_at, lengths = os.preadv, []
+
+    def counted(fd: int, buffers: Any, offset: int) -> int:
+        lengths.append(len(buffers[0]))
+        return read_at(fd, buffers, offset)
+
+    monkeypatch.setattr(os, "preadv", counted)
+
     assert same(read("x.zarr"), array)
+
+    assert lengths == [array.size + index.nbytes]
 
 
 @pytest.mark.usefixtures("folder")
@@ -358,6 +360,34 @@ def test_a_fill_value_that_is_null_is_zero() -> None:
     peer("x.zarr", np.empty(0, "<U3"), shape=(2, 3), zarr_format=2)
     alter("x.zarr", fill_value=None)
     assert same(read("x.zarr"), np.zeros((2, 3), "<U3"))
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("dtype", "fill", "bits"),
+    [
+        ("f4", "0x7fc00001", b"\x01\x00\xc0\x7f"),  # a NaN that the word does not say
+        ("f8", "NaN", struct.pack("<d", float("nan"))),
+        ("f2", "-Infinity", struct.pack("<e", float("-inf"))),
+        ("c8", ["0x3f800000", "Infinity"], struct.pack("<2f", 1, float("inf"))),
+        ("i2", -7.0, struct.pack("<h", -7)),
+        ("?", 1, b"\x01"),
+    ],
+)
+def test_a_fill_value_may_be_a_word_or_bits(dtype: str, fill: Any, bits: bytes) -> None:
+    peer("x.zarr", np.empty(0, dtype), shape=(1, 2))
+    alter("x.zarr", fill_value=fill)
+
+    assert read("x.zarr").tobytes() == bits * 2
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("fill", ["0x", "nan", "0x7fc0000", "0xzzzzzzzz", [1, 2], {}])
+def test_a_fill_value_that_is_no_number_is_refused(fill: Any) -> None:
+    peer("x.zarr", np.empty(0, "f4"), shape=(1, 2))
+    alter("x.zarr", fill_value=fill)
+
+    assert str(refusal("x.zarr")).startswith("the fill value is ")
 
 
 @pytest.mark.usefixtures("folder")
@@ -441,10 +471,8 @@ def _in_threads(job: Callable[[int], None]) -> None:
 def test_four_threads_write_one_array_and_read_nothing_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from gathercli.io.zarr.codecs import Files
-
     seen: list[str] = []
-    monkeypatch.setattr(Files, "_read", lambda *_: seen.append("read"))
+    monkeypatch.setattr(ChunkFile, "read", lambda *_: seen.append("read"))
     array = np.random.default_rng(1).integers(0, 99, (13, 10))
     boxes = list(tiled(everything(array.shape), (2, 3)))
     with Creation("x.zarr") as made:
@@ -591,12 +619,53 @@ from gathercli.cli import main
 assert main(["info", "--header", "x.zarr"]) == 0
 assert main(["shape", "gather", "x.zarr", "2,3"]) == 0
 assert not {"zarr", "numcodecs"} & set(sys.modules)
-sys.modules["zarr"] = None
+sys.modules["numcodecs"] = None
 assert main(["info", "x.zarr"]) == 65
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "the format needs the package zarr: expected it to be installed" in ran.stderr
+    assert "the format needs the package numcodecs: expected it to be installed" in ran.stderr
     assert "pip install 'gathercli[zarr]'" in ran.stderr
+
+
+@pytest.mark.usefixtures("folder")
+def test_chunks_that_the_standard_library_unpacks_need_no_package() -> None:
+    peer("none.zarr", X, compressors=None)
+    peer("gzip.zarr", X, compressors=zc.GzipCodec())
+    peer("sum.zarr", X, compressors=zc.Crc32cCodec())
+    code = """
+import sys
+for name in "zarr", "numcodecs", "google_crc32c":
+    sys.modules[name] = None
+from gathercli.cli import main
+assert main(["gather", "none.zarr", "4", "--axis", "1"]) == 0
+assert main(["convert", "gzip.zarr", "copy.zarr"]) == 0
+assert main(["info", "sum.zarr"]) == 65
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert ran.stdout == "[4,11,18,25,32]\n"
+    assert "the format needs the package google-crc32c: expected it to be installed" in ran.stderr
+    assert same(peer_reads("copy.zarr"), X)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    "codec",
+    [
+        {"id": "gzip", "level": 99},
+        {"id": "zlib", "level": -9},
+        {"id": "blosc", "cname": "lz4", "clevel": 99, "shuffle": 1, "blocksize": 0},
+    ],
+    ids=lambda codec: codec["id"],
+)
+def test_a_codec_that_cannot_pack_stops_the_writing(codec: dict[str, Any]) -> None:
+    peer("x.zarr", X, zarr_format=2, compressors=None)
+    alter("x.zarr", compressor=codec)
+
+    with pytest.raises(TransferError, match="^a chunk cannot be packed"):
+        create("y.zarr", X, (2, 3), stored("x.zarr"))
+
+    assert os.listdir() == ["x.zarr"]
 
 
 @pytest.mark.usefixtures("folder")
@@ -751,7 +820,16 @@ HOSTILE_3: Final[dict[str, tuple[dict[str, Any], str, str]]] = {
     ),
     "no fill value": ({"fill_value": ...}, "format", "the fill value is missing"),
     "a fill value of lists": ({"fill_value": [[1]]}, "format", "the fill value is [[1]]"),
-    "a fill value of a word": ({"fill_value": "x"}, "format", "zarr cannot read the metadata"),
+    "a fill value that is too large": (
+        {"fill_value": 1 << 31},
+        "format",
+        "the fill value is 2147483648: expected one of int32",
+    ),
+    "a fill value of a word": (
+        {"fill_value": "x"},
+        "format",
+        "the fill value is `x`: expected one of int32",
+    ),
     "an unknown codec": (
         {"codecs": [BYTES, {"name": "numcodecs.pickle"}]},
         "format",
@@ -801,7 +879,11 @@ HOSTILE_2: Final[dict[str, tuple[dict[str, Any], str, str]]] = {
     "dates": ({"dtype": "<M8[s]"}, "dtype", "the type is `<M8[s]`"),
     "bytes": ({"dtype": "|S3"}, "dtype", "the type is `|S3`"),
     "long doubles": ({"dtype": "<f16"}, "dtype", "the type is `<f16`"),
-    "wide strings": ({"dtype": "<U500000000"}, "limit", "has 70000000000 bytes to be held"),
+    "wide strings": (
+        {"dtype": "<U500000000", "fill_value": ""},
+        "limit",
+        "has 70000000000 bytes to be held",
+    ),
     "strings of no width": ({"dtype": "<U0"}, "dtype", "the type is `<U0`"),
     "strings without end": ({"dtype": "<U999999999"}, "dtype", "the type is `<U999999999`"),
     "a pickle": ({"filters": [{"id": "pickle"}]}, "format", "the codec is `pickle`: expected"),
@@ -962,7 +1044,7 @@ def test_a_chunk_never_unpacks_to_more_than_it_holds(
     with open(path, "wb") as out:
         out.write(bomb())
     # The check of sizes would stop most of them before they are unpacked.
-    monkeypatch.setattr("gathercli.io.zarr.meta.Spec.most", 1 << 30)
+    monkeypatch.setattr("gathercli.io.zarr.arrayspec.ArraySpec.packed", 1 << 30)
     tracemalloc.start()
     try:
         found = refusal("x.zarr", limit=1 << 30)

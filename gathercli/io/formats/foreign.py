@@ -249,10 +249,10 @@ def _is_number(word: str) -> bool:
 
 
 def missing(package: str) -> str:
-    """Say that the package of a format is not installed; it is also the name of the extra."""
+    """Say that a package that a format needs is not installed."""
     return f"the format needs the package {package}: expected it to be installed"
 
 
-def install(package: str) -> str:
-    """Write the line that installs the package of a format."""
-    return f"`python -m pip install 'gathercli[{package}]'`"
+def install(extra: str) -> str:
+    """Write the line that installs the packages of a format, by the name of the extra."""
+    return f"`python -m pip install 'gathercli[{extra}]'`"

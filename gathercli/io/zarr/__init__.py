@@ -1,7 +1,7 @@
-"""The format zarr, versions 2 and 3: folders of chunks, read and written with the `zarr` package.
+"""The format zarr, versions 2 and 3: folders of chunks.
 
-The package reads and writes chunks. Outside it: metadata, which are checked before the package
-sees them, and which alone tell what an array is; and the bounds that no chunk may exceed.
+The metadata, which are checked before anything acts on them, alone tell what an array is, and how
+many bytes a chunk may have, packed and unpacked. The codecs are those of `numcodecs`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from gathercli.io.files import Folder
     from gathercli.io.formats.content import Layout
-    from gathercli.io.zarr.meta import Spec
+    from gathercli.io.zarr.arrayspec import ArraySpec
     from gathercli.spec.dtypes import DType
 
 __all__ = ["Creation", "Writer", "Zarr", "ZarrArray", "writer"]
@@ -130,7 +130,7 @@ class Zarr:
         name = self._folder.name if path == self._path else f"{self._folder.name}#{key}"
         return ZarrArray(name, path, spec, self._folder.note)
 
-    def _member(self, key: str) -> Spec | None:
+    def _member(self, key: str) -> ArraySpec | None:
         """Find the array of a name, looking at no other; None if there is no such one."""
         path, node = self._path, self._root
         for name in key.split("/"):
@@ -141,7 +141,7 @@ class Zarr:
             node = Node.at(self._folder, path)
         return node.spec if node is not None and node.is_array else None
 
-    def _node(self, key: str | None) -> tuple[str, Spec]:
+    def _node(self, key: str | None) -> tuple[str, ArraySpec]:
         """Find the array `key`, or the only one."""
         if self._root is not None and self._root.is_array:
             if key is not None:

@@ -1,63 +1,138 @@
-"""What the `zarr` package reads chunks with: codecs that cannot unpack more than a chunk holds.
+"""Chunks to bytes and back, by the codecs that the metadata name.
 
-Every codec is made here, from metadata that was checked: no name of a file reaches a registry of
-the package, whose plugins would be code. Only this module and `shards`
-import the package.
+A codec is looked up in the tables below, and never in a registry, whose plugins would be code that
+a file can name. Before anything is unpacked it is known how many bytes that gives, and no more are
+ever made. The packages are imported when the first codec of theirs is needed.
 """
 
 from __future__ import annotations
 
-import asyncio
-import os
 import struct
 import zlib
-from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Self
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
-import numcodecs
-import numcodecs.blosc
-import numcodecs.lz4
-import numcodecs.zstd
 import numpy as np
-import zarr
-from zarr import codecs as zarr_codecs
-from zarr.abc.codec import BytesBytesCodec
-from zarr.abc.store import OffsetByteRequest, RangeByteRequest, SuffixByteRequest
-from zarr.core.array import AsyncArray
-from zarr.core.buffer import default_buffer_prototype
-from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
-from zarr.dtype import parse_dtype
-from zarr.storage import LocalStore, StorePath
 
-from gathercli.arrays.chunks import slices
-from gathercli.errors import GatherError, InputError
-from gathercli.io.files import unreadable
-from gathercli.io.links import open_in
-from gathercli.io.zarr.meta import COMPRESSORS, FILTERS
+from gathercli.errors import InputError
+from gathercli.io.formats.foreign import install, missing
 from gathercli.spec.shapes import product
-from gathercli.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from zarr.abc.codec import Codec
-    from zarr.abc.store import ByteRequest
-    from zarr.core.array_spec import ArraySpec
-    from zarr.core.buffer import Buffer, BufferPrototype
-
-    from gathercli.arrays.chunks import Box
     from gathercli.arrays.tensor import AnyArray
-    from gathercli.io.zarr.meta import Spec
-    from gathercli.io.zarr.stored import Note
+    from gathercli.io.zarr.arrayspec import ArraySpec, Codec
 
-SMALL: Final = 1 << 16
-"""Bytes that take less time than handing them to another thread."""
-
+_GZIP: Final = 16 + zlib.MAX_WBITS
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
+_PACKAGES: Final = {
+    "blosc": "numcodecs",
+    "zstd": "numcodecs",
+    "lz4": "numcodecs",
+    "shuffle": "numcodecs",
+    "delta": "numcodecs",
+    "crc32c": "google_crc32c",
+}
+"""What a codec needs that the standard library does not have."""
+
+_SHUFFLES: Final = {"noshuffle": 0, "shuffle": 1, "bitshuffle": 2}
 
 
-# Bytes that unpack to a known size
+@cache
+def _package(name: str) -> Any:
+    """Import a package.
+
+    Raises
+    ------
+    InputError
+        ``format``: it is not installed.
+    """
+    try:
+        module: Any = import_module(name)
+    except ImportError:
+        what = missing(name.replace("_", "-"))
+        raise InputError(what, rule="format", hint=install("zarr")) from None
+    if name == "numcodecs":
+        module.blosc.use_threads = False  # its threads share one lock: ours unpack side by side
+    return module
+
+
+class ChunkCodec:
+    """Packs and unpacks the chunks of an array; several threads may use it at once.
+
+    Raises
+    ------
+    InputError
+        ``format``: the package of a codec is not installed.
+    """
+
+    def __init__(self, spec: ArraySpec) -> None:
+        self._spec = spec
+        self._axes = list(range(len(spec.chunks)))
+        self._steps: list[tuple[Codec, int]] = []
+        """Each codec from elements on, and how many bytes it is given to pack."""
+        size = spec.chunk_nbytes
+        for codec in spec.steps:
+            name = codec["name"]
+            if name == "transpose":
+                self._axes = [self._axes[d] for d in codec["order"]]
+            elif name != "bytes":
+                if name in _PACKAGES:
+                    _package(_PACKAGES[name])
+                self._steps.append((codec, size))
+                size = _packed_size(codec, size, spec)
+
+    def decode(self, raw: AnyArray) -> AnyArray:
+        """Unpack the bytes of a chunk.
+
+        Returns
+        -------
+            Its elements, in the shape of a chunk and the byte order of the file.
+
+        Raises
+        ------
+        ValueError, RuntimeError
+            They are not those of a chunk.
+        """
+        spec = self._spec
+        if len(raw) > spec.packed:
+            raise ValueError(f"it has {len(raw)} bytes, more than a chunk can have")
+        for codec, size in reversed(self._steps):
+            raw = _DECODERS[codec["name"]](raw, codec, size)
+        if raw.nbytes != spec.chunk_nbytes:
+            raise ValueError(f"it has {raw.nbytes} bytes")
+        stored = raw.view(spec.held).reshape([spec.chunks[d] for d in self._axes])
+        return stored.transpose(np.argsort(self._axes))
+
+    def encode(self, chunk: AnyArray) -> memoryview:
+        """Pack the elements of a chunk.
+
+        Raises
+        ------
+        ValueError, TypeError, RuntimeError
+            A codec cannot do as the metadata say.
+        """
+        stored = chunk.transpose(self._axes).astype(self._spec.held, order="C", copy=False)
+        packed: Any = stored.reshape(-1)
+        for codec, _ in self._steps:
+            packed = _ENCODERS[codec["name"]](packed, codec)
+        return memoryview(packed if isinstance(packed, bytes) else packed.view(np.uint8))
+
+
+def _packed_size(codec: Codec, size: int, spec: ArraySpec) -> int:
+    """Count the bytes that a filter or a sum makes of `size` bytes; nobody asks a compressor."""
+    if codec["name"] == "delta":
+        return product(spec.chunks) * np.dtype(_astype(codec)).itemsize
+    return size + 4 if codec["name"] == "crc32c" else size
+
+
+def _options(codec: Codec) -> dict[str, Any]:
+    return {key: value for key, value in codec.items() if key != "name"}
+
+
+# Unpacking
 
 
 def _check(found: int, size: int) -> None:
@@ -65,20 +140,21 @@ def _check(found: int, size: int) -> None:
         raise ValueError(f"it unpacks to {found} bytes")
 
 
-def _blosc(raw: memoryview, size: int) -> AnyArray:
+def _from_blosc(raw: AnyArray, _: Codec, size: int) -> AnyArray:
     if len(raw) < 16:
         raise ValueError(f"it ends at byte {len(raw)}, inside its header")
-    told, _, length = struct.unpack_from("<III", raw, 4)
-    _check(told, size)
+    unpacked, _, length = struct.unpack_from("<III", raw.data, 4)
+    _check(unpacked, size)
     if length != len(raw):
         raise ValueError(f"it has {len(raw)} bytes and says {length}")
     out = np.empty(size, np.uint8)
-    numcodecs.blosc.decompress(raw, out)
+    _package("numcodecs").blosc.decompress(raw, out)
     return out
 
 
-def _zstd(raw: memoryview, size: int) -> AnyArray:
+def _from_zstd(array: AnyArray, _: Codec, size: int) -> AnyArray:
     """Unpack a frame; one that does not say its size is made to say it, so that it cannot lie."""
+    raw = array.data
     if bytes(raw[:4]) != _ZSTD or len(raw) < 6:
         raise ValueError("it does not start as zstd does")
     flags = raw[4]
@@ -89,23 +165,23 @@ def _zstd(raw: memoryview, size: int) -> AnyArray:
         found = int.from_bytes(raw[at : at + width], "little") + (256 if width == 2 else 0)
         _check(found, size)
     else:
-        told = size.to_bytes(8, "little")
-        raw = memoryview(b"".join((raw[:4], bytes([flags | 0xC0]), raw[5:at], told, raw[at:])))
+        stated = size.to_bytes(8, "little")
+        raw = memoryview(b"".join((raw[:4], bytes([flags | 0xC0]), raw[5:at], stated, raw[at:])))
     out = np.empty(size, np.uint8)
-    numcodecs.zstd.decompress(raw, out)
+    _package("numcodecs").zstd.decompress(raw, out)
     return out
 
 
-def _lz4(raw: memoryview, size: int) -> AnyArray:
+def _from_lz4(raw: AnyArray, _: Codec, size: int) -> AnyArray:
     _check(int.from_bytes(raw[:4], "little"), size)
     out = np.empty(size, np.uint8)
-    numcodecs.lz4.decompress(raw, out)
+    _package("numcodecs").lz4.decompress(raw, out)
     return out
 
 
-def _deflated(raw: memoryview, size: int, bits: int) -> AnyArray:
+def _inflated(raw: AnyArray, size: int, bits: int) -> AnyArray:
     unpacker = zlib.decompressobj(bits)
-    out = unpacker.decompress(raw, size + 1)
+    out = unpacker.decompress(raw.data, size + 1)
     if len(out) > size:
         raise ValueError(f"it unpacks to more than {size} bytes")
     _check(len(out), size)
@@ -116,375 +192,88 @@ def _deflated(raw: memoryview, size: int, bits: int) -> AnyArray:
     return np.frombuffer(out, np.uint8)
 
 
-_UNPACKERS: Final[dict[str, Callable[[memoryview, int], AnyArray]]] = {
-    "blosc": _blosc,
-    "zstd": _zstd,
-    "lz4": _lz4,
-    "gzip": lambda raw, size: _deflated(raw, size, 16 + zlib.MAX_WBITS),
-    "zlib": lambda raw, size: _deflated(raw, size, zlib.MAX_WBITS),
-}
-
-
-def unpacked(kind: str, raw: AnyArray, size: int, most: int) -> AnyArray:
-    """Unpack a chunk of version 3, of up to `most` bytes, to `size` bytes."""
-    if len(raw) > most:
-        raise ValueError(f"it has {len(raw)} bytes, more than a chunk can have")
-    return _UNPACKERS[kind](raw.data.cast("B"), size)
-
-
-class Unpacker:
-    """A compressor of version 2 that only unpacks, to `size` bytes."""
-
-    codec_id = "gathercli"
-
-    def __init__(self, kind: str, size: int) -> None:
-        self._kind, self._size = kind, size
-
-    def decode(self, buf: Any, out: Any = None) -> AnyArray:
-        """Unpack a chunk."""
-        del out
-        return _UNPACKERS[self._kind](memoryview(buf).cast("B"), self._size)
-
-    def encode(self, buf: Any) -> Any:
-        """Refuse."""
-        del buf
-        raise TypeError("what is only read is not written")
-
-    def get_config(self) -> dict[str, Any]:
-        """Name the codec."""
-        return {"id": self._kind}
-
-    @classmethod
-    def from_config(cls, config: Any) -> Self:
-        """Refuse."""
-        del config
-        raise TypeError("it is made from metadata that was checked")
-
-
-@dataclass(frozen=True)
-class Unpacking(BytesBytesCodec):
-    """A compressor of version 3 that only unpacks, at most `most` bytes to `size` bytes."""
-
-    kind: str
-    size: int
-    most: int
-    is_fixed_size = False
-
-    def _decode_sync(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
-        out = unpacked(self.kind, chunk_bytes.as_numpy_array(), self.size, self.most)
-        return chunk_spec.prototype.buffer.from_array_like(out)
-
-    async def _decode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
-        if self.size <= SMALL:
-            return self._decode_sync(chunk_bytes, chunk_spec)
-        return await asyncio.to_thread(self._decode_sync, chunk_bytes, chunk_spec)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Name the codec."""
-        return {"name": self.kind}
-
-    def compute_encoded_size(self, input_byte_length: int, chunk_spec: ArraySpec) -> int:
-        """Refuse."""
-        del input_byte_length, chunk_spec
-        raise TypeError("what is only read is not written")
-
-
-# The files of chunks
-
-
-class Files(LocalStore):
-    """The chunks of an array: regular files, none larger than a chunk can be.
-
-    Parameters
-    ----------
-    root, name
-        The folder, and how the user calls it.
-    spec
-        What its metadata says.
-    note
-        Is told the path and the state of each file that is read.
-    """
-
-    def __init__(
-        self, root: str, name: str, spec: Spec, note: Note | None = None, *, read_only: bool
-    ) -> None:
-        super().__init__(root, read_only=read_only)
-        self._folder, self._name, self._spec, self._note = root, name, spec, note
-        self._real = os.path.realpath(root)
-
-    async def get(
-        self,
-        key: str,
-        prototype: BufferPrototype | None = None,
-        byte_range: ByteRequest | None = None,
-    ) -> Buffer | None:
-        """Read a file, or some of its bytes; None if there is none."""
-        if self._spec.most <= 2 * SMALL:
-            return self.get_sync(key, prototype=prototype, byte_range=byte_range)
-        return await asyncio.to_thread(
-            self.get_sync, key, prototype=prototype, byte_range=byte_range
-        )
-
-    def get_sync(
-        self,
-        key: str,
-        *,
-        prototype: BufferPrototype | None = None,
-        byte_range: ByteRequest | None = None,
-    ) -> Buffer | None:
-        """Read a file, or some of its bytes; None if there is none."""
-        path = os.path.join(self._folder, key)
-        try:
-            fd, status = open_in(path, self._real)
-            try:
-                raw = self._read(fd, status.st_size, byte_range)
-            finally:
-                os.close(fd)
-        except (FileNotFoundError, NotADirectoryError):
-            if os.path.lexists(path):
-                raise ValueError("it links to nothing") from None
-            return None
-        except OSError as error:
-            raise unreadable(f"{self._name}/{key}", error) from None
-        if self._note is not None:
-            self._note(path, status)
-        return (prototype or default_buffer_prototype()).buffer.from_array_like(raw)
-
-    async def set(self, key: str, value: Buffer) -> None:
-        """Write a file, which is absent or whole."""
-        await asyncio.to_thread(self._put, key, value)
-
-    def _put(self, key: str, value: Buffer) -> None:
-        """Write a file below the folder, which is not made again when it was removed."""
-        *folders, _ = key.split("/")
-        for depth in range(1, len(folders) + 1):
-            with suppress(FileExistsError):
-                os.mkdir(os.path.join(self._folder, *folders[:depth]))
-        path = os.path.join(self._folder, key)
-        partial = f"{path}.{os.urandom(6).hex()}.partial"
-        try:
-            with open(partial, "xb") as file:
-                file.write(value.as_buffer_like())
-            os.replace(partial, path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(partial)
-            raise
-
-    def _read(self, fd: int, size: int, byte_range: ByteRequest | None) -> AnyArray:
-        if size > self._spec.most:
-            raise ValueError(f"it has {size} bytes, more than a chunk can have")
-        start, stop = _span(byte_range, size)
-        if not 0 <= start < stop <= size:
-            raise ValueError(f"it has {size} bytes, and none at {start} to {stop}")
-        if byte_range is not None and stop - start > max(
-            self._spec.packed, self._spec.index_nbytes
-        ):
-            raise ValueError(f"its part has {stop - start} bytes, more than a chunk can have")
-        out = np.empty(stop - start, np.uint8)
-        if not _filled(out, fd, start):
-            raise ValueError(f"it ends before byte {stop}")
-        return out
-
-    def plain(self, key: str, box: Box) -> AnyArray | None:
-        """Read of a chunk that is not packed no more than the rows that a box in it needs.
-
-        Returns
-        -------
-            In the byte order of the file; None if the file is not as it should be: who reads it as
-            any other says why.
-        """
-        spec = self._spec
-        if not (spec.plain and box):
-            return None
-        firsts = (start // size * size for (start, _), size in zip(box, spec.chunks, strict=True))
-        first, *rest = ((a - at, b - at) for (a, b), at in zip(box, firsts, strict=True))
-        out = np.empty((first[1] - first[0], *spec.chunks[1:]), spec.held)
-        raw = out.reshape(-1).view(np.uint8)
-        path = os.path.join(self._folder, key)
-        try:
-            fd, status = open_in(path, self._real)
-            try:
-                if status.st_size != spec.chunk_nbytes:
-                    return None
-                if not _filled(raw, fd, first[0] * (raw.size // len(out))):
-                    return None
-            finally:
-                os.close(fd)
-        except (OSError, ValueError):
-            return None
-        if self._note is not None:
-            self._note(path, status)
-        return out[(slice(None), *slices(tuple(rest)))]
-
-
-def _filled(raw: AnyArray, fd: int, start: int) -> bool:
-    """Read so many bytes from a file; tell whether it has them."""
-    done = 0
-    while done < len(raw):
-        count = os.preadv(fd, [raw[done:].data], start + done)
-        if not count:
-            return False
-        done += count
-    return True
-
-
-def _span(byte_range: ByteRequest | None, size: int) -> tuple[int, int]:
-    """Return the first byte that is asked for, and the first behind."""
-    if isinstance(byte_range, RangeByteRequest):
-        return byte_range.start, byte_range.end
-    if isinstance(byte_range, OffsetByteRequest):
-        return byte_range.offset, size
-    if isinstance(byte_range, SuffixByteRequest):
-        return size - byte_range.suffix, size
-    return 0, size
-
-
-# An array of the package
-
-
-def array(
-    spec: Spec, root: str, name: str, note: Note | None = None, *, writes: bool = False
-) -> zarr.Array[Any]:
-    """Make an array of the package, which reads chunks with the codecs above, or writes them.
-
-    Parameters
-    ----------
-    root, name
-        The folder of the array, and how the user calls it.
-    note
-        As for `Files`.
+def without_sum(raw: AnyArray) -> AnyArray:
+    """Check the CRC-32C behind bytes, and take it off.
 
     Raises
     ------
-    InputError
-        ``format``: the package cannot make anything of the metadata.
+    ValueError
+        It is another.
     """
-    try:
-        with np.errstate(all="ignore"):  # a fill value may be too large for the type
-            metadata = (_metadata_2 if spec.version == 2 else _metadata_3)(spec, writes=writes)
-        store = Files(root, name, spec, note, read_only=not writes)
-        config: Any = {"order": "C", "write_empty_chunks": True}
-        made: Any = AsyncArray(metadata=metadata, store_path=StorePath(store), config=config)
-        return zarr.Array(made)
-    except GatherError:
-        raise
-    except Exception as error:
-        raise InputError(
-            f"zarr cannot read the metadata ({reason(error)}): expected sound ones", rule="format"
-        ) from error
+    if len(raw) < 4:
+        raise ValueError(f"it has {len(raw)} bytes, fewer than its checksum")
+    rest, stated = raw[:-4], int.from_bytes(raw[-4:], "little")
+    found = _package("google_crc32c").value(rest.tobytes())
+    if found != stated:
+        raise ValueError(f"its checksum is 0x{found:08x} and it says 0x{stated:08x}")
+    return rest
 
 
-def fill(spec: Spec, made: zarr.Array[Any], shape: Sequence[int]) -> AnyArray:
-    """Return the elements of chunks that are absent."""
-    storage = spec.held.newbyteorder("=")
-    value = made.metadata.fill_value
-    return np.zeros(shape, storage) if value is None else np.full(shape, value, storage)
+def _shuffle(codec: Codec) -> Any:
+    return _package("numcodecs").Shuffle(**_options(codec))
 
 
-def reason(error: BaseException) -> str:
-    """Say in one line what the package says."""
-    words = str(error).splitlines() or [type(error).__name__]
-    return clean(words[0][:200])
+def _delta(codec: Codec) -> Any:
+    return _package("numcodecs").Delta(**_options(codec))
 
 
-def _fill_value(spec: Spec, held: Any) -> Any:
-    if spec.fill is None:
-        return None if spec.version == 2 else held.default_scalar()
-    return held.from_json_scalar(spec.fill, zarr_format=spec.version)
+def _astype(codec: Codec) -> str:
+    """Name the type of the differences that the filter `delta` stores."""
+    return str(codec.get("astype", codec["dtype"]))
 
 
-def _metadata_2(spec: Spec, *, writes: bool) -> ArrayV2Metadata:
-    """Make metadata of version 2."""
-    held: Any = parse_dtype(spec.held, zarr_format=2)
-    size = spec.chunk_nbytes
-    filters: list[Any] = []
-    compressor: Any = None
-    for codec in spec.codecs:
-        if codec["name"] in FILTERS:
-            made: Any = _filter(codec)
-            filters.append(made)
-            if codec["name"] == "delta":
-                size = product(spec.chunks) * np.dtype(made.astype).itemsize
-        else:
-            compressor = _compressor_2(codec) if writes else Unpacker(codec["name"], size)
-    separator: Any = spec.separator
-    order: Any = spec.order
-    return ArrayV2Metadata(
-        shape=spec.shape,
-        dtype=held,
-        chunks=spec.chunks,
-        fill_value=_fill_value(spec, held),
-        order=order,
-        dimension_separator=separator,
-        compressor=compressor,
-        filters=filters or None,
-    )
+def _from_delta(raw: AnyArray, codec: Codec, _: int) -> AnyArray:
+    out: AnyArray = _delta(codec).decode(raw)
+    return out.view(np.uint8)
 
 
-def _told(codec: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in codec.items() if key != "name"}
+def _from_shuffle(raw: AnyArray, codec: Codec, _: int) -> AnyArray:
+    out: AnyArray = _shuffle(codec).decode(raw)
+    return out
 
 
-def _filter(codec: dict[str, Any]) -> Any:
-    kinds = {"shuffle": numcodecs.Shuffle, "delta": numcodecs.Delta}
-    return kinds[codec["name"]](**_told(codec))
+_DECODERS: Final[dict[str, Callable[[AnyArray, Codec, int], AnyArray]]] = {
+    "blosc": _from_blosc,
+    "zstd": _from_zstd,
+    "lz4": _from_lz4,
+    "gzip": lambda raw, _, size: _inflated(raw, size, _GZIP),
+    "zlib": lambda raw, _, size: _inflated(raw, size, zlib.MAX_WBITS),
+    "shuffle": _from_shuffle,
+    "delta": _from_delta,
+    "crc32c": lambda raw, *_: without_sum(raw),
+}
+"""What undoes each codec: from bytes, the codec, and how many bytes they unpack to."""
 
 
-def _compressor_2(codec: dict[str, Any]) -> Any:
-    kinds = {
-        "blosc": numcodecs.Blosc,
-        "zstd": numcodecs.Zstd,
-        "gzip": numcodecs.GZip,
-        "zlib": numcodecs.Zlib,
-        "lz4": numcodecs.LZ4,
-    }
-    return kinds[codec["name"]](**_told(codec))
+# Packing
 
 
-def _metadata_3(spec: Spec, *, writes: bool) -> ArrayV3Metadata:
-    """Make metadata of version 3."""
-    held: Any = parse_dtype(spec.held.newbyteorder("="), zarr_format=3)
-    codecs = _codecs_3(spec.codecs, spec.chunk_nbytes, spec.packed, writes=writes)
-    if spec.sharded:
-        index = _codecs_3(spec.shard_index, 0, 0, writes=writes)
-        place = "start" if spec.index_first else "end"
-        codecs = (
-            zarr_codecs.ShardingCodec(
-                chunk_shape=spec.chunks, codecs=codecs, index_codecs=index, index_location=place
-            ),
-        )
-    keys: Any = {"name": spec.keys, "configuration": {"separator": spec.separator}}
-    return ArrayV3Metadata(
-        shape=spec.shape,
-        data_type=held,
-        chunk_grid={"name": "regular", "configuration": {"chunk_shape": spec.grid}},
-        chunk_key_encoding=keys,
-        fill_value=_fill_value(spec, held),
-        codecs=codecs,
-        attributes={},
-        dimension_names=None,
-    )
+def _to_blosc(elements: Any, codec: Codec) -> Any:
+    """Pack by blosc, which learns the size of an element from `elements` unless the codec says."""
+    options = {"shuffle": -1} | _options(codec)
+    options["shuffle"] = _SHUFFLES.get(options["shuffle"], options["shuffle"])
+    return _package("numcodecs").Blosc(**options).encode(elements)
 
 
-def _codecs_3(
-    codecs: Sequence[dict[str, Any]], size: int, most: int, *, writes: bool
-) -> tuple[Codec, ...]:
-    """Make codecs; what is before the compressor tells how much that unpacks, of up to `most`."""
-    kinds: dict[str, Any] = {
-        "bytes": zarr_codecs.BytesCodec,
-        "transpose": zarr_codecs.TransposeCodec,
-        "crc32c": zarr_codecs.Crc32cCodec,
-        "blosc": zarr_codecs.BloscCodec,
-        "gzip": zarr_codecs.GzipCodec,
-        "zstd": zarr_codecs.ZstdCodec,
-    }
-    made: list[Any] = []
-    for codec in codecs:
-        name = codec["name"]
-        if name in COMPRESSORS[3] and not writes:
-            made.append(Unpacking(name, size, most))
-        else:
-            made.append(kinds[name](**_told(codec)))
-        size += 4 * (name == "crc32c")
-    return tuple(made)
+def _deflated(elements: Any, codec: Codec, bits: int) -> bytes:
+    packer = zlib.compressobj(codec.get("level", 5), wbits=bits)
+    return packer.compress(elements) + packer.flush()
+
+
+def _with_sum(elements: Any, _: Codec) -> bytes:
+    raw = bytes(elements)
+    found: int = _package("google_crc32c").value(raw)
+    return raw + found.to_bytes(4, "little")
+
+
+_ENCODERS: Final[dict[str, Callable[[Any, Codec], Any]]] = {
+    "blosc": _to_blosc,
+    "zstd": lambda raw, codec: _package("numcodecs").Zstd(**_options(codec)).encode(raw),
+    "lz4": lambda raw, codec: _package("numcodecs").LZ4(**_options(codec)).encode(raw),
+    "gzip": lambda raw, codec: _deflated(raw, codec, _GZIP),
+    "zlib": lambda raw, codec: _deflated(raw, codec, zlib.MAX_WBITS),
+    "shuffle": lambda raw, codec: _shuffle(codec).encode(raw),
+    "delta": lambda raw, codec: _delta(codec).encode(raw),
+    "crc32c": _with_sum,
+}
+"""What each codec does: with elements, or bytes, and the codec."""

@@ -7,14 +7,17 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from gathercli.arrays.chunks import sizes, slices
+from gathercli.arrays.chunks import inside, sizes, slices, tiled
 from gathercli.arrays.tensor import storage_of
 from gathercli.errors import GatherError, InputError, OutputError, TransferError, reason_of
 from gathercli.io.files import Folder
 from gathercli.io.links import lies_in
 from gathercli.io.write import OUTSIDE, is_stream, persist
-from gathercli.io.zarr import meta
-from gathercli.io.zarr.stored import Node, engine
+from gathercli.io.zarr import metadata
+from gathercli.io.zarr.arrayspec import ArraySpec, zero
+from gathercli.io.zarr.chunkfiles import ChunkFiles
+from gathercli.io.zarr.codecs import ChunkCodec
+from gathercli.io.zarr.stored import Node, reason
 from gathercli.io.zarr.target import LOOKED, around, kept, settled
 from gathercli.spec.dtypes import STRING, DType
 from gathercli.text import clean
@@ -27,13 +30,13 @@ if TYPE_CHECKING:
 
     from gathercli.arrays.chunks import Box
     from gathercli.arrays.tensor import AnyArray
-    from gathercli.io.zarr.meta import Spec
+    from gathercli.io.zarr.arrayspec import Codec
     from gathercli.io.zarr.stored import ZarrArray
 
 _TRIES: Final = 10
 """How often a folder is removed into which a thread may still be writing."""
 
-_ZSTD: Final[dict[str, Any]] = {"name": "zstd", "level": 0, "checksum": False}
+_ZSTD: Final[Codec] = {"name": "zstd", "level": 0, "checksum": False}
 """How zarr itself packs a new array."""
 
 
@@ -161,14 +164,14 @@ class Creation:
         """
         held = _held(dtype, like, storage)
         spec = _planned(tuple(shape), dtype, held, tuple(chunks), like)
-        engine()
+        ChunkCodec(spec)  # its packages are there, or nothing is made
         folder, name = os.path.split(self._target)
         short_name = os.fsdecode(os.fsencode(name)[:200])
         # Known before it is there: a signal may come.
         self.temporary = os.path.join(folder, f".{short_name}.{os.urandom(6).hex()}.tmp")
         if not same:
             spec = spec._replace(attributes=None, names=None)
-        documents = dict([meta.described(spec)])
+        documents = dict([metadata.described(spec)])
         if same and like is not None:
             documents |= _attributes(like)
         try:
@@ -297,9 +300,9 @@ def _sync_one(path: str) -> None:
 class Writer:
     """An array that is being created, to which several threads may write at once."""
 
-    def __init__(self, path: str, spec: Spec) -> None:
+    def __init__(self, path: str, spec: ArraySpec) -> None:
         self._path, self._spec = path, spec
-        self._made = engine().array(spec, path, path, writes=True)
+        self._files, self._codec = ChunkFiles(path, path, spec), ChunkCodec(spec)
 
     def write(self, box: Box, block: AnyArray) -> None:
         """Write a box that consists of whole chunks, or ends where the array does.
@@ -309,12 +312,11 @@ class Writer:
         TransferError
             ``output``: the writing was stopped.
         """
-        from gathercli.io.zarr import codecs
-
         if 0 in sizes(box):
             return
         try:
-            self._made[slices(box)] = block
+            for part in tiled(box, self._spec.chunks):
+                self._write_chunk(part, block[slices(inside(part, box))])
         except FileNotFoundError:
             raise _gone(self._path) from None
         except OSError as error:
@@ -325,9 +327,19 @@ class Writer:
             ) from None
         except (ValueError, TypeError, RuntimeError) as error:
             raise TransferError(
-                f"zarr cannot write a chunk ({codecs.reason(error)}), the output is not complete",
+                f"a chunk cannot be packed ({reason(error)}), the output is not complete",
                 rule="output",
             ) from error
+
+    def _write_chunk(self, part: Box, elements: AnyArray) -> None:
+        """Write a chunk; behind the end of the array it holds the fill value."""
+        spec = self._spec
+        if elements.shape != spec.chunks:
+            whole = spec.filled(spec.chunks)
+            whole[slices(spec.inside(part))] = elements
+            elements = whole
+        place = [start // size for (start, _), size in zip(part, spec.chunks, strict=True)]
+        self._files.write(spec.key(place), self._codec.encode(elements))
 
 
 def writer(path: str) -> Writer:
@@ -368,12 +380,12 @@ def _planned(
     held: np.dtype[Any],
     chunks: tuple[int, ...],
     like: ZarrArray | None,
-) -> Spec:
+) -> ArraySpec:
     """Say what a new array is."""
-    fill = meta.zero(dtype)
+    fill = zero(dtype)
     if like is None:
         packed = ({"name": "bytes", "endian": _endian(held)}, _ZSTD)
-        return meta.Spec(
+        return ArraySpec(
             3, dtype, held, shape, chunks, chunks, packed, fill, keys="default", separator="/"
         )
     if dtype is like.dtype:
@@ -397,16 +409,14 @@ def _attributes(like: ZarrArray) -> dict[str, Any]:
     path = os.path.join(like.path, ".zattrs")
     if like.version != 2 or not os.path.lexists(path):
         return {}
-    return {".zattrs": meta.document(Folder(like.name, like.path, None), path)}
+    return {".zattrs": metadata.document(Folder(like.name, like.path, None), path)}
 
 
 def _endian(held: np.dtype[Any]) -> str:
     return "big" if held.str[0] == ">" else "little"
 
 
-def _adapted(
-    codec: dict[str, Any], held: np.dtype[Any], rank: int, like: ZarrArray
-) -> dict[str, Any] | None:
+def _adapted(codec: Codec, held: np.dtype[Any], rank: int, like: ZarrArray) -> Codec | None:
     """Fit a codec to another type or rank; None where it makes no sense for that."""
     name = codec["name"]
     if name == "bytes":

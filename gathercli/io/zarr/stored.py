@@ -1,4 +1,4 @@
-"""Arrays in chunks, as the metadata describe them and the `zarr` package reads them."""
+"""Arrays in chunks, read box by box."""
 
 from __future__ import annotations
 
@@ -8,47 +8,29 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from gathercli.arrays.chunks import inside, sizes, slices, tiled
 from gathercli.errors import GatherError, InputError, LimitError
-from gathercli.io.formats.foreign import install, missing
 from gathercli.io.formats.npy import check_strings
-from gathercli.io.links import check_place
-from gathercli.io.zarr import meta
+from gathercli.io.zarr import metadata, shards
+from gathercli.io.zarr.chunkfiles import ChunkFiles
+from gathercli.io.zarr.codecs import ChunkCodec
 from gathercli.spec.dtypes import STRING, DType, described
 from gathercli.spec.shapes import product
 from gathercli.text import clean, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from types import ModuleType
-    from typing import TypeAlias
-
-    import numpy as np
 
     from gathercli.arrays.chunks import Box
     from gathercli.arrays.tensor import AnyArray
     from gathercli.io.files import Folder
-    from gathercli.io.zarr.meta import Spec
-
-    Note: TypeAlias = Callable[[str, os.stat_result | None], None]
+    from gathercli.io.zarr.arrayspec import ArraySpec
+    from gathercli.io.zarr.chunkfiles import ChunkFile, Note
 
 MAX_CHUNKS: Final = 1 << 18
 """Chunks accepted in what is read at once: a few bytes of metadata may promise any number."""
-
-
-def engine() -> ModuleType:
-    """Import what reads and writes chunks.
-
-    Raises
-    ------
-    InputError
-        ``format``: the package is not installed.
-    """
-    try:
-        from gathercli.io.zarr import codecs
-    except ImportError:
-        raise InputError(missing("zarr"), rule="format", hint=install("zarr")) from None
-    return codecs
 
 
 class Node:
@@ -64,7 +46,7 @@ class Node:
             file = os.path.join(path, name)
             if not os.path.lexists(file):
                 continue
-            document = meta.document(folder, file)
+            document = metadata.document(folder, file)
             if version == 2:
                 return cls(2, document, is_array=name == ".zarray")
             kind = document.get("node_type")
@@ -77,9 +59,9 @@ class Node:
         return None
 
     @cached_property
-    def spec(self) -> Spec:
+    def spec(self) -> ArraySpec:
         """What the metadata of an array says."""
-        return meta.parse(self._document, self._version)
+        return metadata.parse(self._document, self._version)
 
 
 class ZarrArray:
@@ -104,13 +86,10 @@ class ZarrArray:
     decided = None
     """What decided the type: the metadata names it."""
 
-    def __init__(self, name: str, path: str, spec: Spec, note: Note | None = None) -> None:
+    def __init__(self, name: str, path: str, spec: ArraySpec, note: Note | None = None) -> None:
         self.name, self.path, self.spec, self._note = name, path, spec, note
         self.reads: Counter[tuple[int, ...]] = Counter()
         self._lock = Lock()
-        self._made: Any = None
-        self._absent = ""
-        """The last folder in which a chunk was looked for and was not."""
 
     @property
     def dtype(self) -> DType:
@@ -177,8 +156,6 @@ class ZarrArray:
         NoInputError
             ``unreadable``.
         """
-        import numpy as np
-
         shape = sizes(box)
         if 0 in shape:
             return np.empty(shape, self.storage)
@@ -189,62 +166,50 @@ class ZarrArray:
                 rule="limit",
                 value=met,
             )
-        made = self._array()
         with self._lock:
             self.reads.update(_places(box, self.chunks))
         if _met(box, self.spec.grid) == 1:
-            found = self._part(made, box)
-            return engine().fill(self.spec, made, shape) if found is None else found
-        out: AnyArray = engine().fill(self.spec, made, shape)
+            elements = self._part(box)
+            if elements is None:
+                return self.spec.filled(shape)
+            return np.array(elements, self.storage, order="C", copy=None)
+        out = self.spec.filled(shape)
         done = 0
         for part in tiled(box, self.spec.grid):
-            found = self._part(made, part)
-            if found is None:
+            elements = self._part(part)
+            if elements is None:
                 continue
-            out[slices(inside(part, box))] = found
-            done += found.nbytes
+            out[slices(inside(part, box))] = elements
+            done += elements.nbytes
             if progress is not None:
                 progress(done)
         if progress is not None:
             progress(out.nbytes)
         return out
 
-    def _array(self) -> Any:
-        """Return the array of the package, made when it is first read."""
-        with self._lock:
-            if self._made is None:
-                self._made = engine().array(self.spec, self.path, self.name, self._note)
-            return self._made
+    @cached_property
+    def _codec(self) -> ChunkCodec:
+        """What unpacks chunks, made when the first is read."""
+        return ChunkCodec(self.spec)
 
-    def _part(self, made: Any, box: Box) -> AnyArray | None:
-        """Read what lies in one file; None if there is no such file."""
+    @cached_property
+    def _files(self) -> ChunkFiles:
+        """Where the chunks are."""
+        return ChunkFiles(self.path, self.name, self.spec, self._note)
+
+    def _part(self, box: Box) -> AnyArray | None:
+        """Read what lies in one file, in the byte order of it; None if there is no such file."""
         place = [start // size for (start, _), size in zip(box, self.spec.grid, strict=True)]
         key = self.spec.key(place)
-        # zarr takes a millisecond to find that a file is absent, and there may be many.
-        path = os.path.join(self.path, key)
-        import numpy as np
-
-        from gathercli.io.zarr import codecs, shards
-
+        codec = self._codec
         try:
-            if not os.path.lexists(path):
-                self._check_absent(os.path.dirname(path))
-                if self._note is not None:
-                    self._note(path, None)
+            file = self._files.open(key)
+            if file is None:
                 return None
-            plain: AnyArray | None = made.store.plain(key, box)
-            if plain is not None:
-                return plain.astype(self.storage, copy=False)
-            with np.errstate(all="ignore"):  # the sums of a delta may overflow
-                if shards.suits(self.spec):
-                    some = shards.read(self.spec, made, key, box)
-                    if some is None:
-                        return None
-                    found = some
-                else:
-                    found = np.asarray(made[slices(box)]).astype(self.storage, copy=False)
+            with file, np.errstate(all="ignore"):  # the sums of a delta may overflow
+                elements = self._elements(codec, file, box)
             if self.dtype is STRING:
-                check_strings(found, rule="format")
+                check_strings(elements, rule="format")
         except (GatherError, MemoryError) as error:
             if isinstance(error, InputError):
                 error.within(f"the chunk `{clean(key)}`")
@@ -252,18 +217,31 @@ class ZarrArray:
         except Exception as error:
             raise InputError(
                 f"the chunk `{clean(f'{self.name}/{key}')}` cannot be read "
-                f"({codecs.reason(error)}): "
+                f"({reason(error)}): "
                 f"expected {self.chunk_nbytes} bytes of elements, packed by {self.codecs}",
                 rule="format",
                 where=key,
             ) from error
-        return found
+        return elements
 
-    def _check_absent(self, folder: str) -> None:
-        """Refuse to find nothing where a link leads out of the folder."""
-        if folder != self._absent:
-            check_place(os.path.realpath(folder), os.path.realpath(self.path))
-            self._absent = folder
+    def _elements(self, codec: ChunkCodec, file: ChunkFile, box: Box) -> AnyArray:
+        """Read a box that lies in one file: of a chunk that is not packed only the rows of it."""
+        spec = self.spec
+        if spec.sharded:
+            return shards.read(spec, codec, file, box)
+        at = spec.inside(box)
+        if spec.plain and box and file.size == spec.chunk_nbytes:
+            first, *rest = at
+            rows: AnyArray = file.rows(*first)[(slice(None), *slices(tuple(rest)))]
+            return rows
+        part: AnyArray = codec.decode(file.read())[slices(at)]
+        return part
+
+
+def reason(error: BaseException) -> str:
+    """Say in one line what a package, or the system, says."""
+    words = str(error).splitlines() or [type(error).__name__]
+    return clean(words[0][:200])
 
 
 def _met(box: Box, chunks: Sequence[int]) -> int:
