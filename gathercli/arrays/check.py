@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gathercli.spec.op import OutOfRange
+from gathercli.arrays.counts import count_indices
+from gathercli.arrays.indices import IndexPolicy, ResolvedIndices
+from gathercli.spec import rules
+from gathercli.spec.coordinates import cell, coordinate
+from gathercli.spec.op import Indices, Negative, OutOfRange
+from gathercli.spec.shapes import product
+from gathercli.text import counted, grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,18 +19,6 @@ if TYPE_CHECKING:
     from gathercli.arrays.tensor import AnyArray
     from gathercli.arrays.threads import ProgressCallback
     from gathercli.spec.call import Call
-from typing import TYPE_CHECKING
-
-from gathercli.arrays.counts import count_indices
-from gathercli.arrays.indices import IndexPolicy, ResolvedIndices
-from gathercli.spec import rules
-from gathercli.spec.coordinates import cell, coordinate
-from gathercli.spec.op import Indices, Negative
-from gathercli.spec.shapes import product
-from gathercli.text import counted, grouped
-
-if TYPE_CHECKING:
-    from gathercli.arrays.tensor import AnyArray
 
 
 class Adjustment(NamedTuple):

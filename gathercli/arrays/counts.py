@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from gathercli.arrays.indices import IndexKind, IndexPolicy, index_kind, wrap_negative
 from gathercli.arrays.tensor import row_major
 from gathercli.arrays.threads import share
 
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from gathercli.arrays.tensor import AnyArray
-from gathercli.arrays.indices import IndexKind, IndexPolicy, index_kind, wrap_negative
 
 CELLS: Final = 1 << 16
 """Indices looked at together: they stay in a core's cache."""
