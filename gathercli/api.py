@@ -377,7 +377,7 @@ def argument(op: Op, value: Any, name: str) -> Tensor:
     except GatherError as error:
         if not error.message.startswith(f"`{name}`"):
             error.within(f"`{name}`")
-        error.met(op.full_name, None, None)
+        error.met(op.full_name, {})
         raise
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from gathercli.errors import GatherError, UsageError
 from gathercli.ops import FAMILIES
-from gathercli.spec import rules
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.op import Negative, Op, OutOfRange
 from gathercli.text import listed
@@ -27,31 +26,28 @@ _Choice = TypeVar("_Choice", Negative, OutOfRange)
 
 def bind(
     op: Op,
-    data: Operand,
-    indices: Operand,
-    *,
-    axis: Any = None,
-    batch_dims: Any = 0,
+    *inputs: Operand,
     negative: str = "spec",
     out_of_range: str = "spec",
     shapes_only: bool = False,
     version_from: str | None = None,
+    **attrs: Any,
 ) -> Call:
     """Put a call together and try every rule that shapes, types and attributes decide.
 
     Parameters
     ----------
-    axis
-        An integer, a 0-D or one-element tensor of one, ``"unknown"``, or None for the version's
-        default.
-    batch_dims
-        An integer.
+    inputs
+        The inputs described, in the order in which the version takes them.
     negative, out_of_range
         Values of `Negative` and `OutOfRange`.
     shapes_only
         Whether the call is only inferred, so that an axis that is an input may be unknown.
     version_from
-        The variable that names the version, if who calls did not.
+        The variable that named the row, if who calls did not.
+    attrs
+        The attributes by name: an integer each, or a 0-D or one-element tensor of one; None for
+        the version's default; of ``axis`` also ``"unknown"``.
 
     Raises
     ------
@@ -60,20 +56,20 @@ def bind(
     UsageError
         `negative` or `out_of_range` is none of the choices.
     """
+    family = FAMILIES[op.family]
+    defaults = {each.name: each.default for each in op.attrs}
     call = Call(
         op,
-        FAMILIES[op.family].ROWS,
-        data,
-        indices,
-        op.axis.default if axis is None else axis,
-        batch_dims,
+        family.ROWS,
+        {each.name: operand for each, operand in zip(op.inputs, inputs, strict=True)},
+        defaults | {name: value for name, value in attrs.items() if value is not None},
         _choice(Negative, "negative", negative),
-        _choice(OutOfRange, "out_of_range", out_of_range),
+        _choice(OutOfRange, "out-of-range", out_of_range),
         shapes_only,
         version_from,
     )
     try:
-        for rule in rules.RULES:
+        for rule in family.RULES:
             rule(call)
     except GatherError as error:
         call.met(error)

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # `typing` costs a third of what `gathercli --version` takes
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import ClassVar, Protocol, Self
 
     class Described(Protocol):
@@ -186,8 +186,7 @@ class GatherError(Exception):
         self.hint = hint
         self.instead = instead
         self.operator: str | None = None
-        self.data: str | None = None
-        self.indices: str | None = None
+        self.inputs: dict[str, str] = {}
         self.version_from: str | None = None
         self.others: list[GatherError] = []
         self.rest: dict[str, str] = {}
@@ -196,8 +195,7 @@ class GatherError(Exception):
     def met(
         self,
         operator: str | None,
-        data: Described | None,
-        indices: Described | None,
+        inputs: Mapping[str, Described],
         version_from: str | None = None,
     ) -> None:
         """Add the call in which this refusal came up; the first to say so is the nearest.
@@ -206,8 +204,17 @@ class GatherError(Exception):
         """
         if self.operator is None:
             self.operator, self.version_from = operator, version_from
-            self.data = None if data is None else data.described()
-            self.indices = None if indices is None else indices.described()
+            self.inputs = {name: each.described() for name, each in inputs.items()}
+
+    @property
+    def data(self) -> str | None:
+        """What is gathered, described."""
+        return self.inputs.get("data")
+
+    @property
+    def indices(self) -> str | None:
+        """What says where, described."""
+        return self.inputs.get("indices")
 
     def within(self, place: str) -> None:
         """Say in which place the refusal came up, before the message."""

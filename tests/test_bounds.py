@@ -496,8 +496,10 @@ def test_what_is_not_known_of_a_call_is_no_number() -> None:
 def test_a_call_is_for_values_unless_it_says_otherwise() -> None:
     op = find("openvino-8", "gather").op
     operands = Operand(parse_shape("[2]")), Operand(parse_shape("[3]"))
+    inputs = dict(zip(("data", "indices"), operands, strict=True))
+
     with pytest.raises(gathercli.GatherError, match="only a shape can be inferred without it"):
-        axis_type(Call(op, (op,), *operands, "unknown", 0))
+        axis_type(Call(op, (op,), inputs, {"axis": "unknown"}))
 
 
 @pytest.mark.parametrize(

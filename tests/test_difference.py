@@ -13,7 +13,7 @@ from gathercli.ops import OPERATORS, gather
 from gathercli.report import difference
 from gathercli.report import versions as rows
 from gathercli.spec.dtypes import BFLOAT16
-from gathercli.spec.op import Axis, Indices, OffAxis, Op, OutOfRange, differences, heading
+from gathercli.spec.op import Attr, IndexRange, Input, OffAxis, Op, OutOfRange, differences, heading
 from tests.conftest import Ran
 
 Run = Callable[..., Ran]
@@ -21,38 +21,42 @@ Run = Callable[..., Ran]
 PAIRS: Final = [(a, b) for a, b in product(OPERATORS, repeat=2) if a is not b]
 every_pair = pytest.mark.parametrize(("a", "b"), PAIRS, ids=[f"{a} {b}" for a, b in PAIRS])
 
-OTHER: Final = {
-    "axis": Axis(None, is_input=False, source=""),
-    "batch_dims": False,
-    "data_types": (BFLOAT16,),
-    "indices_types": (BFLOAT16,),
-    "indices": Indices.UNSIGNED,
-    "outside": OutOfRange.CLAMP,
-    "off_axis": OffAxis.EQUAL,
-    "narrows": False,
-    "equation": "out = data",
-    "shape": "[]",
+ROW: Final = gather.OPENVINO_8
+OTHER: Final[dict[str, dict[str, Any]]] = {
+    "axis": {"attrs": (Attr("axis", None), *ROW.attrs[1:])},
+    "batch_dims": {"attrs": ROW.attrs[:1]},
+    "data_types": {"inputs": (Input("data", (BFLOAT16,)), *ROW.inputs[1:])},
+    "indices_types": {"inputs": (*ROW.inputs[:1], Input("indices", (BFLOAT16,), values=True))},
+    "indices": {"index_range": IndexRange.UNSIGNED},
+    "outside": {"out_of_range": OutOfRange.CLAMP},
+    "off_axis": {"off_axis": OffAxis.EQUAL},
+    "narrows": {"narrows": False},
+    "equation": {"equation": "out = data"},
+    "shape": {"shape": "[]"},
 }
 NAMING: Final[dict[str, Any]] = {
     "framework": "x",
     "name": "x",
     "version": 9,
     "family": "x",
+    "elementwise": True,
     "changes": "x",
     "source": "x",
 }
 
 
 def test_every_field_of_a_row_makes_a_difference_or_names_the_row() -> None:
-    assert {*OTHER, *NAMING} == set(Op._fields)
+    changed = {field for fields in OTHER.values() for field in fields}
+
+    assert {*changed, *NAMING} == set(Op._fields)
 
 
-@pytest.mark.parametrize("field", OTHER)
-def test_rows_that_differ_in_a_field_differ_in_it_alone(field: str) -> None:
-    changed: dict[str, Any] = {field: OTHER[field]}
-    other = gather.OPENVINO_8._replace(**changed)
-    assert differences(gather.OPENVINO_8, other) == (field,)
-    assert rows.said(gather.OPENVINO_8, field) != rows.said(other, field)
+@pytest.mark.parametrize("trait", OTHER)
+def test_rows_that_differ_in_a_trait_differ_in_it_alone(trait: str) -> None:
+    other = ROW._replace(**OTHER[trait])
+
+    assert differences(ROW, other) == (trait,)
+    assert rows.said(ROW, trait) != rows.said(other, trait)
 
 
 def test_a_name_is_no_difference() -> None:

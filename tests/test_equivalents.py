@@ -135,7 +135,7 @@ def test_versions_do_with_indices_what_their_words_say(name: str) -> None:
         return run(data, indices, axis=0, version=name)
 
     assert {done(call, index) for index in (-1, -2)} == {op.negative}
-    assert {done(call, index) for index in (-5, 4)} == {op.outside.done}
+    assert {done(call, index) for index in (-5, 4)} == {op.out_of_range.done}
 
 
 @pytest.mark.parametrize("name", NUMPY)

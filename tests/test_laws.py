@@ -18,6 +18,7 @@ from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.ops import FAMILIES
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import DTYPES, dtype
+from gathercli.spec.op import OffAxis
 from gathercli.spec.shapes import Dim, product
 from tests import oracle
 
@@ -38,9 +39,9 @@ moderately = settings(derandomize=True, deadline=None, max_examples=60)
 amply = settings(moderately, max_examples=400)
 
 every_row = pytest.mark.parametrize("op", gathercli.OPERATORS, ids=str)
-GATHERS: Final = [op for op in gathercli.OPERATORS if op.off_axis is None]
+GATHERS: Final = [op for op in gathercli.OPERATORS if not op.elementwise]
 every_gather = pytest.mark.parametrize("op", GATHERS, ids=str)
-BATCHED: Final = [op for op in gathercli.OPERATORS if op.batch_dims]
+BATCHED: Final = [op for op in gathercli.OPERATORS if op.has_batch_dims]
 every_batched = pytest.mark.parametrize("op", BATCHED, ids=str)
 
 INTEGERS: Final = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -196,10 +197,10 @@ def fitting_shapes(op: Op, dice: Dice) -> tuple[Sizes, Sizes, int, int]:
     axis = dice.number(0, rank - 1)
     if dice.number(0, 15) == 0:
         data = tuple(200 if d == axis else n for d, n in enumerate(data))
-    if op.off_axis is None:
-        b = dice.number(0, axis) if op.batch_dims else 0
+    if not op.elementwise:
+        b = dice.number(0, axis) if op.has_batch_dims else 0
         return data, data[:b] + dice.sizes(dice.number(0, 4 - b)), axis, b
-    at_most = op.off_axis.name == "AT_MOST" and dice.number(0, 1)
+    at_most = op.off_axis is OffAxis.AT_MOST and dice.number(0, 1)
     beside = [dice.number(0, n) if at_most else n for n in data]
     (on_axis,) = dice.sizes(1)
     return data, tuple(on_axis if d == axis else n for d, n in enumerate(beside)), axis, 0
@@ -209,7 +210,7 @@ def flawed_shapes(op: Op, dice: Dice) -> tuple[Sizes, Sizes, int, int]:
     """Draw shapes and attributes of which something often does not fit; negative ones too."""
     data, indices, axis, b = fitting_shapes(op, dice)
     axis = dice.one_of((axis, axis - len(data)))
-    b = dice.one_of((b, b - len(indices))) if op.batch_dims else 0
+    b = dice.one_of((b, b - len(indices))) if op.has_batch_dims else 0
     flaw = dice.one_of(
         (*("none",) * 14, "axis", "b", "b", "indices", "data", "0-D", "size", "size")
     )
@@ -254,7 +255,7 @@ def any_case(op: Op, dice: Dice) -> Case:
         s = data_shape[axis] if -len(data_shape) <= axis < len(data_shape) else 3
         # Often all legal, so that many calls are answered; else anything, so that rules meet.
         calm = dice.number(0, 1) and s
-        low = -s if op.indices.name == "SIGNED" and indices_type.startswith("int") else 0
+        low = -s if op.index_range.name == "SIGNED" and indices_type.startswith("int") else 0
         low, high = max(low, -128), min(s - 1, 127)
         values = [
             dice.number(low, high) if calm else any_index(s, indices_type, dice)
@@ -274,9 +275,9 @@ def legal_case(op: Op, dice: Dice) -> Case:
     if data_shape[axis] == 0:
         data_shape = tuple(3 if d == axis else n for d, n in enumerate(data_shape))
     s = data_shape[axis]
-    bottom = -s if op.indices.name == "SIGNED" else 0
+    bottom = -s if op.index_range.name == "SIGNED" else 0
     values = [dice.number(bottom, s - 1) for _ in range(product(indices_shape))]
-    data_type = dice.one_of([t.name for t in op.data_types])
+    data_type = dice.one_of([t.name for t in op.input("data").dtypes])
     return Case(
         dice.array(data_shape, data_type),
         data_type,
@@ -369,9 +370,7 @@ def test_gathering_every_index_in_order_gives_the_data(
     assert_same(same, x)
 
 
-@pytest.mark.parametrize(
-    "op", [op for op in gathercli.OPERATORS if op.off_axis is not None], ids=str
-)
+@pytest.mark.parametrize("op", [op for op in gathercli.OPERATORS if op.elementwise], ids=str)
 @moderately
 @given(shape=st.lists(sizes, min_size=1, max_size=4), seed=seeds, drawn=st.data())
 def test_gathering_every_element_in_place_gives_the_data(
@@ -496,7 +495,7 @@ def test_reading_data_where_the_sources_point_gives_the_output(op: Op, seed: int
     run = bound(op, case)
     whole = run.whole().array
     cells = np.arange(whole.size)
-    at = FAMILIES[op.family].sources(run.bound.call, run.positions, cells)
+    at = FAMILIES[op.family].sources(run.bound.call, {"indices": run.positions()}, cells)
     padded = np.append(case.data.reshape(-1), np.zeros(1, whole.dtype))
     assert at.shape == cells.shape
     assert_same(padded[at].reshape(whole.shape), whole)

@@ -71,7 +71,10 @@ class GatherBlocks(NamedTuple):
     @property
     def walks(self) -> Sequence[tuple[int | None, int | None]]:
         """For each output dimension, those of `data` and of `indices` it walks along."""
-        return FAMILIES[self.call.op.family].walks(self.call)
+        as_gather = FAMILIES[self.call.op.family].as_gather(self.call)
+        if as_gather is None:
+            raise LookupError(f"{self.call.op} gathers along no axis")
+        return as_gather.dim_map
 
     @property
     def alone(self) -> list[int]:
@@ -176,7 +179,8 @@ class GatherBlocks(NamedTuple):
 def _check_again(call: Call, indices: AnyArray) -> None:
     """Refuse indices of which none was refused when all of them were looked at."""
     try:
-        check.check_indices(call, indices)
+        (along,) = FAMILIES[call.op.family].indexed_axes(call)
+        check.check_indices(call, along, indices)
     except OutOfRangeError:
         raise TransferError(
             "`indices` changed while they were read: expected them to stay as they were",

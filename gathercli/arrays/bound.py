@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gathercli.engine import infer
 from gathercli.spec.coordinates import known
@@ -13,20 +13,30 @@ if TYPE_CHECKING:
     from gathercli.spec.call import Call
 
 
-class BoundCall(NamedTuple):
+class BoundCall:
     """A call that every rule of shapes and types agreed to, and the tensors it is of.
 
-    Attributes
+    Parameters
     ----------
     call
         The row, the inputs described, and the attributes.
-    data, indices
-        The inputs: in memory, mapped, or read chunk by chunk.
+    tensors
+        The inputs, in the order of the row: in memory, mapped, or read chunk by chunk.
     """
 
-    call: Call
-    data: ChunkedTensor
-    indices: ChunkedTensor
+    def __init__(self, call: Call, *tensors: ChunkedTensor) -> None:
+        self.call = call
+        self.tensors = dict(zip(call.inputs, tensors, strict=True))
+
+    @property
+    def data(self) -> ChunkedTensor:
+        """What is gathered."""
+        return self.tensors["data"]
+
+    @property
+    def indices(self) -> ChunkedTensor:
+        """What says where."""
+        return self.tensors["indices"]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -34,7 +44,8 @@ class BoundCall(NamedTuple):
         return known(infer(self.call))
 
     @property
-    def in_memory(self) -> tuple[Tensor, Tensor] | None:
+    def in_memory(self) -> tuple[Tensor, ...] | None:
         """The inputs, if none of them has to be read chunk by chunk."""
-        data, indices = self.data.in_memory, self.indices.in_memory
-        return None if data is None or indices is None else (data, indices)
+        tensors = tuple(each.in_memory for each in self.tensors.values())
+        whole = tuple(each for each in tensors if each is not None)
+        return whole if len(whole) == len(tensors) else None

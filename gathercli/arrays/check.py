@@ -8,7 +8,7 @@ from gathercli.arrays.counts import count_indices
 from gathercli.arrays.indices import IndexPolicy, ResolvedIndices
 from gathercli.spec import rules
 from gathercli.spec.coordinates import cell, coordinate
-from gathercli.spec.op import Indices, Negative, OutOfRange
+from gathercli.spec.op import IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import product
 from gathercli.text import counted, grouped
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gathercli.arrays.tensor import AnyArray
     from gathercli.arrays.threads import ProgressCallback
     from gathercli.spec.call import Call
+    from gathercli.spec.op import IndexedAxis
 
 
 class Adjustment(NamedTuple):
@@ -52,9 +53,14 @@ class Adjustment(NamedTuple):
 
 
 def check_indices(
-    call: Call, indices: AnyArray, *, threads: int = 1, tick: ProgressCallback | None = None
+    call: Call,
+    along: IndexedAxis,
+    indices: AnyArray,
+    *,
+    threads: int = 1,
+    tick: ProgressCallback | None = None,
 ) -> tuple[ResolvedIndices, list[Adjustment]]:
-    """Look at every index of a bound call, in memory that does not grow with them.
+    """Check every index of an input of a bound call, in memory that does not grow with them.
 
     Returns
     -------
@@ -65,14 +71,16 @@ def check_indices(
     OutOfRangeError
         ``index-negative`` or ``index-range``, naming the first refused index, row-major.
     """
-    how = IndexPolicy(call.size, call.wraps_negative, call.outside)
+    how = IndexPolicy(along.size, call.wraps_negative, call.outside)
     told = None if tick is None else lambda done: tick("checked", done, indices.nbytes)
-    counts = call.negative is Negative.ERROR or call.op.indices is Indices.UNSIGNED
+    counts = call.negative is Negative.ERROR or call.op.index_range is IndexRange.UNSIGNED
     picks, found = resolve(indices, how, counts=counts, threads=threads, tick=told)
-    return picks, check_counts(call, found, indices.shape)
+    return picks, check_counts(call, along, found, indices.shape)
 
 
-def check_counts(call: Call, found: IndexCounts, shape: tuple[int, ...]) -> list[Adjustment]:
+def check_counts(
+    call: Call, along: IndexedAxis, found: IndexCounts, shape: tuple[int, ...]
+) -> list[Adjustment]:
     """Tell what becomes of indices that are not on the axis.
 
     Parameters
@@ -87,17 +95,17 @@ def check_counts(call: Call, found: IndexCounts, shape: tuple[int, ...]) -> list
     OutOfRangeError
         As from `check_indices`.
     """
-    s, total = call.size, product(shape)
+    s, total = along.size, product(shape)
     if found.negative.number and call.negative is Negative.ERROR:
-        raise rules.index_negative(call, *_first(found.negative, shape), total)
+        raise rules.index_negative(call, along, *_first(found.negative, shape), total)
     adjustments = []
-    if found.wrapped.number and call.wraps_negative and call.op.indices is Indices.UNSIGNED:
+    if found.wrapped.number and call.wraps_negative and call.op.index_range is IndexRange.UNSIGNED:
         adjustments.append(_treated("counted from the end", found.wrapped, shape, "negative"))
     if found.outside.number:
         outside = call.outside
         if outside is OutOfRange.ERROR or (s == 0 and outside is not OutOfRange.ZERO):
-            raise rules.index_range(call, *_first(found.outside, shape), total)
-        adjustments.append(_treated(outside.done, found.outside, shape, beyond(call.legal)))
+            raise rules.index_range(call, along, *_first(found.outside, shape), total)
+        adjustments.append(_treated(outside.done, found.outside, shape, beyond(call.legal(s))))
     return adjustments
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gathercli.arrays.indices import ResolvedIndices
     from gathercli.arrays.tensor import AnyArray
-    from gathercli.spec.op import Walks
+    from gathercli.spec.op import DimMap
 
 BLOCK: Final = 1 << 20
 """Bytes of output made at a time: small for a cache, large for a system call."""
@@ -73,7 +73,7 @@ class Kernel:
         The indices, all of them checked.
     """
 
-    def __init__(self, walks: Walks, data: AnyArray, axis: int, picks: ResolvedIndices) -> None:
+    def __init__(self, walks: DimMap, data: AnyArray, axis: int, picks: ResolvedIndices) -> None:
         import numpy as np
 
         memory = Memory.of(data)
@@ -100,6 +100,15 @@ class Kernel:
         most = min(BLOCK // max(1, itemsize), CELLS * chunk)
         self.block = _aligned(max(1, most), [span * chunk for span in self.spans])
 
+    @property
+    def uses_each_once(self) -> bool:
+        """Whether no index picks more than one stretch of `data`."""
+        return self.size == self.picks.indices.size * self.chunk
+
+    def worker(self) -> Worker:
+        """Make what one thread needs to copy."""
+        return Worker(self)
+
     def _way(self, level: int) -> Literal["rows", "each", "positions"]:
         """Choose how a stretch of the loop at a level, and all within it, is copied.
 
@@ -123,7 +132,7 @@ class Kernel:
         return "positions"
 
 
-def _joined(walks: Walks, data: AnyArray, memory: Memory, picks: ResolvedIndices) -> list[Loop]:
+def _joined(walks: DimMap, data: AnyArray, memory: Memory, picks: ResolvedIndices) -> list[Loop]:
     """Make a loop of each output dimension, and one of those that continue each other."""
     loops = list[Loop]()
     shape = picks.indices.shape

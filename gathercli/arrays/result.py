@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli.arrays.kernel import Kernel, Worker
+from gathercli.arrays.kernel import Kernel
+from gathercli.arrays.sources import SourceKernel
 from gathercli.arrays.tensor import Tensor
 from gathercli.arrays.threads import share
 from gathercli.errors import LimitError
@@ -15,7 +16,7 @@ from gathercli.spec.dtypes import described
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Protocol
 
     from gathercli.arrays.blocks import BlockSource
@@ -112,7 +113,7 @@ class GatherResult:
         self,
         bound: BoundCall,
         data: Tensor,
-        indices: ResolvedIndices,
+        points: Mapping[str, ResolvedIndices],
         adjustments: Sequence[Adjustment],
         *,
         threads: int = 1,
@@ -121,17 +122,22 @@ class GatherResult:
         call = bound.call
         self.bound, self.dtype, self.adjustments = bound, data.dtype, tuple(adjustments)
         self.shape = bound.shape
-        self.threads, self.progress, self._indices = threads, progress, indices
-        walks = FAMILIES[call.op.family].walks(call)
+        self.threads, self.progress, self._points = threads, progress, points
+        family = FAMILIES[call.op.family]
+        gather = family.as_gather(call)
         try:
-            self._kernel = Kernel(walks, data.array, call.places[0], indices)
+            if gather is None:
+                self._kernel: Kernel | SourceKernel = SourceKernel(family, call, data.array, points)
+            else:
+                (indices,) = points.values()
+                self._kernel = Kernel(gather.dim_map, data.array, gather.axis, indices)
         except MemoryError as error:  # an array laid out so that it must be copied
             raise no_memory(error) from None
 
     @property
     def uses_each_once(self) -> bool:
         """Whether no index picks more than one stretch of `data`, so that each is seen once."""
-        return self._kernel.size == self._indices.indices.size * self._kernel.chunk
+        return self._kernel.uses_each_once
 
     @property
     def storage(self) -> Any:
@@ -143,13 +149,12 @@ class GatherResult:
         """Bytes the output takes."""
         return self._kernel.size * int(self.storage.itemsize)
 
-    @property
-    def positions(self) -> AnyArray:
-        """Every index as a position on the axis, -1 for none: the shape of `indices`, int64."""
-        return self._indices.whole()
-
     def __str__(self) -> str:
         return described(self.dtype, ",".join(map(str, self.shape)))
+
+    def positions(self, name: str = "indices") -> AnyArray:
+        """Return where each index of an input points, -1 for nowhere: its shape, int64."""
+        return self._points[name].whole()
 
     def source(self) -> BlockSource:
         """Return what makes any box of the output."""
@@ -162,7 +167,7 @@ class GatherResult:
 
         A part is good until the next: they share one buffer.
         """
-        itemsize, worker = self.storage.itemsize, Worker(self._kernel)
+        itemsize, worker = self.storage.itemsize, self._kernel.worker()
         buffer = np.empty(0, np.uint8)
 
         def part(start: int, stop: int) -> AnyArray:
@@ -233,7 +238,7 @@ class GatherResult:
         flat, itemsize = _bytes(out.reshape(-1)), out.itemsize
 
         def worker() -> Callable[[int, int], None]:
-            fill = Worker(self._kernel).fill
+            fill = self._kernel.worker().fill
             return lambda start, stop: fill(start, stop, flat[start * itemsize : stop * itemsize])
 
         # Nothing is buffered: fewer and larger parts disturb the other threads less.

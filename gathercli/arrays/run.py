@@ -9,9 +9,11 @@ from gathercli.arrays.check import check_indices
 from gathercli.arrays.indices import HELD, IndexPolicy, ResolvedIndices, UnexpectedIndicesError
 from gathercli.arrays.result import GatherResult, check_size
 from gathercli.errors import GatherError
+from gathercli.ops import FAMILIES
 
 if TYPE_CHECKING:
     from gathercli.arrays.bound import BoundCall
+    from gathercli.arrays.check import Adjustment
     from gathercli.arrays.result import GatherOutput
     from gathercli.arrays.tensor import AnyArray, Tensor
     from gathercli.arrays.threads import ProgressCallback
@@ -63,15 +65,21 @@ def _checked(
     if inputs is None:
         from gathercli.arrays import streamed
 
-        adjustments = streamed.check_indices(bound, threads=threads, progress=progress)
+        treated = streamed.check_indices(bound, threads=threads, progress=progress)
         check_size(bound.shape, bound.data, max_bytes)
-        return streamed.StreamedResult(
-            bound, adjustments, memory, threads=threads, progress=progress
+        return streamed.StreamedResult(bound, treated, memory, threads=threads, progress=progress)
+    call, tensors = bound.call, dict(zip(bound.tensors, inputs, strict=True))
+    points: dict[str, ResolvedIndices] = {}
+    adjustments: list[Adjustment] = []
+    for along in FAMILIES[call.op.family].indexed_axes(call):
+        array = tensors[along.input].array
+        points[along.input], more = check_indices(
+            call, along, array, threads=threads, tick=progress
         )
-    data, indices = inputs
-    resolved, adjustments = check_indices(bound.call, indices.array, threads=threads, tick=progress)
+        adjustments += more
+    data = tensors["data"]
     check_size(bound.shape, data, max_bytes)
-    return GatherResult(bound, data, resolved, adjustments, threads=threads, progress=progress)
+    return GatherResult(bound, data, points, adjustments, threads=threads, progress=progress)
 
 
 def answer(bound: BoundCall, *, threads: int = 1, out: AnyArray | None = None) -> Tensor:
@@ -94,11 +102,14 @@ def answer(bound: BoundCall, *, threads: int = 1, out: AnyArray | None = None) -
     call, inputs = bound.call, bound.in_memory
     if inputs is None:
         raise LookupError("an input is read in chunks")
-    data, indices = inputs
-    if indices.array.size > HELD and data.array.nbytes:  # else nothing would be used, or checked
+    tensors = dict(zip(bound.tensors, inputs, strict=True))
+    (along, *others), data = FAMILIES[call.op.family].indexed_axes(call), tensors["data"]
+    indices = tensors[along.input].array
+    # Of few indices, or of data without elements, nothing would be used, or checked.
+    if not others and indices.size > HELD and data.array.nbytes:
         check_size(bound.shape, data, None)
-        policy = IndexPolicy(call.size, call.wraps_negative, call.outside)
-        unseen = ResolvedIndices(indices.array, policy)
+        policy = IndexPolicy(along.size, call.wraps_negative, call.outside)
+        unseen = {along.input: ResolvedIndices(indices, policy)}
         result = GatherResult(bound, data, unseen, (), threads=threads)
         if result.uses_each_once:
             with suppress(UnexpectedIndicesError):

@@ -17,9 +17,10 @@ from gathercli.arrays.partition import divided
 from gathercli.arrays.result import no_memory
 from gathercli.arrays.tensor import Tensor
 from gathercli.arrays.threads import share
+from gathercli.ops import FAMILIES
 from gathercli.spec.coordinates import coordinate
 from gathercli.spec.dtypes import described
-from gathercli.spec.op import Indices, Negative
+from gathercli.spec.op import IndexRange, Negative
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
@@ -179,13 +180,14 @@ def check_indices(
         ``index-negative`` or ``index-range``, naming the first refused index, row-major.
     """
     call, indices = bound.call, bound.indices
+    (along,) = FAMILIES[call.op.family].indexed_axes(call)
     if indices.in_memory is not None:
         array = indices.in_memory.array
-        return check.check_indices(call, array, threads=threads, tick=progress)[1]
+        return check.check_indices(call, along, array, threads=threads, tick=progress)[1]
     tiling = ChunkGrid(everything(indices.shape), _larger(indices))
     found, lock = IndexCounts(IndexCount(), IndexCount(), IndexCount()), Lock()
-    how = IndexPolicy(call.size, call.wraps_negative, call.outside)
-    counts = call.negative is Negative.ERROR or call.op.indices is Indices.UNSIGNED
+    how = IndexPolicy(along.size, call.wraps_negative, call.outside)
+    counts = call.negative is Negative.ERROR or call.op.index_range is IndexRange.UNSIGNED
 
     def look(number: int) -> None:
         nonlocal found
@@ -203,7 +205,7 @@ def check_indices(
         else lambda done: progress("checked", total * done // tiling.number, total)
     )
     share(tiling.number, lambda: look, threads, told)
-    return check.check_counts(call, found, indices.shape)
+    return check.check_counts(call, along, found, indices.shape)
 
 
 def _larger(tiles: ChunkedTensor) -> list[int]:

@@ -164,7 +164,7 @@ def _unused(name: str) -> set[str]:
     from gathercli.ops import FAMILIES
 
     rows = FAMILIES[name].ROWS if name in FAMILIES else ()
-    return set() if not rows or any(op.batch_dims for op in rows) else {"batch_dims"}
+    return set() if not rows or any(op.has_batch_dims for op in rows) else {"batch_dims"}
 
 
 def _epilog(name: str) -> str:

@@ -167,7 +167,8 @@ def read(
         from gathercli.spec.call import Operand
 
         described = None if first is None else Operand.of(first)
-        error.met(None if op is None else op.full_name, described, None, version_from)
+        inputs = {} if described is None else {"data": described}
+        error.met(None if op is None else op.full_name, inputs, version_from)
         raise
 
 

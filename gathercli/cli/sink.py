@@ -254,7 +254,7 @@ def binary_refused(fmt: str, target: str, *, way: str = "-o ") -> UsageError:
 def _parameters(call: Call, adjustments: Iterable[Adjustment]) -> dict[str, Any]:
     """Say in an inference response what made the output."""
     found: dict[str, Any] = {"operator": call.op.full_name, "axis": call.axis_number}
-    if call.op.batch_dims:
+    if call.op.has_batch_dims:
         found["batch_dims"] = call.batch_dims_number
     for name, value in (("negative", call.negative), ("out_of_range", call.out_of_range)):
         if value.value != "spec":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, SupportsIndex
 
 from gathercli import engine
 from gathercli.arrays import check, result, threads
@@ -138,12 +138,18 @@ class Lesson:
         self.call, self.data, self.indices = call, data, indices
         self._family = FAMILIES[call.op.family]
         self.shape = known(engine.infer(call))
-        self.walks = tuple(self._family.walks(call))
+        as_gather = self._family.as_gather(call)
+        if as_gather is None:
+            raise LookupError(f"{call.op} gathers along no axis")
+        self.walks = tuple(as_gather.dim_map)
         result.check_size(self.shape, data, None)
         self.refusal: OutOfRangeError | None = None
         self.adjustments: tuple[check.Adjustment, ...] = ()
         try:
-            _, adjustments = check.check_indices(call, indices.array, threads=threads, tick=tick)
+            (along,) = self._family.indexed_axes(call)
+            _, adjustments = check.check_indices(
+                call, along, indices.array, threads=threads, tick=tick
+            )
             self.adjustments = tuple(adjustments)
         except OutOfRangeError as error:
             call.met(error)
@@ -218,7 +224,7 @@ class Lesson:
                 at[i] = coords
         index, positions = self.positions(tuple(at))
         index, positions = (np.broadcast_to(each, cells.shape) for each in (index, positions))
-        sources = self._family.sources(self.call, cast("AnyArray", _Lazy(self)), cells)
+        sources = self._family.sources(self.call, {"indices": _Lazy(self)}, cells)
         if self.data.array.size:
             from_data = coordinates(np.maximum(sources, 0), self.data.shape)
             held = self.data.array[from_data]

@@ -21,9 +21,10 @@ from gathercli.arrays.counts import CELLS, IndexCount, IndexCounts, count_indice
 from gathercli.arrays.indices import IndexPolicy
 from gathercli.arrays.tensor import row_major
 from gathercli.errors import LimitError, OperatorError, OutOfRangeError
+from gathercli.ops import FAMILIES
 from gathercli.spec.call import Operand
 from gathercli.spec.coordinates import coordinates, known
-from gathercli.spec.op import Indices, Negative, OutOfRange
+from gathercli.spec.op import IndexRange, Negative, OutOfRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -181,10 +182,12 @@ def verdict(op: Op, case: Case, max_bytes: int | None = None) -> Verdict:
         found = case.tallies(call.size)
         if not call.wraps_negative:
             found = found.unwrapped()
-        adjustments = check.check_counts(call, found, case.indices.shape)
+        (along,) = FAMILIES[call.op.family].indexed_axes(call)
+        adjustments = check.check_counts(call, along, found, case.indices.shape)
         result.check_size(known(shape), case.data, max_bytes)
     except (OperatorError, LimitError) as error:
-        error.met(op.full_name, Operand.of(case.data), Operand.of(case.indices))
+        inputs = {"data": Operand.of(case.data), "indices": Operand.of(case.indices)}
+        error.met(op.full_name, inputs)
         return Verdict(op, call, shape, error=error)
     return Verdict(op, call, shape, tuple(adjustments))
 
@@ -208,7 +211,7 @@ def legal(call: Call) -> tuple[int, int] | None:
 
 def _counts_back(call: Call) -> bool:
     """Whether negative indices are the version's own, and not refused by an option."""
-    return call.op.indices is Indices.SIGNED and call.negative is not Negative.ERROR
+    return call.op.index_range is IndexRange.SIGNED and call.negative is not Negative.ERROR
 
 
 def fate(call: Call) -> Callable[[int], str]:

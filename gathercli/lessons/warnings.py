@@ -44,7 +44,7 @@ def minus_one(found: Checked) -> str | None:
 
 
 def _made_of_minus_one(call: Call) -> str:
-    what = "slice" if call.op.off_axis is None else "element"
+    what = "slice" if not call.op.elementwise else "element"
     low, _ = legal(call) or (0, 0)
     does = fate(call)(-1)
     if low < 0 or does in ("counted from the end", OutOfRange.WRAP.done):
@@ -57,7 +57,7 @@ def _made_of_minus_one(call: Call) -> str:
 def one_index(found: Checked) -> str | None:
     """Gather with a 0-D index drops the axis; with one of shape [1] keeps it with size 1."""
     shape, (call, out) = found.case.indices.shape, found.chosen[1:3]
-    if call is None or out is None or call.op.off_axis is not None or shape not in ((), (1,)):
+    if call is None or out is None or call.op.elementwise or shape not in ((), (1,)):
         return None
     if call.batch_dims:
         return None
@@ -76,7 +76,7 @@ def one_index(found: Checked) -> str | None:
 def off_axis(found: Checked) -> str | None:
     """`indices` are smaller than `data` beside the axis, which only one framework allows."""
     call = next((each.call for each in found.family if each.call), None)
-    if call is None or call.op.off_axis is None:
+    if call is None or not call.op.elementwise:
         return None
     data, indices = found.case.data.shape, found.case.indices.shape
     for d, (n, m) in enumerate(zip(data, indices, strict=True)):
@@ -92,13 +92,13 @@ def off_axis(found: Checked) -> str | None:
 def indices_type(found: Checked) -> str | None:
     """Some versions of the family do not take the type of `indices`."""
     dtype = found.case.indices.dtype
-    return _type_refused(found, f"{dtype} indices", lambda op: dtype in op.indices_types)
+    return _type_refused(found, f"{dtype} indices", lambda op: dtype in op.input("indices").dtypes)
 
 
 def data_type(found: Checked) -> str | None:
     """Some versions of the family do not take the type of `data`."""
     dtype = found.case.data.dtype
-    return _type_refused(found, f"{dtype} data", lambda op: dtype in op.data_types)
+    return _type_refused(found, f"{dtype} data", lambda op: dtype in op.input("data").dtypes)
 
 
 def _type_refused(found: Checked, what: str, takes: Callable[[Op], bool]) -> str | None:
@@ -173,7 +173,7 @@ def openvino_cpu_batch_of_one(found: Checked) -> str | None:
 def onnxruntime_strings(found: Checked) -> str | None:
     """Strings are gathered in slices of more than one, of which onnxruntime keeps the first."""
     call, data = found.chosen.call, found.case.data
-    if call is None or call.op.framework != "onnx" or call.op.off_axis is not None:
+    if call is None or call.op.framework != "onnx" or call.op.elementwise:
         return None
     a, _ = call.places
     if data.dtype is not STRING or prod(data.shape[a + 1 :]) < 2:
@@ -185,7 +185,7 @@ def onnxruntime_strings(found: Checked) -> str | None:
 
 
 def _is_openvino_gather(call: Call) -> bool:
-    return call.op.framework == "openvino" and call.op.off_axis is None
+    return call.op.framework == "openvino" and not call.op.elementwise
 
 
 def _names(ops: Sequence[Op], joint: str) -> str:

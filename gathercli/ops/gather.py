@@ -10,33 +10,50 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gathercli.spec import rules
 from gathercli.spec.coordinates import at, coordinates, flat_positions, letters
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, PLAIN
-from gathercli.spec.op import INTEGERS, SIGNED_32_64, Axis, Indices, Op, OutOfRange
+from gathercli.spec.op import (
+    INTEGERS,
+    SIGNED_32_64,
+    Attr,
+    AxisGather,
+    IndexedAxis,
+    IndexRange,
+    Input,
+    Op,
+    OutOfRange,
+)
 from gathercli.spec.shapes import UNKNOWN, Shape, meet_all
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from gathercli.spec.call import Call
     from gathercli.spec.coordinates import Position
-    from gathercli.spec.op import Walks
 
 COMMAND = "gather"
+
+INDICES = Input("indices", INTEGERS, values=True)
+AXIS_INPUT = Attr(
+    "axis",
+    default=0,
+    is_input=True,
+    source="required by the specification, a scalar or 1-D tensor; gathercli uses 0 without it",
+)
+AXIS = Attr("axis", default=0, source="INT, optional; the schema's default is 0")
+BATCH_DIMS = Attr("batch_dims", default=0)
 
 OPENVINO_1 = Op(
     framework="openvino",
     name="Gather",
     version=1,
     family=COMMAND,
-    axis=Axis(
-        default=0,
-        is_input=True,
-        source="required by the specification, a scalar or 1-D tensor; gathercli uses 0 without it",
-    ),
-    batch_dims=False,
-    data_types=DTYPES,
-    indices_types=INTEGERS,
-    indices=Indices.UNSIGNED,
-    outside=OutOfRange.ERROR,
+    inputs=(Input("data", DTYPES), INDICES),
+    attrs=(AXIS_INPUT,),
+    index_range=IndexRange.UNSIGNED,
+    out_of_range=OutOfRange.ERROR,
+    elementwise=False,
     off_axis=None,
     narrows=False,
     equation="out[p, i, s] = data[p, indices[i], s]",
@@ -46,7 +63,7 @@ OPENVINO_1 = Op(
 )
 OPENVINO_7 = OPENVINO_1._replace(
     version=7,
-    batch_dims=True,
+    attrs=(AXIS_INPUT, BATCH_DIMS),
     narrows=True,
     equation="out[p, i, s] = data[p, indices[p[:batch_dims], i], s]",
     shape="data[:axis] + indices[batch_dims:] + data[axis+1:]",
@@ -55,8 +72,8 @@ OPENVINO_7 = OPENVINO_1._replace(
 )
 OPENVINO_8 = OPENVINO_7._replace(
     version=8,
-    indices=Indices.SIGNED,
-    outside=OutOfRange.ZERO,
+    index_range=IndexRange.SIGNED,
+    out_of_range=OutOfRange.ZERO,
     changes="negative indices count from the end; any other index gives zeros",
     source="OpenVINO operation set, Gather-8",
 )
@@ -65,12 +82,14 @@ ONNX_1 = Op(
     name="Gather",
     version=1,
     family=COMMAND,
-    axis=Axis(default=0, is_input=False, source="INT, optional; the schema's default is 0"),
-    batch_dims=False,
-    data_types=tuple(dtype for dtype in PLAIN if dtype is not BFLOAT16),
-    indices_types=SIGNED_32_64,
-    indices=Indices.UNSIGNED,
-    outside=OutOfRange.ERROR,
+    inputs=(
+        Input("data", tuple(dtype for dtype in PLAIN if dtype is not BFLOAT16)),
+        INDICES._replace(dtypes=SIGNED_32_64),
+    ),
+    attrs=(AXIS,),
+    index_range=IndexRange.UNSIGNED,
+    out_of_range=OutOfRange.ERROR,
+    elementwise=False,
     off_axis=None,
     narrows=False,
     equation="out[p, i, s] = data[p, indices[i], s]",
@@ -80,18 +99,31 @@ ONNX_1 = Op(
 )
 ONNX_11 = ONNX_1._replace(
     version=11,
-    indices=Indices.SIGNED,
+    index_range=IndexRange.SIGNED,
     changes="negative indices count from the end",
     source="ONNX operator schemas, Gather (opset 11)",
 )
 ONNX_13 = ONNX_11._replace(
     version=13,
-    data_types=PLAIN,
+    inputs=(Input("data", PLAIN), INDICES._replace(dtypes=SIGNED_32_64)),
     changes="adds bfloat16",
     source="ONNX operator schemas, Gather (opset 13)",
 )
 
 ROWS: tuple[Op, ...] = (OPENVINO_8, OPENVINO_7, OPENVINO_1, ONNX_13, ONNX_11, ONNX_1)
+
+RULES: tuple[Callable[[Call], None], ...] = (
+    rules.data_dtype,
+    rules.indices_dtype,
+    rules.data_rank,
+    rules.axis_required,
+    rules.axis_type,
+    rules.axis_range,
+    rules.batch_dims_unsupported,
+    rules.batch_dims_range,
+    rules.batch_dims_axis,
+    rules.batch_shape,
+)
 
 
 def infer(call: Call) -> Shape:
@@ -122,7 +154,7 @@ def equation(call: Call) -> str:
     return f"{at('out', [*p, *i, *s])} = {at('data', [*p, at('indices', [*p[:b], *i]), *s])}"
 
 
-def sources(call: Call, indices: Any, cells: Position) -> Position:
+def sources(call: Call, points: Mapping[str, Any], cells: Position) -> Position:
     """Return the flat position in `data` that each output cell copies.
 
     ``out[p, i, s] = data[p, k, s]`` with ``k = indices[p[:b], i]``
@@ -131,8 +163,9 @@ def sources(call: Call, indices: Any, cells: Position) -> Position:
     ----------
     call
         A call whose shapes are all known.
-    indices
-        Where each index points, by its coordinates: counted from the front, or -1 for none.
+    points
+        For each input of indices, where each points, by its coordinates: counted from the front,
+        or -1 for none.
     cells
         Flat positions in the output: one, or an int64 array (C,).
 
@@ -144,20 +177,28 @@ def sources(call: Call, indices: Any, cells: Position) -> Position:
     m = len(call.indices.shape) - b
     out = coordinates(cells, infer(call))
     p, i, s = out[:a], out[a : a + m], out[a + m :]
-    k = indices[(*p[:b], *i)] + 0 * cells  # 0-D indices hold one k, for all cells
+    k = points["indices"][(*p[:b], *i)] + 0 * cells  # 0-D indices hold one k, for all cells
     return flat_positions((*p, k, *s), call.data.shape, none=k < 0)
 
 
-def walks(call: Call) -> Walks:
-    """Pair each output coordinate with the dimensions of `data` and of `indices` it is in.
+def indexed_axes(call: Call) -> tuple[IndexedAxis, ...]:
+    """Return the axis, along which the indices count."""
+    return (IndexedAxis("indices", call.axis_number or 0, call.size),)
+
+
+def as_gather(call: Call) -> AxisGather:
+    """Return the axis, and for each output dimension those of `data` and `indices` it runs along.
 
     p[:b] is in both, the rest of p in `data`, i in `indices`, s in `data`.
     """
     a, b = call.places
     n, m = len(call.data.shape), len(call.indices.shape)
-    return (
-        *((d, d) for d in range(b)),
-        *((d, None) for d in range(b, a)),
-        *((None, i) for i in range(b, m)),
-        *((d, None) for d in range(a + 1, n)),
+    return AxisGather(
+        a,
+        (
+            *((d, d) for d in range(b)),
+            *((d, None) for d in range(b, a)),
+            *((None, i) for i in range(b, m)),
+            *((d, None) for d in range(a + 1, n)),
+        ),
     )

@@ -8,29 +8,42 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gathercli.spec import rules
 from gathercli.spec.coordinates import at, coordinates, flat_positions, letters
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, PLAIN
-from gathercli.spec.op import SIGNED_32_64, Axis, Indices, OffAxis, Op, OutOfRange
+from gathercli.spec.op import (
+    SIGNED_32_64,
+    Attr,
+    AxisGather,
+    IndexedAxis,
+    IndexRange,
+    Input,
+    OffAxis,
+    Op,
+    OutOfRange,
+)
 from gathercli.spec.shapes import UNKNOWN, Shape, meet_all
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from gathercli.spec.call import Call
     from gathercli.spec.coordinates import Position
-    from gathercli.spec.op import Walks
 
 COMMAND = "gather-elements"
+
+INDICES = Input("indices", SIGNED_32_64, values=True)
 
 OPENVINO_6 = Op(
     framework="openvino",
     name="GatherElements",
     version=6,
     family=COMMAND,
-    axis=Axis(default=None, is_input=False, source="Required: yes"),
-    batch_dims=False,
-    data_types=DTYPES,
-    indices_types=SIGNED_32_64,
-    indices=Indices.UNSIGNED,
-    outside=OutOfRange.ERROR,
+    inputs=(Input("data", DTYPES), INDICES),
+    attrs=(Attr("axis", default=None, source="Required: yes"),),
+    index_range=IndexRange.UNSIGNED,
+    out_of_range=OutOfRange.ERROR,
+    elementwise=True,
     off_axis=OffAxis.EQUAL,
     narrows=True,
     equation="out[c] = data[c with c[axis] := indices[c]]",
@@ -41,21 +54,36 @@ OPENVINO_6 = Op(
 ONNX_11 = OPENVINO_6._replace(
     framework="onnx",
     version=11,
-    axis=Axis(default=0, is_input=False, source="INT, optional; the schema's default is 0"),
-    data_types=tuple(dtype for dtype in PLAIN if dtype is not BFLOAT16),
-    indices=Indices.SIGNED,
+    inputs=(Input("data", tuple(dtype for dtype in PLAIN if dtype is not BFLOAT16)), INDICES),
+    attrs=(Attr("axis", default=0, source="INT, optional; the schema's default is 0"),),
+    index_range=IndexRange.SIGNED,
     off_axis=OffAxis.AT_MOST,
     narrows=False,
     source="ONNX operator schemas, GatherElements (opset 11)",
 )
 ONNX_13 = ONNX_11._replace(
     version=13,
-    data_types=PLAIN,
+    inputs=(Input("data", PLAIN), INDICES),
     changes="adds bfloat16",
     source="ONNX operator schemas, GatherElements (opset 13)",
 )
 
 ROWS: tuple[Op, ...] = (OPENVINO_6, ONNX_13, ONNX_11)
+
+RULES: tuple[Callable[[Call], None], ...] = (
+    rules.data_dtype,
+    rules.indices_dtype,
+    rules.data_rank,
+    rules.indices_rank,
+    rules.axis_required,
+    rules.axis_type,
+    rules.axis_range,
+    rules.batch_dims_unsupported,
+    rules.batch_dims_range,
+    rules.batch_dims_axis,
+    rules.batch_shape,
+    rules.elements_shape,
+)
 
 
 def infer(call: Call) -> Shape:
@@ -87,21 +115,27 @@ def equation(call: Call) -> str:
     return f"{at('out', c)} = {at('data', picked)}"
 
 
-def sources(call: Call, indices: Any, cells: Position) -> Position:
+def sources(call: Call, points: Mapping[str, Any], cells: Position) -> Position:
     """Return the flat position in `data` that each output cell copies.
 
     ``out[c] = data[c with c[axis] := indices[c]]``; arguments and result as for Gather.
     """
     a, _ = call.places
     c = coordinates(cells, call.indices.shape)
-    k = indices[c]
+    k = points["indices"][c]
     return flat_positions((*c[:a], k, *c[a + 1 :]), call.data.shape, none=k < 0)
 
 
-def walks(call: Call) -> Walks:
-    """Pair each output coordinate with the dimensions of `data` and of `indices` it is in.
+def indexed_axes(call: Call) -> tuple[IndexedAxis, ...]:
+    """Return the axis, along which the indices count."""
+    return (IndexedAxis("indices", call.axis_number or 0, call.size),)
+
+
+def as_gather(call: Call) -> AxisGather:
+    """Return the axis, and for each output dimension those of `data` and `indices` it runs along.
 
     Each is in both, but the one along the axis, which the index replaces in `data`.
     """
     a, _ = call.places
-    return tuple((None if c == a else c, c) for c in range(len(call.indices.shape)))
+    dims = range(len(call.indices.shape))
+    return AxisGather(a, tuple((None if c == a else c, c) for c in dims))

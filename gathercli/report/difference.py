@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gathercli.report.versions import aligned, hanging, said
 from gathercli.spec.dtypes import in_words
-from gathercli.spec.op import Indices, OffAxis, differences, heading
+from gathercli.spec.op import IndexRange, OffAxis, differences, heading
 from gathercli.text import listed
 
 if TYPE_CHECKING:
@@ -47,12 +47,12 @@ def moving(a: Op, b: Op) -> Iterator[tuple[str, str]]:
         yield "the operator", f"{_copies(a)} → {_copies(b)}"
     if a.negative != b.negative:
         yield "an index from -s to -1", f"{a.negative} → {b.negative}"
-    if a.outside is not b.outside:
-        yield "an index outside [-s, s-1]", f"{a.outside.done} → {b.outside.done}"
-    if a.batch_dims != b.batch_dims:
-        yield "batch_dims other than 0", _taken(now=b.batch_dims)
-    yield from _types("types of data", a.data_types, b.data_types)
-    yield from _types("types of indices", a.indices_types, b.indices_types)
+    if a.out_of_range is not b.out_of_range:
+        yield "an index outside [-s, s-1]", f"{a.out_of_range.done} → {b.out_of_range.done}"
+    if a.has_batch_dims != b.has_batch_dims:
+        yield "batch_dims other than 0", _taken(now=b.has_batch_dims)
+    yield from _types("types of data", a.input("data").dtypes, b.input("data").dtypes)
+    yield from _types("types of indices", a.input("indices").dtypes, b.input("indices").dtypes)
     yield from _axis(a, b)
     yield from _shapes(a, b)
     if options := _as_before(a, b):
@@ -98,8 +98,8 @@ def _as_before(a: Op, b: Op) -> str:
     if a.name != b.name:
         return ""
     options = []
-    if a.indices is not b.indices:
-        options.append(f"--negative {'wrap' if a.indices is Indices.SIGNED else 'error'}")
-    if a.outside is not b.outside:
-        options.append(f"--out-of-range {a.outside.value}")
+    if a.index_range is not b.index_range:
+        options.append(f"--negative {'wrap' if a.index_range is IndexRange.SIGNED else 'error'}")
+    if a.out_of_range is not b.out_of_range:
+        options.append(f"--out-of-range {a.out_of_range.value}")
     return " ".join(options)

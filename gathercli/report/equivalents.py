@@ -17,7 +17,7 @@ def compared(each: Equivalent, nearest: Op) -> list[tuple[str, str]]:
     """Compare what becomes of indices with what the nearest row does: pairs of headings."""
     return [
         ("index from -s to -1", _beside(each.negative, nearest.negative)),
-        ("index outside [-s, s-1]", _beside(each.outside, nearest.outside.done)),
+        ("index outside [-s, s-1]", _beside(each.outside, nearest.out_of_range.done)),
     ]
 
 

@@ -73,7 +73,7 @@ def title(call: Call, width: int | None, *, where: str = "", room: int | None = 
     if call.version_from is not None:
         text.append(f" ({call.version_from})", "dim")
     attributes = f"   axis {_axis(call)}"
-    if call.op.batch_dims:
+    if call.op.has_batch_dims:
         attributes += f"   batch_dims {_from_front(call.batch_dims_number, call.batch_dims)}"
     for option, value in (("negative", call.negative), ("out-of-range", call.out_of_range)):
         if value.value != "spec":

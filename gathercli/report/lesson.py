@@ -249,7 +249,7 @@ def summary_json(lesson: Lesson) -> dict[str, Any]:
     """Return what is known of a lesson beside its cells, for JSON."""
     call, reads = lesson.call, lesson.reads
     found: dict[str, Any] = {"operator": call.op.full_name, "axis": call.axis_number}
-    if call.op.batch_dims:
+    if call.op.has_batch_dims:
         found["batch_dims"] = call.batch_dims_number
     for name, value in (("negative", call.negative), ("out_of_range", call.out_of_range)):
         if value.value != "spec":

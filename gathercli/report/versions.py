@@ -24,8 +24,8 @@ HEADINGS: Final = ("version", "legal indices", "other indices", "batch_dims", "c
 
 def cells(op: Op) -> tuple[str, ...]:
     """Return what a table says of a version, under `HEADINGS`."""
-    batch_dims = "yes" if op.batch_dims else "-"
-    return (op.full_name, op.indices.value, op.outside.done, batch_dims, op.changes)
+    batch_dims = "yes" if op.has_batch_dims else "-"
+    return (op.full_name, op.index_range.value, op.out_of_range.done, batch_dims, op.changes)
 
 
 def timeline(ops: Sequence[Op], width: int | None) -> str:
@@ -71,12 +71,12 @@ def rule_names(op: Op) -> list[str]:
     impossible = {"axis-required"} if op.axis.default is not None else set[str]()
     impossible |= (
         {"batch-dims-range", "batch-dims-axis", "batch-shape"}
-        if not op.batch_dims
+        if not op.has_batch_dims
         else {"batch-dims-unsupported"}
     )
-    if op.off_axis is None:
+    if not op.elementwise:
         impossible |= {"indices-rank", "elements-shape"}
-    if len(op.data_types) == len(DTYPES):
+    if len(op.input("data").dtypes) == len(DTYPES):
         impossible.add("data-dtype")
     return [name for name in rules.SAID if name not in impossible]
 
@@ -95,15 +95,15 @@ _WORDS: Final[dict[str, Callable[[Op], str]]] = {
     ),
     "batch_dims": lambda op: (
         "[-M, M] for indices of rank M, not beyond the axis; default 0"
-        if op.batch_dims
+        if op.has_batch_dims
         else "not in this version"
     ),
-    "data_types": lambda op: f"rank 1 or more; {_types(op.data_types)}",
+    "data_types": lambda op: f"rank 1 or more; {_types(op.input('data').dtypes)}",
     "indices_types": lambda op: (
-        f"{'the rank of data' if op.off_axis else 'any rank'}; {_types(op.indices_types)}"
+        f"{'the rank of data' if op.off_axis else 'any rank'}; {_types(op.input('indices').dtypes)}"
     ),
-    "indices": lambda op: f"{op.indices.value} for an axis of size s",
-    "outside": lambda op: op.outside.done,
+    "indices": lambda op: f"{op.index_range.value} for an axis of size s",
+    "outside": lambda op: op.out_of_range.done,
     "off_axis": lambda op: op.off_axis.value if op.off_axis else "nothing to compare",
     "narrows": lambda op: (
         "dimensions that must be equal are narrowed to what both inputs allow"
@@ -134,7 +134,7 @@ More: gathercli ops VERSION, --diff A B, --like CALL, --decisions.
 
 def sheet(op: Op) -> list[tuple[str, str]]:
     """Write one version out: pairs of a heading and what it says."""
-    fields = (field for field in _WRITTEN_OUT if getattr(op, field) is not None)
+    fields = (field for field in _WRITTEN_OUT if field != "off_axis" or op.off_axis)
     return [
         ("command", f"gathercli {op.family} DATA INDICES -V {op.id}"),
         *((heading(field), said(op, field)) for field in fields),
@@ -214,11 +214,11 @@ def as_json(op: Op) -> dict[str, Any]:
             "input": op.axis.is_input,
             "source": op.axis.source,
         },
-        "batch_dims": op.batch_dims,
-        "data_types": [dtype.name for dtype in op.data_types],
-        "indices_types": [dtype.name for dtype in op.indices_types],
-        "legal_indices": op.indices.value,
-        "other_indices": op.outside.done,
+        "batch_dims": op.has_batch_dims,
+        "data_types": [dtype.name for dtype in op.input("data").dtypes],
+        "indices_types": [dtype.name for dtype in op.input("indices").dtypes],
+        "legal_indices": op.index_range.value,
+        "other_indices": op.out_of_range.done,
         "off_axis": op.off_axis.value if op.off_axis else None,
         "equation": op.equation,
         "shape": op.shape,

@@ -50,8 +50,7 @@ def _message(error: GatherError, color: bool, width: int | None) -> list[str]:
     chosen = f" ({error.version_from})" if error.version_from else ""
     met = [
         error.operator and error.operator + chosen,
-        error.data and f"data {error.data}",
-        error.indices and f"indices {error.indices}",
+        *(f"{name} {each}" for name, each in error.inputs.items()),
     ]
     lines = [_marked("error:", _BOLD_RED, error.message, color, width)]
     if any(met):
@@ -88,8 +87,7 @@ def _fields(error: GatherError) -> dict[str, Any]:
         "rule": error.rule,
         "operator": error.operator,
         "version_from": error.version_from,
-        "data": error.data,
-        "indices": error.indices,
+        **({"data": None, "indices": None} | error.inputs),
         "where": _plain(error.where),
         "value": _plain(error.value),
         "expected": _plain(error.expected),

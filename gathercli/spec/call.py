@@ -8,10 +8,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.spec.dtypes import DType, described
-from gathercli.spec.op import Indices, Negative, OutOfRange
+from gathercli.spec.op import IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import Shape
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Protocol
 
     from gathercli.errors import GatherError
@@ -79,10 +80,10 @@ class Call:
     ----------
     op, versions
         The row, and all rows of its family (for the hint that names one which would accept).
-    data, indices
-        The inputs, described.
-    axis_given, batch_dims_given
-        The attributes as they were passed; `axis` and `batch_dims` are them normalised.
+    inputs
+        The inputs, described, by name.
+    attrs
+        The attributes as they were passed, by name; `axis` and `batch_dims` are them normalised.
     negative, out_of_range
         How illegal index values are treated.
     shapes_only
@@ -93,10 +94,8 @@ class Call:
 
     op: Op
     versions: tuple[Op, ...]
-    data: Operand
-    indices: Operand
-    axis_given: Any
-    batch_dims_given: Any
+    inputs: Mapping[str, Operand]
+    attrs: Mapping[str, Any]
     negative: Negative = Negative.SPEC
     out_of_range: OutOfRange = OutOfRange.SPEC
     shapes_only: bool = False
@@ -104,12 +103,32 @@ class Call:
 
     def met(self, error: GatherError) -> None:
         """Add this call to a refusal that came up in it."""
-        error.met(self.op.full_name, self.data, self.indices, self.version_from)
+        error.met(self.op.full_name, self.inputs, self.version_from)
+
+    @property
+    def data(self) -> Operand:
+        """What is gathered."""
+        return self.inputs["data"]
+
+    @property
+    def indices(self) -> Operand:
+        """What says where."""
+        return self.inputs["indices"]
+
+    @property
+    def axis_given(self) -> Any:
+        """The axis as it was passed."""
+        return self.attrs.get("axis")
+
+    @property
+    def batch_dims_given(self) -> Any:
+        """batch_dims as it was passed; 0 where it was not."""
+        return self.attrs.get("batch_dims", 0)
 
     @cached_property
     def rank(self) -> int | None:
         """Rank of `data`, where elements are gathered also known from `indices`."""
-        if self.data.shape.rank is None and self.op.off_axis is not None:
+        if self.data.shape.rank is None and self.op.elementwise:
             return self.indices.shape.rank
         return self.data.shape.rank
 
@@ -161,23 +180,21 @@ class Call:
     def wraps_negative(self) -> bool:
         """Whether a negative index counts from the end, once."""
         if self.negative is Negative.SPEC:
-            return self.op.indices is Indices.SIGNED
+            return self.op.index_range is IndexRange.SIGNED
         return self.negative is Negative.WRAP
 
-    @property
-    def legal(self) -> tuple[int, int] | None:
-        """The least and the greatest index on the axis, with those that are wrapped; or None.
+    def legal(self, s: int) -> tuple[int, int] | None:
+        """Return the least and the greatest index on an axis of size `s`, wrapped ones included.
 
         An axis without elements has none.
         """
-        s = self.size
         return (-s if self.wraps_negative else 0, s - 1) if s else None
 
     @property
     def outside(self) -> OutOfRange:
         """What happens to an index that stays outside the axis; never ``spec``."""
         if self.out_of_range is OutOfRange.SPEC:
-            return self.op.outside
+            return self.op.out_of_range
         return self.out_of_range
 
 

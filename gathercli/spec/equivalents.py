@@ -67,7 +67,7 @@ class Equivalent(NamedTuple):
         if self.negative != op.negative:
             found["negative"] = _NEGATIVE[self.negative].value
         policy = _OUTSIDE[self.outside]
-        if policy is not op.outside:
+        if policy is not op.out_of_range:
             found["out_of_range"] = policy.value
         return found
 

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gathercli.spec.dtypes import PLAIN, DType, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Protocol
 
     from gathercli.spec.call import Call
     from gathercli.spec.coordinates import Position
     from gathercli.spec.shapes import Shape
 
-    Walks = Sequence[tuple[int | None, int | None]]
+    DimMap = Sequence[tuple[int | None, int | None]]
 
 INTEGERS = tuple(dtype for dtype in PLAIN if dtype.integral)
 SIGNED_32_64 = tuple(d for d in PLAIN if d.kind is Kind.INT and d.bits >= 32)
 
 
-class Indices(Enum):
+class IndexRange(Enum):
     """Which index values address `data` on an axis of size s."""
 
     UNSIGNED = "[0, s-1]"
@@ -71,22 +71,43 @@ _DONE = {
 }
 
 
-class Axis(NamedTuple):
-    """How an operator version takes its axis.
+class Input(NamedTuple):
+    """A tensor that an operator takes.
 
     Attributes
     ----------
+    name
+        ``data``, ``indices``, as the specification calls it.
+    dtypes
+        The element types it may have.
+    values
+        Whether its elements say where to gather: they are read and checked before the output.
+    """
+
+    name: str
+    dtypes: tuple[DType, ...]
+    values: bool = False
+
+
+class Attr(NamedTuple):
+    """A number that an operator takes beside its tensors.
+
+    Attributes
+    ----------
+    name
+        ``axis``, ``batch_dims``.
     default
-        What a caller who names no axis gets; None when the version requires one.
+        What a caller who names none gets; None when the version requires one.
     is_input
-        Whether the axis is a tensor given at run time, and so can be unknown to inference.
+        Whether it is a tensor given at run time, and so can be unknown to inference.
     source
         The words of the specification.
     """
 
+    name: str
     default: int | None
-    is_input: bool
-    source: str
+    is_input: bool = False
+    source: str = ""
 
 
 class Op(NamedTuple):
@@ -98,16 +119,15 @@ class Op(NamedTuple):
         ``openvino``, ``Gather``, 8: together the full name ``openvino.Gather-8``.
     family
         The command and the file of `gathercli.ops` it belongs to.
-    axis
-        How the axis is given.
-    batch_dims
-        Whether the version has that attribute.
-    data_types, indices_types
-        The element types each input takes.
-    indices, outside
+    inputs, attrs
+        The tensors it takes, in order, and the numbers beside them.
+    index_range, out_of_range
         The legal index values, and what becomes of the others (never ``spec``).
+    elementwise
+        Whether an index picks one element, so that `indices` has the rank of `data`; otherwise it
+        picks a slice.
     off_axis
-        GatherElements' rule for the other dimensions; None for Gather.
+        How the dimensions beside the axis compare; None where they need not.
     narrows
         Whether inference narrows the dimensions that must be equal to what both inputs allow;
         otherwise those of `indices` are copied.
@@ -123,18 +143,38 @@ class Op(NamedTuple):
     name: str
     version: int
     family: str
-    axis: Axis
-    batch_dims: bool
-    data_types: tuple[DType, ...]
-    indices_types: tuple[DType, ...]
-    indices: Indices
-    outside: OutOfRange
+    inputs: tuple[Input, ...]
+    attrs: tuple[Attr, ...]
+    index_range: IndexRange
+    out_of_range: OutOfRange
+    elementwise: bool
     off_axis: OffAxis | None
     narrows: bool
     equation: str
     shape: str
     changes: str
     source: str
+
+    def input(self, name: str) -> Input:
+        """Return the input of this name."""
+        return next(each for each in self.inputs if each.name == name)
+
+    def attr(self, name: str) -> Attr | None:
+        """Return the attribute of this name; None where the version has none."""
+        return next((each for each in self.attrs if each.name == name), None)
+
+    @property
+    def axis(self) -> Attr:
+        """How the axis is given."""
+        axis = self.attr("axis")
+        if axis is None:
+            raise LookupError(f"{self} has no axis")
+        return axis
+
+    @property
+    def has_batch_dims(self) -> bool:
+        """Whether the version has batch dimensions."""
+        return self.attr("batch_dims") is not None
 
     @property
     def full_name(self) -> str:
@@ -149,7 +189,7 @@ class Op(NamedTuple):
     @property
     def negative(self) -> str:
         """What becomes of an index from -s to -1."""
-        return FROM_THE_END if self.indices is Indices.SIGNED else self.outside.done
+        return FROM_THE_END if self.index_range is IndexRange.SIGNED else self.out_of_range.done
 
     def __str__(self) -> str:
         return self.full_name
@@ -167,24 +207,64 @@ _HEADINGS: Final = {
     "off_axis": "beside the axis",
     "narrows": "inference",
 }
-"""What people read for the fields of a row; those not here are read by their own name."""
-
-_WHOSE: Final = ("framework", "name", "version", "family", "changes", "source")
-"""The fields that say whose row it is, and not what it does."""
+"""What people read for what sets versions apart; what is not here is read by its own name."""
 
 
-def heading(field: str) -> str:
-    """Return what people read for a field of a row."""
-    return _HEADINGS.get(field, field)
+def traits(op: Op) -> dict[str, object]:
+    """Return what a version does, by the names that `differences` gives."""
+    return {
+        "axis": op.attr("axis"),
+        "batch_dims": op.attr("batch_dims"),
+        **{f"{each.name}_types": each.dtypes for each in op.inputs},
+        "indices": op.index_range,
+        "outside": op.out_of_range,
+        "off_axis": op.off_axis,
+        "narrows": op.narrows,
+        "equation": op.equation,
+        "shape": op.shape,
+    }
+
+
+def heading(trait: str) -> str:
+    """Return what people read for a trait of a version."""
+    return _HEADINGS.get(trait, trait)
 
 
 def differences(a: Op, b: Op) -> tuple[str, ...]:
-    """Name the fields in which two versions do not do the same, in the order of `Op`."""
-    return tuple(
-        field
-        for field in Op._fields
-        if field not in _WHOSE and getattr(a, field) != getattr(b, field)
-    )
+    """Name the traits in which two versions do not do the same."""
+    of_a, of_b = traits(a), traits(b)
+    return tuple(trait for trait in of_a | of_b if of_a.get(trait) != of_b.get(trait))
+
+
+class IndexedAxis(NamedTuple):
+    """What the indices of an input count along.
+
+    Attributes
+    ----------
+    input
+        The name of the input.
+    axis, size
+        The dimension of `data`, as the caller wrote it, and its size.
+    """
+
+    input: str
+    axis: int
+    size: int
+
+
+class AxisGather(NamedTuple):
+    """A gather along one axis of `data`.
+
+    Attributes
+    ----------
+    axis
+        The dimension of `data` that an index replaces.
+    dim_map
+        For each output dimension, those of `data` and of `indices` it runs along.
+    """
+
+    axis: int
+    dim_map: DimMap
 
 
 if TYPE_CHECKING:
@@ -196,6 +276,8 @@ if TYPE_CHECKING:
         """The name of the command, ``gather-elements``."""
         ROWS: tuple[Op, ...]
         """Its versions; the first is the default of the command."""
+        RULES: tuple[Callable[[Call], None], ...]
+        """The rules of `gathercli.spec.rules` that shapes and types decide, in order of trial."""
 
         def infer(self, call: Call) -> Shape:
             """Return the shape of the output, from shapes alone."""
@@ -203,11 +285,14 @@ if TYPE_CHECKING:
         def equation(self, call: Call) -> str:
             """Write what an output cell is, with the coordinates that this call has."""
 
-        def sources(self, call: Call, indices: Any, cells: Position) -> Position:
+        def sources(self, call: Call, points: Mapping[str, Any], cells: Position) -> Position:
             """Return the flat position in `data` that each output cell copies, or -1."""
 
-        def walks(self, call: Call) -> Walks:
-            """Return, for each output dimension, those of `data` and of `indices` it walks along.
+        def indexed_axes(self, call: Call) -> tuple[IndexedAxis, ...]:
+            """Return what each input of indices counts along."""
+
+        def as_gather(self, call: Call) -> AxisGather | None:
+            """Return the same as a gather along one axis of `data`; None where it is none.
 
             The fast way of `gathercli.arrays.kernel` to what `sources` names.
             """

@@ -19,7 +19,7 @@ from gathercli.errors import (
     RankError,
 )
 from gathercli.spec.dtypes import BOOL, DTYPES, PLAIN, Kind, in_words
-from gathercli.spec.op import Indices, Negative, OffAxis, OutOfRange
+from gathercli.spec.op import IndexRange, Negative, OffAxis, OutOfRange
 from gathercli.spec.shapes import high, low, meet
 from gathercli.text import as_written, counted, grouped, listed
 
@@ -28,39 +28,39 @@ if TYPE_CHECKING:
 
     from gathercli.spec.call import Call, Operand
     from gathercli.spec.dtypes import DType
-    from gathercli.spec.op import Op
+    from gathercli.spec.op import IndexedAxis, Op
 
 
 def data_dtype(call: Call) -> None:
     """Refuse an element type of `data` that the version does not take."""
     found = call.data.dtype
-    if found is None or found in call.op.data_types:
+    if found is None or found in call.op.input("data").dtypes:
         return
-    missing = in_words(d for d in DTYPES if d not in call.op.data_types)
+    missing = in_words(d for d in DTYPES if d not in call.op.input("data").dtypes)
     expected = f"any type but {listed(missing, 'and')}" if missing else _types(PLAIN)
     raise DtypeError(
         f"`data` is {found}, which {call.op} does not take: expected {expected}",
         rule="data-dtype",
         value=found.name,
-        expected=_types(call.op.data_types),
-        hint=_version_that(call, lambda op: found in op.data_types, f"takes {found}"),
+        expected=_types(call.op.input("data").dtypes),
+        hint=_version_that(call, lambda op: found in op.input("data").dtypes, f"takes {found}"),
     )
 
 
 def indices_dtype(call: Call) -> None:
     """Refuse an element type of `indices` that the version does not take."""
     found = call.indices.dtype
-    if found is None or found in call.op.indices_types:
+    if found is None or found in call.op.input("indices").dtypes:
         return
     where = call.indices.decided
     first = f", first at `{where}`" if where not in (None, "$") and not found.integral else ""
     error = DtypeError(
         f"`indices` is {found}{first}, which {call.op} does not take: "
-        f"expected {_types(call.op.indices_types)}",
+        f"expected {_types(call.op.input('indices').dtypes)}",
         rule="indices-dtype",
         where=where,
         value=found.name,
-        expected=_types(call.op.indices_types),
+        expected=_types(call.op.input("indices").dtypes),
         hint=_as_integers(call.indices, found),
     )
     if _are_swapped(call):
@@ -76,7 +76,11 @@ def _are_swapped(call: Call) -> bool:
         return False
     few, many = data.shape.rank or 0, indices.shape.rank or 0
     likely = few < many or (few == many and indices.integers is None)
-    return likely and indices.dtype.kind is Kind.FLOAT and data.dtype in call.op.indices_types
+    return (
+        likely
+        and indices.dtype.kind is Kind.FLOAT
+        and data.dtype in call.op.input("indices").dtypes
+    )
 
 
 def _as_integers(indices: Operand, found: DType) -> Hint | None:
@@ -117,7 +121,7 @@ def data_rank(call: Call) -> None:
 def indices_rank(call: Call) -> None:
     """Refuse `indices` of GatherElements whose rank is not that of `data`."""
     found, expected = call.indices.shape.rank, call.data.shape.rank
-    if call.op.off_axis is None or found is None:
+    if found is None:
         return
     if found == 0 or (expected is not None and found != expected):
         wanted = "1 or more" if expected is None else str(expected)
@@ -187,14 +191,14 @@ def axis_range(call: Call) -> None:
 def batch_dims_unsupported(call: Call) -> None:
     """Refuse batch_dims where the version has none."""
     given = call.batch_dims_given
-    if call.op.batch_dims or call.batch_dims_number == 0:
+    if call.op.has_batch_dims or call.batch_dims_number == 0:
         return
     raise BatchDimsError(
         f"`batch_dims` is {as_written(given)}, but {call.op} has no batch_dims: expected 0",
         rule="batch-dims-unsupported",
         value=_plain(given),
         expected="0",
-        hint=_version_that(call, lambda op: op.batch_dims, "has batch_dims"),
+        hint=_version_that(call, lambda op: op.has_batch_dims, "has batch_dims"),
     )
 
 
@@ -311,26 +315,32 @@ RULES: tuple[Callable[[Call], None], ...] = (
 """The rules that shapes and types decide, in the order they are checked."""
 
 
-def index_negative(call: Call, value: int, where: str, count: int, total: int) -> OutOfRangeError:
+def index_negative(  # noqa: PLR0917  (the words of the message)
+    call: Call, along: IndexedAxis, value: int, where: str, count: int, total: int
+) -> OutOfRangeError:
     """Make the refusal of a negative index."""
+    legal = _legal(call.legal(along.size))
     return OutOfRangeError(
-        f"index {value} at `{where}` is negative, and `negative` is `error`: "
-        f"expected {_legal(call.legal)} ({_share(count, total)})",
+        f"index {value}{_of(along)} at `{where}` is negative, and `negative` is `error`: "
+        f"expected {legal} ({_share(count, total)})",
         rule="index-negative",
         where=where,
         value=value,
-        expected=_legal(call.legal),
+        expected=legal,
         count=count,
     )
 
 
-def index_range(call: Call, value: int, where: str, count: int, total: int) -> OutOfRangeError:
+def index_range(  # noqa: PLR0917  (the words of the message)
+    call: Call, along: IndexedAxis, value: int, where: str, count: int, total: int
+) -> OutOfRangeError:
     """Make the refusal of an index outside the axis."""
-    legal, size = _legal(call.legal), call.size
+    size = along.size
+    legal = _legal(call.legal(size))
     hint: Hint | None = None
     fills = _version_that(
         call,
-        lambda op: op.outside is OutOfRange.ZERO,
+        lambda op: op.out_of_range is OutOfRange.ZERO,
         "fills such slices with zeros",
         out_of_range="zero",
     )
@@ -345,7 +355,9 @@ def index_range(call: Call, value: int, where: str, count: int, total: int) -> O
         )
     elif -size <= value < 0 and not call.wraps_negative and call.negative is Negative.SPEC:
         hint = _version_that(
-            call, lambda op: op.indices is Indices.SIGNED, "counts negative indices from the end"
+            call,
+            lambda op: op.index_range is IndexRange.SIGNED,
+            "counts negative indices from the end",
         ) or Hint("{negative} counts negative indices from the end", negative="wrap")
     elif call.out_of_range is OutOfRange.SPEC:
         hint = fills or Hint(
@@ -353,8 +365,8 @@ def index_range(call: Call, value: int, where: str, count: int, total: int) -> O
             out_of_range="zero",
         )
     return OutOfRangeError(
-        f"index {value} at `{where}` is outside axis {call.axis_number} of `data`, whose size is "
-        f"{size}: expected {legal} ({_share(count, total)})",
+        f"index {value}{_of(along)} at `{where}` is outside axis {along.axis} of `data`, "
+        f"whose size is {size}: expected {legal} ({_share(count, total)})",
         rule="index-range",
         where=where,
         value=value,
@@ -387,6 +399,10 @@ SAID: Final = {
 
 No docstrings, which ``-OO`` strips.
 """
+
+
+def _of(along: IndexedAxis) -> str:
+    return "" if along.input == "indices" else f" of `{along.input}`"
 
 
 def _legal(ends: tuple[int, int] | None) -> str:

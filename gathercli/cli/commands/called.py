@@ -72,7 +72,7 @@ def of_job(job: Job, limits: Limits, messages: Messages) -> Called:
     except BaseException as error:
         inputs.close()
         if isinstance(error, GatherError):
-            error.met(op.full_name, None, None)
+            error.met(op.full_name, {})
         raise
 
 

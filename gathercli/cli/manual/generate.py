@@ -59,7 +59,7 @@ def calls_table() -> str:
         code, mark, rest = each.call.partition(" for ")
         outcomes = (
             ("-s to -1", each.negative, op.negative),
-            ("beyond", each.outside, op.outside.done),
+            ("beyond", each.outside, op.out_of_range.done),
         )
         differs = [f"{where}: {theirs}" for where, theirs, ours in outcomes if theirs != ours]
         lines.append((f"`{code}`{mark}{rest}", command, "; ".join(differs) or "none"))
@@ -68,7 +68,7 @@ def calls_table() -> str:
 
 def outside_table() -> str:
     """Write the README's table of what versions and frameworks do with indices."""
-    rows = [(op.full_name, op.negative, op.outside.done) for op in OPERATORS]
+    rows = [(op.full_name, op.negative, op.out_of_range.done) for op in OPERATORS]
     calls = [(f"`{each.name}`", each.negative, each.outside) for each in EQUIVALENTS]
     return _table(("version or call", "index from -s to -1", "any other outside"), rows + calls)
 

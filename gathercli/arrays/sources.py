@@ -1,0 +1,63 @@
+"""The output of a call that is no gather along one axis: each cell from where its family says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from gathercli.engine import infer
+from gathercli.spec.coordinates import known
+from gathercli.spec.shapes import product
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gathercli.arrays.indices import ResolvedIndices
+    from gathercli.arrays.tensor import AnyArray
+    from gathercli.spec.call import Call
+    from gathercli.spec.op import Family
+
+CELLS: Final = 1 << 15
+"""Output cells made at a time: their positions stay in a cache."""
+
+
+class SourceKernel:
+    """The output of one call, by the `sources` of its family; the members are those of `Kernel`.
+
+    Parameters
+    ----------
+    data
+        Shape (D..), any type, order and byte order.
+    points
+        The indices of each input that has them, all of them checked.
+    """
+
+    def __init__(
+        self, family: Family, call: Call, data: AnyArray, points: Mapping[str, ResolvedIndices]
+    ) -> None:
+        self.held, self.size = data.dtype, product(known(infer(call)))
+        self.block = CELLS
+        self.uses_each_once = False
+        self._family, self._call, self._flat = family, call, data.reshape(-1)
+        self._points = {name: each.whole() for name, each in points.items()}
+
+    def worker(self) -> SourceKernel:
+        """Return what one thread needs to copy: nothing of its own."""
+        return self
+
+    def fill(self, start: int, stop: int, out: AnyArray) -> None:
+        """Store the output elements from `start` to before `stop`.
+
+        Parameters
+        ----------
+        out
+            Shape ((stop - start) * itemsize,), uint8: takes them in native byte order.
+        """
+        native = self.held.newbyteorder("=")
+        cells = np.arange(start, stop)
+        at = self._family.sources(self._call, self._points, cells)
+        elements = np.zeros(stop - start, native)
+        copied = at >= 0
+        elements[copied] = self._flat[at[copied]]
+        out[:] = elements.view(np.uint8)
