@@ -315,7 +315,7 @@ def test_the_width_is_that_of_the_terminal_it_is_on() -> None:
 
 def test_there_is_one_line_of_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Messages, "watched", True)
-    messages = Messages(quiet=False, color="auto")
+    messages = Messages()
     assert messages.progress() is messages.progress()
 
 

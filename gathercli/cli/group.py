@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
+from gathercli.cli.command import callback
 from gathercli.cli.groups import GROUPS, MESSAGES
 from gathercli.cli.line import NEGATIVE, CommandLine, check_dashes
 from gathercli.report.terminal import escaped, is_terminal
@@ -133,7 +134,7 @@ def group() -> TyperGroup:
     return root
 
 
-def command(name: str, help_line: str, callback: Callable[..., Any]) -> TyperCommand:
+def command(name: str, help_line: str, run: Callable[..., int]) -> TyperCommand:
     """Let typer make a command of a function; its options stand in the order of their groups."""
     app = typer.Typer(add_completion=False, rich_markup_mode=markup())
     app.command(
@@ -142,7 +143,7 @@ def command(name: str, help_line: str, callback: Callable[..., Any]) -> TyperCom
         help=help_line,
         epilog=_epilog(name),
         context_settings=_settings(),
-    )(callback)
+    )(callback(name, run))
     made = get_command(app)
     if not isinstance(made, TyperCommand):
         raise TypeError(name)

@@ -7,8 +7,11 @@ hold, is limited by the disk alone.
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from functools import cached_property
+from typing import Annotated, Final, NamedTuple
 
+from gathercli.cli.command import Options, option
+from gathercli.cli.groups import INPUT
 from gathercli.errors import UsageError
 
 FILE: Final = 16 << 30
@@ -60,3 +63,23 @@ class Limits(NamedTuple):
             )
         size = int(found[1]) * _UNITS[found[2]]
         return cls(size or None, size or None, typed=True)
+
+
+class MemoryOptions(Options):
+    """How much may be held in memory, and how large a result may be."""
+
+    max_bytes: Annotated[
+        str | None,
+        option(
+            INPUT,
+            "--max-bytes",
+            metavar="SIZE",
+            help="Limit of what is held in memory, and of a result that is not .zarr, with K, M, "
+            "G, Ki, Mi or Gi; 0 lifts it. Default half of the free memory, 16 GiB for the result.",
+        ),
+    ] = None
+
+    @cached_property
+    def limits(self) -> Limits:
+        """The option in bytes."""
+        return Limits.parse(self.max_bytes)

@@ -7,7 +7,6 @@ outside typer, so that every failure comes here, whatever typer would make of it
 from __future__ import annotations
 
 import sys
-from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.errors import TransferError, UsageError, refusal_of
@@ -17,9 +16,9 @@ if TYPE_CHECKING:
 
     from typer.core import TyperCommand
 
+    from gathercli.cli.command import Request
+    from gathercli.cli.messages import ErrorOptions
     from gathercli.errors import GatherError
-
-    Request = Callable[[], int]
 
 SHELLS: Final = ("bash", "zsh", "fish")
 
@@ -28,7 +27,7 @@ NAMES: Final = "__names"
 
 
 class CommandEntry(NamedTuple):
-    """Where a command is found: the module whose ``build(name)`` makes it, and a line of help."""
+    """Where a command is found: the module whose ``run`` does it, and a line of help."""
 
     module: str
     help: str
@@ -63,40 +62,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv
         The words after the program's name; None for the process's own.
     """
-    words = list(sys.argv[1:] if argv is None else argv)
-    if words == ["--version"]:
-        request: Request = _version
-    elif words in ([], ["--"]) or words[0] == "help":
-        request = partial(_help, words[1:])
-    elif len(words) == 2 and words[0] == "completion" and words[1] in SHELLS:
-        from gathercli.cli.scripts import script
-
-        request = script(words[1])
-    elif len(words) == 3 and words[0] == NAMES:
-        from gathercli.cli import names
-
-        request = names.request(*words[1:])
-    else:
-        request = partial(_parse_and_run, words)
-    return _guarded(words, request)
-
-
-def _parse_and_run(words: list[str]) -> int:
-    return _parse(words)()
-
-
-def _guarded(words: Sequence[str], request: Request) -> int:
-    """Run a request and turn whatever it raises into a message and a status."""
     from gathercli.io.write import let_signals_unwind
 
+    words = list(sys.argv[1:] if argv is None else argv)
+    errors: ErrorOptions | None = None
     try:
         try:
             let_signals_unwind()
-            return request()
+            if (run := _without_typer(words)) is None:
+                run, errors = _parse(words)
+            return run()
         except BrokenPipeError:
             raise
         except Exception as error:  # noqa: BLE001  (whatever it is, nobody gets a traceback)
-            return _failed(words, refusal_of(error))
+            return _failed(words, errors or _error_options(words), refusal_of(error))
     except BrokenPipeError:
         return 141
     except KeyboardInterrupt:
@@ -106,19 +85,42 @@ def _guarded(words: Sequence[str], request: Request) -> int:
         return stop.code if isinstance(stop.code, int) and stop.code != 1 else 141
 
 
-def _failed(words: Sequence[str], error: GatherError) -> int:
-    """Say what failed; the words need not have parsed."""
-    from gathercli.cli.messages import say_error
+def _without_typer(words: list[str]) -> Callable[[], int] | None:
+    """Return what does a request that needs no parsing; None for all others."""
+    if words == ["--version"]:
+        return _version
+    if words in ([], ["--"]) or words[0] == "help":
+        return lambda: _help(words[1:])
+    if len(words) == 2 and words[0] == "completion" and words[1] in SHELLS:
+        from gathercli.cli.scripts import print_script
+
+        return lambda: print_script(words[1])
+    if len(words) == 3 and words[0] == NAMES:
+        from gathercli.cli import names
+
+        return names.request(*words[1:])
+    return None
+
+
+def _failed(words: Sequence[str], errors: ErrorOptions, error: GatherError) -> int:
+    """Print what failed, and return its status."""
     from gathercli.cli.usage import better
 
     error.hint = better(words, error) or error.hint
-    say_error(
-        error,
-        _color_of(words),
-        json_errors="--json-errors" in words,
-        debug="--debug" in words,
-    )
+    errors.print_error(error)
     return error.status
+
+
+def _error_options(words: list[str]) -> ErrorOptions:
+    """Find how to print a refusal in words that did not parse."""
+    from gathercli.cli.messages import ErrorOptions
+
+    options = words[: words.index("--")] if "--" in words else words
+    return ErrorOptions(
+        color=_color_of(options),
+        json_errors="--json-errors" in options,
+        debug="--debug" in options,
+    )
 
 
 def _color_of(words: Sequence[str]) -> str:
@@ -140,7 +142,7 @@ def _help(words: list[str]) -> int:
             value=words[1],
             hint=f"`gathercli help {words[0]}`" if words[0] in COMMANDS else None,
         )
-    return _parse([*words, "--help"])()
+    return _parse([*words, "--help"]).run()
 
 
 def _version() -> int:
@@ -161,6 +163,7 @@ def _parse(words: list[str]) -> Request:
     """Let typer read the words; what it prints itself (help) is a request already done."""
     import typer
 
+    from gathercli.cli.command import Request
     from gathercli.cli.group import group
 
     if words[:1] == ["--version"]:
@@ -172,13 +175,10 @@ def _parse(words: list[str]) -> Request:
         )
 
     try:
-        request = group().main(words, prog_name="gathercli", standalone_mode=False)
+        parsed = group().main(words, prog_name="gathercli", standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
-    if callable(request):
-        done: Request = request
-        return done
-    return lambda: _helped(request)
+    return parsed if isinstance(parsed, Request) else Request(lambda: _helped(parsed))
 
 
 def _helped(status: object) -> int:
@@ -196,6 +196,4 @@ def load(name: str) -> TyperCommand:
     from gathercli.cli.group import command
 
     found = COMMANDS[name]
-    return command(
-        name, found.help, import_module(f"gathercli.cli.commands.{found.module}").build(name)
-    )
+    return command(name, found.help, import_module(f"gathercli.cli.commands.{found.module}").run)

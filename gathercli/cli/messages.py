@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
+from gathercli.cli.command import Options, option
+from gathercli.cli.groups import MESSAGES, VIEW
 from gathercli.errors import GatherError, TransferError
 from gathercli.io.files import STDIN
 from gathercli.io.write import STDERR, write_all
@@ -20,42 +22,58 @@ if TYPE_CHECKING:
 _Item = TypeVar("_Item")
 
 
-def say_error(error: GatherError, color: str, *, json_errors: bool, debug: bool) -> None:
-    """Say on stderr what was refused, in the form asked for."""
-    from gathercli.report.words import error_json, error_text
+class NoteOptions(Options):
+    """Whether notes are printed."""
 
-    text = ""
-    if debug:
-        import traceback
-
-        text = "".join(traceback.format_exception(error.__cause__ or error))
-    if json_errors:
-        text += error_json(error)
-    else:
-        text += error_text(error, color=wants_color(color, STDERR), width=width_of(STDERR))
-    with suppress(TransferError, BrokenPipeError):  # nobody listens
-        write_all(STDERR, text.encode(errors="backslashreplace"))
+    quiet: Annotated[bool, option(MESSAGES, "--quiet", "-q", help="Print no notes.")] = False
 
 
-class Messages:
-    """What the user should know beside the result.
+class ErrorOptions(Options):
+    """How a refusal is printed."""
 
-    Parameters
-    ----------
-    quiet
-        Whether `--quiet` was given.
-    color
-        The value of `--color`.
-    json_errors
-        Whether a refusal is to be the only line on stderr.
-    debug
-        Whether a refusal brings its traceback.
-    """
+    color: Annotated[
+        Literal["auto", "always", "never"],
+        option(
+            VIEW,
+            "--color",
+            metavar="WHEN",
+            help="auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never.",
+        ),
+    ] = "auto"
+    json_errors: Annotated[
+        bool, option(MESSAGES, "--json-errors", help="Print a refusal as one line of JSON.")
+    ] = False
+    debug: Annotated[bool, option(MESSAGES, "--debug", help="Show the traceback of a failure.")] = (
+        False
+    )
 
-    def __init__(
-        self, quiet: bool, color: str, *, json_errors: bool = False, debug: bool = False
-    ) -> None:
-        self.quiet, self.color, self.json_errors, self.debug = quiet, color, json_errors, debug
+    def print_error(self, error: GatherError) -> None:
+        """Print a refusal on stderr."""
+        from gathercli.report.words import error_json, error_text
+
+        text = ""
+        if self.debug:
+            import traceback
+
+            text = "".join(traceback.format_exception(error.__cause__ or error))
+        if self.json_errors:
+            text += error_json(error)
+        else:
+            text += error_text(error, color=wants_color(self.color, STDERR), width=width_of(STDERR))
+        self.write(text)
+
+    @staticmethod
+    def write(text: str) -> None:
+        """Write to stderr, if anybody reads it."""
+        with suppress(TransferError, BrokenPipeError):  # nobody listens
+            write_all(STDERR, text.encode(errors="backslashreplace"))
+
+
+class Messages(ErrorOptions, NoteOptions):
+    """What the user should know beside the result."""
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__(**values)
         self.notes: list[str] = []
         self._progress: Progress | None = None
 
@@ -143,7 +161,7 @@ class Messages:
             except GatherError as error:
                 if len(items) == 1:
                     raise
-                say_error(error, self.color, json_errors=self.json_errors, debug=self.debug)
+                self.print_error(error)
                 done = error.status
             status = status or done
         return status
@@ -151,9 +169,3 @@ class Messages:
     def _say(self, text: str) -> None:
         self.clear()
         self.write(text)
-
-    @staticmethod
-    def write(text: str) -> None:
-        """Write to stderr, if anybody reads it."""
-        with suppress(TransferError, BrokenPipeError):  # nobody listens
-            write_all(STDERR, text.encode(errors="backslashreplace"))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeVar
 
-from gathercli.cli.options import type_of
+from gathercli.cli.command import Options, argument, option
+from gathercli.cli.groups import OPERATOR
+from gathercli.cli.options import OP_HELP, type_of
 from gathercli.errors import GatherError, VersionError
 from gathercli.ops import family_of, find, find_for_any
 from gathercli.spec.dtypes import INT64
+from gathercli.spec.op import Negative, OutOfRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,15 +66,66 @@ def choice(command: str, version: str | None) -> Choice:
     return Choice(op, note and f"{VARIABLE}: {note}", VARIABLE)
 
 
-class Operator(NamedTuple):
-    """What was typed for the operator; nothing of it is checked yet."""
+class OperatorOptions(Options):
+    """What was typed for the operator; nothing of it is checked yet.
 
-    command: str
-    axis: str | None
-    batch_dims: str
-    version: str | None
-    negative: str
-    out_of_range: str
+    `command` names the operator; it is empty where all are called.
+    """
+
+    command = ""
+    axis: Annotated[
+        str | None,
+        option(
+            OPERATOR,
+            "--axis",
+            "-a",
+            metavar="INT",
+            help="The dimension of DATA to gather along; negative counts from the end. Default 0, "
+            "but required by OpenVINO's GatherElements; in shape also unknown.",
+        ),
+    ] = None
+    batch_dims: Annotated[
+        str,
+        option(
+            OPERATOR,
+            "--batch-dims",
+            "-b",
+            metavar="INT",
+            help="Leading dimensions that are batches (OpenVINO 7 and 8); default 0.",
+        ),
+    ] = "0"
+    version: Annotated[
+        str | None,
+        option(
+            OPERATOR,
+            "--version",
+            "-V",
+            metavar="VERSION",
+            help="The operator version, such as openvino-8, onnx-13, onnx (its newest), 'opset "
+            "17' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO's newest. "
+            "`gathercli ops` lists them.",
+        ),
+    ] = None
+    negative: Annotated[
+        Negative,
+        option(
+            OPERATOR,
+            "--negative",
+            metavar="POLICY",
+            help="A negative index: spec (as the version says), wrap (counted from the end, once) "
+            "or error.",
+        ),
+    ] = Negative.SPEC
+    out_of_range: Annotated[
+        OutOfRange,
+        option(
+            OPERATOR,
+            "--out-of-range",
+            metavar="POLICY",
+            help="An index outside the axis: spec (as the version says), error, zero, clamp or "
+            "wrap (modulo the size).",
+        ),
+    ] = OutOfRange.SPEC
 
     def row(self, messages: Messages) -> Op:
         """Find the version that was asked for, or the default."""
@@ -103,8 +157,8 @@ class Operator(NamedTuple):
             indices,
             axis=integer(self.axis),
             batch_dims=integer(self.batch_dims),
-            negative=self.negative,
-            out_of_range=self.out_of_range,
+            negative=self.negative.value,
+            out_of_range=self.out_of_range.value,
             shapes_only=shapes_only,
             version_from=self.version_from(op),
         )
@@ -131,8 +185,8 @@ class Operator(NamedTuple):
             "indices_dtype": indices[1],
             "axis": integer(self.axis),
             "batch_dims": integer(self.batch_dims),
-            "negative": self.negative,
-            "out_of_range": self.out_of_range,
+            "negative": self.negative.value,
+            "out_of_range": self.out_of_range.value,
         }
         return {key: value for key, value in found.items() if value is not None}
 
@@ -148,6 +202,12 @@ class Operator(NamedTuple):
             return self.bind(row, Operand.of(data), Operand.of(indices))
 
         return Case(bind, data, indices, threads=threads or cores(), tick=tick)
+
+
+class NamedOperator(OperatorOptions):
+    """An operator that is named by an argument."""
+
+    command: Annotated[str, argument("OP", OP_HELP)]
 
 
 def read(

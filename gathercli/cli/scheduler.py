@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from gathercli.cli.command import Options, option
+from gathercli.cli.groups import CLUSTER
 from gathercli.errors import UsageError
 from gathercli.text import clean
 
@@ -11,35 +13,87 @@ if TYPE_CHECKING:
     from gathercli.jobs.scheduler import Address
 
 
-def address_of(
-    url: str | None, file: str | None, ca_file: str | None, cert: str | None, key: str | None
-) -> Address | None:
-    """Read where the scheduler is, if there is one."""
-    tls = {"--tls-ca-file": ca_file, "--tls-cert": cert, "--tls-key": key}
-    used = [name for name, path in tls.items() if path is not None]
-    if url is not None and file is not None:
-        raise UsageError(
-            "`--scheduler-file` is given with `--scheduler`: expected one of them", rule="usage"
-        )
-    if url is None and file is None:
-        if used:
-            raise UsageError(
-                f"`{used[0]}` is given without `--scheduler`: expected both", rule="usage"
-            )
-        return None
-    if used and (ca_file is None or cert is None):
-        raise UsageError(
-            f"`{used[0]}` is given without `--tls-{'cert' if ca_file else 'ca-file'}`: "
-            "expected both, as either side shows who it is",
-            rule="usage",
-        )
-    from gathercli.jobs.scheduler import URL, Address
+class ClusterOptions(Options):
+    """Where a dask scheduler is, and how each side shows who it is."""
 
-    if url is not None and not URL.fullmatch(url):
-        raise UsageError(
-            f"`--scheduler` is `{clean(url)}`: expected tcp://HOST:PORT or tls://HOST:PORT",
-            rule="usage",
-            value=url,
-            hint="`--scheduler tcp://127.0.0.1:8786`",
+    scheduler: Annotated[
+        str | None,
+        option(
+            CLUSTER,
+            "--scheduler",
+            metavar="URL",
+            help="Let the workers of this dask scheduler do it, as tcp://host:8786; they must see "
+            "the same files. Its protocol loads pickles: use only a scheduler you trust.",
+        ),
+    ] = None
+    scheduler_file: Annotated[
+        str | None,
+        option(
+            CLUSTER,
+            "--scheduler-file",
+            metavar="FILE",
+            help="The file that the scheduler writes, in place of its URL.",
+        ),
+    ] = None
+    tls_ca_file: Annotated[
+        str | None,
+        option(
+            CLUSTER,
+            "--tls-ca-file",
+            metavar="FILE",
+            help="Speak TLS with the scheduler; the authority that signs it.",
+        ),
+    ] = None
+    tls_cert: Annotated[
+        str | None,
+        option(
+            CLUSTER, "--tls-cert", metavar="FILE", help="The certificate to show the scheduler."
+        ),
+    ] = None
+    tls_key: Annotated[
+        str | None,
+        option(CLUSTER, "--tls-key", metavar="FILE", help="The key of the certificate."),
+    ] = None
+
+    def address(self) -> Address | None:
+        """Read where the scheduler is, if there is one.
+
+        Raises
+        ------
+        UsageError
+            The options contradict each other, or one needs another.
+        """
+        url, file, ca_file, cert = (
+            self.scheduler,
+            self.scheduler_file,
+            self.tls_ca_file,
+            self.tls_cert,
         )
-    return Address(url, file, ca_file, cert, key)
+        tls = {"--tls-ca-file": ca_file, "--tls-cert": cert, "--tls-key": self.tls_key}
+        used = [name for name, path in tls.items() if path is not None]
+        if url is not None and file is not None:
+            raise UsageError(
+                "`--scheduler-file` is given with `--scheduler`: expected one of them", rule="usage"
+            )
+        if url is None and file is None:
+            if used:
+                raise UsageError(
+                    f"`{used[0]}` is given without `--scheduler`: expected both", rule="usage"
+                )
+            return None
+        if used and (ca_file is None or cert is None):
+            raise UsageError(
+                f"`{used[0]}` is given without `--tls-{'cert' if ca_file else 'ca-file'}`: "
+                "expected both, as either side shows who it is",
+                rule="usage",
+            )
+        from gathercli.jobs.scheduler import URL, Address
+
+        if url is not None and not URL.fullmatch(url):
+            raise UsageError(
+                f"`--scheduler` is `{clean(url)}`: expected tcp://HOST:PORT or tls://HOST:PORT",
+                rule="usage",
+                value=url,
+                hint="`--scheduler tcp://127.0.0.1:8786`",
+            )
+        return Address(url, file, ca_file, cert, self.tls_key)

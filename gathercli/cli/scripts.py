@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Final
 
 SCRIPTS: Final = Path(__file__).with_name("completions")
 
 
-def script(shell: str) -> Callable[[], int]:
-    """Make the request that prints a shell's script."""
+def print_script(shell: str) -> int:
+    """Print a shell's script, and return the status."""
+    from gathercli.cli.main import print_text
 
-    def request() -> int:
-        from gathercli.cli.main import print_text
-
-        print_text((SCRIPTS / f"gathercli.{shell}").read_text(encoding="utf-8"))
-        return 0
-
-    return request
+    print_text((SCRIPTS / f"gathercli.{shell}").read_text(encoding="utf-8"))
+    return 0

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
+from gathercli.cli.command import Options, option
+from gathercli.cli.groups import OUTPUT, VIEW
+from gathercli.cli.limits import MemoryOptions
+from gathercli.cli.options import Chunks, ForceFormat, NoClobber, Nonfinite, Precision
 from gathercli.errors import GatherError, UsageError
 from gathercli.io import save
-from gathercli.io.formats.table import FORMATS
+from gathercli.io.formats.table import BY_SUFFIX, FORMATS
 from gathercli.io.write import STDOUT, Checked, Output, Stream, is_stream, new_name
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 from gathercli.spec.dtypes import Kind
-from gathercli.text import clean, shell_word
+from gathercli.text import clean, listed, shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,19 +35,21 @@ if TYPE_CHECKING:
 _NO_JSON: Final = "plain JSON cannot carry {}; `{} oip` and npy can"
 
 
-class View(NamedTuple):
+class ViewOptions(Options):
     """How the pretty view is shown."""
 
-    full: bool
-    precision: int
-    color: str
+    full: Annotated[bool, option(VIEW, "--full", help="Show every element.")] = False
+    precision: Precision = 6
 
 
-class WriteOptions(NamedTuple):
+class WriteOptions(Options):
     """What is promised of a file beside its content."""
 
-    no_clobber: bool
-    fsync: bool
+    no_clobber: NoClobber = False
+    fsync: Annotated[
+        bool,
+        option(OUTPUT, "--fsync", help="Return once the file and its name are on the disk."),
+    ] = False
 
     def output(self, path: str) -> Output:
         """Make the output of this name."""
@@ -54,27 +62,45 @@ class WriteOptions(NamedTuple):
         return Creation(path, no_clobber=self.no_clobber, fsync=self.fsync)
 
 
-class OutputOptions(NamedTuple):
-    """The result options of a command.
+class OutputOptions(Options):
+    """Where a result goes, in which format, and how large it may be."""
 
-    Attributes
-    ----------
-    output, fmt
-        A path (None or ``-`` is stdout) and the value of `--format`.
-    force
-        Whether the format is written whatever the suffix of the path.
-    chunks
-        The sizes of the chunks of a .zarr output; None for those that suit the data.
-    """
-
-    output: str | None
-    fmt: str
-    force: bool
+    memory: MemoryOptions
+    output: Annotated[
+        str | None,
+        option(
+            OUTPUT,
+            "--output",
+            "-o",
+            metavar="PATH",
+            help=f"Write the result here; the suffix picks {listed(BY_SUFFIX)}; - is stdout.",
+        ),
+    ] = None
+    chunks: Chunks = None
+    fmt: Annotated[
+        Literal["auto", "pretty", "json", "oip", "npy", "literal"],
+        option(
+            OUTPUT,
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            help="auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal.",
+        ),
+    ] = "auto"
+    force_format: ForceFormat = False
     keeping: WriteOptions
-    nonfinite: str
-    limits: Limits
-    view: View
-    chunks: tuple[int, ...] | None = None
+    nonfinite: Nonfinite = "quoted"
+    view: ViewOptions
+
+    @property
+    def limits(self) -> Limits:
+        """How large a result may be, and what is held of it."""
+        return self.memory.limits
+
+    @cached_property
+    def chunk_sizes(self) -> tuple[int, ...] | None:
+        """The sizes of the chunks of a .zarr output; None for those that suit the data."""
+        return chunks_of(self.chunks, self.output, self.fmt)
 
     @property
     def path(self) -> str | None:
@@ -113,12 +139,14 @@ class OutputOptions(NamedTuple):
         Raises
         ------
         UsageError
-            An unknown suffix, that of another format, or binary for a terminal.
+            An unknown suffix, that of another format, chunks of what has none, or binary for a
+            terminal.
         OutputError
             `--no-clobber` and the file exists, or the target cannot be a file.
         """
+        _ = self.chunk_sizes
         asked = None if self.fmt == "auto" else self.fmt
-        save.check_format(self.path, asked, option="-f", force=self.force)
+        save.check_format(self.path, asked, option="-f", force=self.force_format)
         if self.path is not None:
             in_chunks = self.fmt == "auto" and save.is_zarr(self.path)
             (self.keeping.creation if in_chunks else self.keeping.output)(self.path)
@@ -160,7 +188,7 @@ class OutputOptions(NamedTuple):
             chunkwise.write(
                 result.source(),
                 output,
-                self.chunks,
+                self.chunk_sizes,
                 held=self.limits.held,
                 threads=result.threads,
                 tick=result.progress,
@@ -190,7 +218,7 @@ class OutputOptions(NamedTuple):
         out: Checked,
     ) -> None:
         if self.chosen == "pretty":
-            text = self._pretty(call, result.whole())
+            text = self._pretty(call, result.whole(), messages.color)
             messages.clear()
             out.write(text.encode(errors="backslashreplace"))
             return
@@ -203,7 +231,7 @@ class OutputOptions(NamedTuple):
             max_bytes=self.limits.held,
         )
 
-    def _pretty(self, call: Call, tensor: Tensor) -> str:
+    def _pretty(self, call: Call, tensor: Tensor, when: str) -> str:
         from gathercli.report.grid import layout
         from gathercli.report.header import header
         from gathercli.spec.shapes import Shape
@@ -212,8 +240,40 @@ class OutputOptions(NamedTuple):
         view = self.view
         text = header(call, Shape(tensor.shape), width).append("\n")
         text.append_text(layout(tensor, width=width, precision=view.precision, full=view.full))
-        color = self.path is None and wants_color(view.color, STDOUT)
-        return rendered(text, color=color or view.color == "always")
+        color = self.path is None and wants_color(when, STDOUT)
+        return rendered(text, color=color or when == "always")
+
+
+def chunks_of(text: str | None, output: str | None, fmt: str) -> tuple[int, ...] | None:
+    """Read the sizes of chunks, if they were given.
+
+    Parameters
+    ----------
+    output, fmt
+        The name of the output, and its format; ``auto`` where the name tells it.
+
+    Raises
+    ------
+    UsageError
+        ``usage``: they are no sizes, or `output` is not stored in chunks.
+    """
+    if text is None:
+        return None
+    if fmt not in ("auto", "zarr") or (fmt == "auto" and not save.is_zarr(output or "")):
+        raise UsageError(
+            "`--chunks` is given, and the output is "
+            f"{clean(output or 'stdout') if fmt == 'auto' else fmt}: expected a .zarr output",
+            rule="usage",
+            value=text,
+        )
+    if not re.fullmatch(r"[1-9]\d{0,17}(,[1-9]\d{0,17}){0,63},?|", text, re.ASCII):
+        raise UsageError(
+            f"`--chunks` is `{clean(text)}`: expected sizes from 1 on",
+            rule="usage",
+            value=text,
+            hint="`--chunks 64,1024`, one for each dimension of the output",
+        )
+    return tuple(int(size) for size in text.split(",") if size)
 
 
 def losses(fmt: str, result: Result, path: str | None, *, option: str = "-f") -> Iterator[str]:

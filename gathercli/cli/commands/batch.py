@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
-from gathercli.cli import options as opt
-from gathercli.cli.commands import batchoptions as own
-from gathercli.cli.commands.jobs import Batch, Reporting, Running
-from gathercli.cli.limits import Limits
+from gathercli.cli.command import Options, argument, option
+from gathercli.cli.commands.jobs import Batch, ReportOptions, RunOptions
+from gathercli.cli.groups import NO_FILE
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import choice, integer
-from gathercli.cli.scheduler import address_of
+from gathercli.cli.operator import OperatorOptions, choice, integer
+from gathercli.cli.options import ToleranceOptions, TypeOptions
 from gathercli.errors import UsageError
 from gathercli.io.write import is_stream, real_path
 from gathercli.ops import FAMILIES, no_operator
-from gathercli.spec.op import Negative, OutOfRange
 from gathercli.text import clean
 
 if TYPE_CHECKING:
@@ -26,163 +21,118 @@ if TYPE_CHECKING:
 
     from gathercli.cli.commands.patterns import Patterns
     from gathercli.jobs.jobfile import Written
-    from gathercli.jobs.tally import Limit
 
 
-class _Given(NamedTuple):
-    """Options that make jobs without a file, as typed; None or False where they were not."""
+Jobs = Annotated[
+    list[str] | None,
+    argument(
+        "JOBS...",
+        "Files of jobs (.jsonl with one a line, .json with a list or a single one), folders of "
+        "such files, or - for standard input.",
+    ),
+]
 
-    op: str | None
-    data: str | None
-    indices: str | None
-    output: str | None
-    expect: str | None
-    matrix: list[str]
-    axis: str | None
-    batch_dims: str | None
-    version: str | None
-    negative: str | None
-    out_of_range: str | None
-    data_dtype: str | None
-    indices_dtype: str | None
-    rtol: float
-    atol: float
+
+class PatternOptions(Options):
+    """Options that make jobs without a file."""
+
+    op: Annotated[
+        str | None,
+        option(
+            NO_FILE,
+            "--op",
+            metavar="OP",
+            help="The operator, gather or gather-elements, of jobs that are made of --data and "
+            "what is below.",
+        ),
+    ] = None
+    data: Annotated[
+        str | None,
+        option(
+            NO_FILE,
+            "--data",
+            metavar="PATTERN",
+            help="The files that are the data, as 'in/*.npy' or 'in/**/*.npy'; or one tensor.",
+        ),
+    ] = None
+    indices: Annotated[
+        str | None,
+        option(
+            NO_FILE,
+            "--indices",
+            metavar="PATTERN",
+            help="The indices of each: a tensor, or 'idx/{stem}.npy'; {name} has the suffix too, "
+            "{dir} is the folder below the first *.",
+        ),
+    ] = None
+    output: Annotated[
+        str | None,
+        option(
+            NO_FILE,
+            "--output",
+            "-o",
+            metavar="PATTERN",
+            help="The files to write, as 'out/{stem}.npy'; their folders are made.",
+        ),
+    ] = None
+    matrix: Annotated[
+        list[str] | None,
+        option(
+            NO_FILE,
+            "--matrix",
+            metavar="KEY=A,B...",
+            help="Try every combination, as --matrix axis=0,1 version=openvino-8,onnx-13; {axis} "
+            "and {version} then stand for the values.",
+        ),
+    ] = None
+    operator: OperatorOptions
+    types: TypeOptions
+    expect: Annotated[
+        str | None,
+        option(
+            NO_FILE,
+            "--expect",
+            metavar="PATTERN",
+            help="What the results should equal, as 'want/{stem}.npy'.",
+        ),
+    ] = None
+    near: ToleranceOptions
+
+    def settings(self) -> dict[str, str]:
+        """Return the keys of a job that were given, of those that `--matrix` may set."""
+        given = self.operator.given() | self.types.given()
+        return {key: getattr(value, "value", value) for key, value in given.items()}
 
     def used(self) -> list[str]:
-        """Name the options that were typed."""
-        return [f"--{key.replace('_', '-')}" for key, v in self._asdict().items() if v]
+        """Name the options that were given."""
+        keys = [*self.given(), *self.settings(), *self.near.given()]
+        return [f"--{key.replace('_', '-')}" for key in keys]
 
 
-def build(name: str) -> Callable[..., Callable[[], int]]:
-    """Make the command."""
-    del name
-    return command
-
-
-def command(
-    jobs: own.Jobs = None,
-    op: own.Op = None,
-    data: own.DataPattern = None,
-    indices: own.IndicesPattern = None,
-    output: own.OutputPattern = None,
-    matrix: own.Matrix = None,
-    axis: opt.Axis = None,
-    batch_dims: opt.BatchDims = "0",
-    version: opt.Version = None,
-    negative: opt.NegativeChoice = Negative.SPEC,
-    out_of_range: opt.OutOfRangeChoice = OutOfRange.SPEC,
-    data_dtype: opt.DataDtype = None,
-    indices_dtype: opt.IndicesDtype = None,
-    expect: own.ExpectPattern = None,
-    rtol: opt.Rtol = 0.0,
-    atol: opt.Atol = 0.0,
-    dry_run: own.DryRun = False,
-    allow_outside: own.AllowOutside = False,
-    workers: own.Workers = None,
-    fail_fast: own.FailFast = False,
-    max_failures: own.MaxFailures = None,
-    retries: own.Retries = 0,
-    timeout: own.Timeout = None,
-    max_bytes: opt.MaxBytes = None,
-    scheduler: opt.Scheduler = None,
-    scheduler_file: opt.SchedulerFile = None,
-    tls_ca_file: opt.CaFile = None,
-    tls_cert: opt.Certificate = None,
-    tls_key: opt.CertificateKey = None,
-    report: own.Report = None,
-    resume: own.Resume = False,
-    resume_failed: own.ResumeFailed = False,
-    hashed: own.Hash = False,
-    junit: own.Junit = None,
-    fmt: opt.TextFormat = "auto",
-    color: opt.Color = "auto",
-    quiet: opt.Quiet = False,
-    json_errors: opt.JsonErrors = False,
-    debug: opt.Debug = False,
-) -> Callable[[], int]:
-    """Collect the request."""
-    given = _Given(
-        op=op,
-        data=data,
-        indices=indices,
-        output=output,
-        expect=expect,
-        matrix=matrix or [],
-        axis=axis,
-        batch_dims=None if batch_dims == "0" else batch_dims,
-        version=version,
-        negative=None if negative is Negative.SPEC else negative.value,
-        out_of_range=None if out_of_range is OutOfRange.SPEC else out_of_range.value,
-        data_dtype=data_dtype,
-        indices_dtype=indices_dtype,
-        rtol=rtol,
-        atol=atol,
-    )
-    limits, limit = Limits.parse(max_bytes), _limit(max_failures, fail_fast=fail_fast)
-    return partial(
-        _run,
-        jobs or [],
-        given,
-        Running(
-            limits=limits,
-            dry=dry_run,
-            anywhere=allow_outside,
-            workers=workers,
-            limit=limit,
-            retries=retries,
-            timeout=timeout,
-            debug=debug,
-            address=address_of(scheduler, scheduler_file, tls_ca_file, tls_cert, tls_key),
-        ),
-        Reporting(
-            path=None if report == "-" else report,
-            fmt=fmt,
-            junit=junit,
-            resume=resume,
-            failed=resume_failed,
-            hashed=hashed,
-        ),
-        Messages(quiet, color, json_errors=json_errors, debug=debug),
-    )
-
-
-def _limit(text: str | None, *, fail_fast: bool) -> Limit | None:
-    """Read how many jobs may fail."""
-    from gathercli.jobs.tally import Limit
-
-    if text is None:
-        return Limit(0) if fail_fast else None
-    found = re.fullmatch(r"(\d{1,12})|(\d{1,3}(?:\.\d{1,6})?)%", text, re.ASCII)
-    if found is None or float(found[2] or 0) > 100 or fail_fast:
-        raise UsageError(
-            f"`--max-failures` is `{clean(text)}`"
-            + (", beside `--fail-fast`: expected one of them" if fail_fast and found else "")
-            + ("" if fail_fast and found else ": expected a number of jobs, or a percentage"),
-            rule="usage",
-            value=text,
-            hint="`--max-failures 10` or `--max-failures 5%`",
-        )
-    return Limit(int(found[1])) if found[1] else Limit(float(found[2]), percent=True)
-
-
-def _run(
-    words: list[str], given: _Given, running: Running, reporting: Reporting, messages: Messages
+def run(
+    patterns: PatternOptions,
+    running: RunOptions,
+    reporting: ReportOptions,
+    messages: Messages,
+    jobs: Jobs = None,
 ) -> int:
+    """Do the jobs, and report on each."""
     from gathercli.jobs.journal import check
     from gathercli.jobs.plan import Plan
 
     _check(running, reporting)
-    written, files = _sources(words, given, reporting, messages)
+    written, files = _sources(jobs or [], patterns, reporting, messages)
     taken = _taken(files, reporting)
     if reporting.path is not None:
         check(reporting.path, resumes=reporting.resumes)
-    running = running._replace(anywhere=running.anywhere or given.op is not None)
-    with Plan(written, anywhere=running.anywhere, taken=taken) as plan:
+    running.allow_outside = running.allow_outside or patterns.op is not None
+    with Plan(written, anywhere=running.allow_outside, taken=taken) as plan:
         return Batch(plan, running, reporting, messages).run()
 
 
-def _check(running: Running, reporting: Reporting) -> None:
-    """Refuse options that contradict each other."""
+def _check(running: RunOptions, reporting: ReportOptions) -> None:
+    """Refuse options that contradict each other, and what is no limit or address."""
+    _ = running.memory.limits, running.limit
     if running.workers is not None and running.address is not None:
         raise UsageError(
             "`--workers` is given with a scheduler, whose workers do the jobs: "
@@ -194,9 +144,9 @@ def _check(running: Running, reporting: Reporting) -> None:
         ("--report", reporting.path),
         ("--junit", reporting.junit),
         ("--resume", reporting.resume),
-        ("--resume-failed", reporting.failed),
+        ("--resume-failed", reporting.resume_failed),
     )
-    wrong = next((name for name, given in about if given), None) if running.dry else None
+    wrong = next((name for name, given in about if given), None) if running.dry_run else None
     if wrong:
         raise UsageError(
             f"`{wrong}` is given with `--dry-run`, which does no job: expected one of them",
@@ -215,7 +165,7 @@ def _check(running: Running, reporting: Reporting) -> None:
         )
 
 
-def _taken(files: list[str], reporting: Reporting) -> dict[str, str]:
+def _taken(files: list[str], reporting: ReportOptions) -> dict[str, str]:
     """Name the files that no job may write; nor may the report be one that holds jobs."""
     from gathercli.jobs.paths import JOB_FILE
 
@@ -239,7 +189,7 @@ def _taken(files: list[str], reporting: Reporting) -> dict[str, str]:
 
 
 def _sources(
-    words: list[str], given: _Given, reporting: Reporting, messages: Messages
+    words: list[str], given: PatternOptions, reporting: ReportOptions, messages: Messages
 ) -> tuple[Iterable[Written], list[str]]:
     """Find the jobs, and the files that hold them; a report in a folder of jobs is none."""
     from gathercli.cli.commands.patterns import is_matrix
@@ -275,11 +225,10 @@ def _sources(
     return chain.from_iterable(map(written, found)), [path for path in found if path != "-"]
 
 
-def _patterns(given: _Given, words: list[str], messages: Messages) -> Patterns:
+def _patterns(given: PatternOptions, words: list[str], messages: Messages) -> Patterns:
     """Take the options for what they say of every job."""
     from gathercli.cli.commands.patterns import (
         INTEGERS,
-        SETTINGS,
         Patterns,
         check_setting,
         matrix_of,
@@ -294,8 +243,8 @@ def _patterns(given: _Given, words: list[str], messages: Messages) -> Patterns:
         )
     if op not in FAMILIES:
         raise no_operator(op, "`--op` is")
-    chosen = {key: v for key in SETTINGS if (v := getattr(given, key)) is not None}
-    matrix = matrix_of([*given.matrix, *words])
+    chosen = given.settings()
+    matrix = matrix_of([*(given.matrix or ()), *words])
     if twice := chosen.keys() & matrix.keys():
         name = f"--{min(twice).replace('_', '-')}"
         raise UsageError(
@@ -310,6 +259,6 @@ def _patterns(given: _Given, words: list[str], messages: Messages) -> Patterns:
             chosen["version"] = row.op.id
             messages.remark(row.note or f"{row.op} runs, as {row.version_from} says")
     fixed = {key: integer(v) if key in INTEGERS else v for key, v in chosen.items()}
-    fixed |= {key: v for key in ("rtol", "atol") if (v := getattr(given, key))}
+    fixed |= given.near.given()
     filled = {key: v for key in ("indices", "output", "expect") if (v := getattr(given, key))}
     return Patterns(op, data, filled, fixed, matrix)

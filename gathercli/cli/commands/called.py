@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from gathercli.cli.operator import Operator, Token
+from gathercli.cli.operator import OperatorOptions, Token
 from gathercli.errors import GatherError, InputError, UsageError
 from gathercli.text import clean, closest, counted, some
 
@@ -39,7 +39,7 @@ class Called(NamedTuple):
 
 
 def given(
-    operator: Operator, data: Token, indices: Token, limits: Limits, messages: Messages
+    operator: OperatorOptions, data: Token, indices: Token, limits: Limits, messages: Messages
 ) -> Called:
     """Read the tensors that words name, and put the call together."""
     from gathercli.io.source import Inputs

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final
 
-from gathercli.cli import options as opt
-from gathercli.cli.limits import Limits
+from gathercli.cli.command import Options, option
+from gathercli.cli.groups import OUTPUT
+from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import Operator, Token
-from gathercli.spec.op import Negative, OutOfRange
+from gathercli.cli.operator import NamedOperator
+from gathercli.cli.options import TensorOptions, TextFormat, Threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,66 +25,40 @@ _TOGETHER: Final = 4096
 """Pieces of a listing that are written together."""
 
 
-def build(name: str) -> Callable[..., Callable[[], int]]:
-    """Make the command."""
-    del name
-    return command
+class CheckOptions(Options):
+    """What is listed, and what is a "no"."""
+
+    every: Annotated[bool, option(OUTPUT, "--all", help="List every illegal index.")] = False
+    allow_fill: Annotated[
+        bool,
+        option(
+            OUTPUT,
+            "--allow-fill",
+            help="Exit 0 where indices are filled with zeros, 1 only where they are refused.",
+        ),
+    ] = False
+    fmt: TextFormat = "auto"
 
 
-def command(
-    op: opt.OpName,
-    data: opt.Data,
-    indices: opt.Indices,
-    axis: opt.Axis = None,
-    batch_dims: opt.BatchDims = "0",
-    version: opt.Version = None,
-    negative: opt.NegativeChoice = Negative.SPEC,
-    out_of_range: opt.OutOfRangeChoice = OutOfRange.SPEC,
-    data_dtype: opt.DataDtype = None,
-    indices_dtype: opt.IndicesDtype = None,
-    max_bytes: opt.MaxBytes = None,
-    every: opt.EveryIndex = False,
-    allow_fill: opt.AllowFill = False,
-    fmt: opt.TextFormat = "auto",
-    threads: opt.Threads = None,
-    color: opt.Color = "auto",
-    quiet: opt.Quiet = False,
-    json_errors: opt.JsonErrors = False,
-    debug: opt.Debug = False,
-) -> Callable[[], int]:
-    """Collect the request."""
-    del debug  # main finds it in the words
-    return partial(
-        _run,
-        Operator(op, axis, batch_dims, version, negative.value, out_of_range.value),
-        (data, data_dtype),
-        (indices, indices_dtype),
-        _Asked(Limits.parse(max_bytes), fmt, threads, every=every, allow_fill=allow_fill),
-        Messages(quiet, color, json_errors=json_errors),
-    )
-
-
-class _Asked(NamedTuple):
-    """What is asked beside the operator."""
-
-    limits: Limits
-    fmt: str
-    threads: int | None
-    every: bool
-    allow_fill: bool
-
-
-def _run(operator: Operator, data: Token, indices: Token, asked: _Asked, messages: Messages) -> int:
+def run(
+    operator: NamedOperator,
+    tensors: TensorOptions,
+    memory: MemoryOptions,
+    asked: CheckOptions,
+    messages: Messages,
+    threads: Threads = None,
+) -> int:
+    """Check the indices, and print what is found."""
     from gathercli.io.source import Inputs
     from gathercli.lessons.verdicts import checked
     from gathercli.ops import family_of
 
     op = operator.row(messages)
-    Inputs.share_stdin(data[0], indices[0])
+    Inputs.share_stdin(tensors.data, tensors.indices)
     tick = messages.progress()
-    with messages, messages.inputs(asked.limits.held, tick) as inputs:
-        given, picked = operator.read(op, inputs.tensor, data, indices)
-        case = operator.case(given, picked, asked.threads, tick)
+    with messages, messages.inputs(memory.limits.held, tick) as inputs:
+        given, picked = operator.read(op, inputs.tensor, *tensors.tokens)
+        case = operator.case(given, picked, threads, tick)
         found = checked(op, family_of(op.family).ROWS, case)
         _print(found, asked, messages)
         inputs.recheck()
@@ -98,12 +71,12 @@ def _run(operator: Operator, data: Token, indices: Token, asked: _Asked, message
     return _status(chosen, asked)
 
 
-def _status(chosen: Verdict, asked: _Asked) -> int:
+def _status(chosen: Verdict, asked: CheckOptions) -> int:
     """Tell whether the answer is no."""
     return int(chosen.refuses_index or (chosen.filled > 0 and not asked.allow_fill))
 
 
-def _print(found: Checked, asked: _Asked, messages: Messages) -> None:
+def _print(found: Checked, asked: CheckOptions, messages: Messages) -> None:
     """Print the result, the illegal indices as they are found."""
     from gathercli.io.write import STDOUT
     from gathercli.lessons.verdicts import illegal, number_illegal

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
-from gathercli.cli import options as opt
+from gathercli.cli.command import option
 from gathercli.cli.commands.ops import exactly, named
-from gathercli.cli.limits import Limits
+from gathercli.cli.groups import OPERATOR
+from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import Operator, Token, integer, read
+from gathercli.cli.operator import OperatorOptions, integer, read
+from gathercli.cli.options import TensorOptions, TextFormat, Threads
 from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS
-from gathercli.spec.op import Negative, OutOfRange
 
 if TYPE_CHECKING:
     from gathercli.arrays.tensor import Tensor
@@ -22,65 +21,42 @@ if TYPE_CHECKING:
     from gathercli.spec.op import Op
 
 
-def build(name: str) -> Callable[..., Callable[[], int]]:
-    """Make the command."""
-    del name
-    return command
+class ComparedOperators(OperatorOptions):
+    """Every operator, or those of a list in the place of a version."""
+
+    version: Annotated[
+        str | None,
+        option(
+            OPERATOR,
+            "--ops",
+            metavar="LIST",
+            help="Only these, with commas between: commands (gather), versions (onnx-13), full "
+            "names (openvino.Gather-8).",
+        ),
+    ] = None
 
 
-def command(
-    data: opt.Data,
-    indices: opt.Indices,
-    axis: opt.Axis = None,
-    batch_dims: opt.BatchDims = "0",
-    ops: opt.Versions = None,
-    negative: opt.NegativeChoice = Negative.SPEC,
-    out_of_range: opt.OutOfRangeChoice = OutOfRange.SPEC,
-    data_dtype: opt.DataDtype = None,
-    indices_dtype: opt.IndicesDtype = None,
-    max_bytes: opt.MaxBytes = None,
-    fmt: opt.TextFormat = "auto",
-    threads: opt.Threads = None,
-    color: opt.Color = "auto",
-    quiet: opt.Quiet = False,
-    json_errors: opt.JsonErrors = False,
-    debug: opt.Debug = False,
-) -> Callable[[], int]:
-    """Collect the request."""
-    del debug  # main finds it in the words
-    messages = Messages(quiet, color, json_errors=json_errors)
-    return partial(
-        _run,
-        Operator("", axis, batch_dims, None, negative.value, out_of_range.value),
-        (data, data_dtype),
-        (indices, indices_dtype),
-        _Asked(ops, Limits.parse(max_bytes), fmt, threads),
-        messages,
-    )
-
-
-class _Asked(NamedTuple):
-    """What is asked beside the call."""
-
-    ops: str | None
-    limits: Limits
-    fmt: str
-    threads: int | None
-
-
-def _run(operator: Operator, data: Token, indices: Token, asked: _Asked, messages: Messages) -> int:
+def run(
+    operators: ComparedOperators,
+    tensors: TensorOptions,
+    memory: MemoryOptions,
+    messages: Messages,
+    fmt: TextFormat = "auto",
+    threads: Threads = None,
+) -> int:
+    """Call every version, and print who agrees."""
     from gathercli.io.source import Inputs
     from gathercli.lessons.groups import compared
 
-    rows = OPERATORS if asked.ops is None else _rows(asked.ops, messages)
-    Inputs.share_stdin(data[0], indices[0])
+    rows = OPERATORS if operators.version is None else _rows(operators.version, messages)
+    Inputs.share_stdin(tensors.data, tensors.indices)
     tick = messages.progress()
-    with messages, messages.inputs(asked.limits.held, tick) as inputs:
-        given, picked = read(None, inputs.tensor, data, indices)
-        case = operator.case(given, picked, asked.threads, tick)
-        found = compared(rows, case, asked.limits.file)
+    with messages, messages.inputs(memory.limits.held, tick) as inputs:
+        given, picked = read(None, inputs.tensor, *tensors.tokens)
+        case = operators.case(given, picked, threads, tick)
+        found = compared(rows, case, memory.limits.file)
         inputs.recheck()
-        _print(found, operator, case.data, case.indices, asked.fmt, messages.color)
+        _print(found, operators, case.data, case.indices, fmt, messages.color)
     messages.print()
     return 0
 
@@ -106,7 +82,12 @@ def _rows(text: str, messages: Messages) -> tuple[Op, ...]:
 
 
 def _print(
-    found: Comparison, operator: Operator, data: Tensor, indices: Tensor, fmt: str, color: str
+    found: Comparison,
+    operator: OperatorOptions,
+    data: Tensor,
+    indices: Tensor,
+    fmt: str,
+    color: str,
 ) -> None:
     from gathercli.io.write import STDOUT
     from gathercli.report.header import tensor_json
@@ -119,16 +100,16 @@ def _print(
             "indices": tensor_json(indices.dtype, indices.shape),
             "axis": integer(operator.axis),
             "batch_dims": integer(operator.batch_dims),
-            "negative": operator.negative,
-            "out_of_range": operator.out_of_range,
+            "negative": operator.negative.value,
+            "out_of_range": operator.out_of_range.value,
         }
         print_text(compared_json(found, fields, _values(found, "quoted")))
         return
     asked = f"data {data}   indices {indices}   axis {operator.axis or 'by default'}"
     asked += f"   batch_dims {operator.batch_dims}"
-    for option in ("negative", "out_of_range"):
-        if (value := getattr(operator, option)) != "spec":
-            asked += f"   --{option.replace('_', '-')} {value}"
+    for name in ("negative", "out_of_range"):
+        if (value := getattr(operator, name).value) != "spec":
+            asked += f"   --{name.replace('_', '-')} {value}"
     text = compared_text(found, asked, _values(found, "bare"), width_of(STDOUT))
     print_text(rendered(text, color=wants_color(color, STDOUT)))
 

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Literal
 
-import typer
+from gathercli.cli.command import argument
+from gathercli.cli.scripts import print_script
 
-from gathercli.cli.scripts import script
-
-Shell = Annotated[
-    Literal["bash", "zsh", "fish"],
-    typer.Argument(metavar="SHELL", help="bash, zsh or fish.", show_default=False),
-]
+Shell = Annotated[Literal["bash", "zsh", "fish"], argument("SHELL", "bash, zsh or fish.")]
 
 
-def build(name: str) -> Callable[..., Callable[[], int]]:
-    """Make the command."""
-    del name
-    return command
-
-
-def command(shell: Shell) -> Callable[[], int]:
-    """Collect the request."""
-    return script(shell)
+def run(shell: Shell) -> int:
+    """Print the script."""
+    return print_script(shell)

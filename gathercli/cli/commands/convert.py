@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
-
-import typer
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from gathercli.arrays.blocks import CopyBlocks
 from gathercli.arrays.cast import CastTensor
 from gathercli.arrays.streamed import BlockResult
-from gathercli.cli import options as opt
+from gathercli.cli.command import Options, argument, option
 from gathercli.cli.commands.targets import (
     Target,
     check_copy,
@@ -22,9 +19,10 @@ from gathercli.cli.commands.targets import (
     places,
 )
 from gathercli.cli.groups import OUTPUT
-from gathercli.cli.limits import Limits
+from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
-from gathercli.cli.sink import WriteOptions, binary_refused, losses
+from gathercli.cli.options import Chunks, ForceFormat, Nonfinite, SourceDtype, type_of
+from gathercli.cli.sink import WriteOptions, binary_refused, chunks_of, losses
 from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.io import save
 from gathercli.io.files import cores
@@ -35,67 +33,10 @@ from gathercli.text import clean, counted
 if TYPE_CHECKING:
     from gathercli.arrays.result import Result
     from gathercli.arrays.threads import ProgressCallback
+    from gathercli.cli.limits import Limits
     from gathercli.io.formats.encode import Named
     from gathercli.io.source import Inputs, Source
     from gathercli.spec.dtypes import DType
-
-Paths = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="SRC... DEST",
-        help="Tensors, given as everywhere, or folders of files, and the file to write (- is "
-        "stdout); several with -d, where DEST is a folder, or where its format holds several.",
-        show_default=False,
-    ),
-]
-To = Annotated[
-    Literal["npy", "npz", "json", "oip", "literal", "safetensors", "pb", "bin", "zarr"] | None,
-    typer.Option(
-        "--to",
-        metavar="FORMAT",
-        help="npy, npz, json, oip, literal, safetensors, pb (ONNX), bin (raw bytes) or zarr; "
-        "without it the suffix of DEST says so.",
-        show_default=False,
-        rich_help_panel=OUTPUT,
-    ),
-]
-Directory = Annotated[
-    str | None,
-    typer.Option(
-        "--directory",
-        "-d",
-        metavar="DIR",
-        help="Write a file for every source into this folder, which is made if it is not there.",
-        show_default=False,
-        rich_help_panel=OUTPUT,
-    ),
-]
-ToDtype = Annotated[
-    str | None,
-    typer.Option(
-        "--dtype",
-        metavar="DTYPE",
-        help="Convert the elements to this type; refused if a value would change.",
-        show_default=False,
-        rich_help_panel=OUTPUT,
-    ),
-]
-Lossy = Annotated[
-    bool,
-    typer.Option(
-        "--lossy",
-        help="Let --dtype round to the nearest, half to even; nothing wraps or becomes infinite.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-Truncate = Annotated[
-    bool,
-    typer.Option(
-        "--truncate",
-        help="As --lossy, but make integers of floats towards zero.",
-        rich_help_panel=OUTPUT,
-    ),
-]
 
 
 class _Watched:
@@ -118,90 +59,113 @@ class _Watched:
         return False
 
 
-class _Asked(NamedTuple):
-    """What is asked for every source.
+class ConvertOptions(Options):
+    """What is converted, and how."""
 
-    Attributes
-    ----------
-    to, force
-        The format, and whether it is written whatever the suffix.
-    declared, wanted
-        The types of untyped input, and of the output.
-    lossy, truncate
-        As `CastTensor` takes them.
-    """
-
-    to: str | None
-    force: bool
-    directory: str | None
-    declared: DType | None
-    wanted: DType | None
-    lossy: bool
-    truncate: bool
-    nonfinite: str
-    limits: Limits
+    paths: Annotated[
+        list[str],
+        argument(
+            "SRC... DEST",
+            "Tensors, given as everywhere, or folders of files, and the file to write (- is "
+            "stdout); several with -d, where DEST is a folder, or where its format holds several.",
+        ),
+    ]
+    to: Annotated[
+        Literal["npy", "npz", "json", "oip", "literal", "safetensors", "pb", "bin", "zarr"] | None,
+        option(
+            OUTPUT,
+            "--to",
+            metavar="FORMAT",
+            help="npy, npz, json, oip, literal, safetensors, pb (ONNX), bin (raw bytes) or zarr; "
+            "without it the suffix of DEST says so.",
+        ),
+    ] = None
+    force_format: ForceFormat = False
+    directory: Annotated[
+        str | None,
+        option(
+            OUTPUT,
+            "--directory",
+            "-d",
+            metavar="DIR",
+            help="Write a file for every source into this folder, which is made if it is not "
+            "there.",
+        ),
+    ] = None
+    dtype: Annotated[
+        str | None,
+        option(
+            OUTPUT,
+            "--dtype",
+            metavar="DTYPE",
+            help="Convert the elements to this type; refused if a value would change.",
+        ),
+    ] = None
+    lossy: Annotated[
+        bool,
+        option(
+            OUTPUT,
+            "--lossy",
+            help="Let --dtype round to the nearest, half to even; nothing wraps or becomes "
+            "infinite.",
+        ),
+    ] = False
+    truncate: Annotated[
+        bool,
+        option(OUTPUT, "--truncate", help="As --lossy, but make integers of floats towards zero."),
+    ] = False
+    data_dtype: SourceDtype = None
+    memory: MemoryOptions
+    chunks: Chunks = None
     keeping: WriteOptions
-    chunks: tuple[int, ...] | None
+    nonfinite: Nonfinite = "quoted"
+
+    @property
+    def limits(self) -> Limits:
+        """How large an output may be, and what is held of it."""
+        return self.memory.limits
+
+    @cached_property
+    def chunk_sizes(self) -> tuple[int, ...] | None:
+        """The sizes of the chunks of a .zarr output; None for those that suit the data."""
+        return chunks_of(self.chunks, self.paths[-1], self.to or "auto")
+
+    @cached_property
+    def declared(self) -> DType | None:
+        """The type of untyped input."""
+        return type_of(self.data_dtype)
+
+    @cached_property
+    def wanted(self) -> DType | None:
+        """The type of the output."""
+        return type_of(self.dtype)
 
     @property
     def changes(self) -> bool:
         """Whether more is asked for than another format."""
         return bool(self.wanted or self.declared or self.chunks) or self.nonfinite != "quoted"
 
-
-def build(name: str) -> Callable[..., Callable[[], int]]:
-    """Make the command."""
-    del name
-    return command
-
-
-def command(
-    paths: Paths,
-    to: To = None,
-    force_format: opt.ForceFormat = False,
-    directory: Directory = None,
-    to_dtype: ToDtype = None,
-    lossy: Lossy = False,
-    truncate: Truncate = False,
-    data_dtype: opt.SourceDtype = None,
-    max_bytes: opt.MaxBytes = None,
-    chunks: opt.Chunks = None,
-    no_clobber: opt.NoClobber = False,
-    fsync: opt.Fsync = False,
-    nonfinite: opt.Nonfinite = "quoted",
-    color: opt.Color = "auto",
-    quiet: opt.Quiet = False,
-    json_errors: opt.JsonErrors = False,
-    debug: opt.Debug = False,
-) -> Callable[[], int]:
-    """Collect the request."""
-    limits, keeping = Limits.parse(max_bytes), WriteOptions(no_clobber, fsync)
-    sizes = opt.chunks_of(chunks, paths[-1], to or "auto")
-    types = opt.type_of(data_dtype), opt.type_of(to_dtype)
-    return partial(
-        _run,
-        paths,
-        _Asked(
-            to,
-            force_format,
-            directory,
-            *types,
-            lossy or truncate,
-            truncate,
-            nonfinite,
-            limits,
-            keeping,
-            sizes,
-        ),
-        Messages(quiet, color, json_errors=json_errors, debug=debug),
-    )
+    def check(self) -> None:
+        """Refuse chunks of what has none, and an option on loss that would do nothing."""
+        _ = self.chunk_sizes
+        option = "--truncate" if self.truncate else "--lossy"
+        if (self.lossy or self.truncate) and self.wanted is None:
+            raise UsageError(f"`{option}` is given without `--dtype`: expected both", rule="usage")
+        if self.truncate and self.wanted is not None and not self.wanted.integral:
+            raise UsageError(
+                f"`--truncate` is given with `--dtype {self.wanted}`: expected an integer type",
+                rule="usage",
+                value=self.wanted.name,
+                hint="`--lossy` in its place converts to the nearest value",
+            )
 
 
-def _run(paths: list[str], asked: _Asked, messages: Messages) -> int:
+def run(asked: ConvertOptions, messages: Messages) -> int:
+    """Convert every source."""
     from gathercli.io.source import Inputs
 
-    _check_loss(asked)
-    sources, target = places(paths, asked.to, asked.directory, force=asked.force)
+    asked.check()
+    sources, target = places(asked.paths, asked.to, asked.directory, force=asked.force_format)
     Inputs.share_stdin(*sources)
     with (
         messages,
@@ -245,22 +209,8 @@ def _run(paths: list[str], asked: _Asked, messages: Messages) -> int:
     return status
 
 
-def _check_loss(asked: _Asked) -> None:
-    """Refuse an option on loss that would do nothing."""
-    option = "--truncate" if asked.truncate else "--lossy"
-    if asked.lossy and asked.wanted is None:
-        raise UsageError(f"`{option}` is given without `--dtype`: expected both", rule="usage")
-    if asked.truncate and asked.wanted is not None and not asked.wanted.integral:
-        raise UsageError(
-            f"`--truncate` is given with `--dtype {asked.wanted}`: expected an integer type",
-            rule="usage",
-            value=asked.wanted.name,
-            hint="`--lossy` in its place converts to the nearest value",
-        )
-
-
 def _merge(
-    sources: list[str], target: Target, asked: _Asked, inputs: Inputs, messages: Messages
+    sources: list[str], target: Target, asked: ConvertOptions, inputs: Inputs, messages: Messages
 ) -> None:
     """Write the tensors of several sources to one file."""
     opened = [inputs.open(token, declared=asked.declared) for token in sources]
@@ -270,7 +220,7 @@ def _merge(
     _write(target.fmt, target.path, results, asked, inputs, messages)
 
 
-def _check_memory(members: list[Source], asked: _Asked) -> None:
+def _check_memory(members: list[Source], asked: ConvertOptions) -> None:
     """Refuse to hold more tensors together than memory may."""
     mapped = members[0].content.format == "safetensors"
     if len(members) == 1 or asked.limits.held is None or mapped:
@@ -281,7 +231,9 @@ def _check_memory(members: list[Source], asked: _Asked) -> None:
         raise LimitError.over(what, total, asked.limits.held)
 
 
-def _named(source: Source, asked: _Asked, messages: Messages, *, binding: bool = False) -> Named:
+def _named(
+    source: Source, asked: ConvertOptions, messages: Messages, *, binding: bool = False
+) -> Named:
     """Read a tensor, convert it if that is asked for, and name it as it was named."""
     declared = asked.declared if binding else None
     name = "output" if source.key is None else source.key
@@ -297,7 +249,9 @@ def _named(source: Source, asked: _Asked, messages: Messages, *, binding: bool =
     if asked.wanted is None or asked.wanted is tensor.dtype:
         return name, tensor
     try:
-        made = CastTensor(tensor, asked.wanted, lossy=asked.lossy, truncate=asked.truncate)
+        made = CastTensor(
+            tensor, asked.wanted, lossy=asked.lossy or asked.truncate, truncate=asked.truncate
+        )
     except GatherError as error:
         source.name(error)
         raise
@@ -310,7 +264,7 @@ def _write(
     fmt: str,
     path: str | None,
     results: list[Named],
-    asked: _Asked,
+    asked: ConvertOptions,
     inputs: Inputs,
     messages: Messages,
 ) -> None:
@@ -348,7 +302,7 @@ def _write(
 
 
 def _write_chunks(
-    path: str, result: Result, asked: _Asked, inputs: Inputs, messages: Messages
+    path: str, result: Result, asked: ConvertOptions, inputs: Inputs, messages: Messages
 ) -> None:
     """Write one tensor in chunks; it gets its name only when all of it is there."""
     from gathercli.io import chunkwise
@@ -361,7 +315,7 @@ def _write_chunks(
         chunkwise.write(
             making,
             output,
-            asked.chunks,
+            asked.chunk_sizes,
             held=asked.limits.held,
             threads=cores(),
             tick=messages.progress(),

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
-import typer
-
-from gathercli.cli import options as opt
+from gathercli.cli.command import argument, option
 from gathercli.cli.groups import VIEW
 from gathercli.cli.limits import Limits
 from gathercli.cli.main import print_text
 from gathercli.cli.manual.lessons import LESSONS, command_line, fixture
-from gathercli.cli.messages import Messages
+from gathercli.cli.messages import ErrorOptions, Messages
 from gathercli.errors import UsageError
 from gathercli.io.write import STDOUT
 from gathercli.report.terminal import rendered, wants_color, width_of
@@ -26,44 +22,29 @@ if TYPE_CHECKING:
 
 WIDEST: Final = 100
 
-Name = Annotated[
-    str | None,
-    typer.Argument(metavar="[NAME]", help="The lesson; default the first.", show_default=False),
-]
-List = Annotated[bool, typer.Option("--list", help="List the lessons.", rich_help_panel=VIEW)]
+Name = Annotated[str | None, argument("[NAME]", "The lesson; default the first.")]
+List = Annotated[bool, option(VIEW, "--list", help="List the lessons.")]
 All = Annotated[
     bool,
-    typer.Option(
-        "--all",
-        help="Show every lesson; on a terminal a key goes on, q stops.",
-        rich_help_panel=VIEW,
-    ),
+    option(VIEW, "--all", help="Show every lesson; on a terminal a key goes on, q stops."),
 ]
 
 
-def build(name: str) -> Callable[..., Callable[[], int]]:
-    """Make the command."""
-    del name
-    return command
-
-
-def command(
+def run(
+    *,
     name: Name = None,
     list_lessons: List = False,
     all_lessons: All = False,
-    color: opt.Color = "auto",
-    json_errors: opt.JsonErrors = False,
-    debug: opt.Debug = False,
-) -> Callable[[], int]:
-    """Collect the request."""
-    del json_errors, debug  # main finds them in the words
+    errors: ErrorOptions,
+) -> int:
+    """Show one lesson, all of them, or their names."""
     if sum((name is not None, list_lessons, all_lessons)) > 1:
         raise UsageError(
             "a lesson, `--list` and `--all` exclude each other: expected one of them", rule="usage"
         )
     if list_lessons:
-        return partial(_list, color)
-    return partial(_all, color) if all_lessons else partial(_one, name, color)
+        return _list(errors.color)
+    return _all(errors.color) if all_lessons else _one(name, errors.color)
 
 
 def _list(color: str) -> int:
@@ -136,7 +117,7 @@ def _screen(number: int) -> Styled:
 
     shown = LESSONS[number]
     (job,) = jobs(fixture(shown.fixture))
-    with of_job(job, Limits(None, None), Messages(True, "never")) as called:
+    with of_job(job, Limits(None, None), Messages(quiet=True, color="never")) as called:
         lesson = Lesson(called.bound)
         screen = Screen(
             f"{number + 1} of {len(LESSONS)}   {shown.name}: {shown.title}",

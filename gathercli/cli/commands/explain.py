@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from contextlib import ExitStack
-from functools import partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import typer
-
-from gathercli.cli import options as opt
+from gathercli.cli.command import Options, argument, option
 from gathercli.cli.commands import cells
 from gathercli.cli.commands.called import Called, given, written
 from gathercli.cli.groups import INPUT, OUTPUT, VIEW
-from gathercli.cli.limits import Limits
+from gathercli.cli.limits import Limits, MemoryOptions
 from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import Operator
+from gathercli.cli.operator import OperatorOptions
+from gathercli.cli.options import (
+    INDICES_HELP,
+    OP_HELP,
+    TENSOR_HELP,
+    NoClobber,
+    Precision,
+    TextFormat,
+    TypeOptions,
+)
 from gathercli.errors import UsageError
 from gathercli.io.write import STDOUT, Output
 from gathercli.ops import family_of
 from gathercli.report.terminal import rendered, wants_color, width_of
-from gathercli.spec.op import Negative, OutOfRange
 from gathercli.spec.shapes import Shape, product
 from gathercli.text import clean, counted, grouped, listed
 
@@ -31,158 +36,106 @@ if TYPE_CHECKING:
     from gathercli.report.selection import Look, Window
     from gathercli.report.terminal import Styled
 
-Op = Annotated[
-    str | None,
-    typer.Argument(metavar="OP", help="gather or gather-elements.", show_default=False),
-]
-Data = Annotated[
-    str | None, typer.Argument(metavar="DATA", help=opt.TENSOR_HELP, show_default=False)
-]
-Indices = Annotated[
-    str | None,
-    typer.Argument(metavar="INDICES", help="Integers, given in the same ways.", show_default=False),
-]
-JobOption = Annotated[
-    str | None,
-    typer.Option(
-        "--job",
-        metavar="FILE#ID",
-        help="Explain a job of a job file, in place of OP, DATA and INDICES; a file of one job "
-        "needs no #ID.",
-        show_default=False,
-        rich_help_panel=INPUT,
-    ),
-]
-WindowOption = Annotated[
-    str | None,
-    typer.Option(
-        "--window",
-        metavar="SLICES",
-        help="What to show of the output, a slice a dimension: 0:3,:,10:20. Default what fits.",
-        show_default=False,
-        rich_help_panel=VIEW,
-    ),
-]
-CellOption = Annotated[
-    str | None,
-    typer.Option(
-        "--cell",
-        metavar="I,J,...",
-        help="Trace one output cell, step by step, in words and coordinates.",
-        show_default=False,
-        rich_help_panel=VIEW,
-    ),
-]
-Step = Annotated[
-    bool,
-    typer.Option(
-        "--step",
-        help="Walk through the output cells: with keys on a terminal, a line a cell elsewhere.",
-        rich_help_panel=VIEW,
-    ),
-]
-Ascii = Annotated[
-    bool,
-    typer.Option("--ascii", help="Use no characters beyond ASCII.", rich_help_panel=VIEW),
-]
-Save = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--save",
-        metavar="PATH",
-        help="Also keep the picture: .svg, .html or .txt. Given again, keep it there too.",
-        show_default=False,
-        rich_help_panel=OUTPUT,
-    ),
-]
+
+class CallOptions(Options):
+    """A call in words, or a job in its place."""
+
+    op: Annotated[str | None, argument("OP", OP_HELP)] = None
+    data: Annotated[str | None, argument("DATA", TENSOR_HELP)] = None
+    indices: Annotated[str | None, argument("INDICES", INDICES_HELP)] = None
+    job: Annotated[
+        str | None,
+        option(
+            INPUT,
+            "--job",
+            metavar="FILE#ID",
+            help="Explain a job of a job file, in place of OP, DATA and INDICES; a file of one "
+            "job needs no #ID.",
+        ),
+    ] = None
+    operator: OperatorOptions
+    types: TypeOptions
+
+    def check(self) -> None:
+        """Refuse a call of which something is missing, and one beside a job.
+
+        Raises
+        ------
+        UsageError
+            As said above, or OP is no operator.
+        """
+        if self.job is not None:
+            beside = self.given().keys() - {"job"}
+            if beside or self.operator.given() or self.types.given():
+                raise UsageError(
+                    "`--job` names the whole call: expected no other operator, tensor or attribute",
+                    rule="usage",
+                    value=self.job,
+                )
+            return
+        words = (self.op or None, self.data, self.indices)
+        if None in words:
+            if self.op:
+                family_of(self.op)
+            raise UsageError(
+                f"`{('OP', 'DATA', 'INDICES')[words.index(None)]}` is missing: "
+                "expected OP, DATA and INDICES",
+                rule="usage",
+                hint="`gathercli explain gather '[10,20,30]' '[2,0]'`, or `--job FILE#ID`",
+            )
+
+    def read(self, limits: Limits, messages: Messages) -> Called:
+        """Read the tensors, and put the call together."""
+        if self.job is not None:
+            return written(self.job, limits, messages)
+        self.operator.command = self.op or ""
+        data = str(self.data), self.types.data_dtype
+        indices = str(self.indices), self.types.indices_dtype
+        return given(self.operator, data, indices, limits, messages)
 
 
-def build(name: str) -> Callable[..., Callable[[], int]]:
-    """Make the command."""
-    del name
-    return command
-
-
-def command(
-    op: Op = None,
-    data: Data = None,
-    indices: Indices = None,
-    job: JobOption = None,
-    axis: opt.Axis = None,
-    batch_dims: opt.BatchDims = "0",
-    version: opt.Version = None,
-    negative: opt.NegativeChoice = Negative.SPEC,
-    out_of_range: opt.OutOfRangeChoice = OutOfRange.SPEC,
-    data_dtype: opt.DataDtype = None,
-    indices_dtype: opt.IndicesDtype = None,
-    max_bytes: opt.MaxBytes = None,
-    window: WindowOption = None,
-    cell: CellOption = None,
-    step: Step = False,
-    ascii_only: Ascii = False,
-    save: Save = None,
-    no_clobber: opt.NoClobber = False,
-    fmt: opt.TextFormat = "auto",
-    precision: opt.Precision = 6,
-    color: opt.Color = "auto",
-    quiet: opt.Quiet = False,
-    json_errors: opt.JsonErrors = False,
-    debug: opt.Debug = False,
-) -> Callable[[], int]:
-    """Collect the request."""
-    del debug  # main finds it in the words
-    operator = Operator(op or "", axis, batch_dims, version, negative.value, out_of_range.value)
-    tensors = (data, data_dtype), (indices, indices_dtype)
-    asked = _Asked(cells.window(window), cells.coordinates(cell), step, ascii_only, fmt, precision)
-    asked.check(saved=bool(save))
-    return partial(
-        _run,
-        _reader(operator, *tensors) if job is None else _job_reader(job, operator, *tensors),
-        Limits.parse(max_bytes),
-        asked,
-        [_Keep(path, no_clobber) for path in save or ()],
-        Messages(quiet, color, json_errors=json_errors),
-    )
-
-
-def _reader(
-    operator: Operator, data: tuple[str | None, str | None], indices: tuple[str | None, str | None]
-) -> Callable[[Limits, Messages], Called]:
-    """Return what reads the call that words name."""
-    words = (operator.command or None, data[0], indices[0])
-    if data[0] is None or indices[0] is None or not operator.command:
-        if operator.command:
-            family_of(operator.command)
-        raise UsageError(
-            f"`{('OP', 'DATA', 'INDICES')[words.index(None)]}` is missing: "
-            "expected OP, DATA and INDICES",
-            rule="usage",
-            hint="`gathercli explain gather '[10,20,30]' '[2,0]'`, or `--job FILE#ID`",
-        )
-    return partial(given, operator, (data[0], data[1]), (indices[0], indices[1]))
-
-
-def _job_reader(job: str, operator: Operator, *tensors: object) -> Callable[..., Called]:
-    """Return what reads the call of a job; words beside it are refused."""
-    nothing = Operator("", None, "0", None, "spec", "spec"), (None, None), (None, None)
-    if (operator, *tensors) != nothing:
-        raise UsageError(
-            "`--job` names the whole call: expected no other operator, tensor or attribute",
-            rule="usage",
-            value=job,
-        )
-    return partial(written, job)
-
-
-class _Asked(NamedTuple):
+class ExplainOptions(Options):
     """What is shown, and how."""
 
-    window: Window
-    cell: tuple[int, ...] | None
-    step: bool
-    ascii: bool
-    fmt: str
-    precision: int
+    window_text: Annotated[
+        str | None,
+        option(
+            VIEW,
+            "--window",
+            metavar="SLICES",
+            help="What to show of the output, a slice a dimension: 0:3,:,10:20. Default what fits.",
+        ),
+    ] = None
+    cell_text: Annotated[
+        str | None,
+        option(
+            VIEW,
+            "--cell",
+            metavar="I,J,...",
+            help="Trace one output cell, step by step, in words and coordinates.",
+        ),
+    ] = None
+    step: Annotated[
+        bool,
+        option(
+            VIEW,
+            "--step",
+            help="Walk through the output cells: with keys on a terminal, a line a cell elsewhere.",
+        ),
+    ] = False
+    ascii: Annotated[bool, option(VIEW, "--ascii", help="Use no characters beyond ASCII.")] = False
+    fmt: TextFormat = "auto"
+    precision: Precision = 6
+
+    @cached_property
+    def window(self) -> Window:
+        """What to show of the output."""
+        return cells.window(self.window_text)
+
+    @cached_property
+    def cell(self) -> tuple[int, ...] | None:
+        """The cell to trace."""
+        return cells.coordinates(self.cell_text)
 
     def check(self, *, saved: bool) -> None:
         """Refuse what cannot be asked for together."""
@@ -245,7 +198,7 @@ class _Asked(NamedTuple):
             )
 
 
-class _Keep(NamedTuple):
+class PictureFile(NamedTuple):
     """Where the picture is kept."""
 
     path: str
@@ -276,23 +229,61 @@ class _Keep(NamedTuple):
         return content.encode(errors="backslashreplace")
 
 
-def _run(
-    read: Callable[[Limits, Messages], Called],
-    limits: Limits,
-    asked: _Asked,
-    keeps: list[_Keep],
+class PictureOptions(Options):
+    """The files that keep the picture."""
+
+    paths: Annotated[
+        list[str] | None,
+        option(
+            OUTPUT,
+            "--save",
+            metavar="PATH",
+            help="Also keep the picture: .svg, .html or .txt. Given again, keep it there too.",
+        ),
+    ] = None
+    no_clobber: NoClobber = False
+
+    def keeps(self) -> list[PictureFile]:
+        """Return the files.
+
+        Raises
+        ------
+        UsageError
+            One is to be written twice.
+        """
+        files: dict[str, str] = {}
+        for path in self.paths or ():
+            file = os.path.realpath(path)
+            if file in files:
+                raise UsageError(
+                    f"`--save` names `{clean(files[file])}` and `{clean(path)}`, which are one "
+                    "file: expected different files",
+                    rule="usage",
+                    value=path,
+                )
+            files[file] = path
+        return [PictureFile(path, self.no_clobber) for path in files.values()]
+
+
+def run(
+    call: CallOptions,
+    memory: MemoryOptions,
+    pictures: PictureOptions,
+    asked: ExplainOptions,
     messages: Messages,
 ) -> int:
     """Show what was asked for; what is refused is shown in its place, and then refuses."""
     from gathercli.lessons.lesson import Lesson
 
-    _check_paths([keep.path for keep in keeps])
+    asked.check(saved=bool(pictures.paths))
+    call.check()
+    limits, keeps = memory.limits, pictures.keeps()
     with ExitStack() as stack:
         outputs = [stack.enter_context(keep.output()) for keep in keeps]
         for output in outputs:
             output.open()
         stack.enter_context(messages)
-        called = stack.enter_context(read(limits, messages))
+        called = stack.enter_context(call.read(limits, messages))
         lesson = Lesson(called.bound, tick=messages.progress())
         messages.clear()
         messages.notes += map(str, lesson.adjustments)
@@ -315,22 +306,9 @@ def _run(
     return 0
 
 
-def _check_paths(paths: list[str]) -> None:
-    """Refuse a file that is to be written twice."""
-    files: dict[str, str] = {}
-    for path in paths:
-        file = os.path.realpath(path)
-        if file in files:
-            raise UsageError(
-                f"`--save` names `{clean(files[file])}` and `{clean(path)}`, which are one file: "
-                "expected different files",
-                rule="usage",
-                value=path,
-            )
-        files[file] = path
-
-
-def _show(lesson: Lesson, called: Called, asked: _Asked, look: Look, messages: Messages) -> None:
+def _show(
+    lesson: Lesson, called: Called, asked: ExplainOptions, look: Look, messages: Messages
+) -> None:
     from gathercli.cli.manual.keys import has_keys
 
     color = wants_color(messages.color, STDOUT)
@@ -349,7 +327,7 @@ def _show(lesson: Lesson, called: Called, asked: _Asked, look: Look, messages: M
         _lines(lesson, look, color=color)
 
 
-def _text(lesson: Lesson, called: Called, asked: _Asked, look: Look) -> Styled:
+def _text(lesson: Lesson, called: Called, asked: ExplainOptions, look: Look) -> Styled:
     from gathercli.report.lesson import about, picture
     from gathercli.report.trace import text_of, told
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import ExitStack
-from functools import partial
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from gathercli.cli import options as opt
-from gathercli.cli.limits import Limits
+from gathercli.cli.command import Options, option
+from gathercli.cli.groups import OUTPUT
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import Operator
-from gathercli.cli.scheduler import address_of
-from gathercli.cli.sink import OutputOptions, View, WriteOptions
+from gathercli.cli.operator import OperatorOptions
+from gathercli.cli.options import TensorOptions, Threads, ToleranceOptions
+from gathercli.cli.scheduler import ClusterOptions
+from gathercli.cli.sink import OutputOptions
 from gathercli.errors import UsageError
 from gathercli.io.write import is_stream, new_name
 from gathercli.spec.dtypes import E8M0
-from gathercli.spec.op import Negative, OutOfRange
+from gathercli.spec.op import OutOfRange
 from gathercli.text import clean
 
 if TYPE_CHECKING:
     from gathercli.arrays.compare import Tolerance
     from gathercli.arrays.tensor import Tensor
+    from gathercli.cli.limits import Limits
     from gathercli.errors import MismatchError
     from gathercli.io.source import Inputs
     from gathercli.jobs.chunk_workers import ChunkWorkers
@@ -30,79 +30,23 @@ if TYPE_CHECKING:
     from gathercli.spec.dtypes import DType
 
 
-def build(name: str) -> Callable[..., Callable[[], int]]:
-    """Make the command of an operator."""
-
-    def command(
-        data: opt.Data,
-        indices: opt.Indices,
-        axis: opt.Axis = None,
-        batch_dims: opt.BatchDims = "0",
-        version: opt.Version = None,
-        negative: opt.NegativeChoice = Negative.SPEC,
-        out_of_range: opt.OutOfRangeChoice = OutOfRange.SPEC,
-        data_dtype: opt.DataDtype = None,
-        indices_dtype: opt.IndicesDtype = None,
-        max_bytes: opt.MaxBytes = None,
-        output: opt.OutputPath = None,
-        chunks: opt.Chunks = None,
-        fmt: opt.Format = "auto",
-        force_format: opt.ForceFormat = False,
-        no_clobber: opt.NoClobber = False,
-        fsync: opt.Fsync = False,
-        nonfinite: opt.Nonfinite = "quoted",
-        expect: opt.Expect = None,
-        rtol: opt.Rtol = 0.0,
-        atol: opt.Atol = 0.0,
-        threads: opt.Threads = None,
-        scheduler: opt.Scheduler = None,
-        scheduler_file: opt.SchedulerFile = None,
-        tls_ca_file: opt.CaFile = None,
-        tls_cert: opt.Certificate = None,
-        tls_key: opt.CertificateKey = None,
-        full: opt.Full = False,
-        precision: opt.Precision = 6,
-        color: opt.Color = "auto",
-        quiet: opt.Quiet = False,
-        json_errors: opt.JsonErrors = False,
-        debug: opt.Debug = False,
-    ) -> Callable[[], int]:
-        address = address_of(scheduler, scheduler_file, tls_ca_file, tls_cert, tls_key)
-        limits, view = Limits.parse(max_bytes), View(full, precision, color)
-        return partial(
-            _run,
-            Operator(name, axis, batch_dims, version, negative.value, out_of_range.value),
-            (data, data_dtype),
-            (indices, indices_dtype),
-            OutputOptions(
-                output,
-                fmt,
-                force_format,
-                WriteOptions(no_clobber, fsync),
-                nonfinite,
-                limits,
-                view,
-                opt.chunks_of(chunks, output, fmt),
-            ),
-            threads,
-            _Expected(expect, rtol, atol),
-            address,
-            Messages(quiet, color, json_errors=json_errors, debug=debug),
-        )
-
-    return command
-
-
 EACH: Final = 1 << 30
 """Bytes that each thread of a worker may take, if nothing else is said."""
 
 
-class _Expected(NamedTuple):
-    """What `--expect` says, and how near the result must be to it."""
+class ExpectOptions(Options):
+    """What the result should be, and how near to it it must be."""
 
-    given: str | None
-    rtol: float
-    atol: float
+    expect: Annotated[
+        str | None,
+        option(
+            OUTPUT,
+            "--expect",
+            metavar="TENSOR",
+            help="Compare the result with this tensor; exit 1 where they differ.",
+        ),
+    ] = None
+    near: ToleranceOptions
 
     @property
     def tolerance(self) -> Tolerance:
@@ -115,51 +59,52 @@ class _Expected(NamedTuple):
         """
         from gathercli.arrays.compare import Tolerance
 
-        for option, tolerance in (("rtol", self.rtol), ("atol", self.atol)):
+        for name, tolerance in (("rtol", self.near.rtol), ("atol", self.near.atol)):
             if not isfinite(tolerance):
                 raise UsageError(
-                    f"`--{option}` is {tolerance}: expected a number from 0 on",
+                    f"`--{name}` is {tolerance}: expected a number from 0 on",
                     rule="usage",
                     value=str(tolerance),
                 )
-        return Tolerance(self.rtol, self.atol)
+        return Tolerance(self.near.rtol, self.near.atol)
 
     def read(self, inputs: Inputs, dtype: DType) -> Tensor | MismatchError | None:
         """Read the tensor, if one is expected of a result of this type."""
-        if self.given is None:
+        if (token := self.expect) is None:
             return None
         from gathercli.arrays.compare import hoped
 
-        token = self.given
         return hoped(lambda: inputs.tensor(token, "expect", assumed=dtype, empty=dtype), dtype)
 
 
-def _run(
-    operator: Operator,
-    data: tuple[str, str | None],
-    indices: tuple[str, str | None],
+def run(
+    command: str,
+    operator: OperatorOptions,
+    tensors: TensorOptions,
     sink: OutputOptions,
-    threads: int | None,
-    expectation: _Expected,
-    address: Address | None,
+    expectation: ExpectOptions,
+    cluster: ClusterOptions,
     messages: Messages,
+    threads: Threads = None,
 ) -> int:
     """Do what was asked: everything that can be refused is, before the first byte of output."""
-    from gathercli.arrays.run import run
+    from gathercli.arrays.run import run as gather
     from gathercli.io.files import cores
     from gathercli.io.source import Inputs
 
+    address = cluster.address()
+    operator.command = command
     op = operator.row(messages)
     sink.check()
     if address is not None:
-        _check_cluster(sink, threads, data[0], indices[0])
-    Inputs.share_stdin(data[0], indices[0], expectation.given)
+        _check_cluster(sink, threads, tensors.data, tensors.indices)
+    Inputs.share_stdin(tensors.data, tensors.indices, expectation.expect)
     tick = messages.progress() if sink.leaves_terminal else None
     with messages, messages.inputs(sink.limits.held, tick) as inputs:
-        bound = operator.bound(op, inputs.tiles, data, indices)
+        bound = operator.bound(op, inputs.tiles, *tensors.tokens)
         if address is not None:
             inputs.hold()
-        result = run(
+        result = gather(
             bound,
             max_bytes=sink.most_bytes,
             memory=sink.limits.held,
@@ -178,7 +123,7 @@ def _run(
         with ExitStack() as stack:
             crew = None
             if address is not None:
-                job = operator.job(data, indices)
+                job = operator.job(*tensors.tokens)
                 crew = stack.enter_context(_crew(job, address, sink.limits, messages))
             sink.write(result, inputs, messages, crew)
         if not in_chunks and expected is not None:

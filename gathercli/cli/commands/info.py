@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final
 
-import typer
-
-from gathercli.cli import options as opt
+from gathercli.cli.command import Options, argument, option
 from gathercli.cli.groups import INPUT
-from gathercli.cli.limits import Limits
+from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
+from gathercli.cli.options import TENSOR_HELP, Precision, SourceDtype, TextFormat, type_of
 from gathercli.errors import GatherError, InputError
 from gathercli.io.write import STDOUT
 from gathercli.report.info import MEMBERS, Described, Info, as_json, text
@@ -26,61 +23,33 @@ if TYPE_CHECKING:
 _BINARY: Final = frozenset({"npy", "npz", "safetensors", "bin", "zarr"})
 """Formats whose elements have a byte order in the file."""
 
-Files = Annotated[
-    list[str],
-    typer.Argument(metavar="FILE...", help=opt.TENSOR_HELP, show_default=False),
-]
-Header = Annotated[
-    bool,
-    typer.Option(
-        "--header", help="Read no elements: type, shape and members alone.", rich_help_panel=INPUT
-    ),
-]
+Files = Annotated[list[str], argument("FILE...", TENSOR_HELP)]
 
 
-def build(name: str) -> Callable[..., Callable[[], int]]:
-    """Make the command."""
-    del name
-    return command
-
-
-def command(
-    files: Files,
-    header: Header = False,
-    data_dtype: opt.SourceDtype = None,
-    max_bytes: opt.MaxBytes = None,
-    fmt: opt.TextFormat = "auto",
-    precision: opt.Precision = 6,
-    color: opt.Color = "auto",
-    quiet: opt.Quiet = False,
-    json_errors: opt.JsonErrors = False,
-    debug: opt.Debug = False,
-) -> Callable[[], int]:
-    """Collect the request."""
-    return partial(
-        _run,
-        files,
-        _Asked(header, opt.type_of(data_dtype), Limits.parse(max_bytes), fmt, precision),
-        Messages(quiet, color, json_errors=json_errors, debug=debug),
-    )
-
-
-class _Asked(NamedTuple):
+class InfoOptions(Options):
     """What is asked of every file."""
 
-    header: bool
-    declared: DType | None
-    limits: Limits
-    fmt: str
-    precision: int
+    header: Annotated[
+        bool, option(INPUT, "--header", help="Read no elements: type, shape and members alone.")
+    ] = False
+    data_dtype: SourceDtype = None
+    memory: MemoryOptions
+    fmt: TextFormat = "auto"
+    precision: Precision = 6
+
+    @property
+    def declared(self) -> DType | None:
+        """The type of what names none."""
+        return type_of(self.data_dtype)
 
 
-def _run(files: list[str], asked: _Asked, messages: Messages) -> int:
+def run(files: Files, asked: InfoOptions, messages: Messages) -> int:
+    """Describe every file."""
     from gathercli.io.source import Inputs
 
     Inputs.share_stdin(*files)
     shown: list[str] = []
-    with messages.inputs(asked.limits.held) as inputs:
+    with messages.inputs(asked.memory.limits.held) as inputs:
 
         def show(token: str) -> int:
             try:
@@ -98,7 +67,7 @@ def _run(files: list[str], asked: _Asked, messages: Messages) -> int:
     return status
 
 
-def _info(source: Source, token: str, asked: _Asked) -> Info:
+def _info(source: Source, token: str, asked: InfoOptions) -> Info:
     """Read what is asked for of a file, and no more."""
     from gathercli.arrays.summary import summarise
 
@@ -141,7 +110,7 @@ def _described(source: Source, found: Layout) -> Described:
     )
 
 
-def _text(info: Info, asked: _Asked, color: str, *, first: bool) -> str:
+def _text(info: Info, asked: InfoOptions, color: str, *, first: bool) -> str:
     if asked.fmt == "json":
         import json
 

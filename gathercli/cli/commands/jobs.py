@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from contextlib import ExitStack
+from functools import cached_property
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Final, Self
 
+from gathercli.cli.command import Options, option
+from gathercli.cli.groups import REPORT, RUNNING
+from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.main import print_text
-from gathercli.errors import GatherError
+from gathercli.cli.options import TextFormat
+from gathercli.cli.scheduler import ClusterOptions
+from gathercli.errors import GatherError, UsageError
 from gathercli.io.files import cores
 from gathercli.io.write import STDERR, STDOUT, Output, is_stream, write_all
 from gathercli.jobs.job import INLINE
@@ -24,7 +31,6 @@ from gathercli.text import clean, counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages
     from gathercli.jobs.cluster import Cluster
     from gathercli.jobs.plan import Plan
@@ -37,41 +43,147 @@ SHOWN: Final = 40
 """Jobs of which a person is shown a line each."""
 
 
-class Reporting(NamedTuple):
+class ReportOptions(Options):
     """Where the report goes, and what is done of an earlier one."""
 
-    path: str | None
-    fmt: str
-    junit: str | None
-    resume: bool
-    failed: bool
-    hashed: bool
+    report: Annotated[
+        str | None,
+        option(
+            REPORT,
+            "--report",
+            metavar="FILE",
+            help="Write the lines of report here as jobs end, not to stdout; usable after a kill.",
+        ),
+    ] = None
+    resume: Annotated[
+        bool,
+        option(
+            REPORT,
+            "--resume",
+            help="Do what the report does not have yet, or what has changed since.",
+        ),
+    ] = False
+    resume_failed: Annotated[
+        bool, option(REPORT, "--resume-failed", help="Resume, and also do what has failed.")
+    ] = False
+    hashed: Annotated[
+        bool,
+        option(
+            REPORT,
+            "--hash",
+            help="Note the content of files in the report and compare it, not their times.",
+        ),
+    ] = False
+    junit: Annotated[
+        str | None,
+        option(REPORT, "--junit", metavar="FILE", help="Also write the report as JUnit XML."),
+    ] = None
+    fmt: TextFormat = "auto"
+
+    @property
+    def path(self) -> str | None:
+        """The file of the report; None for stdout."""
+        return None if self.report == "-" else self.report
 
     @property
     def resumes(self) -> bool:
         """Whether an earlier report is gone on with."""
-        return self.resume or self.failed
+        return self.resume or self.resume_failed
 
 
-class Running(NamedTuple):
+class RunOptions(Options):
     """How jobs are done."""
 
-    limits: Limits
-    dry: bool
-    anywhere: bool
-    workers: int | None
-    limit: Limit | None
-    retries: int
-    timeout: float | None
-    debug: bool
-    address: Address | None
+    dry_run: Annotated[
+        bool,
+        option(
+            RUNNING,
+            "--dry-run",
+            help="Validate all jobs and infer their shapes from headers; run and write nothing.",
+        ),
+    ] = False
+    allow_outside: Annotated[
+        bool,
+        option(RUNNING, "--allow-outside", help="Let jobs of a file write outside its folder."),
+    ] = False
+    workers: Annotated[
+        int | None,
+        option(
+            RUNNING,
+            "--workers",
+            "-j",
+            metavar="N",
+            min=1,
+            help="How many processes do jobs; default as many as there are cores.",
+        ),
+    ] = None
+    fail_fast: Annotated[
+        bool, option(RUNNING, "--fail-fast", help="Begin no job after one has failed.")
+    ] = False
+    max_failures: Annotated[
+        str | None,
+        option(
+            RUNNING,
+            "--max-failures",
+            metavar="N|P%",
+            help="Begin no job after more than N, or P percent of all, have failed.",
+        ),
+    ] = None
+    retries: Annotated[
+        int,
+        option(
+            RUNNING,
+            "--retries",
+            metavar="N",
+            min=0,
+            max=100,
+            help="Do a job up to N times again after a fault of reading or writing; default 0.",
+        ),
+    ] = 0
+    timeout: Annotated[
+        float | None,
+        option(
+            RUNNING,
+            "--timeout",
+            metavar="S",
+            help="Seconds a job may take; after that it has failed.",
+        ),
+    ] = None
+    memory: MemoryOptions
+    cluster: ClusterOptions
+
+    @cached_property
+    def limit(self) -> Limit | None:
+        """How many jobs may fail."""
+        from gathercli.jobs.tally import Limit
+
+        text = self.max_failures
+        if text is None:
+            return Limit(0) if self.fail_fast else None
+        found = re.fullmatch(r"(\d{1,12})|(\d{1,3}(?:\.\d{1,6})?)%", text, re.ASCII)
+        if found is None or float(found[2] or 0) > 100 or self.fail_fast:
+            both = self.fail_fast and found
+            raise UsageError(
+                f"`--max-failures` is `{clean(text)}`"
+                + (", beside `--fail-fast`: expected one of them" if both else "")
+                + ("" if both else ": expected a number of jobs, or a percentage"),
+                rule="usage",
+                value=text,
+                hint="`--max-failures 10` or `--max-failures 5%`",
+            )
+        return Limit(int(found[1])) if found[1] else Limit(float(found[2]), percent=True)
+
+    @cached_property
+    def address(self) -> Address | None:
+        """Where the scheduler is whose workers do the jobs, if there is one."""
+        return self.cluster.address()
 
 
 class Batch:
     """A run of the jobs of a plan."""
 
     def __init__(
-        self, plan: Plan, running: Running, reporting: Reporting, messages: Messages
+        self, plan: Plan, running: RunOptions, reporting: ReportOptions, messages: Messages
     ) -> None:
         self._plan, self._running, self._reporting = plan, running, reporting
         self._messages = messages
@@ -112,7 +224,7 @@ class Batch:
         if self._stopped:
             again = "; `--resume` does the rest" if journal else ""
             yield f"too many have failed{again}"
-        if self._running.dry:
+        if self._running.dry_run:
             yield "a dry run: shapes were inferred, nothing was run"
         if journal is None:
             return
@@ -150,7 +262,7 @@ class Batch:
         )
         if reporting.resumes:
             journal.resume(
-                failed=reporting.failed,
+                failed=reporting.resume_failed,
                 hashed=reporting.hashed,
                 tell=self._tally.keep,
                 tick=self._bar or (lambda: None),
@@ -188,7 +300,7 @@ class Batch:
                 raise
 
     def _pool(self, *, stamped: bool) -> Pool | Cluster:
-        running, limits = self._running, self._running.limits
+        running, limits = self._running, self._running.memory.limits
         divided = limits.held is not None and not limits.typed
         count = min(running.workers or cores(), len(self._plan))
         settings = Settings(
@@ -197,8 +309,8 @@ class Batch:
             inline=limits.held if limits.typed else INLINE,
             threads=max(1, cores() // count),
             retries=running.retries,
-            anywhere=running.anywhere,
-            dry=running.dry,
+            anywhere=running.allow_outside,
+            dry=running.dry_run,
             stamped=stamped,
             hashed=self._reporting.hashed,
         )
@@ -213,7 +325,7 @@ class Batch:
                 divided=divided,
                 spare=self._spare,
                 say=self._remark,
-                debug=running.debug,
+                debug=self._messages.debug,
             )
         return Pool(
             self._plan,
@@ -222,7 +334,7 @@ class Batch:
             timeout=running.timeout,
             # What has been given out begins, even after too many have failed.
             ahead=MOST_AHEAD if running.limit is None else 1,
-            debug=running.debug,
+            debug=self._messages.debug,
         )
 
     def _spare(self) -> float:
@@ -253,7 +365,7 @@ class Batch:
             return lambda _, line: output.stream.write(line)
         if not self._pretty:
             return lambda _, line: write_all(STDOUT, line)
-        if len(self._plan) > SHOWN and not self._running.dry:
+        if len(self._plan) > SHOWN and not self._running.dry_run:
             return lambda *_: None
         width, color = width_of(STDOUT), wants_color(self._messages.color, STDOUT)
 

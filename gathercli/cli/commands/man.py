@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Annotated, Final
 
-import typer
-
-from gathercli.cli import options as opt
+from gathercli.cli.command import argument
 from gathercli.cli.main import COMMANDS
+from gathercli.cli.messages import ErrorOptions
 from gathercli.cli.pager import show
 from gathercli.errors import UsageError
 from gathercli.io.write import STDOUT
@@ -21,32 +18,12 @@ _WIDEST: Final = 100
 
 Topic = Annotated[
     str | None,
-    typer.Argument(
-        metavar="[COMMAND]",
-        help="The command to explain, formats, jobs, operators or planning.",
-        show_default=False,
-    ),
+    argument("[COMMAND]", "The command to explain, formats, jobs, operators or planning."),
 ]
 
 
-def build(name: str) -> Callable[..., Callable[[], int]]:
-    """Make the command."""
-    del name
-    return command
-
-
-def command(
-    topic: Topic = None,
-    color: opt.Color = "auto",
-    json_errors: opt.JsonErrors = False,
-    debug: opt.Debug = False,
-) -> Callable[[], int]:
-    """Collect the request."""
-    del json_errors, debug  # main finds them in the words
-    return partial(_run, topic, color)
-
-
-def _run(topic: str | None, color: str) -> int:
+def run(*, topic: Topic = None, errors: ErrorOptions) -> int:
+    """Show a page."""
     from gathercli.cli.manual.pages import TOPICS, page
     from gathercli.report.manual import shown
 
@@ -62,5 +39,5 @@ def _run(topic: str | None, color: str) -> int:
             hint=f"did you mean `gathercli man {near}`?" if near else None,
         )
     width = min(width_of(STDOUT) or 80, _WIDEST)
-    show(shown(page(topic), width, color=wants_color(color, STDOUT)))
+    show(shown(page(topic), width, color=wants_color(errors.color, STDOUT)))
     return 0

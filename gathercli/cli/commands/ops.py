@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import typer
-
-from gathercli.cli import options as opt
+from gathercli.cli.command import argument, option
 from gathercli.cli.groups import VIEW
 from gathercli.cli.main import print_text
-from gathercli.cli.messages import Messages
+from gathercli.cli.messages import ErrorOptions, Messages
 from gathercli.cli.operator import VARIABLE, Choice, choice
+from gathercli.cli.options import TextFormat
 from gathercli.cli.pager import show
 from gathercli.errors import UsageError, VersionError
 from gathercli.ops import FAMILIES, OPERATORS, Found, elsewhere, find
@@ -36,60 +35,48 @@ class Written(NamedTuple):
 
 Id = Annotated[
     str | None,
-    typer.Argument(
-        metavar="[ID]",
-        help="A version to write out: openvino.Gather-8, or onnx-13 for all of that opset.",
-        show_default=False,
+    argument(
+        "[ID]", "A version to write out: openvino.Gather-8, or onnx-13 for all of that opset."
     ),
 ]
 Diff = Annotated[
     tuple[str, str] | None,
-    typer.Option(
+    option(
+        VIEW,
         "--diff",
         metavar="A B",
         help="What two versions do differently, and what that means for a model that moves.",
-        show_default=False,
-        rich_help_panel=VIEW,
     ),
 ]
 Like = Annotated[
     str | None,
-    typer.Option(
+    option(
+        VIEW,
         "--like",
         metavar="CALL",
         help="The versions that another framework's call equals, such as torch.gather, np.take.",
-        show_default=False,
-        rich_help_panel=VIEW,
     ),
 ]
 Decisions = Annotated[
     bool,
-    typer.Option(
+    option(
+        VIEW,
         "--decisions",
         help="Where the specifications are silent or contradict themselves, and what is done.",
-        rich_help_panel=VIEW,
     ),
 ]
 
 
-def build(name: str) -> Callable[..., Callable[[], int]]:
-    """Make the command."""
-    del name
-    return command
-
-
-def command(
+def run(
+    *,
     version: Id = None,
     diff: Diff = None,
     like: Like = None,
     decisions: Decisions = False,
-    fmt: opt.TextFormat = "auto",
-    color: opt.Color = "auto",
-    json_errors: opt.JsonErrors = False,
-    debug: opt.Debug = False,
-) -> Callable[[], int]:
-    """Collect the request."""
-    del json_errors, debug  # main finds them in the words
+    fmt: TextFormat = "auto",
+    errors: ErrorOptions,
+) -> int:
+    """Show the view that was asked for."""
     asked = {"ID": version, "--diff": diff, "--like": like, "--decisions": decisions or None}
     given = [name for name, value in asked.items() if value is not None]
     if len(given) > 1:
@@ -107,15 +94,15 @@ def command(
         view = partial(_like, like)
     elif decisions:
         view = _decisions
-    return partial(_run, view, fmt, color)
+    _print(view(), fmt, errors.color)
+    return 0
 
 
-def _run(view: Callable[[], Written], fmt: str, color: str) -> int:
+def _print(written: Written, fmt: str, color: str) -> None:
     from gathercli.io.write import STDOUT
     from gathercli.report import versions as rows
     from gathercli.report.terminal import wants_color, width_of
 
-    written = view()
     if fmt == "json":
         import json
 
@@ -123,10 +110,9 @@ def _run(view: Callable[[], Written], fmt: str, color: str) -> int:
     else:
         text = written.text(width_of(STDOUT))
         show(rows.shown(text, color=wants_color(color, STDOUT)))
-    messages = Messages(False, color)
+    messages = Messages(color=color)
     messages.notes += written.notes
     messages.print()
-    return 0
 
 
 def _every() -> Written:

@@ -86,17 +86,21 @@ def _values(command: str, param: Any) -> list[str]:
     if "--version" in param.opts:
         families = [command] if command in FAMILIES else list(FAMILIES)
         return list(dict.fromkeys(op.id for op in OPERATORS if op.family in families))
-    if param.name in ("data_dtype", "indices_dtype", "to_dtype"):
+    if param.metavar == "DTYPE":
         return [dtype.name for dtype in DTYPES]
+    is_option = param.param_type_name == "option"
     return {
-        "op": list(FAMILIES),
-        "name": [lesson.name for lesson in LESSONS],
-        "topic": [*COMMANDS, *TOPICS],
-        "version": [op.full_name for op in OPERATORS],
-        "diff": [op.full_name for op in OPERATORS],
-        "like": [each.name for each in EQUIVALENTS if "[" not in each.name],  # shells expand these
-        "ops": [*FAMILIES, *(op.full_name for op in OPERATORS)],
-    }.get(param.name or "", [])
+        "OP": list(FAMILIES),
+        "[NAME]": [lesson.name for lesson in LESSONS],
+        "[COMMAND]": [*COMMANDS, *TOPICS],
+        "[ID]": [op.full_name for op in OPERATORS],
+        "--op": list(FAMILIES),
+        "--diff": [op.full_name for op in OPERATORS],
+        "--like": [
+            each.name for each in EQUIVALENTS if "[" not in each.name
+        ],  # shells expand these
+        "--ops": [*FAMILIES, *(op.full_name for op in OPERATORS)],
+    }.get(param.opts[0] if is_option else param.metavar, [])
 
 
 def _options(command: str) -> list[Any]:

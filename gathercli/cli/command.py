@@ -1,0 +1,136 @@
+"""A command is a function of groups of options, which typer sees as one flat list.
+
+A group is a class whose annotated attributes are options or other groups; it is declared once, and
+a command has its options by naming it:
+
+    def run(tensors: TensorOptions, operator: OperatorOptions, messages: Messages) -> int: ...
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from inspect import Parameter, Signature, get_annotations, signature
+from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator
+
+    from gathercli.cli.messages import ErrorOptions
+
+NAME = "command"
+"""The parameter, a mere `str`, of a function that serves several commands: which was typed."""
+
+
+class Options:
+    """A group of options; what was not given has the value of the class."""
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+    def given(self) -> dict[str, Any]:
+        """Return the options of the group whose values are not the defaults."""
+        group: Any = type(self)
+        return {
+            name: value
+            for name, annotation in _annotations(group)
+            if not _is_group(annotation) and (value := getattr(self, name)) != _default(group, name)
+        }
+
+
+class Request(NamedTuple):
+    """A parsed command line: what to do, and how to print a refusal of it."""
+
+    run: Callable[[], int]
+    errors: ErrorOptions | None = None
+
+
+def option(
+    group: str,
+    *names: str,
+    help: str,  # noqa: A002  (as typer calls it, and the two below)
+    metavar: str | None = None,
+    min: int | None = None,  # noqa: A002
+    max: int | None = None,  # noqa: A002
+) -> Any:
+    """Declare an option for `Annotated`.
+
+    Parameters
+    ----------
+    group
+        One of `groups.GROUPS`, under which help and manual list it.
+    metavar
+        What stands for its value; None for a flag.
+    min, max
+        The bounds of a number.
+    """
+    return typer.Option(
+        *names,
+        metavar=metavar,
+        help=help,
+        min=min,
+        max=max,
+        show_default=False,
+        rich_help_panel=group,
+    )
+
+
+def argument(metavar: str, help: str) -> Any:  # noqa: A002
+    """Declare an argument for `Annotated`."""
+    return typer.Argument(metavar=metavar, help=help, show_default=False)
+
+
+def callback(name: str, run: Callable[..., int]) -> Callable[..., Request]:
+    """Make what typer calls: a function of every option of the groups that `run` takes.
+
+    An option that two groups have is one option, and both get its value.
+    """
+
+    def request(**values: Any) -> Request:
+        from gathercli.cli.messages import ErrorOptions
+
+        found = _filled(run, {NAME: name} | values)
+        errors = (each for each in found.values() if isinstance(each, ErrorOptions))
+        return Request(partial(run, **found), next(errors, None))
+
+    flat = {each.name: each for each in _flat(run) if each.annotation is not str}
+    request.__signature__ = Signature([*flat.values()])  # type: ignore[attr-defined]
+    request.__annotations__ = {}
+    return request
+
+
+def _flat(owner: Callable[..., Any]) -> Iterator[Parameter]:
+    """Yield the options of a function or a group, those of groups in it among them."""
+    for name, annotation in _annotations(owner):
+        if _is_group(annotation):
+            yield from _flat(annotation)
+            continue
+        default = _default(owner, name)
+        yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _default(owner: Callable[..., Any], name: str) -> Any:
+    """Return the default of an option, or the mark of one that must be given."""
+    if not isinstance(owner, type):
+        return signature(owner).parameters[name].default
+    home = next(each for each in owner.__mro__ if name in get_annotations(each))
+    return vars(home).get(name, Parameter.empty)
+
+
+def _filled(owner: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Put the values of options into the groups that declare them."""
+    return {
+        name: annotation(**_filled(annotation, values)) if _is_group(annotation) else values[name]
+        for name, annotation in _annotations(owner)
+    }
+
+
+@cache
+def _annotations(owner: Hashable) -> list[tuple[str, Any]]:
+    hints = get_type_hints(owner, include_extras=True)
+    return [(name, annotation) for name, annotation in hints.items() if name != "return"]
+
+
+def _is_group(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, Options)
