@@ -1326,6 +1326,30 @@ def test_json_errors_are_one_line_with_every_field(failure: str, run: Run) -> No
     assert shown.startswith("error: " + fields["error"])
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["info", "--", "--json-errors"],
+        ["info", "--no-clobber", "--", "--json-errors"],
+        ["gather", "[1]", "0", "-o", "--json-errors"],
+    ],
+    ids=" ".join,
+)
+def test_a_word_that_is_no_option_does_not_choose_how_a_refusal_is_printed(
+    words: list[str], run: Run
+) -> None:
+    ran = run(*words)
+
+    assert ran.err.startswith("error: ")
+
+
+def test_a_refusal_is_in_the_colour_that_was_asked_for_last(run: Run) -> None:
+    words = ("gather", "[1]", "9", "-V", "onnx-13", "--color", "always")
+
+    assert run(*words).err.startswith("\x1b[")
+    assert run(*words, "--color=never").err.startswith("error: ")
+
+
 def test_the_fields_of_a_refused_index_say_all_the_message_says(run: Run) -> None:
     words = ("gather", "[1,2,3,4,5]", "[3,10,-20]", "-V", "openvino-1")
     assert json.loads(run(*words, "--json-errors").err) == {
