@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 
 import gathercli
-from gathercli import engine
 from gathercli.cli.main import COMMANDS
 from gathercli.ops import FAMILIES
 
@@ -1606,7 +1605,7 @@ def test_a_bug_is_status_70_without_a_traceback_unless_debug(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(engine, "run", broken)
+    monkeypatch.setattr("gathercli.arrays.run.run", broken)
     ran = run("gather", "[1]", "0")
     assert ran.status == 70
     assert only_error(ran) == "error: a bug in gathercli: ZeroDivisionError: oops"
@@ -1623,7 +1622,7 @@ def test_running_out_of_memory_or_stack_is_a_limit(
     def broken(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(engine, "run", broken)
+    monkeypatch.setattr("gathercli.arrays.run.run", broken)
     ran = run("gather", "[1]", "0")
     assert ran.status == 65
     assert ran.err.endswith("rule: limit\n")

@@ -280,7 +280,7 @@ USAGE: Final = [
     ),
     (
         [],
-        "`SRC... DEST` is missing: expected SRC... DEST\n"
+        "`SRC` is missing: expected SRC... DEST\n"
         "hint: `gathercli convert arange:2x3 - --dtype bf16 --to literal` is an example\n",
     ),
 ]

@@ -476,7 +476,12 @@ def test_a_name_that_is_no_text_is_described(run: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        ([], 2, "missing argument 'FILE...'\nhint: `gathercli info --help` lists the options\n"),
+        (
+            [],
+            2,
+            "`FILE` is missing: expected FILE...\n"
+            "hint: `gathercli info '[[1,2],[3,8]]'` is an example\n",
+        ),
         (
             ["[1]", "--data-dtype", "nosuch"],
             2,
@@ -488,7 +493,7 @@ def test_a_name_that_is_no_text_is_described(run: Run, folder: Path) -> None:
         (
             ["[1]", "-f", "oip"],
             2,
-            "invalid value for '--format' / '-f': 'oip' is not one of 'auto', 'pretty', 'json'\n"
+            "`-f` is `oip`: expected auto, pretty or json\n"
             "hint: `gathercli info --help` lists the options\n",
         ),
         (

@@ -18,8 +18,7 @@ import numpy as np
 import pytest
 
 import gathercli
-from gathercli import engine
-from gathercli.arrays import kernel
+from gathercli.arrays import kernel, result
 from gathercli.cli.messages import Messages
 from gathercli.errors import GatherError, InputError
 from gathercli.io import files, write
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 def in_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make everything that is done for long outputs happen to short ones."""
     monkeypatch.setattr(kernel, "BLOCK", 64)
-    monkeypatch.setattr(engine, "SHARED", 0)
+    monkeypatch.setattr(result, "SHARED", 0)
     monkeypatch.setattr(write, "ALLOCATED", 0)
     monkeypatch.setattr(files, "SPOOLED", 100)
     monkeypatch.setattr(files, "_CHUNK", 77)
@@ -123,7 +122,7 @@ def test_a_long_stream_is_spooled_and_mapped(
     assert len(made) == 3
     ran = run("gather", "d.npy", "-", "--max-bytes", "20000", stdin=saved(indices))
     assert ran.status == 65
-    assert "the input has 20" in ran.err
+    assert "the input has 40128 bytes to be held in memory: expected at most 20000 bytes" in ran.err
     assert "rule: limit" in ran.err
     cut = run("gather", "d.npy", "-", stdin=saved(indices)[:-1])
     assert "truncated" in cut.err

@@ -113,7 +113,7 @@ class ChunkGrid(NamedTuple):
     def part(self, number: int) -> Box:
         """Return one part.
 
-        >>> Tiling(((3, 9), (0, 2)), (4, 2)).part(1)
+        >>> ChunkGrid(((3, 9), (0, 2)), (4, 2)).part(1)
         ((4, 8), (0, 2))
         """
         found = []

@@ -46,6 +46,7 @@ MOST_ELEMENTS: Final = 5000
 
 _RULES: Final = frozenset(
     {"format", "npy", "npz", "json", "ragged", "literal", "dtype", "shape-text", "job", "limit"}
+    | {"version"}
 )
 
 
