@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -209,7 +210,7 @@ def test_the_name_of_a_call_in_the_place_of_a_command_is_answered_by_what_equals
         assert (ran.status, ran.out) == (2, "")
         assert said == f"error: no command `{name}`: it equals `{equal}`{but}"
         line, more = hint.split("`")[1::2]
-        assert more == f"gathercli ops --like {each.name}"
+        assert shlex.split(more)[1:] == ["ops", "--like", each.name]
         assert run(*shlex.split(more)[1:]).status == 0
         assert shlex.split(line)[1] == op.family
         assert run(*shlex.split(line)[1:]).out == "[2,0]\n" or each.arguments[0] == "indices"
@@ -222,7 +223,7 @@ SHORT: Final = {
     "jnp.take_along_axis": "jax.numpy.take_along_axis",
     "np.take_along_axis": "numpy.take_along_axis",
     "pytorch.gather": "torch.gather",
-    "torch.gather(x, 1, i)": "torch.gather",
+    "torch.gather(arange:2x2, 1, [[0],[1]])": "torch.gather",
 }
 PLACES: Final[dict[str, list[str]]] = {
     "explain": ["explain", "{}", "arange:1", "[0]"],
@@ -345,3 +346,64 @@ def test_a_call_in_json_has_every_field(each: Equivalent, run: Run) -> None:
     found = json.loads(run("ops", "--like", each.name, "-f", "json").out)
     fixes = [{"equals": where, "code": code} for where, code in each.fixes]
     assert found == json.loads(json.dumps({**each._asdict(), "fixes": fixes}))
+
+
+TRANSLATED: Final = {
+    ("tf.gather", "x.npy", "[[0],[1]]", "--batch_dims", "1", "--axis", "1"): (
+        "gathercli gather x.npy '[[0],[1]]' --batch-dims 1 --axis 1 -V openvino-7"
+    ),
+    ("torch.gather", "x.npy", "--dim", "1", "x.npy"): (
+        "gathercli gather-elements x.npy x.npy --axis 1 -V onnx-13 --negative error"
+    ),
+    ("jax.numpy.take", "x.npy", "0,1", "--axis", "1", "--mode", "clip"): (
+        "gathercli gather x.npy 0,1 --axis 1 --out-of-range clamp -V openvino-8"
+    ),
+    ("torch.gather(x.npy, 1, x.npy)",): (
+        "gathercli gather-elements x.npy x.npy --axis=1 -V onnx-13 --negative error"
+    ),
+    ("torch.gather(input=x.npy, index=x.npy, dim=-1)",): (
+        "gathercli gather-elements x.npy x.npy --axis=-1 -V onnx-13 --negative error"
+    ),
+    ("np.take(x.npy, [0, 1], axis=1, mode='clip')",): (
+        "gathercli gather x.npy '[0, 1]' --axis=1 --out-of-range=clamp -V onnx-13"
+    ),
+    ("explain", "x.npy[:, 0]"): "gathercli explain gather x.npy 0 --axis=1 -V onnx-13",
+    ("x.npy[:, 1]",): "gathercli gather x.npy 1 --axis=1 -V onnx-13",
+    ("x.npy[..., 1]",): "gathercli gather x.npy 1 --axis=-1 -V onnx-13",
+    ("take", "x.npy", "1"): "gathercli gather x.npy 1 -V onnx-13",
+    ("index_select", "x.npy", "1", "0,"): "gathercli gather x.npy 0, --axis 1 -V openvino-7",
+    ("embedding", "0,", "x.npy"): "gathercli gather x.npy 0, -V openvino-7",
+    ("torch.gather", "x.npy", "1", "x.npy", "--sparse_grad"): None,
+}
+
+
+@pytest.mark.parametrize("words", TRANSLATED)
+def test_the_arguments_and_options_of_a_call_are_translated(
+    words: tuple[str, ...], run: Run, folder: Path
+) -> None:
+    np.save(folder / "x.npy", np.array([[0, 1], [1, 0]]))
+
+    ran = run(*words)
+
+    line = ran.err.splitlines()[1].removeprefix("hint: ").split("`")[1]
+    expected = TRANSLATED[words]
+    if expected is None:
+        assert line.startswith("gathercli ops --like ")
+    else:
+        assert line == expected
+        assert run(*shlex.split(line)[1:]).status == 0
+
+
+@pytest.mark.parametrize("called", ["torch.take", "np.choose", "np.gather", "torch.tak"])
+def test_a_call_that_is_not_known_is_not_taken_for_another(called: str, run: Run) -> None:
+    ran = run("ops", "--like", called)
+
+    assert (ran.status, ran.out) == (2, "")
+    assert "hint" not in ran.err
+
+
+def test_a_subscript_is_known_as_it_is_written_in_the_table(run: Run) -> None:
+    written, own = run("ops", "--like", "data[:, indices]"), run("ops", "--like", "x[i]")
+
+    assert written.status == 0
+    assert written == own

@@ -414,3 +414,23 @@ def test_jobs_of_a_pattern_heed_their_options_first(
 def test_a_version_for_all_operators_is_refused_as_that_of_the_one_asked_for() -> None:
     with pytest.raises(VersionError, match="no version `openvino-2` of gather-elements"):
         find_for_any("openvino-2", "gather-elements")
+
+
+@pytest.mark.parametrize(
+    ("version", "why", "hint"),
+    [
+        ("onnx-1.13", "1.13", "release 1.13 has opset 18: `-V onnx-18`"),
+        ("ONNX 1.15.0", "1.15", "release 1.15 has opset 20: `-V onnx-20`"),
+        ("onnx-1.99", "1.99", "`gathercli ops` lists the versions"),
+        ("openvino-2024.1", "2024.1", "`gathercli ops` lists the versions"),
+    ],
+)
+def test_a_release_of_a_framework_is_no_opset(
+    version: str, why: str, hint: str, run: Callable[..., Ran]
+) -> None:
+    ran = run("gather", "[1]", "0", "-V", version)
+
+    message = f"no version `{version}` of gather ({why} is a release, not an opset): expected "
+    assert ran.status == 2
+    assert ran.err.startswith(f"error: {message}openvino-8, ")
+    assert ran.err.splitlines()[1] == f"hint: {hint}"

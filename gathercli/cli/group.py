@@ -85,7 +85,9 @@ class LazyGroup(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the options before the command."""
-        with _our_words(CommandLine.read("", self.get_params(ctx), args)):
+        line = CommandLine.read("", self.get_params(ctx), args)
+        check_dashes(line)
+        with _our_words(line):
             return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:

@@ -97,12 +97,12 @@ def _read(params: Sequence[Any], args: Sequence[str]) -> Iterator[Word]:
 
 
 def check_dashes(line: CommandLine) -> None:
-    """Refuse ``-axis``, which would be `-a` with the value ``xis``.
+    """Refuse ``-axis`` and ``-a=1``, which would be `-a` with the values ``xis`` and ``=1``.
 
     Raises
     ------
     UsageError
-        A word is the name of an option with one dash less.
+        A word is the name of an option with one dash less, or has ``=`` behind a letter.
     """
     for word in line.words:
         if word.option is None or word.is_value or word.text.startswith("--"):
@@ -111,3 +111,7 @@ def check_dashes(line: CommandLine) -> None:
             from gathercli.cli.usage import one_dash
 
             raise one_dash(line, word)
+        if word.text[2:3] == "=" and line.param(word.text[:2]):
+            from gathercli.cli.usage import equals_sign
+
+            raise equals_sign(line, word)

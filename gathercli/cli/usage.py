@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+from gathercli.cli.dialects import PICTURES, choices_of, near, translated, value_here
+from gathercli.cli.line import CommandLine
 from gathercli.errors import UsageError
-from gathercli.spec.equivalents import named
+from gathercli.spec.equivalents import arguments_of, named
 from gathercli.text import closest, listed, shell_word, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gathercli.cli.line import CommandLine, Word
+    from gathercli.cli.line import Word
     from gathercli.errors import GatherError
     from gathercli.spec.equivalents import Equivalent
-
-OTHERWISE: Final = {
-    "--dim": "--axis",
-    "--dimension": "--axis",
-    "--mode": "--out-of-range",
-    "--opset": "--version",
-    "--out": "--output",
-}
-"""What options are called in other places."""
 
 LONGEST: Final = 400
 """Characters of a command line that a hint repeats."""
@@ -41,7 +35,7 @@ def typed(words: Iterable[str]) -> str | None:
 
 def _meant(*lines: Iterable[str]) -> str | None:
     """Ask for one of some command lines."""
-    written = [f"`{line}`" for line in map(typed, lines) if line]
+    written = [f"`{line}`" for line in map(typed, filter(None, lines)) if line]
     return f"did you mean {listed(written)}?" if written else None
 
 
@@ -58,10 +52,10 @@ def refusal(line: CommandLine, error: Exception) -> UsageError:
     UsageError
         What stands in the place of an operator is none, whatever else is wrong.
     """
-    if line.params[0].metavar == "OP" and line.arguments:
+    if line.params[0].metavar == "OP" and (op := _operator(line)) is not None:
         from gathercli.ops import family_of
 
-        family_of(line.arguments[0])
+        family_of(op)
     param, option = getattr(error, "param", None), getattr(error, "option_name", None)
     if hasattr(error, "possibilities"):
         found = _no_option(line, str(option))
@@ -77,6 +71,28 @@ def refusal(line: CommandLine, error: Exception) -> UsageError:
         what = "options" if line.command else "commands"
         found.hint = f"`{f'gathercli {line.command}'.rstrip()} --help` lists the {what}"
     return found
+
+
+def _operator(line: CommandLine) -> str | None:
+    """Find what stands in the place of an operator; it may be the value of an unknown option."""
+    for word in line.words:
+        if word.option is None:
+            return word.text
+        if not word.is_value and line.param(word.option) is None:
+            return None
+    return None
+
+
+def equals_sign(line: CommandLine, word: Word) -> UsageError:
+    """Make the refusal of ``-a=1``, whose value would be ``=1``."""
+    name, _, value = word.text.partition("=")
+    return UsageError(
+        f"`{short(word.text)}` has an equals sign: expected `{short(f'{name} {value}')}`",
+        rule="usage",
+        value=word.text,
+        expected=f"{name} {value}",
+        hint=_meant(_translated(line)),
+    )
 
 
 def one_dash(line: CommandLine, word: Word) -> UsageError:
@@ -132,14 +148,34 @@ def _no_option(line: CommandLine, option: str) -> UsageError:
         and not each.is_value
         and (each.text.startswith(option) or (each.text[1:2] != "-" and option[1:] in each.text))
     )
-    near = _near(line, option)
-    if near is None or not word.text.startswith(option):
-        return found
-    if not line.param(near).is_flag and _lacks_value(line, word, option):
-        found.hint = _value_hint(line, near)
+    own = near(line, option)
+    param = line.param(own) if own else None
+    if (
+        param is not None
+        and not param.is_flag
+        and ":" not in option
+        and _lacks_value(line, word, option)
+    ):
+        found.hint = _value_hint(line, own or "")
+    elif (job := _job_hint(line, option)) is not None:
+        found.hint = job
     else:
-        found.hint = _meant(_replaced(line, word, near + word.text[len(option) :]))
+        found.hint = _meant(_translated(line))
     return found
+
+
+def _translated(line: CommandLine) -> list[str]:
+    """Return the words of a command line as its command has them; none if they are not known."""
+    meant = translated(line)
+    return [line.command, *(word.text for word in meant.words)] if meant else []
+
+
+def _job_hint(line: CommandLine, option: str) -> str | None:
+    """Say which command takes a job of a file."""
+    texts = [word.text for word in line.words]
+    if option != "--job" or option not in texts[:-1]:
+        return None
+    return _meant(["explain", "--job", texts[texts.index(option) + 1]])
 
 
 def _lacks_value(line: CommandLine, word: Word, option: str) -> bool:
@@ -152,16 +188,6 @@ def _lacks_value(line: CommandLine, word: Word, option: str) -> bool:
     return not behind or behind[0].option is not None or len(line.arguments) <= needed
 
 
-def _near(line: CommandLine, option: str) -> str | None:
-    """Find the option that is spelt most like one that is none."""
-    names = [name for param in line.params for name in param.opts]
-    for name in (OTHERWISE.get(option), option.swapcase()):
-        if name in names:
-            return name
-    long = [name for name in names if name.startswith("--")]
-    return closest(option.lower().replace("_", "-"), long, cutoff=0.7)
-
-
 def _before_command(line: CommandLine, option: str) -> str | None:
     """Say what is meant by an option that stands before the command, or without one."""
     from gathercli.cli.main import COMMANDS
@@ -172,8 +198,8 @@ def _before_command(line: CommandLine, option: str) -> str | None:
         return _meant([*texts[at:], *texts[:at]])
     if option in ("-v", "-V"):
         return _PROGRAM
-    near = _near(line, option)
-    return _meant([near]) if near else None
+    own = near(line, option)
+    return _meant([own]) if own else None
 
 
 def _no_value(line: CommandLine, option: str) -> UsageError:
@@ -208,7 +234,7 @@ def _missing(line: CommandLine, param: Any) -> UsageError:
     from gathercli.cli.manual.examples import EXAMPLES
 
     example = EXAMPLES[line.command][0].command
-    expected = listed(_choices(param)) if _choices(param) else _usage(line)
+    expected = listed(choices_of(param)) if choices_of(param) else _usage(line)
     first = param.metavar.partition(" ")[0].removesuffix("...")
     return UsageError(
         f"`{first}` is missing: expected {expected}",
@@ -224,22 +250,33 @@ def _usage(line: CommandLine) -> str:
 
 
 def _wrong_value(line: CommandLine, param: Any) -> UsageError:
-    choices = _choices(param)
+    choices = choices_of(param)
     word, value = _value_of(line, param)
     name = f"`{word.option}`" if word.option else f"`{param.metavar}`"
-    near = closest(value.lower(), choices)
+    own = value_here(param, value) if choices else None
     expected = listed(choices) if choices else _range(param.type)
     return UsageError(
         f"{name} is `{short(value)}`: expected {expected}",
         rule="usage",
         value=value,
         expected=expected,
-        hint=_meant(_replaced(line, word, word.text.removesuffix(value) + near)) if near else None,
+        hint=_picture(line, value)
+        or (_meant(_replaced(line, word, word.text.removesuffix(value) + own)) if own else None),
     )
 
 
-def _choices(param: Any) -> list[str]:
-    return [getattr(each, "value", each) for each in getattr(param.type, "choices", ())]
+def _picture(line: CommandLine, value: str) -> str | None:
+    """Say how a picture is kept, if its format was asked for."""
+    if value.lower() not in PICTURES or not line.param("--save"):
+        return None
+    others = [word.text for word in line.words if "--format" not in _names(line, word)]
+    return _meant([line.command, *others, "--save", f"picture.{value.lower()}"])
+
+
+def _names(line: CommandLine, word: Word) -> list[str]:
+    """Return all names of the option that a word is, or belongs to."""
+    param = line.param(word.option or "")
+    return list(param.opts) if param else []
 
 
 def _value_of(line: CommandLine, param: Any) -> tuple[Word, str]:
@@ -267,7 +304,12 @@ def _range(kind: Any) -> str:
 def _too_many(line: CommandLine) -> UsageError:
     given = line.arguments
     most = sum(param.param_type_name == "argument" for param in line.params)
-    lines = [[line.command, *words, *line.options] for words in _fewer(line, given, most)]
+    meant = translated(line)
+    if meant and meant != line and len(meant.arguments) <= most:
+        lines = [_translated(line)]
+    else:
+        fewer = _without_operator(line, given, most) or _fewer(line, given, most)
+        lines = [[line.command, *words, *line.options] for words in fewer]
     for before, word in pairwise(line.words):
         if before.is_value and before.text.lower() == "opset" and _INTEGER.fullmatch(word.text):
             others = line._replace(words=tuple(each for each in line.words if each is not word))
@@ -277,8 +319,26 @@ def _too_many(line: CommandLine) -> UsageError:
         rule="usage",
         value=given[most],
         expected=_usage(line),
-        hint=_meant(*lines),
+        hint=_meant(*lines) or _one_word(line, given),
     )
+
+
+def _one_word(line: CommandLine, given: Sequence[str]) -> str | None:
+    """Say how a list is written, where nobody can tell which numbers belong to which."""
+    from gathercli.cli.manual.examples import EXAMPLES
+
+    if not all(map(_INTEGER.fullmatch, given)):
+        return None
+    return f"a list of numbers is one word, as in `{EXAMPLES[line.command][0].command}`"
+
+
+def _without_operator(line: CommandLine, given: Sequence[str], most: int) -> list[list[str]]:
+    """Leave out the name of an operator where a command takes none."""
+    from gathercli.ops import FAMILIES
+
+    first = next(param for param in line.params if param.param_type_name == "argument")
+    named = first.metavar == "DATA" and given[0].replace("_", "-") in FAMILIES
+    return [list(given[1:])] if named and len(given) == most + 1 else []
 
 
 def _fewer(line: CommandLine, given: Sequence[str], most: int) -> list[list[str]]:
@@ -286,14 +346,36 @@ def _fewer(line: CommandLine, given: Sequence[str], most: int) -> list[list[str]
     words = rejoined(given)
     found = [words] if len(words) == most else []
     if len(words) > most > 1:
-        listed_last = [word.rstrip(",") for word in words[most - 1 :]]
+        data, *after = words[most - 2 :]
+        if _INTEGER.fullmatch(data):  # which has no axis
+            return found
+        listed_last = [word.rstrip(",") for word in after]
         if all(map(_INTEGER.fullmatch, listed_last)):
             found.append([*words[: most - 1], ",".join(listed_last)])
-        *others, last = words
-        is_axis = _INTEGER.fullmatch(last) and not others[-1].endswith(",")
-        if is_axis and len(others) == most and line.param("--axis"):
-            found.append([*others, "--axis", last])
+        if len(after) == 2:
+            found += _three(line, words)
     return found
+
+
+def _three(line: CommandLine, words: list[str]) -> list[list[str]]:
+    """Tell what the last of DATA, INDICES and one word more is: an axis, indices, an output."""
+    *others, middle, last = words
+    has_axis = line.param("--axis") is not None
+    if _INTEGER.fullmatch(last):
+        is_axis = has_axis and not middle.endswith(",")
+        return [[*others, middle, "--axis", last]] if is_axis else []
+    output = next((name for name in ("-o", "--save") if line.param(name)), None)
+    if output and not os.path.lexists(last) and _is_output(last, output):
+        return [[*others, middle, output, last]]
+    return [[*others, last, "-a", middle]] if has_axis and _INTEGER.fullmatch(middle) else []
+
+
+def _is_output(name: str, option: str) -> bool:
+    """Tell whether a name has a suffix that the option for the output knows."""
+    from gathercli.io.formats.table import BY_SUFFIX
+
+    suffix = os.path.splitext(name)[1]
+    return suffix in BY_SUFFIX if option == "-o" else suffix[1:] in PICTURES
 
 
 def rejoined(words: Sequence[str]) -> list[str]:
@@ -331,8 +413,12 @@ def better(words: Sequence[str], error: GatherError) -> str | None:
     each = named(str(error.value))
     if each is None:
         return _meant([*before, head, *rest, *options])
-    line = typed([*before, head, *_ordered(each, rest), *options])
-    more = f"`gathercli ops --like {each.name}` has the rest"
+    if before and before[-1].startswith("-"):  # an option that takes an operator
+        found: list[str] | None = [*before, head, *rest, *options]
+    else:
+        found = _equal(each, [*before, head], arguments_of(str(error.value)) or rest, options)
+    line = typed(found) if found else None
+    more = f"`gathercli ops --like {shell_word(each.name)}` has the rest"
     return f"`{line}`; {more}" if line else more
 
 
@@ -342,7 +428,6 @@ _SPLIT: Final = ("json", "literal", "missing", "shape-text")
 
 def _whole(words: Sequence[str]) -> str | None:
     """Show a line, of which a shell took words apart; only these if there are then too few."""
-    from gathercli.cli.line import CommandLine
     from gathercli.cli.main import load
 
     params = load(words[0]).params
@@ -356,7 +441,6 @@ def _whole(words: Sequence[str]) -> str | None:
 
 def _swapped(words: Sequence[str]) -> list[str]:
     """Swap the last two arguments of a command line, which are DATA and INDICES."""
-    from gathercli.cli.line import CommandLine
     from gathercli.cli.main import load
 
     line = CommandLine.read(words[0], load(words[0]).params, words[1:])
@@ -367,12 +451,48 @@ def _swapped(words: Sequence[str]) -> list[str]:
     return swapped
 
 
-def _ordered(each: Equivalent, words: list[str]) -> list[str]:
+def _equal(
+    each: Equivalent, head: list[str], words: list[str], options: list[str]
+) -> list[str] | None:
+    """Write another framework's call as a command; None where its words are not understood.
+
+    Parameters
+    ----------
+    head
+        The command, and the operator if it takes one.
+    words
+        The arguments and options of the call.
+    options
+        What makes the command equal the call: names and values in turn.
+    """
+    from gathercli.cli.main import load
+
+    params = load(head[0]).params
+    line = translated(CommandLine.read(head[0], params, words))
+    if line is None:
+        return None
+    typed_options = {id(line.param(word.option)) for word in line.words if word.option}
+    tensors = _ordered(each, line.arguments, has_axis=id(line.param("--axis")) in typed_options)
+    if tensors is None:
+        return None
+    added = [
+        word
+        for pair in zip(options[::2], options[1::2], strict=True)
+        if id(line.param(pair[0])) not in typed_options
+        for word in pair
+    ]
+    return [*head, *tensors, *line.options, *added]
+
+
+def _ordered(each: Equivalent, words: list[str], *, has_axis: bool) -> list[str] | None:
     """Put the arguments of another framework's call in the order that they have here."""
-    if len(words) < 2:
+    if not words:
         return ["arange:3", "[2]"]
-    if len(words) != len(each.arguments) or any(word.startswith("--") for word in words):
-        return words
-    found = dict(zip(each.arguments, words, strict=True))
+    names = each.arguments or ("data", "indices")
+    if has_axis or len(words) == 2:
+        names = tuple(name for name in names if name != "axis")
+    if len(words) != len(names):
+        return None
+    found = dict(zip(names, words, strict=True))
     axis = ["--axis", found["axis"]] if "axis" in found else []
     return [found["data"], found["indices"], *axis]

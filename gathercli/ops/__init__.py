@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.errors import Hint, UsageError, VersionError
 from gathercli.ops import gather, gather_elements
-from gathercli.text import closest, listed
+from gathercli.text import closest, listed, short
 
 if TYPE_CHECKING:
     from gathercli.spec.op import Family, Op
@@ -96,7 +96,7 @@ def elsewhere(name: str, what: str) -> UsageError | None:
     but = f", except that {each.exception}" if each.exception else ""
     fields = listed((f"{{{key}}}" for key in ("version", *settings)), "and")
     return UsageError(
-        f"{what} `{name[:40]}`: it equals `{equal}`{but}",
+        f"{what} `{short(name)}`: it equals `{equal}`{but}",
         rule="usage",
         value=name,
         expected=equal,
@@ -138,7 +138,7 @@ def find(version: str | int | None, command: str = gather.COMMAND) -> Found:
             raise _refused(text, family, f"it is a version of `gathercli {op.family}`")
     spelt = _SPELLING.fullmatch(word)
     if spelt is None:
-        raise _refused(text, family)
+        raise _of_release(text, family) or _refused(text, family)
     framework = spelt["framework"] or (_OF_OPSETS if spelt["opset"] else None)
     if framework is None:
         rows = [op for op in family.ROWS if op.version == int(spelt["number"])]
@@ -161,6 +161,31 @@ _SPELLING: Final = re.compile(
     re.ASCII,
 )
 """How a framework, an opset of it, or a number is spelt, in lower case."""
+
+
+_RELEASE: Final = re.compile(rf"({'|'.join(NEWEST_OPSET)})[\s:_-]?v?(\d+)\.(\d+)[.\w]*", re.ASCII)
+"""How a release of a framework is spelt, which has several opsets or one of another number."""
+
+_FIRST_RELEASE: Final = 2
+_BEFORE: Final = 5
+"""ONNX 1.2 brought opset 7, and every minor release since then one more."""
+
+
+def _of_release(text: str, family: Family) -> VersionError | None:
+    """Refuse a release of a framework, and name its opset if that is known."""
+    release = _RELEASE.fullmatch(text.strip().lower())
+    if release is None:
+        return None
+    framework, major, minor = release[1], int(release[2]), int(release[3])
+    error = _refused(text, family, f"{major}.{minor} is a release, not an opset")
+    error.hint = "`gathercli ops` lists the versions"
+    newest = NEWEST_OPSET[_OF_OPSETS] - _BEFORE
+    if framework == _OF_OPSETS and major == 1 and _FIRST_RELEASE <= minor <= newest:
+        opset = f"{framework}-{minor + _BEFORE}"
+        error.hint = Hint(
+            f"release 1.{minor} has opset {minor + _BEFORE}: {{version}}", version=opset
+        )
+    return error
 
 
 def _of_opset(text: str, family: Family, rows: list[Op], opset: int) -> Found:

@@ -15,6 +15,8 @@ from gathercli.spec.op import FROM_THE_END, Negative, OutOfRange
 from gathercli.text import closest, listed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gathercli.spec.op import Op
 
 REFUSED: Final = OutOfRange.ERROR.done
@@ -185,6 +187,7 @@ EQUIVALENTS: Final = (
             "torch.nn.functional.embedding",
             "torch.nn.Embedding",
             "F.embedding",
+            "embedding",
             "nn.Embedding",
         ),
     ),
@@ -262,7 +265,28 @@ _SHORT: Final = {
     "tf": "tensorflow",
     "pytorch": "torch",
 }
-_NOT_HERE: Final = {"gathernd": "it is GatherND, whose indices address several axes at once"}
+_WRITES: Final = "it writes where a gather reads, and no operator here does"
+_NOT_HERE: Final = {
+    "gathernd": "it is GatherND, whose indices address several axes at once",
+    **dict.fromkeys(
+        ("scatter", "scatteradd", "scatterelements", "scatternd", "scatterupdate", "indexput"),
+        _WRITES,
+    ),
+    **dict.fromkeys(("indexadd", "indexcopy", "putalongaxis"), _WRITES),
+}
+_PARAMETERS: Final = {
+    "a": "data",
+    "arr": "data",
+    "dim": "axis",
+    "index": "indices",
+    "input": "data",
+    "params": "data",
+    "weight": "data",
+}
+"""What arguments of calls are named, where it is not what they are named here."""
+
+_SUBSCRIPT: Final = re.compile(r"([A-Za-z_][\w.]*)\[(.*)\]", re.DOTALL)
+_CALL: Final = re.compile(r"[A-Za-z_][\w.]*\((.*)\)", re.DOTALL)
 
 
 def equivalent(called: str) -> Equivalent:
@@ -277,10 +301,14 @@ def equivalent(called: str) -> Equivalent:
     'jax.numpy.take'
     """
     wanted, names = _in_full(called), _names()
-    if found := names.get(wanted):
+    if found := named(called):
         return found
     why = not_here(called)
-    near = None if why else closest(wanted, names)
+    # What a library has that is not known here is not meant to be what it is spelt like elsewhere.
+    library = wanted.partition(".")[0] + "."
+    own = {name: each for name, each in names.items() if name.startswith(library)}
+    near = None if why else closest(wanted.removeprefix(library), _last(own), cutoff=0.75)
+    near = near and library + near
     raise UsageError(
         f"no call `{called[:40]}` is known{f' ({why})' if why else ''}: "
         f"expected {listed(each.name for each in EQUIVALENTS)}",
@@ -288,6 +316,63 @@ def equivalent(called: str) -> Equivalent:
         value=called,
         hint=f"did you mean `gathercli ops --like {names[near].name}`?" if near else None,
     )
+
+
+def _last(names: Iterable[str]) -> list[str]:
+    return [name.partition(".")[2] for name in names]
+
+
+def arguments_of(called: str) -> list[str]:
+    """Return the arguments written in a call, as words of a command line.
+
+    >>> arguments_of("torch.gather(x, dim=1, index=idx)"), arguments_of("x[:, idx]")
+    (['x', 'idx', '--axis=1'], ['x', 'idx', '--axis=1'])
+    """
+    called = called.strip()
+    if called.lower() in _names():
+        return []
+    if found := _SUBSCRIPT.fullmatch(called):
+        return _subscript(found[1], [part.strip() for part in found[2].split(",")])
+    each, written = named(called), _CALL.fullmatch(called)
+    if each is None or written is None:
+        return []
+    values: dict[str, str] = {}
+    free = list(each.arguments)
+    for part in _parts(written[1]):
+        keyword = re.fullmatch(r"([A-Za-z_]\w*)\s*=(?!=)\s*(.*)", part, re.DOTALL)
+        name = _PARAMETERS.get(keyword[1], keyword[1]) if keyword else free[0] if free else ""
+        if name in free:
+            free.remove(name)
+        values[name] = (keyword[2] if keyword else part).strip("'\"")
+    if "" in values or not {"data", "indices"} <= values.keys():
+        return []
+    options = [f"--{name}={value}" for name, value in values.items() if name not in _TENSORS]
+    return [values[name] for name in each.arguments if name in _TENSORS] + options
+
+
+_TENSORS: Final = ("data", "indices")
+
+
+def _parts(text: str) -> list[str]:
+    """Split arguments at the commas that stand in no brackets."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _subscript(data: str, parts: list[str]) -> list[str]:
+    """Read ``data[:, indices]``; nothing if it has not one index."""
+    places = [at for at, part in enumerate(parts) if part not in (":", "...", "")]
+    if len(places) != 1:
+        return []
+    (at,) = places
+    axis = at - len(parts) if "..." in parts[:at] else at
+    return [data, parts[at], f"--axis={axis}"]
 
 
 def of_framework(word: str) -> list[Equivalent]:
@@ -312,7 +397,10 @@ def not_here(word: str) -> str | None:
 
 def named(word: str) -> Equivalent | None:
     """Return the call that a word names, if one is known."""
-    return _names().get(_in_full(word))
+    found = _names().get(_in_full(word))
+    if found is None and _SUBSCRIPT.fullmatch(word.strip()):
+        return _names()["x[i]"]
+    return found
 
 
 def _names() -> dict[str, Equivalent]:

@@ -173,7 +173,7 @@ class Shape(tuple[AnyDim, ...]):  # noqa: SLOT001  (a tuple of any length has no
         return f"Shape('{self}')"
 
 
-_UNKNOWN = ("?", "_", "-1", "null")
+_UNKNOWN = ("?", "_", "-1", "null", "None")
 _PRINTED = r"(?:torch\.Size|TensorShape)\(\[(.*)\]\)|\(([^\[\]()]*)\)"
 """A shape as Python prints it."""
 
