@@ -99,6 +99,16 @@ cut[axis] = slice(None)
 data = data[tuple(cut)]
 """
 
+_EMBEDDING: Final = Equivalent(
+    "torch.embedding",
+    "torch.embedding(data, indices)",
+    _UNSIGNED,
+    REFUSED,
+    REFUSED,
+    ("the axis is 0 and data are 2-D",),
+    ((_SIGNED[0], "data[indices]"),),
+)
+
 EQUIVALENTS: Final = (
     Equivalent(
         "numpy.take",
@@ -175,17 +185,13 @@ EQUIVALENTS: Final = (
         ),
         ("torch.Tensor.index_select", "index_select"),
     ),
-    Equivalent(
-        "torch.embedding",
-        "torch.nn.functional.embedding(indices, data)",
-        _UNSIGNED,
-        REFUSED,
-        REFUSED,
-        ("the axis is 0 and data are 2-D",),
-        ((_SIGNED[0], "data[indices]"),),
-        (
-            "torch.nn.functional.embedding",
+    _EMBEDDING,
+    _EMBEDDING._replace(
+        name="torch.nn.functional.embedding",
+        call="torch.nn.functional.embedding(indices, data)",
+        aliases=(
             "torch.nn.Embedding",
+            "nn.functional.embedding",
             "F.embedding",
             "embedding",
             "nn.Embedding",

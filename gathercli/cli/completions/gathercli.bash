@@ -118,7 +118,7 @@ _gathercli() {
             "demo demo") words="gather columns negative outside refused batch-dims batch-and-axis gather-elements elements-axis" ;;
             "ops --format"|"ops -f") words="auto pretty json" ;;
             "ops --diff") words="openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11" ;;
-            "ops --like") words="numpy.take numpy.take_along_axis torch.gather torch.take_along_dim torch.index_select torch.embedding jax.numpy.take jax.numpy.take_along_axis tensorflow.gather" ;;
+            "ops --like") words="numpy.take numpy.take_along_axis torch.gather torch.take_along_dim torch.index_select torch.embedding torch.nn.functional.embedding jax.numpy.take jax.numpy.take_along_axis tensorflow.gather" ;;
             "ops --color") words="auto always never" ;;
             "ops ops") words="openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11" ;;
             "man --color") words="auto always never" ;;

@@ -237,7 +237,7 @@ complete -c gathercli -n '__gathercli_in demo' -l debug -d 'Show the traceback o
 complete -c gathercli -n '__gathercli_first demo' -f -a 'gather columns negative outside refused batch-dims batch-and-axis gather-elements elements-axis'
 complete -c gathercli -n '__gathercli_in ops' -l format -s f -x -a 'auto pretty json' -d 'auto (pretty on a terminal, plain text elsewhere), pretty or json'
 complete -c gathercli -n '__gathercli_in ops' -l diff -x -a 'openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11' -d 'What two versions do differently, and what that means for a model that moves'
-complete -c gathercli -n '__gathercli_in ops' -l like -x -a 'numpy.take numpy.take_along_axis torch.gather torch.take_along_dim torch.index_select torch.embedding jax.numpy.take jax.numpy.take_along_axis tensorflow.gather' -d 'The versions that another framework'\''s call equals, such as torch.gather, np.take'
+complete -c gathercli -n '__gathercli_in ops' -l like -x -a 'numpy.take numpy.take_along_axis torch.gather torch.take_along_dim torch.index_select torch.embedding torch.nn.functional.embedding jax.numpy.take jax.numpy.take_along_axis tensorflow.gather' -d 'The versions that another framework'\''s call equals, such as torch.gather, np.take'
 complete -c gathercli -n '__gathercli_in ops' -l decisions -d 'Where the specifications are silent or contradict themselves, and what is done'
 complete -c gathercli -n '__gathercli_in ops' -l color -x -a 'auto always never' -d 'auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never'
 complete -c gathercli -n '__gathercli_in ops' -l json-errors -d 'Print a refusal as one line of JSON'

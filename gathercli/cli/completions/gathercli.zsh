@@ -325,7 +325,7 @@ _gathercli() {
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--diff=[What two versions do differently, and what that means for a model that moves]:a b:(openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11):a b:(openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11)' \
-            '--like=[The versions that another framework'\''s call equals, such as torch.gather, np.take]:call:(numpy.take numpy.take_along_axis torch.gather torch.take_along_dim torch.index_select torch.embedding jax.numpy.take jax.numpy.take_along_axis tensorflow.gather)' \
+            '--like=[The versions that another framework'\''s call equals, such as torch.gather, np.take]:call:(numpy.take numpy.take_along_axis torch.gather torch.take_along_dim torch.index_select torch.embedding torch.nn.functional.embedding jax.numpy.take jax.numpy.take_along_axis tensorflow.gather)' \
             '--decisions[Where the specifications are silent or contradict themselves, and what is done]' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--json-errors[Print a refusal as one line of JSON]' \
