@@ -81,6 +81,22 @@ class Graph:
         return self.inner
 
 
+class Conjugate:
+    """A tensor of torch that is marked as conjugate, and its imaginary part as negative."""
+
+    def __init__(self, inner: Any, *, negative: bool = False) -> None:
+        self.inner, self.negative = inner, negative
+
+    def __array__(self, dtype: object = None, copy: object = None) -> Any:
+        raise RuntimeError("Can't call numpy() on Tensor that has conjugate bit set.")
+
+    def resolve_conj(self) -> Any:
+        return self if self.negative else self.inner.conj()
+
+    def resolve_neg(self) -> Any:
+        return -self.inner
+
+
 class Framed:
     """A frame, which knows how to be an array."""
 
@@ -136,6 +152,15 @@ def test_bfloat16_of_another_library_is_viewed_as_its_bits(share: Callable[[Any]
     assert (tensor.dtype.name, tensor.array.tolist()) == ("bfloat16", bits.tolist())
     assert np.shares_memory(tensor.array, bits)
     assert (out.dtype, out.tolist()) == (ml_dtypes.bfloat16, [[4, 5]])
+
+
+def test_a_tensor_that_is_marked_as_conjugate_or_negative_is_computed() -> None:
+    conjugate = Conjugate(np.array([1 + 2j, 3 - 4j]))
+    negative = Conjugate(np.array([1.0, 2.0]), negative=True)
+
+    assert gathercli.gather(conjugate, [1]).tolist() == [3 + 4j]
+    assert gathercli.gather([1, 2, 3], Conjugate(np.array([2, 0]))).tolist() == [3, 1]
+    assert gathercli.gather(negative, [0]).tolist() == [-1]
 
 
 def test_float8_of_another_library_is_viewed_as_its_bits() -> None:

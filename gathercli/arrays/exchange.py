@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 _HOSTS: Final = (1, 3, 13)
 """DLPack's devices whose memory is that of the process: CPU, pinned for CUDA, managed by CUDA."""
 
+_LAZY: Final = ("resolve_conj", "resolve_neg")
+"""PyTorch's methods that compute what a tensor is only marked to be; numpy takes no such mark."""
+
 _UINT: Final = 1
 """DLPack's code of unsigned integers."""
 
@@ -35,7 +38,8 @@ def viewed(value: Any) -> Tensor:
     """View an array of any library: `__array__`, the buffer protocol, or DLPack.
 
     Nothing is copied that need not be. A tensor that is part of a graph of gradients is detached
-    from it; bfloat16, which numpy has no name for, is viewed as its bits.
+    from it, and one that PyTorch has marked as conjugate or negative is computed. bfloat16, which
+    numpy has no name for, is viewed as its bits.
 
     Raises
     ------
@@ -48,6 +52,9 @@ def viewed(value: Any) -> Tensor:
         value = value.detach()
     exports = hasattr(value, "__dlpack__")
     try:
+        for resolve in _LAZY:
+            if hasattr(value, resolve):
+                value = getattr(value, resolve)()  # itself, if nothing is to be computed
         if exports and not hasattr(value, "__array__"):
             return _imported(value)
         array = np.asarray(value)
