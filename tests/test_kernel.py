@@ -86,8 +86,8 @@ def made_small(small: Small) -> None:
         (kernel, "EACH", small.each),
         (kernel, "SHORT", small.short),
         (counts, "CELLS", small.cells),
-        (indices, "HELD", small.held),
-        (run_module, "HELD", small.held),
+        (indices, "KEPT", small.held),
+        (run_module, "KEPT", small.held),
         (counts, "SHARED", 0),
         (result, "SHARED", 0),
     ):
@@ -263,7 +263,7 @@ def test_the_cases_take_every_path() -> None:
         held = case.run._kernel
         assert isinstance(held, kernel.Kernel)
         ways.update(held.ways)
-        ready.add((str(held.picks._sort), held.picks.fills))
+        ready.add((str(held.picks._kind), held.picks.fills))
         case.run.whole()
 
     run()
@@ -319,7 +319,7 @@ def test_types_narrower_than_the_axis_address_it(size: int, index_type: str, ver
     data = np.arange(1, size + 1)
     wanted = [int(data[k]) if -size <= k < size else 0 for k in values]
     for few in (0, 1 << 20):
-        indices.HELD = few  # type: ignore[misc]
+        indices.KEPT = few  # type: ignore[misc]
         got = gathercli.gather(data, np.array(values, index_type), version=version)
         assert got.tolist() == wanted
 

@@ -1,4 +1,4 @@
-"""Every index of a call checked, and what becomes of those that are not on the axis."""
+"""Check every index of a call, and say what becomes of those that are not on the axis."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Adjustment(NamedTuple):
-    """Indices that did not simply address `data`.
+    """Indices that were replaced because they do not address `data` as they are.
 
     Attributes
     ----------
@@ -58,37 +58,48 @@ def check_indices(
     indices: AnyArray,
     *,
     threads: int = 1,
-    tick: ProgressCallback | None = None,
+    progress: ProgressCallback | None = None,
 ) -> tuple[ResolvedIndices, list[Adjustment]]:
-    """Check every index of an input of a bound call, in memory that does not grow with them.
+    """Check every index of an input, in memory that does not grow with their number.
+
+    Parameters
+    ----------
+    along
+        What the indices count along.
+    indices
+        Shape (I..), an integer type.
 
     Returns
     -------
-        What gives their positions, and what becomes of those that are not on the axis.
+        Their positions, and what becomes of those that are not on the axis.
 
     Raises
     ------
     OutOfRangeError
         ``index-negative`` or ``index-range``, naming the first refused index, row-major.
     """
-    how = IndexPolicy(along.size, call.wraps_negative, call.outside)
-    told = None if tick is None else lambda done: tick("checked", done, indices.nbytes)
+
+    def report(done: int) -> None:
+        if progress is not None:
+            progress("checked", done, indices.nbytes)
+
+    policy = IndexPolicy(along.size, call.wraps_negative, call.outside)
     counts = call.negative is Negative.ERROR or call.op.index_range is IndexRange.UNSIGNED
-    picks, found = resolve(indices, how, counts=counts, threads=threads, tick=told)
-    return picks, check_counts(call, along, found, indices.shape)
+    points, sums = resolve(indices, policy, counts=counts, threads=threads, progress=report)
+    return points, check_counts(call, along, sums, indices.shape)
 
 
 def check_counts(
-    call: Call, along: IndexedAxis, found: IndexCounts, shape: tuple[int, ...]
+    call: Call, along: IndexedAxis, sums: IndexCounts, shape: tuple[int, ...]
 ) -> list[Adjustment]:
-    """Tell what becomes of indices that are not on the axis.
+    """Return what becomes of indices that are not on the axis.
 
     Parameters
     ----------
-    found
-        What they are, negative ones counted from the end if the call does that.
+    sums
+        The counts of all indices, where s is added to negative ones if the call does that.
     shape
-        That of `indices`.
+        The shape of the indices.
 
     Raises
     ------
@@ -96,30 +107,31 @@ def check_counts(
         As from `check_indices`.
     """
     s, total = along.size, product(shape)
-    if found.negative.number and call.negative is Negative.ERROR:
-        raise rules.index_negative(call, along, *_first(found.negative, shape), total)
+    if sums.negative.number and call.negative is Negative.ERROR:
+        raise rules.index_negative(call, along, *_first(sums.negative, shape), total)
     adjustments = []
-    if found.wrapped.number and call.wraps_negative and call.op.index_range is IndexRange.UNSIGNED:
-        adjustments.append(_treated("counted from the end", found.wrapped, shape, "negative"))
-    if found.outside.number:
+    if sums.wrapped.number and call.wraps_negative and call.op.index_range is IndexRange.UNSIGNED:
+        adjustments.append(_adjustment("counted from the end", sums.wrapped, shape, "negative"))
+    if sums.outside.number:
         outside = call.outside
         if outside is OutOfRange.ERROR or (s == 0 and outside is not OutOfRange.ZERO):
-            raise rules.index_range(call, along, *_first(found.outside, shape), total)
-        adjustments.append(_treated(outside.done, found.outside, shape, beyond(call.legal(s))))
+            raise rules.index_range(call, along, *_first(sums.outside, shape), total)
+        legal = outside_of(call.legal(s))
+        adjustments.append(_adjustment(outside.done, sums.outside, shape, legal))
     return adjustments
 
 
-def beyond(legal: tuple[int, int] | None) -> str:
-    """Say where indices are that are not between the legal ones; None are those of an empty axis.
+def outside_of(legal: tuple[int, int] | None) -> str:
+    """Write what indices are outside of; None is the range of an empty axis.
 
-    >>> beyond((-5, 4)), beyond(None)
+    >>> outside_of((-5, 4)), outside_of(None)
     ('outside -5..4', 'on an empty axis')
     """
     return f"outside {legal[0]}..{legal[1]}" if legal else "on an empty axis"
 
 
 def positions(call: Call, indices: AnyArray) -> AnyArray:
-    """Return where on the axis some indices of a bound call point, refusing none.
+    """Return the positions of some indices of a call, without refusing any.
 
     Parameters
     ----------
@@ -130,37 +142,37 @@ def positions(call: Call, indices: AnyArray) -> AnyArray:
     -------
         Shape (I..), int64: -1 for an index that is refused or filled.
     """
-    moves = call.size and call.outside is not OutOfRange.ERROR
-    how = IndexPolicy(call.size, call.wraps_negative, call.outside if moves else OutOfRange.ZERO)
-    picks, _ = resolve(indices, how, counts=False)
-    found = picks.whole()
+    replaces = call.size and call.outside is not OutOfRange.ERROR
+    outside = call.outside if replaces else OutOfRange.ZERO
+    policy = IndexPolicy(call.size, call.wraps_negative, outside)
+    found = resolve(indices, policy, counts=False)[0].whole()
     if call.negative is Negative.ERROR:
         found[indices < 0] = -1
     return found
 
 
-def _first(tally: IndexCount, shape: tuple[int, ...]) -> tuple[int, str, int]:
-    """Return value and coordinates of the first index of a tally, and how many there are."""
-    return tally.value, cell(coordinate(tally.first, shape)), tally.number
-
-
-def _treated(how: str, tally: IndexCount, shape: tuple[int, ...], legal: str) -> Adjustment:
-    value, where, number = _first(tally, shape)
-    return Adjustment(how, number, product(shape), value, where, legal)
-
-
 def resolve(
     indices: AnyArray,
-    how: IndexPolicy,
+    policy: IndexPolicy,
     *,
     counts: bool,
     threads: int = 1,
-    tick: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> tuple[ResolvedIndices, IndexCounts]:
-    """Look at every index once; return what gives their positions, and what they are.
+    """Check every index once, and return their positions and counts.
 
     The parameters are those of `count_indices`.
     """
-    tallies, sort = count_indices(indices, how, counts=counts, threads=threads, tick=tick)
-    fills = bool(tallies.outside.number) and how.outside is OutOfRange.ZERO
-    return ResolvedIndices(indices, how, sort, fills=fills), tallies
+    sums, kind = count_indices(indices, policy, counts=counts, threads=threads, progress=progress)
+    fills = bool(sums.outside.number) and policy.outside is OutOfRange.ZERO
+    return ResolvedIndices(indices, policy, kind, fills=fills), sums
+
+
+def _first(count: IndexCount, shape: tuple[int, ...]) -> tuple[int, str, int]:
+    """Return value and coordinates of the first index that was counted, and how many there are."""
+    return count.value, cell(coordinate(count.first, shape)), count.number
+
+
+def _adjustment(how: str, count: IndexCount, shape: tuple[int, ...], legal: str) -> Adjustment:
+    value, where, number = _first(count, shape)
+    return Adjustment(how, number, product(shape), value, where, legal)

@@ -1,8 +1,11 @@
-"""How many indices are of a kind, counted block by block, and the first of them."""
+"""Count indices by what they are, block by block, and find the first of each sort."""
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
 
 from gathercli.arrays.indices import IndexKind, IndexPolicy, index_kind, wrap_negative
 from gathercli.arrays.tensor import row_major
@@ -14,34 +17,42 @@ if TYPE_CHECKING:
     from gathercli.arrays.tensor import AnyArray
 
 CELLS: Final = 1 << 16
-"""Indices looked at together: they stay in a core's cache."""
+"""Indices in a block: they stay in a core's cache."""
 
 SHARED: Final = 16
 """Blocks from which a second thread is worth starting."""
 
 
 class IndexCount:
-    """How many indices are of a sort, and the first of them.
+    """How many indices are of one sort, and the first of them.
 
     Attributes
     ----------
     number
         How many.
     first, value
-        The flat position of the first, row-major, and what it is; meaningless when there is none.
+        The flat position of the first, row-major, and the index; meaningless if there is none.
     """
 
     def __init__(self) -> None:
         self.number, self.first, self.value = 0, 0, 0
 
-    def add(self, marked: AnyArray, given: AnyArray, start: int) -> None:
-        """Count the marked indices of the block that starts at the flat position `start`."""
-        number = int(marked.sum())
+    def add(self, mask: AnyArray, block: AnyArray, start: int) -> None:
+        """Count the indices of a block that `mask` marks.
+
+        Parameters
+        ----------
+        mask, block
+            Shape (C,): bool, and an integer type.
+        start
+            The flat position at which the block starts. Blocks may come in any order.
+        """
+        number = int(mask.sum())
         if not number:
             return
-        at = int(marked.argmax())
+        at = int(mask.argmax())
         if not self.number or start + at < self.first:
-            self.first, self.value = start + at, int(given[at])
+            self.first, self.value = start + at, int(block[at])
         self.number += number
 
     def clear(self) -> None:
@@ -49,25 +60,29 @@ class IndexCount:
         self.number, self.first, self.value = 0, 0, 0
 
     def __or__(self, other: IndexCount) -> IndexCount:
-        """Count together what was counted apart, none of it twice."""
-        found = IndexCount()
-        found.number = self.number + other.number
-        nearest = min((each for each in (self, other) if each.number), key=_place, default=found)
-        found.first, found.value = nearest.first, nearest.value
-        return found
+        """Add up two counts that have no index in common."""
+        union = IndexCount()
+        union.number = self.number + other.number
+        nearest = min((each for each in (self, other) if each.number), key=_first, default=union)
+        union.first, union.value = nearest.first, nearest.value
+        return union
 
 
-def _place(tally: IndexCount) -> int:
-    return tally.first
+def _first(count: IndexCount) -> int:
+    return count.first
 
 
 class IndexCounts(NamedTuple):
-    """What indices are, all of them seen.
+    """How many indices are negative, and where they point.
 
     Attributes
     ----------
-    negative, wrapped, outside
-        Those that were negative, of these those that count from the end, and those outside.
+    negative
+        k < 0.
+    wrapped
+        Those of them that are on the axis once s is added.
+    outside
+        Those that are not on the axis, with or without s added.
     """
 
     negative: IndexCount
@@ -75,104 +90,100 @@ class IndexCounts(NamedTuple):
     outside: IndexCount
 
     def unwrapped(self) -> IndexCounts:
-        """Return what they are where no negative index counts from the end."""
+        """Return the counts where s is added to no index."""
         return IndexCounts(self.negative, IndexCount(), self.wrapped | self.outside)
 
 
 def count_indices(
     indices: AnyArray,
-    how: IndexPolicy,
+    policy: IndexPolicy,
     *,
     counts: bool,
     threads: int = 1,
-    tick: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> tuple[IndexCounts, IndexKind]:
-    """Look at every index once, block by block.
+    """Check every index once.
 
     Parameters
     ----------
     indices
         Shape (I..), an integer type, in either byte order.
     counts
-        Whether it matters how many are negative and legal.
+        Whether negative indices that are on the axis have to be counted too.
     threads
-        How many look.
-    tick
-        Is told now and then how many bytes were looked at.
+        How many threads may count.
+    progress
+        Takes the number of bytes checked so far, now and then.
+
+    Returns
+    -------
+        The counts, and the narrowest kind that holds for all indices.
     """
-    from threading import Lock
+    sums = IndexCounts(IndexCount(), IndexCount(), IndexCount())
+    if indices.size <= CELLS:  # most calls have few indices, all of them legal
+        kind = index_kind(indices, policy)
+        if kind is IndexKind.PLAIN or (kind is IndexKind.SIGNED and not counts):
+            return sums, kind
+    lock, kinds = Lock(), {IndexKind.PLAIN}
 
-    import numpy as np
-
-    tallies = IndexCounts(IndexCount(), IndexCount(), IndexCount())
-    if indices.size <= CELLS:  # most calls are small, and legal: one look will do
-        sort = index_kind(indices, how)
-        if sort is IndexKind.PLAIN or (sort is IndexKind.SIGNED and not counts):
-            return tallies, sort
-    lock, sorts = Lock(), {IndexKind.PLAIN}
-
-    def look(given: AnyArray, start: int) -> None:
-        sort = index_kind(given, how)
-        sorts.add(sort)
-        if sort is IndexKind.PLAIN or (sort is IndexKind.SIGNED and not counts):
+    def count(block: AnyArray, start: int) -> None:
+        kind = index_kind(block, policy)
+        kinds.add(kind)
+        if kind is IndexKind.PLAIN or (kind is IndexKind.SIGNED and not counts):
             return
-        held = np.empty(given.shape, np.int64)
-        outside = wrap_negative(given, held, how)
-        negative = given < 0
+        outside = wrap_negative(block, np.empty(block.shape, np.int64), policy)
+        negative = block < 0
         with lock:
-            for tally, marked in zip(
-                tallies, (negative, negative & ~outside, outside), strict=True
-            ):
-                tally.add(marked, given, start)
+            sums.negative.add(negative, block, start)
+            sums.wrapped.add(negative & ~outside, block, start)
+            sums.outside.add(outside, block, start)
 
-    scan(indices, look, tallies, threads=threads, tick=tick)
-    sort = next(
-        sort for sort in (IndexKind.MIXED, IndexKind.SIGNED, IndexKind.PLAIN) if sort in sorts
-    )
-    return tallies, sort
+    scan(indices, count, sums, threads=threads, progress=progress)
+    widest_first = (IndexKind.MIXED, IndexKind.SIGNED, IndexKind.PLAIN)
+    return sums, next(kind for kind in widest_first if kind in kinds)
 
 
 def scan(
     indices: AnyArray,
-    look: Callable[[AnyArray, int], None],
-    tallies: Iterable[IndexCount],
+    count: Callable[[AnyArray, int], None],
+    sums: Iterable[IndexCount],
     *,
     threads: int = 1,
-    tick: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> None:
-    """Show all indices to `look`, in blocks, flat, each with the position that it starts at.
+    """Pass all indices to `count`, in flat blocks, each with the position at which it starts.
 
     Parameters
     ----------
-    look
+    count
         May be called by several threads at a time.
-    tallies
-        What `look` counts in. Indices in Fortran order are shown as they lie in memory, which is
-        fast; where that counts any, they are counted again, row-major, as then places matter.
-    threads, tick
+    sums
+        The counts that `count` adds to. Indices in Fortran order are passed in the order of
+        memory, which is fast; only if some were counted, and so the first of them matters, are
+        they cleared and all indices passed again, row-major.
+    threads, progress
         As for `count_indices`.
     """
     fortran = indices.flags.f_contiguous and not indices.flags.c_contiguous
     if fortran or indices.flags.c_contiguous:
         flat = (indices.T if fortran else indices).reshape(-1)
-        count = -(-flat.size // CELLS)
-        block = CELLS * indices.itemsize
+        blocks, nbytes = -(-flat.size // CELLS), CELLS * indices.itemsize
 
-        def piece(number: int) -> None:
-            look(flat[number * CELLS : (number + 1) * CELLS], number * CELLS)
+        def count_block(number: int) -> None:
+            count(flat[number * CELLS : (number + 1) * CELLS], number * CELLS)
 
-        told = None if tick is None else lambda done: tick(min(done * block, indices.nbytes))
-        share(count, lambda: piece, threads if count >= SHARED else 1, told)
-    if not indices.flags.c_contiguous and not (fortran and _quiet(tallies)):
-        for tally in tallies:
-            tally.clear()
-        start = 0
-        for given in row_major(indices, CELLS):
-            look(given, start)
-            start += given.size
-            if tick is not None:
-                tick(start * indices.itemsize)
+        def report(done: int) -> None:
+            if progress is not None:
+                progress(min(done * nbytes, indices.nbytes))
 
-
-def _quiet(tallies: Iterable[IndexCount]) -> bool:
-    return not any(tally.number for tally in tallies)
+        share(blocks, lambda: count_block, threads if blocks >= SHARED else 1, report)
+    if indices.flags.c_contiguous or (fortran and not any(each.number for each in sums)):
+        return
+    for each in sums:
+        each.clear()
+    start = 0
+    for block in row_major(indices, CELLS):
+        count(block, start)
+        start += block.size
+        if progress is not None:
+            progress(start * indices.itemsize)

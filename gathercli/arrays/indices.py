@@ -1,13 +1,15 @@
-"""Indices on their way to positions on the axis: -1 for none, everything else inside.
+"""Resolve indices to positions on an axis: 0 to s-1, or -1 where an index gives none.
 
-First all of them are examined, in one pass; then any part is turned into positions, as often as
-wanted, so that nothing of the size of the indices is held.
+Every index is checked first (`check.py`). Then any part of the indices is resolved, as often as it
+is needed, so that no array as large as the indices has to be kept.
 """
 
 from __future__ import annotations
 
 from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
 
 from gathercli.arrays.memory import Memory
 from gathercli.spec.op import OutOfRange
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gathercli.arrays.tensor import AnyArray
+
+KEPT: Final = 1 << 20
+"""Largest number of indices whose positions are kept; those of more are computed when used."""
 
 
 class IndexPolicy(NamedTuple):
@@ -37,155 +42,156 @@ class IndexPolicy(NamedTuple):
 
 
 class IndexKind(Enum):
-    """What some indices are, all together."""
+    """What is known of some indices, taken together."""
 
     PLAIN = "in [0, s)"
     SIGNED = "in [-s, s), where a negative one counts from the end"
     MIXED = "legal"
-    UNSEEN = "not examined"
+    UNSEEN = "not checked yet"
 
 
-def index_kind(given: AnyArray, how: IndexPolicy) -> IndexKind:
-    """Tell what indices are; any shape, an integer type."""
-    import numpy as np
+def index_kind(indices: AnyArray, policy: IndexPolicy) -> IndexKind:
+    """Return the narrowest kind that holds for all of some indices.
 
-    if not given.size:
+    Parameters
+    ----------
+    indices
+        Shape (I..), an integer type, in either byte order.
+    """
+    if not indices.size:
         return IndexKind.PLAIN
-    if not (given.flags.c_contiguous and given.dtype.isnative):
-        given = np.ascontiguousarray(given, given.dtype.newbyteorder("="))
-    if given.dtype.kind == "u":
-        return IndexKind.PLAIN if int(given.max()) < how.size else IndexKind.MIXED
-    # A negative number is a large one without its sign: one look instead of two.
-    most = min(how.size, 1 << (8 * given.dtype.itemsize - 1))
-    if int(given.view(np.dtype(f"u{given.dtype.itemsize}")).max()) < most:
+    if not (indices.flags.c_contiguous and indices.dtype.isnative):
+        indices = np.ascontiguousarray(indices, indices.dtype.newbyteorder("="))
+    if indices.dtype.kind == "u":
+        return IndexKind.PLAIN if int(indices.max()) < policy.size else IndexKind.MIXED
+    # As an unsigned integer a negative index is a large one: one maximum finds both.
+    limit = min(policy.size, 1 << (8 * indices.dtype.itemsize - 1))
+    if int(indices.view(np.dtype(f"u{indices.dtype.itemsize}")).max()) < limit:
         return IndexKind.PLAIN
-    if how.wraps and int(given.max()) < how.size and int(given.min()) >= -how.size:
+    if policy.wraps and int(indices.max()) < policy.size and int(indices.min()) >= -policy.size:
         return IndexKind.SIGNED
     return IndexKind.MIXED
 
 
-def wrap_negative(given: AnyArray, held: AnyArray, how: IndexPolicy) -> AnyArray:
-    """Store indices in `held`, int64, s added to the negative ones if they wrap; tell the rest.
+def wrap_negative(indices: AnyArray, positions: AnyArray, policy: IndexPolicy) -> AnyArray:
+    """Copy indices to `positions`, adding s to the negative ones if the policy wraps them.
 
-    Nothing changes its meaning: s >= 0, so even -2^63 + s fits, and a uint64 that does not fit is
-    outside by what it was.
+    No index changes its meaning on the way: s >= 0, so that -2^63 + s still fits, and a uint64
+    beyond int64 stays outside the axis whatever its bits are read as.
+
+    Parameters
+    ----------
+    indices
+        Shape (C..), an integer type.
+    positions
+        Shape (C..), int64; overwritten.
 
     Returns
     -------
-        Which are then outside [0, s); bool.
+        Shape (C..), bool: which positions are outside [0, s).
     """
-    import numpy as np
-
-    size = np.uint64(how.size)
-    if given.dtype.kind == "u" or not how.wraps:
-        np.copyto(held, given, casting="unsafe")
-    else:  # s is added where the sign, spread over all bits, lets it through
-        np.right_shift(given, 8 * given.itemsize - 1, out=held)
-        held &= how.size
-        held += given
-    # A negative number is a large one without its sign; so is the uint64 that did not fit.
-    outside: AnyArray = held.view(np.uint64) >= size
+    size = np.uint64(policy.size)
+    if indices.dtype.kind == "u" or not policy.wraps:
+        np.copyto(positions, indices, casting="unsafe")
+    else:  # the sign bit, copied to all bits, is a mask that lets s through where k < 0
+        np.right_shift(indices, 8 * indices.itemsize - 1, out=positions)
+        positions &= policy.size
+        positions += indices
+    # As an unsigned integer a negative position is a large one; so is a uint64 beyond int64.
+    outside: AnyArray = positions.view(np.uint64) >= size
     return outside
 
 
-HELD: Final = 1 << 20
-"""Indices up to which their positions are kept; those of more are made again where needed."""
+def _resolve(indices: AnyArray, positions: AnyArray, policy: IndexPolicy, kind: IndexKind) -> None:
+    """Compute the positions of indices of a kind, into `positions`, int64 of the same shape."""
+    if kind is IndexKind.PLAIN:
+        np.copyto(positions, indices, casting="unsafe")
+        return
+    outside = wrap_negative(indices, positions, policy)
+    if kind is IndexKind.SIGNED:
+        return
+    if policy.outside is OutOfRange.ZERO:
+        np.copyto(positions, -1, where=outside)
+    elif policy.outside is OutOfRange.CLAMP:
+        low = 0 if indices.dtype.kind == "u" else indices < 0
+        np.copyto(positions, np.where(low, 0, policy.size - 1), where=outside)
+    elif policy.outside is not OutOfRange.WRAP or not policy.size:
+        return  # the call is refused, and its positions are not used
+    elif indices.dtype.kind == "u":
+        np.copyto(positions, indices % np.uint64(policy.size), casting="unsafe")
+    else:
+        positions %= policy.size
 
 
 class UnexpectedIndicesError(Exception):
-    """Unseen indices that are more than `IndexKind.SIGNED`: all of them have to be examined."""
+    """Indices that were not checked turn out to be `IndexKind.MIXED`."""
 
 
 class ResolvedIndices:
-    """Indices as positions on the axis, in parts.
+    """The positions of indices, computed part by part.
 
     Parameters
     ----------
     indices
         Shape (I..), an integer type.
-    how
-        What becomes of them.
-    sort
-        What all of them are; where they are unseen, each part is looked at when it is used.
+    policy
+        What becomes of each index.
+    kind
+        What is known of all of them; if they are unseen, each part is checked when it is used.
     fills
         Whether some give no position.
 
     Attributes
     ----------
     memory
-        The indices as they lie in memory; those of a few are their positions.
+        What `part` takes parts of: the indices as they lie in memory, or the positions themselves
+        where they are few.
     """
 
     def __init__(
         self,
         indices: AnyArray,
-        how: IndexPolicy,
-        sort: IndexKind = IndexKind.UNSEEN,
+        policy: IndexPolicy,
+        kind: IndexKind = IndexKind.UNSEEN,
         *,
         fills: bool = False,
     ) -> None:
-        self._how, self._sort, self._given = how, sort, sort
         self.indices, self.fills = indices, fills
+        self._policy, self._kind_of_indices = policy, kind
         self._native = indices.dtype.str[1:] == "i8" and indices.dtype.isnative
-        done = self._native and sort is IndexKind.PLAIN
-        if not done and sort is not IndexKind.UNSEEN and indices.size <= HELD:
-            indices = self.whole()
-            self._sort, self._native = IndexKind.PLAIN, True
-        self.memory = Memory.of(indices)
+        are_positions = self._native and kind is IndexKind.PLAIN
+        if not are_positions and kind is not IndexKind.UNSEEN and indices.size <= KEPT:
+            indices, kind, self._native = self.whole(), IndexKind.PLAIN, True
+        self.memory, self._kind = Memory.of(indices), kind
 
     def whole(self) -> AnyArray:
         """Return all positions: shape (I..), int64, -1 for none."""
-        import numpy as np
+        positions = np.empty(self.indices.shape, np.int64)
+        _resolve(self.indices, positions, self._policy, self._kind_of_indices)
+        return positions
 
-        held = np.empty(self.indices.shape, np.int64)
-        _store(self.indices, held, self._how, self._given)
-        return held
-
-    def part(self, given: AnyArray, room: Callable[[tuple[int, ...]], AnyArray]) -> AnyArray:
-        """Return the positions of a part of `memory`.
+    def part(self, indices: AnyArray, room: Callable[[tuple[int, ...]], AnyArray]) -> AnyArray:
+        """Return the positions of a part of `memory`: its shape, int64.
 
         Parameters
         ----------
-        given
+        indices
             The part.
         room
-            Gives an int64 array of a shape to hold them, if that is needed.
+            Returns an int64 array of a shape, which takes the positions if they must be computed.
 
         Raises
         ------
-        UnlikeError
-            They are unseen, and not as simple as was hoped.
+        UnexpectedIndicesError
+            The indices were not checked, and some of the part are negative or outside.
         """
-        sort = self._sort
-        if sort is IndexKind.UNSEEN:
-            sort = index_kind(given, self._how)
-            if sort is IndexKind.MIXED:
+        kind = self._kind
+        if kind is IndexKind.UNSEEN:
+            kind = index_kind(indices, self._policy)
+            if kind is IndexKind.MIXED:
                 raise UnexpectedIndicesError
-        if self._native and sort is IndexKind.PLAIN:
-            return given
-        held = room(given.shape)
-        _store(given, held, self._how, sort)
-        return held
-
-
-def _store(given: AnyArray, held: AnyArray, how: IndexPolicy, sort: IndexKind) -> None:
-    """Store positions in `held`, int64 of the same shape."""
-    import numpy as np
-
-    if sort is IndexKind.PLAIN:
-        np.copyto(held, given, casting="unsafe")
-        return
-    outside = wrap_negative(given, held, how)
-    if sort is IndexKind.SIGNED:
-        return
-    if how.outside is OutOfRange.ZERO:
-        np.copyto(held, -1, where=outside)
-    elif how.outside is OutOfRange.CLAMP:
-        low = 0 if given.dtype.kind == "u" else given < 0
-        np.copyto(held, np.where(low, 0, how.size - 1), where=outside)
-    elif how.outside is not OutOfRange.WRAP or not how.size:
-        return  # some are refused
-    elif given.dtype.kind == "u":
-        np.copyto(held, given % np.uint64(how.size), casting="unsafe")
-    else:
-        held %= how.size
+        if self._native and kind is IndexKind.PLAIN:
+            return indices
+        positions = room(indices.shape)
+        _resolve(indices, positions, self._policy, kind)
+        return positions

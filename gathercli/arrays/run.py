@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gathercli.arrays.check import check_indices
-from gathercli.arrays.indices import HELD, IndexPolicy, ResolvedIndices, UnexpectedIndicesError
+from gathercli.arrays.indices import KEPT, IndexPolicy, ResolvedIndices, UnexpectedIndicesError
 from gathercli.arrays.result import GatherResult, check_size
 from gathercli.errors import GatherError
 from gathercli.ops import FAMILIES
@@ -74,7 +74,7 @@ def _checked(
     for along in FAMILIES[call.op.family].indexed_axes(call):
         array = tensors[along.input].array
         points[along.input], more = check_indices(
-            call, along, array, threads=threads, tick=progress
+            call, along, array, threads=threads, progress=progress
         )
         adjustments += more
     data = tensors["data"]
@@ -106,7 +106,7 @@ def answer(bound: BoundCall, *, threads: int = 1, out: AnyArray | None = None) -
     (along, *others), data = FAMILIES[call.op.family].indexed_axes(call), tensors["data"]
     indices = tensors[along.input].array
     # Of few indices, or of data without elements, nothing would be used, or checked.
-    if not others and indices.size > HELD and data.array.nbytes:
+    if not others and indices.size > KEPT and data.array.nbytes:
         check_size(bound.shape, data, None)
         policy = IndexPolicy(along.size, call.wraps_negative, call.outside)
         unseen = {along.input: ResolvedIndices(indices, policy)}

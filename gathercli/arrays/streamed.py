@@ -183,7 +183,7 @@ def check_indices(
     (along,) = FAMILIES[call.op.family].indexed_axes(call)
     if indices.in_memory is not None:
         array = indices.in_memory.array
-        return check.check_indices(call, along, array, threads=threads, tick=progress)[1]
+        return check.check_indices(call, along, array, threads=threads, progress=progress)[1]
     tiling = ChunkGrid(everything(indices.shape), _larger(indices))
     found, lock = IndexCounts(IndexCount(), IndexCount(), IndexCount()), Lock()
     how = IndexPolicy(along.size, call.wraps_negative, call.outside)

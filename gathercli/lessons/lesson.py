@@ -148,7 +148,7 @@ class Lesson:
         try:
             (along,) = self._family.indexed_axes(call)
             _, adjustments = check.check_indices(
-                call, along, indices.array, threads=threads, tick=tick
+                call, along, indices.array, threads=threads, progress=tick
             )
             self.adjustments = tuple(adjustments)
         except OutOfRangeError as error:

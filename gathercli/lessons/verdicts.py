@@ -76,7 +76,7 @@ class Case:
         if size not in self._tallies:
             how = IndexPolicy(size, wraps=True, outside=OutOfRange.ERROR)
             self._tallies[size], _ = count_indices(
-                self.indices.array, how, counts=True, threads=self.threads, tick=self.told()
+                self.indices.array, how, counts=True, threads=self.threads, progress=self.told()
             )
         return self._tallies[size]
 
@@ -136,7 +136,7 @@ class Census(NamedTuple):
                     tally.add(marked, given, start)
 
         array = case.indices.array
-        scan(array, look, tallies, threads=case.threads, tick=case.told())
+        scan(array, look, tallies, threads=case.threads, progress=case.told())
         return cls(*tallies, min(ends, default=0), max(ends, default=0))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.arrays.check import beyond
+from gathercli.arrays.check import outside_of
 from gathercli.lessons.verdicts import legal, number_illegal
 from gathercli.report.header import header, tensor_json
 from gathercli.report.versions import hanging
@@ -99,7 +99,7 @@ def opening(found: Checked, width: int | None) -> Text:
     ends = legal(chosen.call)
     if number:
         share = f"{grouped(number)} of {counted(total, 'index', 'indices')}"
-        text.append(f"\n{share} {beyond(ends)}\n")
+        text.append(f"\n{share} {outside_of(ends)}\n")
     else:
         within = f"all {grouped(total)} in {ends[0]}..{ends[1]}" if ends and total else "no indices"
         text.append(f"\n{within}\n")
