@@ -220,7 +220,12 @@ ADVICE: dict[str, tuple[str, dict[str, Any], str]] = {
     "a suffix": (
         "save",
         {"path": "x.foo", "array": DATA},
-        '`format="npy"` (or json, oip, literal) names the format',
+        '`"x-1.npy"` in its place names one',
+    ),
+    "a suffix that is nearly right": (
+        "save",
+        {"path": "y.safetensor", "array": DATA},
+        'did you mean `"y.safetensors"`?',
     ),
 }
 """By what is wrong: the function, its arguments, and the hint."""
@@ -262,7 +267,9 @@ def change(advice: str, function: str, arguments: dict[str, Any]) -> dict[str, A
     if function == "infer_shape" or re.fullmatch(r"[\w-]+", advice):
         return {{"load": "dtype", "explain": "op", "infer_shape": "data_shape"}[function]: advice}
     names = {"numpy": np, "gathercli": gathercli, "mask": arguments.get("indices"), **arguments}
-    name = "source" if function == "load" else "data" if "load" in advice else "indices"
+    name = (
+        "data" if "load" in advice else {"load": "source", "save": "path"}.get(function, "indices")
+    )
     return {name: eval(advice, names)}  # noqa: S307
 
 

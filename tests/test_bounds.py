@@ -753,7 +753,7 @@ def test_there_are_three_versions_of_npy(version: tuple[int, int], run: Run) -> 
         (b"\x93NUMPY\1\0", "the file ends at byte 8, inside its header: expected 10 bytes"),
         (b"\x93NUMPY\1\0\x10", "the file ends at byte 9, inside its header: expected 26 bytes"),
         (b"\x93NUMPY\2\0\x10\0\0\0", "the file ends at byte 12, inside its header"),
-        (npy()[:-1], "the file is truncated: it has 23 bytes of elements: expected 24, for [3]"),
+        (npy()[:-1], "the file is truncated: it has 23 bytes of elements: expected 24, for i64[3]"),
         (npy() + b"\0", "the file is longer than it says: it has 25 bytes of elements"),
         (npy("'<\xe9'", version=(3, 0)), "byte 24 is 0xc3: expected a header of ASCII"),
         (npy("'<\x7f\xe9'", version=(3, 0)), "byte 25 is 0xc3: expected a header of ASCII"),

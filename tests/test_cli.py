@@ -682,7 +682,7 @@ def test_an_unknown_suffix_without_a_format_is_a_usage_error(
     assert run("gather", "[1]", "0", "-o", name) == (
         2,
         "",
-        f"error: `{name}` {what}\nhint: `-f npy` (or json, oip, literal) names the format\n",
+        f"error: `{name}` {what}\nhint: `{name.removesuffix('.txt')}.npy` in its place names one\n",
     )
     assert os.listdir(folder) == []
 

@@ -225,14 +225,14 @@ USAGE: Final = [
         ["a.npy", "c"],
         "`c` has no suffix: expected .npy, .npz, .json, .safetensors, .pb, .bin or .zarr, "
         "or a format\n"
-        "hint: `--to npy` (or json, oip, literal) names the format\n",
+        "hint: `c.npy` in its place names one\n",
     ),
     (
         ["a.npy", "c.\x1b[31m"],
         "`c.\\x1b[31m` has the suffix `.\\x1b[31m`: expected .npy, .npz, .json, .safetensors, "
         ".pb, .bin or .zarr, "
         "or a format\n"
-        "hint: `--to npy` (or json, oip, literal) names the format\n",
+        "hint: `c.npy` in its place names one\n",
     ),
     (
         ["[1]", "-d", "out", "--to", "npy"],

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pytest
 
+from gathercli.cli.manual.formats import SCRIPT
 from tests.test_io import archive, saved
 
 if TYPE_CHECKING:
@@ -121,7 +122,8 @@ CALLS: Final = (
     Wrong("gather-elements 1,2 1,"),
     Wrong("gather-elements 2x2xi64=0 1xi64=0 -a 0"),
     # Options
-    Wrong("gather 1,2 0 -o x.foo"),
+    Wrong("gather 1,2 0 -o x.foo", 4),
+    Wrong("gather 1,2 0 -o x.np", 4),
     Wrong("gather 1,2 0 -o new.npy -f json"),
     Wrong("gather arange:2x2 0,1 --chunks x -o o.zarr"),
     Wrong("gather 1,2 0,1 --max-bytes 8"),
@@ -135,13 +137,16 @@ CALLS: Final = (
     Wrong("batch"),
     Wrong("batch --op gather --data in/*.npy x.npy --indices 0", names=("--data 'in/*.npy'",)),
     Wrong("batch --op gather --data in --indices 0"),
+    Wrong("batch x.npy", names=("--op gather --data 'in/*.npy' --indices …",)),
     Wrong("batch jobs.jsonl --max-failures x"),
     Wrong("batch jobs.jsonl --resume"),
     Wrong("batch out.jsonl"),
     Wrong("batch typo.jsonl"),
     # Conversions
     Wrong("convert"),
-    Wrong("convert x.npy c.foo"),
+    Wrong("convert x.npy c.foo", 2),
+    Wrong("convert x.npy c.safetensor", 2),
+    Wrong("convert x.npy c", 2),
     Wrong("convert x.npy"),
     Wrong("convert x.npy --to safetensors"),
     Wrong("convert x.npz#a"),
@@ -166,6 +171,15 @@ CALLS: Final = (
     Wrong("info p.pkl"),
     Wrong("info d.pkl"),
     Wrong("info c.csv"),
+    Wrong("info c.tsv"),
+    Wrong("info c.yaml"),
+    Wrong("info t.parquet"),
+    Wrong("info rows.txt", 1),
+    Wrong("gather 5,6,7 rows.txt", 2),
+    Wrong("gather 5,6,7 'list of 3.txt'", 2),
+    Wrong("gather 'x.npy[0]' 1", 1),
+    Wrong("gather x.npy:a 1", 1),
+    Wrong("gather bytes.bin:3xi8 1", 1),
     Wrong("info heading.csv"),
     Wrong("info words.csv"),
     Wrong("info holes.csv"),
@@ -213,19 +227,40 @@ def is_tensor(value):
     return isinstance(value, Tensor)
 
 
-def load(source, *, map_location, weights_only):
+def load(source, map_location, weights_only):
     assert (map_location, weights_only) == ("cpu", True)
     if source == "tensor.pt":
-        return Tensor([[1, 2]], bfloat16)
-    return {"epoch": 3, "model": {"w": Tensor([1, 2]), "b": Tensor(0)}, "l": [Tensor([5])]}
+        return Tensor([[1, 2]])
+    if source == "nested.pt":
+        return {"epoch": 3, "model": {"w": Tensor([1, 2], bfloat16)}, "l": [Tensor([5])]}
+    return {"w": Tensor([1, 2]), "b": Tensor(0)}
 
 
 class jit:
-    def load(source, *, map_location):
+    def load(source, map_location):
         return jit
 
     def state_dict():
         return {"w": Tensor([1, 2])}
+'''
+PYARROW: Final = '''
+"""A stand-in for pyarrow.parquet: a table of a column of numbers and one of text."""
+
+
+class read_table:
+    def __init__(self, source):
+        assert source == "t.parquet"
+
+    def to_pydict(self):
+        return {"a": [1, 2], "b": ["x", "y"]}
+'''
+YAML: Final = '''
+"""A stand-in for PyYAML."""
+
+
+def safe_load(file):
+    assert file.read() == "- 1\\n- 2\\n"
+    return [1, 2]
 '''
 H5PY: Final = '''
 """A stand-in for h5py: a file with a dataset in a group."""
@@ -255,7 +290,14 @@ def files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     _write_tensors(folder)
     _write_foreign(folder)
     lib, programs = folder / "lib", folder / "bin"
-    for name, code in (("torch", TORCH), ("h5py", H5PY)):
+    modules = {
+        "torch": TORCH,
+        "h5py": H5PY,
+        "pyarrow": "",
+        "pyarrow/parquet": PYARROW,
+        "yaml": YAML,
+    }
+    for name, code in modules.items():
         (lib / name).mkdir(parents=True)
         (lib / name / "__init__.py").write_text(code)
     programs.mkdir()
@@ -301,6 +343,10 @@ def _write_foreign(folder: Path) -> None:
 
     texts = {
         "c.csv": "1.5,2\n3,4\n",
+        "c.tsv": "1.5\t2\n3\t4\n",
+        "rows.txt": "0\n1\n2\n",
+        "list of 3.txt": "0, 1, 2",
+        "c.yaml": "- 1\n- 2\n",
         "heading.csv": "x,y\n1,2\n",
         "words.csv": "name,age\nbob,3\n",
         "holes.csv": "x,y\n1,\n",
@@ -311,6 +357,7 @@ def _write_foreign(folder: Path) -> None:
     }
     for name, text in texts.items():
         (folder / name).write_text(text)
+    (folder / "t.parquet").write_bytes(b"PAR1\x15\x04" + bytes(8) + b"PAR1")
     (folder / "p.pkl").write_bytes(pickle.dumps(np.arange(3)))
     (folder / "d.pkl").write_bytes(pickle.dumps({"a": np.arange(3), 7: [1, 2]}))
     (folder / "x.json.gz").write_bytes(gzip.compress(b"[1,2,3]", mtime=0))
@@ -392,16 +439,18 @@ def assert_done(line: str, stdin: bytes, run: Run) -> None:
 @pytest.mark.parametrize(
     ("name", "members"),
     [
-        ("state.pt", {"model.w": [1, 2], "model.b": 0, "l.0": [5]}),
+        ("state.pt", {"w": [1, 2], "b": 0}),
         ("tensor.pt", {"data": [[1, 2]]}),
         ("script.pt", {"w": [1, 2]}),
-        ("old.pt", {"model.w": [1, 2], "model.b": 0, "l.0": [5]}),
+        ("old.pt", {"w": [1, 2], "b": 0}),
         ("x.h5", {"g/a": [0, 1, 2]}),
         ("model.onnx", {"w": [0, 1, 2]}),
         ("elsewhere.pb", [1, 0, 0]),
         ("p.pkl", {"data": [0, 1, 2]}),
         ("d.pkl", {"a": [0, 1, 2], "7": [1, 2]}),
+        ("t.parquet", {"a": [1, 2], "b": ["x", "y"]}),
         ("c.csv", [[1.5, 2], [3, 4]]),
+        ("c.tsv", [[1.5, 2], [3, 4]]),
         ("heading.csv", [1, 2]),
         ("words.csv", [["name", "age"], ["bob", "3"]]),
         ("semicolons.csv", [[1, 2], [3, 4]]),
@@ -416,7 +465,7 @@ def test_a_line_that_converts_writes_all_tensors_into_a_new_file(
         Path(taken).write_text("mine")
 
     (hint,) = hints(run("info", name))
-    line, target = re.findall("`(.*?)`", hint)
+    line, target, *_ = re.findall("`(.*?)`", hint)
     subprocess.run(["bash", "-c", line], check=True)
 
     assert target.startswith(f"{stem}-1.np")
@@ -549,3 +598,12 @@ def test_every_hint_of_the_package_is_followed(run: Run, files: Path) -> None:
     }
 
     assert unknown == {}
+
+
+def test_the_script_of_the_manual_converts_nested_and_bfloat16_tensors(files: Path) -> None:
+    (files / "convert.py").write_text(SCRIPT)
+
+    subprocess.run([sys.executable, "convert.py", "nested.pt", "n.npz"], check=True)
+
+    with np.load("n.npz") as found:
+        assert {key: found[key].tolist() for key in found} == {"model.w": [1, 2], "l.0": [5]}

@@ -527,3 +527,35 @@ def test_a_large_part_of_a_list_takes_bounded_time(text: bytes) -> None:
     except InputError as error:
         assert error.rule == "job"  # noqa: PT017  (some of these are right)
     assert time.process_time() - begun < 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "what"),
+    [
+        ("x.npy", b"\x93NUMPY\x01\0", "a .npy file"),
+        ("x", b"PK\x03\x04", "a .npz file"),
+        ("x", b"\x08\x07\x12\x04", "an ONNX model"),
+        ("x", b"PAR1\x15", "a Parquet file"),
+        ("i.csv", b"1,2\n3,4\n", "a .csv file"),
+        ("i.tsv", b"1\t2\n", "a .tsv file"),
+        ("j.yaml", b"op: gather\n", "a YAML file"),
+        ("j", b"<?xml version='1.0'?><net/>", "an XML file"),
+        ("j", b"<svg/>", "an SVG picture"),
+        ("j", b"<?xml version='1.0'?>\n<svg/>", "an SVG picture"),
+        ("j", b"<!DOCTYPE html>", "an HTML page"),
+    ],
+)
+def test_what_is_known_to_be_something_else_is_no_file_of_jobs(
+    name: str, text: bytes, what: str, folder: Path
+) -> None:
+    (folder / name).write_bytes(text)
+
+    with pytest.raises(InputError) as caught:
+        list(written(name))
+
+    assert (caught.value.message, caught.value.rule, caught.value.hint) == (
+        f"`{name}` is {what}: expected a file of jobs",
+        "job",
+        "`gathercli man jobs` says how jobs are written; "
+        "`--op gather --data 'in/*.npy' --indices …` makes them of tensors",
+    )

@@ -70,7 +70,7 @@ def test_a_npy_stream_is_refused_at_the_first_byte_too_many(command: str, count:
 
     at_hand = f"it has {count + 1} bytes of elements or more"
     assert status == 65
-    assert f"the file is longer than it says: {at_hand}: expected {count}, for [{count}] of" in err
+    assert f"the file is longer than it says: {at_hand}: expected {count}, for u8[{count}]" in err
     assert taken <= len(first) + MORE
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.errors import Hint, InputError, UsageError
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS
-from gathercli.text import clean, listed, short
+from gathercli.io.write import new_name
+from gathercli.text import clean, closest, listed, short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +21,8 @@ STREAMED: Final = tuple(name for name in FORMATS if name != "zarr")
 """The formats that are one file, written from its beginning; io.chunkwise writes folders."""
 
 
-def format_of(path: str, *, option: str = "format") -> str:
-    """Tell the format of a file by its suffix; the setting `option` would name it, for the hint.
+def format_of(path: str) -> str:
+    """Tell the format of a file by its suffix.
 
     Raises
     ------
@@ -36,9 +37,18 @@ def format_of(path: str, *, option: str = "format") -> str:
             rule="usage",
             value=path,
             expected=listed(BY_SUFFIX),
-            hint=Hint(f"{{{option}}} (or json, oip, literal) names the format", **{option: "npy"}),
+            hint=_known_suffix(path, suffix),
         )
     return BY_SUFFIX[suffix]
+
+
+def _known_suffix(path: str, suffix: str) -> Hint:
+    """Name a new file like `path`, of a suffix that names a format."""
+    near = closest(suffix, BY_SUFFIX, cutoff=0.75) if suffix else None
+    name = new_name(os.path.splitext(path)[0] if suffix else path, near or ".npy")
+    if near:
+        return Hint("did you mean {source}?", source=name)
+    return Hint("{source} in its place names one", source=name)
 
 
 def check_format(

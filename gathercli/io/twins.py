@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli import text
 from gathercli.errors import GatherError, Hint
-from gathercli.io.formats import literal
+from gathercli.io.formats import literal, raw
+from gathercli.io.formats.content import LOOK, sniff
+from gathercli.io.formats.table import FORMATS
 from gathercli.io.formats.values import flatten
 from gathercli.spec.dtypes import FLOAT64
 from gathercli.text import Overflow
@@ -38,8 +41,8 @@ def hint(token: str, folder: str) -> Hint | None:
     """
     if len(token) > LONGEST:
         return None
-    if found := _member(token, folder):
-        return Hint("did you mean {source}?", source=found)
+    if part := _part(token, folder):
+        return part
     for pattern, written in _FORMS:
         if (form := re.fullmatch(pattern, token.strip())) and (found := written(form)):
             return Hint("did you mean {source}?", source=found) if _is_literal(found) else None
@@ -53,17 +56,33 @@ def hint(token: str, folder: str) -> Hint | None:
     return Hint(f"there are `arange:{shape}`, `zeros:{shape}` and `rand:{shape}`")
 
 
-def _member(token: str, folder: str) -> str | None:
-    """Read ``w.npz:emb`` or ``w.npz['emb']`` as a member, if there is such a file."""
+def _part(token: str, folder: str) -> Hint | None:
+    """Read ``w.npz:emb``, ``w.npz['emb']`` and ``w.bin:2x3xf32``, if there is such a file."""
     found = re.fullmatch(r"""(.+?)(?::([^:\[\]]+)|\[\s*(["']?)([^\[\]"']+)\3\s*\])""", token)
     if found is None:
         return None
     path, key = found[1], found[2] or found[4]
+    place = os.path.join(folder, path)
     try:
-        there = os.path.exists(os.path.join(folder, path))
-    except ValueError:  # a NUL in the name
+        if not os.path.exists(place):
+            return None
+        with suppress(GatherError):
+            raw.parse(f"{raw.PREFIX}{key}@{path}")
+            return Hint("did you mean {source}?", source=f"{raw.PREFIX}{key}@{path}")
+        if _holds_one(place):
+            return Hint("it holds one tensor and no members: {source}", source=path)
+    except (OSError, ValueError):  # a NUL in the name
         return None
-    return f"{path}#{key}" if there else None
+    return Hint("did you mean {source}?", source=f"{path}#{key}")
+
+
+def _holds_one(path: str) -> bool:
+    """Tell whether a file is of a format that has one tensor."""
+    if not os.path.isfile(path):  # a pipe would wait
+        return False
+    with open(path, "rb") as file:
+        kind = sniff(file.read(LOOK))
+    return kind in FORMATS and not FORMATS[kind].several
 
 
 def _is_literal(token: str) -> bool:

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError, reason_of
 from gathercli.io.files import STDIN, check_kind
 from gathercli.io.formats import jsontext as json
+from gathercli.io.formats.content import LOOK
 from gathercli.spec.shapes import DEEPEST, MAX_RANK
 from gathercli.text import clean, listed
 
@@ -152,6 +153,7 @@ def written(path: str) -> Iterator[Written]:
         folder = ""
     try:
         with _opened(path) as file:
+            _check_jobs(file, name, path)
             yield from _Reader(file, name, folder).jobs(lines=path.endswith(LINES))
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         if isinstance(error, GatherError):
@@ -178,6 +180,25 @@ def _opened(path: str) -> IO[bytes]:
         shutil.copyfileobj(file, copy)
     copy.seek(0)
     return copy
+
+
+def _check_jobs(file: IO[bytes], name: str, path: str) -> None:
+    """Refuse what is known to be no file of jobs, such as a tensor."""
+    begin = file.tell()
+    start = file.read(LOOK)
+    file.seek(begin)
+    if start.removeprefix(BOM_UTF8).lstrip(_BLANK)[:1] in (b"", b"{", b"["):
+        return
+    from gathercli.io.formats.foreign import known
+
+    if what := known(path, start):
+        raise InputError(
+            f"`{name}` is {what}: expected a file of jobs",
+            rule="job",
+            where=name,
+            hint="`gathercli man jobs` says how jobs are written; "
+            "`--op gather --data 'in/*.npy' --indices …` makes them of tensors",
+        )
 
 
 class _Reader:

@@ -155,7 +155,7 @@ SHAPES: Final[list[Row]] = [
     ("half a last element", npy(body=bytes(20)), "npy", "it has 20 bytes"),
     ("followed by a second file", npy() + npy(), "npy", "it has 176 bytes"),
     ("followed by an archive", npy() + b"PK\3\4" + bytes(60), "npy", "longer"),
-    ("of widths that lie", npy("'<i4'"), "npy", "expected 12, for [3] of <i4"),
+    ("of widths that lie", npy("'<i4'"), "npy", "expected 12, for i32[3]"),
 ]
 
 TYPES: Final[list[Row]] = [

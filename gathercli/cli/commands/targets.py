@@ -188,7 +188,7 @@ def _format(path: str, to: str | None) -> str:
     """Find the format of a single output; a stream without one is JSON."""
     if to is not None:
         return to
-    return "json" if path == "-" or is_stream(path) else save.format_of(path, option="to")
+    return "json" if path == "-" or is_stream(path) else save.format_of(path)
 
 
 def named_files(sources: Sequence[str], inputs: Inputs) -> dict[str, str]:

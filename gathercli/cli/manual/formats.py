@@ -184,10 +184,28 @@ _LIMITS: Final = Terms(
     )
 )
 
+SCRIPT: Final = """\
+import sys, numpy, torch
+
+def tensors(value, name=""):
+    if torch.is_tensor(value):
+        value = value.float() if value.dtype == torch.bfloat16 else value
+        yield name or "data", value.numpy(force=True)
+    elif isinstance(value, (dict, list, tuple)):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, each in items:
+            yield from tensors(each, f"{name}.{key}" if name else str(key))
+
+source, target = sys.argv[1:]
+numpy.savez(target, **dict(tensors(torch.load(source, "cpu", weights_only=True))))"""
+
 _FOREIGN: Final = (
-    "Pickles, PyTorch .pt, HDF5 .h5, .csv, ONNX models and compressed files are recognised and "
-    "refused with the line that converts or unpacks them. Nothing is unpickled, evaluated, "
-    "downloaded or imported because of what a file says.",
+    "Pickles, PyTorch .pt, HDF5 .h5, Parquet, .csv, .tsv, YAML, ONNX models and compressed files "
+    "are recognised and refused with the line that converts or unpacks them. Nothing is "
+    "unpickled, evaluated, downloaded or imported because of what a file says.",
+    "That line is for a PyTorch file of one tensor, or of a dictionary of tensors. Of dictionaries "
+    "and lists within each other, and of bfloat16, which NumPy lacks, this script makes a .npz:",
+    Console(SCRIPT),
 )
 
 EXAMPLES: Final = """\

@@ -8,6 +8,7 @@ from codecs import BOM_UTF8
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.errors import Hint, InputError
+from gathercli.io.formats.content import LOOK, sniff
 from gathercli.io.write import new_name
 from gathercli.text import json_string, shell_word
 
@@ -33,21 +34,21 @@ class Conversion(NamedTuple):
         What it imports, and what it does from SOURCE to TARGET.
     suffix
         That of the file it writes: ``.npz`` where the format holds several tensors.
+    more
+        What else helps.
     """
 
     modules: str
     code: str
     suffix: str = ".npz"
+    more: str = ""
 
 
-_MEMBERS: Final = (
-    "f = lambda v, k: {k: (v.float() if v.dtype == torch.bfloat16 else v).numpy(force=True)} "
-    "if torch.is_tensor(v) else {n: t for i, w in (v.items() if isinstance(v, dict) "
-    "else enumerate(v) if isinstance(v, (list, tuple)) else ()) "
-    'for n, t in f(w, f"{k}.{i}" if k else str(i)).items()}; '
-    'numpy.savez(TARGET, **f(d if hasattr(d, "items") else {"data": d}, ""))'
+_SAVED: Final = (
+    "numpy.savez(TARGET, **{k: v.numpy(force=True) "
+    'for k, v in getattr(d, "items", {"data": d}.items)()})'
 )
-"""Every tensor of `d`, by its names with dots between them; NumPy lacks bfloat16."""
+"""Every tensor of a dictionary `d`, or the only one; the manual has what other files need."""
 
 _CONVERSIONS: Final = {
     "pickle": Conversion(
@@ -59,10 +60,19 @@ _CONVERSIONS: Final = {
     "csv": Conversion("numpy", "numpy.save(TARGET, numpy.READER)", ".npy"),
     "torch": Conversion(
         "numpy, torch",
-        f'd = torch.load(SOURCE, map_location="cpu", weights_only=True); {_MEMBERS}',
+        f'd = torch.load(SOURCE, "cpu", weights_only=True); {_SAVED}',
+        more="`gathercli man formats` has a script for nested or bfloat16 tensors",
     ),
     "torchscript": Conversion(
-        "numpy, torch", f'd = torch.jit.load(SOURCE, map_location="cpu").state_dict(); {_MEMBERS}'
+        "numpy, torch", f'd = torch.jit.load(SOURCE, "cpu").state_dict(); {_SAVED}'
+    ),
+    "parquet": Conversion(
+        "numpy, pyarrow.parquet",
+        "d = pyarrow.parquet.read_table(SOURCE).to_pydict(); "
+        "numpy.savez(TARGET, **{k: numpy.array(v) for k, v in d.items()})",
+    ),
+    "yaml": Conversion(
+        "json, yaml", 'json.dump(yaml.safe_load(open(SOURCE)), open(TARGET, "w"))', ".json"
     ),
     "hdf5": Conversion(
         "h5py, numpy",
@@ -89,8 +99,28 @@ _MARKS: Final = (
         "pickle",
     ),
     (rb"\x89HDF\r\n\x1a\n", "an HDF5 file", "hdf5"),
+    (rb"PAR1", "a Parquet file", "parquet"),
     (rb"(?s)\x08[\x01-\x20](?:\x12|\x1a|\x3a|\x42)", "an ONNX model", "onnx"),
 )
+_TABLES: Final = {".csv": "a .csv file", ".tsv": "a .tsv file"}
+_TEXTS: Final = {
+    **_TABLES,
+    **dict.fromkeys((".yaml", ".yml"), "a YAML file"),
+    ".svg": "an SVG picture",
+    ".xml": "an XML file",
+}
+"""What text is that is no JSON, by the suffix of its file."""
+
+_TAGS: Final = (
+    (rb"(?is)\s*<(?:!doctype\s+html|html)\b", "an HTML page"),
+    (rb"(?s)\s*<(?:\?xml\b.*<)?svg\b", "an SVG picture"),
+    (rb"\s*<\?xml\b", "an XML file"),
+)
+"""What text is, by its first tag."""
+
+_BARE: Final = rb"(?=[-+.]?\d)[-+.\dEe]+(?:(?:[ \t,]+[-+.\dEe]+)*|(?:\s*\n[-+.\dEe]+)*),?\s*"
+"""A list without brackets: all on one line, or an element a line."""
+
 _PACKED: Final = {
     b"\x1f\x8b": "zcat",
     b"BZh": "bzcat",
@@ -129,6 +159,14 @@ def _unpacking(program: str, name: str) -> Hint:
     return hint
 
 
+def known(name: str, start: bytes) -> str | None:
+    """Tell in words what a file is by its first bytes, if it is a tensor or known and not read."""
+    if (kind := sniff(start)) not in (None, "json"):
+        return f"a .{kind} file"
+    marked = (what for mark, what, _ in _MARKS if re.match(mark, start))
+    return next(marked, None) or text_kind(name, start)
+
+
 def refuse_binary(file: File, part: bytes) -> None:
     """Refuse bytes that no text holds."""
     start = file.start(8)
@@ -157,15 +195,43 @@ def foreign(name: str, what: str, kind: str) -> InputError:
     )
 
 
-def table(name: str, start: bytes) -> Hint:
+def text_kind(name: str, start: bytes) -> str | None:
+    """Tell what text is that is no JSON, by the name of its file or its first bytes."""
+    marked = (what for mark, what in _TAGS if re.match(mark, start))
+    return next(marked, None) or _TEXTS.get(os.path.splitext(name)[1].lower())
+
+
+def text_conversion(file: File, kind: str) -> Hint | None:
+    """Write the line that converts text, if there is one."""
+    if kind in _TABLES.values():
+        return table(file.name, file.start(SAMPLE), kind)
+    return conversion("yaml", file.name) if kind == "a YAML file" else None
+
+
+def is_bare(start: bytes) -> bool:
+    """Tell whether the start of a text is a list without brackets, as a pipe may hold it."""
+    lines = start.rpartition(b"\n")[0] if len(start) >= LOOK else start
+    return re.fullmatch(_BARE, lines or start) is not None
+
+
+def piped(name: str) -> Hint:
+    """Say how a list without brackets is read, which no file of JSON is."""
+    hint = Hint(f"`- < {shell_word(name)}` in its place reads a list without brackets")
+    hint.python = "in JSON a list has brackets"
+    return hint
+
+
+def table(name: str, start: bytes, kind: str = "a .csv file") -> Hint:
     """Write the line that converts a file if it is a .csv file.
 
     Parameters
     ----------
     start
         Enough of it to see whether it has a heading, and what its cells are.
+    kind
+        What it is said to be.
     """
-    does = "converts a .csv file and writes"
+    does = f"converts {kind} and writes"
     return conversion("csv", name, does, reader=_reader(start))
 
 
@@ -179,7 +245,7 @@ def conversion(kind: str, name: str, does: str = "writes", *, reader: str = "") 
     reader
         The call that reads a table.
     """
-    modules, code, suffix = _CONVERSIONS[kind]
+    modules, code, suffix, more = _CONVERSIONS[kind]
     target, source = _free(name, suffix), json_string(name)
     said = f"{{code}} {does} {{source}}"
     if name == "-":
@@ -192,6 +258,7 @@ def conversion(kind: str, name: str, does: str = "writes", *, reader: str = "") 
     }
     code = code.replace("READER", reader)
     code = re.sub("|".join(words), lambda word: words[word[0]], code)
+    said += more and f"; {more}"
     return Hint(said, code=f"import {modules}; {code}", source=target)
 
 

@@ -208,20 +208,23 @@ def _probe(start: bytes) -> None:
 
 
 def _advise(error: InputError, file: File) -> None:
-    """Say how to convert what is no JSON and may be a .csv file."""
+    """Say what is no JSON, where that is known, and how it is read or converted."""
+    from gathercli.io.formats import foreign
+
     start = file.start(4096)
-    csv = file.name.endswith(".csv")
-    listed = start.lstrip()[:1] in (b"[", b"{")
-    if not listed and "UTF-8" in error.message:
-        from gathercli.io.formats.foreign import raw
-
-        error.hint = raw(file)
-    if csv or (not listed and error.rule == "json" and b"," in start.split(b"\n")[0]):
-        from gathercli.io.formats.foreign import READ, SAMPLE, table
-
-        error.hint = table(file.name, file.start(SAMPLE))
-        if csv:
-            error.message, error.rule = f"the input is a .csv file: expected {READ}", "format"
+    kind = foreign.text_kind(file.name, start)
+    if start.lstrip()[:1] in (b"[", b"{") and kind is None:
+        return
+    if "UTF-8" in error.message:
+        error.hint = foreign.raw(file)
+    if kind is not None:
+        error.message, error.rule = f"the input is {kind}: expected {foreign.READ}", "format"
+    if error.rule == "json" and file.regular and foreign.is_bare(start):
+        error.hint = foreign.piped(file.name)
+    elif kind is None and error.rule == "json" and b"," in start.split(b"\n")[0]:
+        error.hint = foreign.table(file.name, file.start(foreign.SAMPLE), "a .csv file")
+    elif kind is not None:
+        error.hint = foreign.text_conversion(file, kind)
 
 
 def parse(raw: bytes | str, *, rule: str = "json") -> Any:

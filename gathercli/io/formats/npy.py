@@ -15,7 +15,7 @@ from gathercli.arrays.tensor import Tensor, dtype_of
 from gathercli.errors import Hint, InputError
 from gathercli.io.formats.content import NPY as MAGIC
 from gathercli.io.formats.content import Layout, check_shape
-from gathercli.spec.dtypes import STRING, DType
+from gathercli.spec.dtypes import STRING, DType, described
 from gathercli.spec.shapes import product
 from gathercli.text import clean
 
@@ -209,7 +209,7 @@ def _check_declared(shape: tuple[int, ...], held: np.dtype[Any]) -> None:
         raise _refused(
             "the type is object, which only pickle can load, and pickle runs code",
             "a plain type",
-            "save it again from Python with a plain type, such as array.astype('U')",
+            "Python, which made it, can save it with a plain type: array.astype(str) has one",
         )
     if any(type(size) is not int or size < 0 for size in shape):
         raise _refused(f"the shape is {shape}", "sizes of 0 or more")
@@ -229,8 +229,14 @@ def check_length(found: Header, length: int, *, goes_on: bool = False) -> None:
         word = "truncated" if at_hand < found.nbytes else "longer than it says"
         raise _refused(
             f"the file is {word}: it has {at_hand} bytes of elements{' or more' * goes_on}",
-            f"{found.nbytes}, for {list(found.shape)} of {found.held.str}",
+            f"{found.nbytes}, for {_described(found)}",
         )
+
+
+def _described(found: Header) -> str:
+    """Write type and shape as one word, ``f32[5,4]``; of bytes that have no type numpy's word."""
+    sizes, dtype = ",".join(map(str, found.shape)), dtype_of(found.held)
+    return described(dtype, sizes) if dtype else f"{found.held.str}[{sizes}]"
 
 
 def view(found: Layout, buffer: Any) -> Tensor:
