@@ -263,7 +263,7 @@ def test_the_cases_take_every_path() -> None:
         held = case.run._kernel
         assert isinstance(held, kernel.Kernel)
         ways.update(held.ways)
-        ready.add((str(held.picks._kind), held.picks.fills))
+        ready.add((str(held.points._kind), held.points.fills))
         case.run.whole()
 
     run()

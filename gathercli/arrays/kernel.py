@@ -1,22 +1,25 @@
-"""The fast way to the elements that `sources` names: any stretch of the output, by whole copies.
+"""Copy any stretch of the output of a gather along one axis, by ``numpy.take`` of whole chunks.
 
-Every output dimension walks along a dimension of `data`, of `indices`, or of both (`Family.walks`).
-So the position in memory of an output element is a sum: a step for each coordinate, and a step
-along the axis for the index. Dimensions that continue each other are one loop; what is contiguous
-in `data` behind the last index is one chunk. What remains is ``numpy.take`` of chunks:
+Each output dimension runs along a dimension of `data`, of `indices`, or of both
+(`AxisGather.dim_map`). So the position in memory of an output element is a sum: a step for each
+coordinate, and a step along the axis for the index. Dimensions that continue each other are merged
+into one loop, and what is contiguous in `data` behind the last index is one chunk. The chunks are
+taken in one of two ways:
 
 rows
-    where consecutive outer coordinates use the same indices: straight from `data`;
+    straight from `data`, where consecutive outer coordinates use the same indices;
 positions
-    elsewhere: the sums, worked out for a block of chunks at a time.
+    by the sums, computed for a block of chunks at a time.
 
-``take`` is told to clip, as every index was checked: it then neither buffers nor checks again, and
-leaves the other threads alone. It copies bytes, so any type, byte order and alignment goes.
+Every index was checked before, so that ``take`` may clip: it then neither buffers nor checks again,
+and releases the interpreter's lock. It copies bytes, whatever their type, byte order and alignment.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import numpy as np
 
 from gathercli.arrays.memory import Memory
 from gathercli.spec.shapes import product
@@ -29,17 +32,17 @@ if TYPE_CHECKING:
     from gathercli.spec.op import DimMap
 
 BLOCK: Final = 1 << 20
-"""Bytes of output made at a time: small for a cache, large for a system call."""
+"""Bytes of output computed at a time: few enough for a cache, many enough for a system call."""
 
 CELLS: Final = 1 << 17
-"""Chunks whose positions are worked out at a time."""
+"""Chunks whose positions are computed at a time."""
 
 EACH: Final = 1 << 15
-"""Bytes of output from which a call of ``take`` for them alone is worth its time."""
+"""Bytes of output from which a call of ``take`` of its own is worth its time."""
 
 
 SHORT: Final = 32
-"""Coordinates below which numpy's innermost loop is not worth its start."""
+"""Coordinates below which starting numpy's innermost loop costs more than it saves."""
 
 
 class Loop(NamedTuple):
@@ -48,9 +51,10 @@ class Loop(NamedTuple):
     Attributes
     ----------
     size
-        How many there are.
+        How many coordinates.
     data, indices
-        How many elements further in `data` and in `indices` the next one is; 0 where it stays.
+        How many elements apart two consecutive coordinates are in `data` and in `indices`; 0 where
+        they share an element.
     """
 
     size: int
@@ -63,29 +67,27 @@ class Kernel:
 
     Parameters
     ----------
-    walks
-        For each output dimension, the dimensions of `data` and of `indices` it walks along.
+    dim_map
+        For each output dimension, the dimensions of `data` and of `indices` it runs along.
     data
-        Shape (D..), any type, order and byte order.
+        Shape (D..), any type, memory order and byte order.
     axis
         The dimension of `data` that the index replaces.
-    picks
-        The indices, all of them checked.
+    points
+        The indices, each of which was checked, or is when it is used.
     """
 
-    def __init__(self, walks: DimMap, data: AnyArray, axis: int, picks: ResolvedIndices) -> None:
-        import numpy as np
-
+    def __init__(self, dim_map: DimMap, data: AnyArray, axis: int, points: ResolvedIndices) -> None:
         memory = Memory.of(data)
-        self.held, self.picks, self.axis_size = data.dtype, picks, data.shape[axis]
+        self.dtype, self.points, self.axis_size = data.dtype, points, data.shape[axis]
         itemsize = data.dtype.itemsize
         step = memory.steps[axis]
-        loops = _joined(walks, data, memory, picks)
+        loops = _merged(dim_map, data, memory, points)
         chunk = 1
         if loops and loops[-1].size and (loops[-1].data, loops[-1].indices) == (1, 0):
             chunk = loops[-1].size
             if self.axis_size == 1:
-                step = chunk  # nothing is ever one step along the axis
+                step = chunk  # the only position is 0, so that any step will do
             if step % chunk or any(loop.data % chunk for loop in loops[:-1]):
                 chunk = 1
             else:
@@ -103,17 +105,16 @@ class Kernel:
     @property
     def uses_each_once(self) -> bool:
         """Whether no index picks more than one stretch of `data`."""
-        return self.size == self.picks.indices.size * self.chunk
+        return self.size == self.points.indices.size * self.chunk
 
     def worker(self) -> Worker:
         """Make what one thread needs to copy."""
         return Worker(self)
 
     def _way(self, level: int) -> Literal["rows", "each", "positions"]:
-        """Choose how a stretch of the loop at a level, and all within it, is copied.
+        """Choose how a stretch of the loop at a level, with all loops inside it, is copied.
 
-        By whole ``rows``; by the rows of ``each`` coordinate, one after the other; by the
-        ``positions`` of its chunks.
+        By ``rows``; by the rows of ``each`` coordinate, one after the other; or by ``positions``.
         """
         loops = self.loops[level:]
         if self.step == 1 and len(loops) <= 2:
@@ -132,15 +133,15 @@ class Kernel:
         return "positions"
 
 
-def _joined(walks: DimMap, data: AnyArray, memory: Memory, picks: ResolvedIndices) -> list[Loop]:
-    """Make a loop of each output dimension, and one of those that continue each other."""
+def _merged(dim_map: DimMap, data: AnyArray, memory: Memory, points: ResolvedIndices) -> list[Loop]:
+    """Return a loop for each output dimension; dimensions that continue each other share one."""
     loops = list[Loop]()
-    shape = picks.indices.shape
-    for d, i in walks:
+    shape = points.indices.shape
+    for d, i in dim_map:
         loop = Loop(
             data.shape[d] if i is None and d is not None else shape[i or 0],
             0 if d is None else memory.steps[d],
-            0 if i is None else picks.memory.steps[i],
+            0 if i is None else points.memory.steps[i],
         )
         if loop.size == 1:
             continue
@@ -161,7 +162,7 @@ def _spans(loops: Sequence[Loop]) -> list[int]:
 
 
 def _aligned(cells: int, spans: Sequence[int]) -> int:
-    """Shorten a block so that it ends where the largest loop inside it does."""
+    """Shorten a block of elements so that it ends where the largest loop inside it ends."""
     for span in spans:
         if 0 < span <= cells:
             return cells // span * span
@@ -169,24 +170,22 @@ def _aligned(cells: int, spans: Sequence[int]) -> int:
 
 
 def _windows(chunks: AnyArray, shape: tuple[int, ...], step: int) -> AnyArray:
-    """View consecutive chunks as an array of `shape`, again and again, `step` chunks further."""
-    import numpy as np
-
+    """View chunks as an array of `shape` whose first dimension starts `step` chunks further on."""
     *_, size, width = shape
     return np.ndarray(shape, np.uint8, chunks, 0, (step * width, size * width, width, 1))
 
 
 def _clear(target: AnyArray, none: AnyArray) -> None:
-    """Fill with zeros the chunks, shape (N.., bytes), that `none`, shape (N..), marks."""
+    """Set to zero the chunks, shape (N.., bytes), that `none`, shape (N..), marks."""
     width = target.shape[-1]
-    if width in (2, 4, 8):  # as one number each, it is faster
+    if width in (2, 4, 8):  # measured: faster as one integer each
         target.view(f"u{width}")[..., 0][none] = 0
     else:
         target[none] = 0
 
 
 class _Place(NamedTuple):
-    """Where a stretch starts: chunks into `data`, elements into `indices`."""
+    """Where a stretch starts: a number of chunks into `data`, of elements into `indices`."""
 
     data: int
     indices: int
@@ -197,40 +196,38 @@ class _Place(NamedTuple):
 
 
 class Worker:
-    """What one thread needs to copy: its buffers."""
+    """Copies stretches of the output, with buffers of its own; a thread has one."""
 
     def __init__(self, kernel: Kernel) -> None:
-        import numpy as np
-
         self._kernel = kernel
         self._bases: dict[int, AnyArray | None] = {}
         self._positions = np.empty(0, np.int64)
 
     def fill(self, start: int, stop: int, out: AnyArray) -> None:
-        """Store the output elements from `start` to before `stop`.
+        """Copy the output elements from `start` to before `stop`.
 
         Parameters
         ----------
         start, stop
             Flat positions in the output, row-major.
         out
-            Shape ((stop - start) * itemsize,), uint8: takes them in native byte order.
+            Shape ((stop - start) * itemsize,), uint8: takes their bytes, in native byte order.
         """
         kernel = self._kernel
         if not kernel.bytes.size:
             out[:] = 0
         else:
             self._stretch(0, start, stop, _Place(0, 0), out)
-        if not kernel.held.isnative:
-            out.view(kernel.held).byteswap(inplace=True)
+        if not kernel.dtype.isnative:
+            out.view(kernel.dtype).byteswap(inplace=True)
 
     def _stretch(self, level: int, start: int, stop: int, place: _Place, out: AnyArray) -> None:
-        """Store a stretch of the loop at a level: its cut ends, and what is whole between them."""
+        """Copy a stretch of the loop at a level: first its cut ends, then the whole middle."""
         kernel = self._kernel
         if level == len(kernel.loops):
             self._part(start, stop, place, out)
             return
-        loop, itemsize = kernel.loops[level], kernel.held.itemsize
+        loop, itemsize = kernel.loops[level], kernel.dtype.itemsize
         span = kernel.spans[level] * kernel.chunk
         (first, head), (last, tail) = divmod(start, span), divmod(stop, span)
         if first == last:
@@ -248,25 +245,25 @@ class Worker:
             self._whole(level, last - first, place.on(loop, first), out)
 
     def _part(self, start: int, stop: int, place: _Place, out: AnyArray) -> None:
-        """Store part of one chunk."""
+        """Copy part of one chunk."""
         kernel = self._kernel
-        at = int(self._picked(place, (1,), (0,))[0])
+        at = int(self._points(place, (1,), (0,))[0])
         if at < 0:
             out[:] = 0
         else:
-            itemsize = kernel.held.itemsize
+            itemsize = kernel.dtype.itemsize
             chunk = kernel.bytes[place.data + at * kernel.step]
             out[:] = chunk[start * itemsize : stop * itemsize]
 
     def _whole(self, level: int, count: int, place: _Place, out: AnyArray) -> None:
-        """Store `count` coordinates of the loop at a level, and all within them."""
+        """Copy `count` whole coordinates of the loop at a level."""
         kernel = self._kernel
         loop, width, way = kernel.loops[level], out.size // count, kernel.ways[level]
         if way == "rows":
             self._rows(level, 1, count, place, out)
             return
         inner = kernel.loops[level + 1].size if level + 1 < len(kernel.loops) else 1
-        # How many coordinates at a time: as many as there is room for, of indices or positions.
+        # As many coordinates at a time as there is room for their indices or positions.
         fit = 4 * CELLS // kernel.loops[-1].size if way == "each" else CELLS // kernel.spans[level]
         for at in range(0, count, max(fit, 1)):
             part = out[at * width : (at + max(fit, 1)) * width]
@@ -279,7 +276,7 @@ class Worker:
                 self._whole(level + 1, inner, there, part)
 
     def _rows(self, level: int, times: int, count: int, place: _Place, out: AnyArray) -> None:
-        """Store rows straight from `data`.
+        """Copy rows straight from `data`.
 
         Parameters
         ----------
@@ -290,33 +287,29 @@ class Worker:
         count
             How many coordinates of it.
         """
-        import numpy as np
-
         kernel = self._kernel
         first, *inner = kernel.loops[level:]
         rows, picked = (1, count) if first.indices else (count, inner[0].size if inner else 1)
         around = kernel.loops[level - 1] if times > 1 else Loop(1, 0, 0)
-        at = self._picked(place, (times, picked), (around.indices, 1))
+        at = self._points(place, (times, picked), (around.indices, 1))
         size, width = kernel.axis_size, kernel.bytes.shape[-1]
         sources = _windows(kernel.bytes[place.data :], (times, rows, size, width), around.data)
         targets = out.reshape(times, rows, picked, width)
-        for source, picks, target in zip(sources, at, targets, strict=True):
-            source.take(picks, 1, target, "clip")
-        if kernel.picks.fills:
+        for source, at_row, target in zip(sources, at, targets, strict=True):
+            source.take(at_row, 1, target, "clip")
+        if kernel.points.fills:
             none = at < 0
             for time in range(times):
                 if none[time].any():
                     _clear(targets[time], np.broadcast_to(none[time], (rows, picked)))
 
     def _take(self, level: int, count: int, place: _Place, out: AnyArray) -> None:
-        """Store `count` coordinates of the loop at a level by the positions of their chunks."""
-        import numpy as np
-
+        """Copy `count` coordinates of the loop at a level by the positions of their chunks."""
         kernel = self._kernel
         loops = kernel.loops[level:]
         shape = (count, *(loop.size for loop in loops[1:]))
-        at = self._picked(place, shape, tuple(loop.indices for loop in loops))
-        none = at < 0 if kernel.picks.fills else None
+        at = self._points(place, shape, tuple(loop.indices for loop in loops))
+        none = at < 0 if kernel.points.fills else None
         sums = self._scratch(shape)
         if kernel.step != 1:
             at = np.multiply(at, kernel.step, out=sums)
@@ -328,23 +321,19 @@ class Worker:
         if none is not None and none.any():
             _clear(target, none)
 
-    def _picked(self, place: _Place, shape: tuple[int, ...], steps: tuple[int, ...]) -> AnyArray:
-        """Return the positions on the axis of indices from a place on, `steps` apart."""
-        picks = self._kernel.picks
-        return picks.part(picks.memory.view(place.indices, shape, steps), self._scratch)
+    def _points(self, place: _Place, shape: tuple[int, ...], steps: tuple[int, ...]) -> AnyArray:
+        """Return where the indices from a place on point that are `steps` apart."""
+        points = self._kernel.points
+        return points.part(points.memory.view(place.indices, shape, steps), self._scratch)
 
     def _scratch(self, shape: tuple[int, ...]) -> AnyArray:
-        import numpy as np
-
         size = product(shape)
         if self._positions.size < size:
             self._positions = np.empty(size, np.int64)
         return self._positions[:size].reshape(shape)
 
     def _base(self, level: int) -> AnyArray | None:
-        """Return what each coordinate adds to the positions of a block; None for nothing."""
-        import numpy as np
-
+        """Return what the coordinates add to the positions of a block; None if they add nothing."""
         if level in self._bases:
             return self._bases[level]
         kernel = self._kernel

@@ -142,7 +142,7 @@ class GatherResult:
     @property
     def storage(self) -> Any:
         """The numpy dtype of the elements, in native byte order."""
-        return self._kernel.held.newbyteorder("=")
+        return self._kernel.dtype.newbyteorder("=")
 
     @property
     def nbytes(self) -> int:

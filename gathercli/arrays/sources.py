@@ -36,7 +36,7 @@ class SourceKernel:
     def __init__(
         self, family: Family, call: Call, data: AnyArray, points: Mapping[str, ResolvedIndices]
     ) -> None:
-        self.held, self.size = data.dtype, product(known(infer(call)))
+        self.dtype, self.size = data.dtype, product(known(infer(call)))
         self.block = CELLS
         self.uses_each_once = False
         self._family, self._call, self._flat = family, call, data.reshape(-1)
@@ -54,7 +54,7 @@ class SourceKernel:
         out
             Shape ((stop - start) * itemsize,), uint8: takes them in native byte order.
         """
-        native = self.held.newbyteorder("=")
+        native = self.dtype.newbyteorder("=")
         cells = np.arange(start, stop)
         at = self._family.sources(self._call, self._points, cells)
         elements = np.zeros(stop - start, native)
