@@ -419,3 +419,121 @@ def test_whatever_is_typed_is_read_or_refused_in_our_words(first: str, rest: lis
     for refusal in refusals:
         assert refusal.rule in {"usage", "dtype", "version"}
         assert "\n" not in refusal.message + (better(words, refusal) or refusal.hint or "")
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("token", "meaning"),
+    [
+        ("np.arange(12).reshape(3,4)", "arange:3x4"),
+        ("arange(5)", "arange:5"),
+        ("range(5)", "arange:5"),
+        ("zeros((3, 4))", "zeros:3x4"),
+        ("zeros:[3,4]", "zeros:3x4"),
+        ("\u201c1,2\u201d", "1,2"),
+        ("\u2018x.npy\u2019", "x.npy"),
+        ('"x.npy"', "x.npy"),
+    ],
+)
+def test_a_tensor_in_the_words_of_python_or_in_odd_quotes_is_translated(
+    token: str, meaning: str, run: Run
+) -> None:
+    run("convert", "[1]", "x.npy")
+
+    ran = run("gather", token, "0")
+
+    assert ran.status in (65, 66)
+    assert f"hint: did you mean `{meaning}`?\n" in ran.err
+    assert run("gather", meaning, "0").status == 0
+
+
+def test_a_shape_without_values_and_an_empty_name_are_refused_in_plain_words(run: Run) -> None:
+    shape, empty = run("gather", "3x4xf32", "0"), run("gather", "", "0")
+
+    assert "hint: there are `arange:3x4xf32`, `zeros:3x4xf32` and `rand:3x4xf32`\n" in shape.err
+    assert empty.err.startswith("error: `data`: the name of the file is empty: expected a file, ")
+
+
+def test_a_list_that_may_be_indices_is_a_shape_with_a_note(run: Run) -> None:
+    odd, plain = run("shape", "gather", "[4,3]", "0,3,0"), run("shape", "gather", "[4,3]", "1,2")
+
+    note = "note: `0,3,0` was read as a shape; indices of these values have the shape `[3]`\n"
+    assert odd == (0, "[0,3,0,3]\n", note)
+    assert plain == (0, "[1,2,3]\n", "")
+
+
+def test_none_in_a_shape_is_an_unknown_size(run: Run) -> None:
+    assert run("shape", "gather", "[None,3]", "[2]", "-a", "1").out == "[?,2]\n"
+
+
+@pytest.mark.parametrize("command", ["explain", "check", "shape"])
+def test_an_operator_that_was_forgotten_is_put_in_its_place(command: str, run: Run) -> None:
+    ran = run(command, "[[1]]", "[[0]]")
+
+    line = f"gathercli {command} gather '[[1]]' '[[0]]'"
+    assert ran.err.splitlines()[1] == f"hint: did you mean `{line}`?"
+    assert run(*shlex.split(line)[1:]).status == 0
+
+
+def test_a_word_that_names_a_lesson_is_explained_by_it(run: Run) -> None:
+    ran = run("explain", "batch_dims")
+
+    assert ran.err.splitlines()[1] == "hint: did you mean `gathercli demo batch-dims`?"
+    assert run("demo", "batch-dims").status == 0
+
+
+def test_missing_indices_have_an_example_with_the_data_that_was_typed(run: Run) -> None:
+    ran = run("gather", "[1,2]")
+
+    assert ran.err.splitlines()[1] == (
+        "hint: `gathercli gather '[1,2]' 0,` is an example, "
+        "and `-` reads INDICES from standard input"
+    )
+
+
+def test_a_job_of_several_is_chosen_by_its_id(run: Run, folder: Path) -> None:
+    job = {"op": "gather", "data": [1], "indices": [0]}
+    jobs = [json.dumps({"id": name} | job) + "\n" for name in ("one", "two")]
+    (folder / "jobs.jsonl").write_text("".join(jobs))
+
+    ran = run("explain", "--job", "jobs.jsonl")
+
+    assert ran.err.splitlines()[1] == "hint: `--job 'jobs.jsonl#one'` is the first"
+    assert run("explain", "--job", "jobs.jsonl#one").status == 0
+
+
+@pytest.mark.parametrize(
+    ("member", "hint"),
+    [
+        ('"op":"gather_elements"', 'did you mean "gather-elements"?'),
+        ('"op":"take"', '`gather` with `"version":"onnx-13"`'),
+        ('"op":"gather","dim":0', 'did you mean "axis"?'),
+        ('"op":"gather","expect_error":"out-of-range"', 'did you mean "index-range"?'),
+        ('"op":"gather","expect_error":"x"', "the rules are version, data-dtype, "),
+    ],
+)
+def test_a_key_or_value_of_a_job_that_is_nearly_right_is_named(
+    member: str, hint: str, run: Run, folder: Path
+) -> None:
+    (folder / "j.jsonl").write_text("{" + member + ',"data":[1],"indices":[0]}\n')
+
+    assert run("batch", "j.jsonl").err.splitlines()[1].startswith(f"hint: {hint}")
+
+
+def test_a_version_of_the_environment_that_is_nearly_right_is_named(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GATHERCLI_VERSION", "onx-12")
+
+    ran = run("gather", "[1]", "0")
+
+    assert ran.err.splitlines()[1].startswith(
+        "hint: did you mean `export GATHERCLI_VERSION=onnx-12`? `-V openvino-8` takes precedence; "
+    )
+
+
+def test_the_name_of_an_operator_lists_its_versions(run: Run) -> None:
+    found = json.loads(run("ops", "gather_elements", "-f", "json").out)
+
+    assert len(found) == 3
+    assert run("ops", "gather").out.startswith("Gather\n")

@@ -284,8 +284,7 @@ def test_a_wrong_variable_is_named_with_the_ways_out(
     assert (ran.status, ran.out) == (2, "")
     assert ran.err.startswith(f"error: `{VARIABLE}`: {why}: expected {default}, ")
     assert ran.err.endswith(
-        f"\nhint: `-V {default}` takes precedence; `unset {VARIABLE}` removes the variable\n"
-        "rule: version\n"
+        f"`-V {default}` takes precedence; `unset {VARIABLE}` removes the variable\nrule: version\n"
     )
     assert run(*before, command, "[1]", "[0]", "-a", "0", "-V", default).status == 0
 

@@ -61,7 +61,11 @@ def choice(command: str, version: str | None) -> Choice:
         op, note = find_for_any(named, family.COMMAND)
     except VersionError as error:
         error.within(f"`{VARIABLE}`")
-        error.hint = f"`-V {default.id}` takes precedence; `unset {VARIABLE}` removes the variable"
+        near = re.fullmatch(r"did you mean `-V ([\w-]+)`\?", error.hint or "")
+        better = f"did you mean `export {VARIABLE}={near[1]}`? " if near else ""
+        error.hint = (
+            f"{better}`-V {default.id}` takes precedence; `unset {VARIABLE}` removes the variable"
+        )
         raise
     return Choice(op, note and f"{VARIABLE}: {note}", VARIABLE)
 

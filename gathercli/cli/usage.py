@@ -234,13 +234,17 @@ def _missing(line: CommandLine, param: Any) -> UsageError:
     from gathercli.cli.manual.examples import EXAMPLES
 
     example = EXAMPLES[line.command][0].command
+    more = ""
+    if param.metavar == "INDICES" and line.command in ("gather", "compare"):
+        example = typed([line.command, *line.arguments, "0,", *line.options]) or example
+        more = ", and `-` reads INDICES from standard input"
     expected = listed(choices_of(param)) if choices_of(param) else _usage(line)
     first = param.metavar.partition(" ")[0].removesuffix("...")
     return UsageError(
         f"`{first}` is missing: expected {expected}",
         rule="usage",
         expected=expected,
-        hint=f"`{example}` is an example",
+        hint=f"`{example}` is an example{more}",
     )
 
 
@@ -404,7 +408,7 @@ def better(words: Sequence[str], error: GatherError) -> str | None:
         line = typed(_swapped(words))
         return f"DATA comes first: `{line}`" if line else None
     if not error.instead or error.value not in words:
-        return None
+        return _operator_forgotten(words, error)
     at = list(words).index(str(error.value))
     head, *options = error.instead
     before, rest = words[:at], list(words[at + 1 :])
@@ -437,6 +441,25 @@ def _whole(words: Sequence[str]) -> str | None:
         return _meant(words)
     quoted = [shell_word(word) for word in words if " " in word]
     return f"a shell takes words apart at blanks: `{quoted[0]}` is one"
+
+
+def _operator_forgotten(words: Sequence[str], error: GatherError) -> str | None:
+    """Put an operator before its inputs, or name the lesson that explains a word."""
+    from gathercli.cli.main import COMMANDS, load
+
+    if not error.message.startswith("no operator `") or error.instead or words[0] not in COMMANDS:
+        return None
+    params = load(words[0]).params
+    line = CommandLine.read(words[0], params, words[1:])
+    if params[0].metavar != "OP" or error.value not in line.arguments[:1]:
+        return None
+    if len(line.arguments) == 1:
+        from gathercli.cli.manual.lessons import LESSONS
+
+        names = [each.name for each in LESSONS]
+        near = closest(line.arguments[0].lower().replace("_", "-"), names, cutoff=0.8)
+        return _meant(["demo", near]) if near else None
+    return _meant([words[0], "gather", *words[1:]]) if len(line.arguments) == 2 else None
 
 
 def _swapped(words: Sequence[str]) -> list[str]:

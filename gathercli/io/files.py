@@ -612,8 +612,9 @@ def _missing(path: str, folder: str) -> GatherError:
         )
     if hint is None and (near := _near(path, folder)):
         hint = Hint("did you mean {source}?", source=near)
+    what = f"there is no file `{shown}`" if path.strip() else "the name of the file is empty"
     return NoInputError(
-        f"there is no file `{shown}`: expected a file, or a literal such as 0,0,4",
+        f"{what}: expected a file, or a literal such as 0,0,4",
         rule="missing",
         value=path,
         expected="a file or a literal",

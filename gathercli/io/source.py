@@ -11,7 +11,7 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from gathercli.errors import GatherError, InputError, LimitError, TransferError, UsageError
+from gathercli.errors import GatherError, Hint, InputError, LimitError, TransferError, UsageError
 from gathercli.io.files import STDIN, File, Folder, open_file, open_input, unreadable
 from gathercli.io.formats.content import Layout, Literal, content
 from gathercli.spec.call import Operand
@@ -244,6 +244,8 @@ class Inputs:
         if tensor is None:
             return self._named(token)
         self.note_file(token, "a literal")
+        if token.lstrip()[:1] == '"':
+            self._check_quoted(token)
         return Source(None, Literal(tensor), None)
 
     def _literal(self, token: str, declared: DType | None, empty: DType) -> Tensor | None:
@@ -258,6 +260,19 @@ class Inputs:
             if not self._exists(token):
                 raise
             return None
+
+    def _check_quoted(self, token: str) -> None:
+        """Refuse the name of a file in quotes of its own, which would be a text."""
+        from gathercli.io import twins
+
+        if name := twins.quoted_file(token, self._folder):
+            raise InputError(
+                f"`{token}` is a text, as a file is named without quotes of its own: "
+                "expected the name",
+                rule="literal",
+                value=token,
+                hint=Hint("did you mean {source}?", source=name),
+            )
 
     def note_file(self, token: str, what: str) -> None:
         """Say that a file has the name of what was read otherwise."""

@@ -6,6 +6,7 @@ tried before it is suggested, so that a hint works when it is pasted.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from contextlib import suppress
@@ -46,7 +47,15 @@ def hint(token: str, folder: str) -> Hint | None:
     for pattern, written in _FORMS:
         if (form := re.fullmatch(pattern, token.strip())) and (found := written(form)):
             return Hint("did you mean {source}?", source=found) if _is_literal(found) else None
-    made = re.fullmatch(_MADE, token)
+    if found := _unquoted(token, folder):
+        return Hint("did you mean {source}?", source=found)
+    return _generator(token)
+
+
+def _generator(token: str) -> Hint | None:
+    """Suggest the generators for what is like one, or a shape alone: ``3x4xf32``."""
+    alone = re.fullmatch(_SHAPED, token)
+    made = re.fullmatch(_MADE, f"x:{token}" if alone else token)
     if made is None:
         return None
     shape = made[2] + (made[3] or "")
@@ -54,6 +63,21 @@ def hint(token: str, folder: str) -> Hint | None:
     if near and _is_literal(f"{near}:{shape}"):
         return Hint("did you mean {source}?", source=f"{near}:{shape}")
     return Hint(f"there are `arange:{shape}`, `zeros:{shape}` and `rand:{shape}`")
+
+
+def _unquoted(token: str, folder: str) -> str | None:
+    """Take off quotes that a shell does not: curly ones, and those inside others."""
+    found = re.fullmatch(_QUOTED, token.strip())
+    if found is None or not found[1]:
+        return None
+    there = os.path.exists(os.path.join(folder, found[1].partition("#")[0]))
+    return found[1] if there or _is_literal(found[1]) else None
+
+
+def quoted_file(token: str, folder: str) -> str | None:
+    """Name the file that a text literal has in its quotes, if there is one."""
+    found = re.fullmatch(r'\s*"([^"\0]+)"\s*', token)
+    return found[1] if found and os.path.isfile(os.path.join(folder, found[1])) else None
 
 
 def _part(token: str, folder: str) -> Hint | None:
@@ -104,6 +128,17 @@ def _slice(found: re.Match[str]) -> str | None:
     if len(items) > _MOST:
         return f"arange:{stop}" if not start and step in (None, 1) else None
     return _written(items) if items else None
+
+
+def _called(found: re.Match[str]) -> str | None:
+    """Write ``np.arange(12).reshape(3, 4)`` or ``zeros((3, 4))`` as a generator."""
+    name = "arange" if found[1] == "range" else found[1]
+    sizes = re.findall(r"\d+", found[2])
+    if name == "arange" and len(sizes) != 1:
+        return None
+    shape = re.findall(r"\d+", found[3] or found[2])
+    cells = math.prod(map(int, shape))
+    return f"{name}:{'x'.join(shape)}" if cells == math.prod(map(int, sizes)) else None
 
 
 def _ones(found: re.Match[str]) -> str:
@@ -159,8 +194,15 @@ def _written(value: list[Any]) -> str | None:
 
 _BRACKETS: Final = str.maketrans("();", "[] ")
 _MADE: Final = r"([a-z_]+):(\d+(?:x\d+)*)(x[a-z]\w*)?"
+_SHAPED: Final = r"(?a)\d+(?:x\d+)*x[a-z]\w*"
+_QUOTED: Final = "[\u2018-\u201f'\"](.*)[\u2018-\u201f'\"]"
+_SIZES: Final = r"\s*[\[(]?\s*(\d{1,9}(?:\s*,\s*\d{1,9}){0,9})\s*,?\s*[\])]?\s*"
 _FORMS: Final[tuple[tuple[str, Callable[[re.Match[str]], str | None]], ...]] = (
     (r"(?a)\[?(-?\d+)?:(-?\d+)?(?::(-?\d+)?)?\]?", _slice),
+    (
+        rf"(?a)(?:[a-z]+\.)?(arange|range|zeros|rand)\({_SIZES}\)(?:\.reshape\({_SIZES}\))?",
+        _called,
+    ),
     (r"(?a)ones:(\d+(?:x\d+)*)(x[a-z]\w*)?", _ones),
     (r"(?a)(?:eye|identity):(\d{1,9})", _eye),
     (r"(?a)((?:\d+x)*\d+)=(.+)", _untyped),

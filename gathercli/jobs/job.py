@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from gathercli.errors import InputError, VersionError
 from gathercli.io.source import is_stdin
 from gathercli.jobs.jobfile import Written, name_of, written
-from gathercli.ops import FAMILIES, find
+from gathercli.ops import FAMILIES, elsewhere, find
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import FLOAT64, INT64, named
 from gathercli.spec.op import Negative, OutOfRange
@@ -266,7 +266,8 @@ def _job(job: Any, where: str, folder: str) -> Job:
     checks = _SHAPE_JOB if job.get("op") == SHAPE else _RUN_JOB
     for key in job:
         if key not in checks:
-            kind, near = "shape" if checks is _SHAPE_JOB else "gather", closest(key, checks)
+            kind = "shape" if checks is _SHAPE_JOB else "gather"
+            near = _OTHERWISE.get(key) or closest(key, checks)
             what = f"`$.{short(clean(key))}` is unknown in a {kind} job"
             hint = f'did you mean "{near}"?' if near else None
             if {"status", "seconds"} <= job.keys():
@@ -278,15 +279,40 @@ def _job(job: Any, where: str, folder: str) -> Job:
     for key, value in job.items():
         fits, expected = checks[key]
         if not fits(value):
-            known = REFUSALS if key == "expect_error" else ()
-            near = closest(value, known) if isinstance(value, str) else None
-            hint = f'did you mean "{near}"?' if near else None
+            hint = _hint(key, value)
             raise _refused(where, f"`$.{key}` is {shown(value)}", expected, hint)
     if "expect" in job and "expect_error" in job:
         raise _refused(where, "`$.expect` and `$.expect_error` are both there", "one of them")
     _check_version(job, where)
     types = {key: named(job[key]) for key in ("data_dtype", "indices_dtype") if key in job}
     return Job(**{"id": name_of(where), **job, **types}, folder=folder)
+
+
+_OTHERWISE: Final = {
+    **dict.fromkeys(("dim", "dimension"), "axis"),
+    **dict.fromkeys(("mode", "fill"), "out_of_range"),
+    "opset": "version",
+    "input": "data",
+    "index": "indices",
+    "out": "output",
+}
+"""What keys are called elsewhere."""
+
+
+def _hint(key: str, value: Any) -> str | None:
+    """Say which value of a key was probably meant."""
+    if not isinstance(value, str):
+        return None
+    if key in ("op", "of"):
+        near = closest(value.lower().replace("_", "-"), FAMILIES, cutoff=0.8)
+        if near is None:
+            refusal = elsewhere(value, "")
+            return getattr(refusal and refusal.hint, "job", None)
+        return f'did you mean "{near}"?'
+    if key != "expect_error":
+        return None
+    near = closest(value.replace("_", "-"), REFUSALS) or ("index-range" if "range" in value else "")
+    return f'did you mean "{near}"?' if near else f"the rules are {listed(REFUSALS, 'and')}"
 
 
 def _check_version(job: dict[str, Any], where: str) -> None:

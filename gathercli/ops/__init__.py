@@ -262,6 +262,7 @@ def _meant(word: str, family: Family) -> list[str]:
     head = word.rstrip("0123456789")
     number, head = word[len(head) :], head.rstrip(" .:_-")
     framework = head.partition(".")[0]
+    framework = closest(framework, NEWEST_OPSET, cutoff=0.8) or framework
     if number and framework in NEWEST_OPSET:
         rows = [op for op in family.ROWS if op.framework == framework]
         first = min(op.version for op in rows)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from gathercli.cli.operator import OperatorOptions, Token
 from gathercli.errors import GatherError, InputError, UsageError
-from gathercli.text import clean, closest, counted, some
+from gathercli.text import clean, closest, counted, shell_word, some
 
 if TYPE_CHECKING:
     from gathercli.arrays.bound import BoundCall
@@ -106,14 +106,18 @@ def job_named(token: str) -> Job:
     chosen = [job for job in found if not key or job.id == key]
     if len(chosen) != 1:
         ids = [job.id for job in found]
-        near = closest(key, ids) if key else None
+        near = (
+            closest(key, ids)
+            if key
+            else next((job.id for job in found if job.op != jobs.SHAPE), None)
+        )
         what = counted(len(chosen), "job") if chosen else "no job"
         what += f" `{clean(key)}`" if key else ""
         raise UsageError(
             f"`{clean(path)}` has {what}: expected one of {some(map(clean, ids))}",
             rule="usage",
             value=token,
-            hint=f"did you mean `{clean(path)}#{clean(near)}`?" if near else None,
+            hint=_hint(path, key, near),
         )
     (job,) = chosen
     if job.op == jobs.SHAPE:
@@ -125,3 +129,12 @@ def job_named(token: str) -> Job:
             hint="`gathercli shape` shows how a shape comes about",
         )
     return job
+
+
+def _hint(path: str, key: str, near: str | None) -> str | None:
+    """Name the job that was probably meant; of a file of several without an ID, the first."""
+    if not near:
+        return None
+    if key:
+        return f"did you mean `{clean(path)}#{clean(near)}`?"
+    return f"`--job {shell_word(f'{path}#{near}')}` is the first"

@@ -87,7 +87,8 @@ def run(
         )
     view: Callable[[], Written] = _every
     if version is not None:
-        view = partial(_one, version)
+        family = version.lower().replace("_", "-")
+        view = partial(_every, family) if family in FAMILIES else partial(_one, version)
     elif diff is not None:
         view = partial(_difference, *diff)
     elif like is not None:
@@ -115,13 +116,15 @@ def _print(written: Written, fmt: str, color: str) -> None:
     messages.print()
 
 
-def _every() -> Written:
+def _every(*families: str) -> Written:
+    """List the versions of some operators, or of all."""
     from gathercli.report import versions as rows
 
     defaults, by, notes = _defaults()
+    ops = [op for op in OPERATORS if not families or op.family in families]
     return Written(
-        lambda width: rows.listing(OPERATORS, width, defaults, by),
-        lambda: [_object(op, defaults) for op in OPERATORS],
+        lambda width: rows.listing(ops, width, defaults, by),
+        lambda: [_object(op, defaults) for op in ops],
         notes,
     )
 

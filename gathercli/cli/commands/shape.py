@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from typing import Annotated, Final
 
 from gathercli.cli.command import argument
 from gathercli.cli.limits import MemoryOptions
@@ -14,6 +15,9 @@ from gathercli.io.write import STDOUT
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 
 _SHAPE_HELP = "A shape ('[2,?,1..5,N]', 2x5, '[...]'), or a tensor, whose header alone is read."
+
+_LIST: Final = re.compile(r"-?\d+(?:,-?\d+)+", re.ASCII)
+"""A list that may be the shape of indices, or indices."""
 
 
 class ShapeArguments(TensorOptions):
@@ -40,6 +44,12 @@ def run(
         given, picked = operator.read(op, inputs.shaped, *shapes.tokens)
     call = operator.bind(op, given, picked, shapes_only=True)
     shape = engine.infer(call)
+    indices = shapes.indices
+    if _LIST.fullmatch(indices) and re.search(r"(?<!\d)0+(?!\d)|-", indices):
+        size = indices.count(",") + 1
+        messages.notes.append(
+            f"`{indices}` was read as a shape; indices of these values have the shape `[{size}]`"
+        )
     if fmt == "json":
         import json
 

@@ -266,6 +266,15 @@ def _tokens(body: str, token: str) -> Iterator[tuple[str, str]]:
             yield kind, found[kind]
 
 
+def _as_sizes(token: str) -> Hint | None:
+    """Write the shape of ``zeros:[3,4]`` with `x` between the sizes."""
+    found = re.fullmatch(r"([a-z]+):\s*[\[(]?(\d+(?:\s*[,x]\s*\d+)*)[\])]?", token, re.ASCII)
+    if found is None:
+        return None
+    sizes = "x".join(re.findall(r"\d+", found[2]))
+    return Hint("did you mean {source}?", source=f"{found[1]}:{sizes}")
+
+
 def _generated(token: str, max_bytes: int | None) -> Tensor:
     """Make the tensor of ``arange:2x5xf32``, ``zeros:3x4`` or ``rand:4x3,seed=7``."""
     found = re.fullmatch(_GENERATOR, token)
@@ -273,6 +282,7 @@ def _generated(token: str, max_bytes: int | None) -> Tensor:
         raise _literal_error(
             f"`{token[:60]}` has no shape: expected it after the colon, as in `arange:2x5xf32`",
             token,
+            _as_sizes(token),
         )
     name, dims, type_name, rest = found.groups()
     default = FLOAT64 if name == "rand" else INT64
