@@ -101,6 +101,8 @@ def _called(name: str, value: str | int) -> str:
     """Write a setting as a Python caller gives it."""
     import json
 
+    if name == "command":
+        return str(value).replace("-", "_")
     word = json.dumps(value, ensure_ascii=False)
     return _PYTHON[name].format(value, word) if name in _PYTHON else f"{name}={word}"
 
@@ -109,7 +111,7 @@ def _keyed(name: str, value: str | int) -> str:
     """Write a setting as a job has it."""
     import json
 
-    return f'"{name}":{json.dumps(value)}'
+    return f'"{"op" if name == "command" else name}":{json.dumps(value)}'
 
 
 _OPTIONS = {"version": "-V", "format": "-f"}
@@ -117,7 +119,6 @@ _OPTIONS = {"version": "-V", "format": "-f"}
 
 _PYTHON = {
     "code": "{0}",
-    "command": "{0}",
     "data_dtype": "dtype={1}",
     "indices_dtype": "numpy.asarray(indices, {1})",
     "literal": "{0}",
@@ -241,7 +242,15 @@ class UsageError(GatherError, ValueError):
 
 
 class VersionError(UsageError):
-    """No row of the operator answers to this version."""
+    """No row of the operator answers to this version.
+
+    Attributes
+    ----------
+    elsewhere
+        The operator that has it, and how it is written there.
+    """
+
+    elsewhere: tuple[str, str] | None = None
 
 
 class OperatorError(GatherError, ValueError):

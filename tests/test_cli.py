@@ -192,7 +192,7 @@ def test_a_bare_1_is_refused_naming_both_frameworks(run: Run) -> None:
     ("command", "version", "why"),
     [
         ("gather", "onnx-0", "expected openvino-8"),
-        ("gather", "onnx.GatherElements-13", "`gathercli gather-elements`"),
+        ("gather", "onnx.GatherElements-13", "it is a version of gather-elements"),
         ("gather", "6", "expected openvino-8"),
         ("gather", "", "expected openvino-8"),
         ("gather", "-1", "expected openvino-8"),

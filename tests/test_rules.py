@@ -110,9 +110,9 @@ REFUSALS: Final = (
         "a version of the other operator",
         lambda: gather_elements([1], [0], version="onnx.Gather-13"),
         "version",
-        "no version `onnx.Gather-13` of gather-elements (it is a version of `gathercli gather`): "
+        "no version `onnx.Gather-13` of gather-elements (it is a version of gather): "
         "expected openvino-6, onnx-13 or onnx-11",
-        hint="did you mean `-V onnx-13`?",
+        hint="did you mean `gathercli gather`?",
         value="onnx.Gather-13",
     ),
     Refusal(

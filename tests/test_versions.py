@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -96,7 +97,9 @@ WRONG: Final = {
     ("gather", "onx"): "did you mean `-V onnx-13`?",
     ("gather", "onnx-0"): "did you mean `-V onnx-1`?",
     ("gather", "onnx.Gather-12"): "did you mean `-V onnx-12`?",
-    ("gather", "onnx.GatherElements-13"): "did you mean `-V onnx-13`?",
+    ("gather", "onnx.Gather"): "did you mean `-V onnx-13`?",
+    ("gather", "8.0"): "did you mean `-V openvino-8`?",
+    ("gather", "2.0"): "did you mean `-V openvino-2` or `-V onnx-2`?",
     ("gather-elements", "8"): "did you mean `-V openvino-8`?",
     ("gather-elements", "onnx-1"): "did you mean `-V onnx-11`?",
     ("gather-elements", "openvino 2"): "did you mean `-V openvino-6`?",
@@ -116,12 +119,64 @@ def test_a_version_that_nothing_answers_to_has_a_hint_that_works(
         assert run(command, "[1]", "[0]", "-a", "0", *words.split()).status == 0
 
 
-@pytest.mark.parametrize("version", ["0", "99", "", "opset", "2.0", "²", "x" * 1000])
+@pytest.mark.parametrize("version", ["0", "99", "opset", "²", "x" * 1000])
 def test_a_version_that_is_like_none_has_no_hint(version: str) -> None:
     with pytest.raises(VersionError) as refused:
         find(version)
 
     assert refused.value.hint is None
+
+
+def test_an_empty_version_is_answered_by_the_default(run: Run) -> None:
+    ran = run("gather", "[1]", "0", "-V", "")
+
+    assert ran.status == 2
+    assert ran.err.splitlines()[0].startswith("error: an empty version for gather: expected ")
+    assert ran.err.splitlines()[1] == "hint: `-V openvino-8` is the default"
+
+
+ELEMENTS: Final = {
+    "gather [1] [0] -V openvino.GatherElements-6": "gather-elements '[1]' '[0]' "
+    "-V openvino.GatherElements-6 --axis 0",
+    "gather [1] [0] -V onnx.GatherElements-13": "gather-elements '[1]' '[0]' "
+    "-V onnx.GatherElements-13",
+    "gather [1] [0] -V onnx.GatherElements-12": "gather-elements '[1]' '[0]' -V onnx-12",
+    "gather [1] [0] -a 0 -VGatherElements": "gather-elements '[1]' '[0]' -a 0 -Vopenvino-6",
+    "explain gather [1] [0] --version=gather_elements-11": "explain gather-elements '[1]' '[0]' "
+    "--version=onnx-11",
+    "shape -V onnx.GatherElements-11 gather 3 2": "shape -V onnx.GatherElements-11 "
+    "gather-elements 3 2",
+    "gather-elements [1] [0] -V Gather-8": "gather '[1]' '[0]' -V openvino-8",
+    "batch --op gather --data [1] --indices [0] -V onnx.GatherElements-13": "batch "
+    "--op gather-elements --data '[1]' --indices '[0]' -V onnx.GatherElements-13",
+    "batch --op=gather --data [1] --indices [0] -V onnx.GatherElements-13": "batch "
+    "--op=gather-elements --data '[1]' --indices '[0]' -V onnx.GatherElements-13",
+}
+
+
+@pytest.mark.parametrize("line", ELEMENTS)
+def test_a_version_of_another_operator_is_answered_by_the_line_that_runs_that(
+    line: str, run: Run
+) -> None:
+    ran = run(*line.split())
+
+    assert (ran.status, ran.out) == (2, "")
+    assert " (it is a version of gather" in ran.err.splitlines()[0]
+    assert ran.err.splitlines()[1] == f"hint: did you mean `gathercli {ELEMENTS[line]}`?"
+    assert run(*shlex.split(ELEMENTS[line])).status == 0
+
+
+def test_a_version_of_another_operator_is_named_in_the_words_of_python_and_of_jobs(
+    run: Run,
+) -> None:
+    job = b'{"id":"a","op":"gather","data":[1],"indices":[0],"version":"onnx.GatherElements-12"}'
+
+    with pytest.raises(VersionError) as refused:
+        gathercli.gather([1], [0], version="onnx.GatherElements-13")
+    ran = run("batch", "-", stdin=job)
+
+    assert str(refused.value).endswith("\nhint: did you mean `gather_elements`?")
+    assert '\nhint: did you mean `"op":"gather-elements"` with `"version":"onnx-12"`?\n' in ran.err
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.cli.dialects import PICTURES, choices_of, near, translated, value_here
 from gathercli.cli.line import CommandLine
-from gathercli.errors import UsageError
+from gathercli.errors import UsageError, VersionError
 from gathercli.spec.equivalents import arguments_of, named
 from gathercli.text import closest, listed, shell_word, short
 
@@ -407,14 +407,16 @@ def better(words: Sequence[str], error: GatherError) -> str | None:
     if error.swapped:
         line = typed(_swapped(words))
         return f"DATA comes first: `{line}`" if line else None
+    if isinstance(error, VersionError) and error.elsewhere:
+        return _meant(_by_operator(words, str(error.value), *error.elsewhere))
     if not error.instead or error.value not in words:
         return _operator_forgotten(words, error)
     at = list(words).index(str(error.value))
     head, *options = error.instead
     before, rest = words[:at], list(words[at + 1 :])
-    if words[0] in ("help", "man"):
-        return _meant([*before, head])
     each = named(str(error.value))
+    if words[0] in ("help", "man"):
+        each, rest, options = None, [], []
     if each is None:
         return _meant([*before, head, *rest, *options])
     if before and before[-1].startswith("-"):  # an option that takes an operator
@@ -424,6 +426,28 @@ def better(words: Sequence[str], error: GatherError) -> str | None:
     line = typed(found) if found else None
     more = f"`gathercli ops --like {shell_word(each.name)}` has the rest"
     return f"`{line}`; {more}" if line else more
+
+
+def _by_operator(words: Sequence[str], value: str, command: str, version: str) -> list[str]:
+    """Write a line with the operator that has a version; nothing where it does not name both."""
+    from gathercli.cli.main import COMMANDS, load
+    from gathercli.ops import FAMILIES, find
+
+    if words[0] not in COMMANDS:
+        return []
+    line = CommandLine.read(words[0], load(words[0]).params, words[1:])
+    found = list(words)
+    for at, word in enumerate(line.words, 1):
+        if "--version" in _names(line, word) and word.text.endswith(value):
+            found[at] = word.text.removesuffix(value) + version
+    op = "--op="
+    operator = next((n for n, word in enumerate(found) if word.removeprefix(op) in FAMILIES), None)
+    if operator is None or not (version == value or found != list(words)):
+        return []
+    found[operator] = (op if found[operator].startswith(op) else "") + command
+    has_axis = any("--axis" in _names(line, word) for word in line.words)
+    requires_axis = find(version, command).op.axis.default is None
+    return [*found, "--axis", "0"] if requires_axis and not has_axis else found
 
 
 _SPLIT: Final = ("json", "literal", "missing", "shape-text")

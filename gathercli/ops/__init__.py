@@ -135,7 +135,7 @@ def find(version: str | int | None, command: str = gather.COMMAND) -> Found:
         if op.full_name.lower() == word:
             if op.family == family.COMMAND:
                 return Found(op)
-            raise _refused(text, family, f"it is a version of `gathercli {op.family}`")
+            raise _refused(text, family)
     spelt = _SPELLING.fullmatch(word)
     if spelt is None:
         raise _of_release(text, family) or _refused(text, family)
@@ -231,13 +231,45 @@ def find_for_any(version: str, command: str) -> Found:
 def _refused(text: str, family: Family, why: str | None = None) -> VersionError:
     ids = [op.id for op in family.ROWS]
     what = f"no version `{text[:40]}` of" if text.strip() else "an empty version for"
-    return VersionError(
+    word = text[:40].strip().lower()
+    other = _family_in(word)
+    if other in (None, family):
+        other, hint = None, _hint(word, family)
+    else:
+        why, hint = f"it is a version of {other.COMMAND}", _hint_to(word, other)
+    error = VersionError(
         f"{what} {family.COMMAND}{f' ({why})' if why else ''}: expected {listed(ids)}",
         rule="version",
         value=text,
         expected=listed(ids),
-        hint=_hint(text[:40].strip().lower(), family),
+        hint=hint,
     )
+    if other:
+        near = _written(word, other)
+        error.elsewhere = (other.COMMAND, near[0] if near else text)
+    return error
+
+
+def _family_in(word: str) -> Family | None:
+    """Find the operator whose name a version has in it: ``onnx.GatherElements-12``."""
+    name = re.sub(r"[\W\d_]", "", word)
+    for framework in NEWEST_OPSET:
+        name = name.removeprefix(framework)
+    return next((each for each in _FAMILIES if each.ROWS[0].name.lower() == name), None)
+
+
+def _written(word: str, family: Family) -> list[str]:
+    """Guess how an operator writes a version; nothing if it is the name of a row."""
+    is_row = any(op.full_name.lower() == word for op in family.ROWS)
+    return [] if is_row else _meant(word, family)
+
+
+def _hint_to(word: str, family: Family) -> Hint:
+    """Say which operator has a version, and how that is written if it is written otherwise."""
+    near = _written(word, family)
+    text = "did you mean {command} with {version}?" if near else "did you mean {command}?"
+    settings = {"version": near} if near else {}
+    return Hint(text, command=family.COMMAND, **settings)
 
 
 def _hint(word: str, family: Family) -> Hint | None:
@@ -252,7 +284,9 @@ def _hint(word: str, family: Family) -> Hint | None:
                 more = f"`gathercli ops --like {each.name}`"
                 return Hint(f"{{version}} is nearest to {each.name}: {more}", version=row.id)
         return Hint(f"`gathercli ops --like {others[0].name}` says which version is nearest")
-    near = _meant(word, family)
+    if not word:
+        return Hint("{version} is the default", version=family.ROWS[0].id)
+    near = _meant(re.sub(r"(?<=\d)\.0+$", "", word), family)
     return Hint("did you mean {version}?", version=near) if near else None
 
 
@@ -275,6 +309,9 @@ def _meant(word: str, family: Family) -> list[str]:
             if opset <= newest
             and any(op.framework == framework and op.version <= opset for op in family.ROWS)
         ]
+    if not number and _family_in(word) is family:
+        newest = (op.id for op in family.ROWS if framework in (op.framework, op.name.lower()))
+        return [next(newest, ids[0])]
     near = closest(word, [*ids, *NEWEST_OPSET])
     return [op.id for op in family.ROWS if near in (op.id, op.framework)][:1]
 
