@@ -278,6 +278,7 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
         The suffix names no format.
     """
     from gathercli.io import save as formats
+    from gathercli.io.formats.table import is_chunked
     from gathercli.io.write import Output
 
     if not isinstance(path, str | bytes | os.PathLike):
@@ -295,7 +296,7 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
             value=tensor.dtype.name,
         )
     chosen = formats.format_of(target) if format is None else format
-    if chosen == "zarr":
+    if is_chunked(chosen):
         _save_chunks(target, tensor)
         return
     with Output(target) as output:

@@ -12,7 +12,7 @@ from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.options import Chunks, ForceFormat, NoClobber, Nonfinite, Precision
 from gathercli.errors import GatherError, UsageError
 from gathercli.io import save
-from gathercli.io.formats.table import BY_SUFFIX, FORMATS
+from gathercli.io.formats.table import BY_SUFFIX, FORMATS, is_chunked, names_chunks
 from gathercli.io.write import STDOUT, Checked, Output, Stream, is_stream, new_name
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 from gathercli.spec.dtypes import Kind
@@ -129,7 +129,7 @@ class OutputOptions(Options):
     @property
     def most_bytes(self) -> int | None:
         """How large the result may be; a .zarr output is limited by the disk alone."""
-        if self.chosen == "zarr":
+        if is_chunked(self.chosen):
             return None
         return self.limits.file if self.streams else self.limits.held
 
@@ -148,7 +148,7 @@ class OutputOptions(Options):
         asked = None if self.fmt == "auto" else self.fmt
         save.check_format(self.path, asked, option="-f", force=self.force_format)
         if self.path is not None:
-            in_chunks = self.fmt == "auto" and save.is_zarr(self.path)
+            in_chunks = self.fmt == "auto" and names_chunks(self.path)
             (self.keeping.creation if in_chunks else self.keeping.output)(self.path)
         chosen = self.chosen  # refuses a suffix that names no format
         if self.path is None and save.is_binary(chosen) and is_terminal(STDOUT):
@@ -165,7 +165,7 @@ class OutputOptions(Options):
         call = result.bound.call
         messages.notes += losses(self.chosen, result, self.path)
         try:
-            if self.path is not None and self.chosen == "zarr":
+            if self.path is not None and is_chunked(self.chosen):
                 self._write_chunks(self.path, result, inputs, crew)
             else:
                 self._write(call, result, inputs, messages)
@@ -259,7 +259,7 @@ def chunks_of(text: str | None, output: str | None, fmt: str) -> tuple[int, ...]
     """
     if text is None:
         return None
-    if fmt not in ("auto", "zarr") or (fmt == "auto" and not save.is_zarr(output or "")):
+    if not (names_chunks(output or "") if fmt == "auto" else is_chunked(fmt)):
         raise UsageError(
             "`--chunks` is given, and the output is "
             f"{clean(output or 'stdout') if fmt == 'auto' else fmt}: expected a .zarr output",

@@ -20,6 +20,7 @@ from gathercli.errors import (
     TransferError,
     reason_of,
 )
+from gathercli.io.formats.table import BY_SUFFIX, FORMATS
 from gathercli.text import clean, closest, listed, shell_word
 
 if TYPE_CHECKING:
@@ -466,15 +467,14 @@ class _Noting(RawIOBase):
         return self._place
 
 
-METADATA: Final = ("zarr.json", ".zarray", ".zgroup")
-"""The files that tell a folder of the format zarr."""
-
-
-def is_zarr(path: str) -> bool:
-    """Tell whether a folder holds a tensor, or several, in chunks."""
-    return os.path.isdir(path) and any(
-        os.path.lexists(os.path.join(path, name)) for name in METADATA
-    )
+def format_of_folder(path: str) -> str | None:
+    """Tell the format of a folder of chunks by the files in it; None if it is none."""
+    if not os.path.isdir(path):
+        return None
+    for name, row in FORMATS.items():
+        if any(os.path.lexists(os.path.join(path, mark)) for mark in row.marks):
+            return name
+    return None
 
 
 def open_input(
@@ -486,7 +486,7 @@ def open_input(
     """
     path = os.path.join(folder, name)
     try:
-        if is_zarr(path):
+        if format_of_folder(path) is not None:
             return Folder(name, path, limit, tick)
     except ValueError:  # a NUL in the name
         pass
@@ -500,14 +500,12 @@ def open_input(
 
 def is_plain_folder(path: str) -> bool:
     """Tell whether a path is a folder that is no tensor itself."""
-    return os.path.isdir(path) and not is_zarr(path)
+    return os.path.isdir(path) and format_of_folder(path) is None
 
 
 def tensor_files(path: str) -> list[str]:
     """List the names in a folder whose suffix names a format that needs no more to be read."""
-    from gathercli.io.formats.table import BY_SUFFIX
-
-    suffixes = tuple(suffix for suffix, name in BY_SUFFIX.items() if name != "bin")
+    suffixes = tuple(suffix for suffix, name in BY_SUFFIX.items() if FORMATS[name].reader)
     try:
         names = sorted(os.listdir(path))
     except OSError:
@@ -519,7 +517,8 @@ def _held_by(name: str, path: str) -> str:
     """Name a tensor in a folder, and the pattern of all that have its suffix."""
     names = tensor_files(path)
     if not names:
-        return f"a zarr folder has {listed(f'`{each}`' for each in METADATA)}; this has none"
+        name, row = next((name, row) for name, row in FORMATS.items() if row.marks)
+        return f"a {name} folder has {listed(f'`{each}`' for each in row.marks)}; this has none"
     one = os.path.join(name, names[0])
     suffix = os.path.splitext(one)[1]
     number = sum(each.endswith(suffix) for each in names)

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.errors import Hint, InputError, UsageError
-from gathercli.io.formats.table import BY_SUFFIX, FORMATS
+from gathercli.io.formats.table import BY_SUFFIX, FORMATS, Format, load
 from gathercli.io.write import new_name
 from gathercli.text import clean, closest, listed, short
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gathercli.io.formats.encode import Named, Target
 
 
-STREAMED: Final = tuple(name for name in FORMATS if name != "zarr")
+STREAMED: Final = tuple(name for name in FORMATS if not FORMATS[name].chunked)
 """The formats that are one file, written from its beginning; io.chunkwise writes folders."""
 
 
@@ -95,11 +95,6 @@ def _suffix(path: str) -> str:
     return os.path.splitext(path.rstrip("/"))[1].lower()
 
 
-def is_zarr(path: str) -> bool:
-    """Tell whether an output of this name is stored in chunks."""
-    return path.rstrip("/").lower().endswith(".zarr")
-
-
 def is_binary(fmt: str) -> bool:
     """Tell whether a format is no text."""
     return fmt in FORMATS and FORMATS[fmt].binary
@@ -125,24 +120,19 @@ def write(
     parameters
         What ``oip`` notes about the results.
     """
-    from gathercli.io.formats import encode
+    from gathercli.io.formats.encode import TextOptions
 
-    if fmt not in STREAMED:
+    row = FORMATS.get(fmt)
+    if row is None or row.chunked:
         raise UsageError(f"no format `{fmt}`: expected {listed(STREAMED)}", rule="usage", value=fmt)
-    if FORMATS[fmt].binary:
-        for name, _ in results if FORMATS[fmt].named else ():
-            _check_name(fmt, name)
-        _write_binary(fmt, results, out)
+    writer = load(row.writer)
+    if row.binary:
+        for name, _ in results if row.named else ():
+            _check_name(fmt, row, name)
+        writer(results, out)
         return
-    if fmt == "json":
-        text = encode.plain_json(results, nonfinite=nonfinite, max_bytes=max_bytes)
-    elif fmt == "oip":
-        text = encode.oip(results, nonfinite=nonfinite, parameters=parameters or {})
-    else:
-        ((_, result),) = results
-        text = encode.literal(result, max_bytes=max_bytes)
     held = ""
-    for piece in text:
+    for piece in writer(results, TextOptions(nonfinite, parameters, max_bytes)):
         held += piece
         if len(held) >= 1 << 16:
             out.write(held.encode())
@@ -150,40 +140,14 @@ def write(
     out.write(held.encode())
 
 
-def _check_name(fmt: str, name: str) -> None:
+def _check_name(fmt: str, row: Format, name: str) -> None:
     """Refuse a name that a binary format cannot keep."""
-    why = None
+    why = next((why for pattern, why in row.unfit if re.search(pattern, name)), None)
     if not name.isascii() and re.search("[\ud800-\udfff]", name):
         why = "what is no UTF-8"
-    elif fmt == "npz" and "\0" in name:
-        why = "a NUL"
-    elif fmt == "safetensors" and name == "__metadata__":
-        why = "what the format keeps for itself"
     if why is not None:
         raise InputError(
             f"the name `{short(name)}` is, or has, {why}: expected one that {fmt} can keep",
             rule="format",
             value=name,
         )
-
-
-def _write_binary(fmt: str, results: Sequence[Named], out: Target) -> None:
-    from gathercli.io.formats import encode
-
-    if fmt == "npz":
-        encode.npz(results, out)
-        return
-    if fmt == "safetensors":
-        from gathercli.io.formats import safetensorsfile as safetensors
-
-        safetensors.bundle(results, out)
-        return
-    ((name, result),) = results
-    if fmt == "npy":
-        encode.npy_file(result, out)
-    elif fmt == "bin":
-        encode.raw_file(result, out)
-    else:
-        from gathercli.io.formats import onnxproto as onnx
-
-        out.write(onnx.encode(name, result))

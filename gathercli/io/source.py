@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self, cast
 
 from gathercli.errors import GatherError, Hint, InputError, LimitError, TransferError, UsageError
 from gathercli.io.files import STDIN, File, Folder, open_file, open_input, unreadable
 from gathercli.io.formats.content import Layout, Literal, content
+from gathercli.io.formats.table import is_chunked
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import FLOAT64, DType
 from gathercli.spec.shapes import Shape, parse
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.arrays.tensor import Tensor
     from gathercli.arrays.threads import ProgressCallback
-    from gathercli.io.formats.content import Content
+    from gathercli.io.formats.content import ChunkedContent, Content
 
 _WORDS: Final = ("true", "false", "NaN", "Infinity")
 
@@ -381,14 +382,11 @@ class Source(NamedTuple):
 
     def tiles(self, *, declared: DType | None = None, empty: DType = FLOAT64) -> ChunkedTensor:
         """Read the tensor, or open it to be read in chunks, as `Inputs.tiles` does."""
-        if self.content.format == "zarr":
-            from gathercli.io.zarr import Zarr
-
-            if isinstance(self.content, Zarr):
-                with self._naming():
-                    stored = self.content.tiles(self.key)
-                if declared in (None, stored.dtype):
-                    return stored
+        if is_chunked(self.content.format):
+            with self._naming():
+                stored = cast("ChunkedContent", self.content).tiles(self.key)
+            if declared in (None, stored.dtype):
+                return stored
         return self.tensor(declared=declared, empty=empty)
 
     def layout(self, *, declared: DType | None = None, assumed: DType | None = None) -> Layout:

@@ -7,7 +7,7 @@ from array import array
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.errors import InputError
-from gathercli.io import save
+from gathercli.io.formats.table import CHUNKED, names_chunks
 from gathercli.io.write import real_path
 from gathercli.jobs.fingerprints import digest
 from gathercli.text import clean
@@ -133,7 +133,7 @@ class JobPaths:
                     writer = seen.pop(path)
                     own = "the job itself" if writer.number == number else found.where
                     yield writer.refused(f"is an input of {own}")
-                elif path in folders and folders[path] in seen and save.is_zarr(path):
+                elif path in folders and folders[path] in seen and names_chunks(path):
                     writer = seen.pop(folders[path])
                     yield writer.refused(f"lies in an input of {found.where}")
 
@@ -162,9 +162,10 @@ class JobPaths:
                 continue
             name = token.partition("@")[2] if token.startswith("bin:") else token.removeprefix("@")
             yield self._real(job.folder, name)
-            folder, mark, _ = name.partition(".zarr/")
-            if mark:
-                yield self._real(job.folder, folder + mark)
+            for suffix in CHUNKED:
+                folder, mark, _ = name.partition(f"{suffix}/")
+                if mark:
+                    yield self._real(job.folder, folder + mark)
             if "#" in name:
                 yield self._real(job.folder, name.rpartition("#")[0])
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from gathercli.errors import GatherError, InputError, LimitError, TransferError
 from gathercli.io import save
+from gathercli.io.formats.table import names_chunks
 from gathercli.io.write import is_stream
 from gathercli.jobs import job as jobs
 from gathercli.jobs.fingerprints import digest
@@ -232,7 +233,7 @@ def _check_output(job: Job, where: str) -> None:
         save.format_of(job.output)
     except GatherError as error:
         raise _refused(where, error.message.split(", or a format")[0], job.output) from None
-    if save.is_zarr(job.output):
+    if names_chunks(job.output):
         from gathercli.io.zarr import Creation
 
         try:

@@ -26,6 +26,7 @@ from gathercli.errors import (
 )
 from gathercli.io import save
 from gathercli.io.formats import encode
+from gathercli.io.formats.table import names_chunks
 from gathercli.io.source import Inputs
 from gathercli.io.write import Checked, Output, make_folder, real_path
 from gathercli.jobs.calls import bound, described, row_of
@@ -306,7 +307,7 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
     if job.output is None:
         line.result = "".join(encode.typed(result))
         inputs.recheck()
-    elif save.is_zarr(job.output):
+    elif names_chunks(job.output):
         _write_chunks(job, result, inputs, settings)
     else:
         _write(job, result, inputs, settings)
@@ -319,7 +320,7 @@ def _most_bytes(job: Job, settings: Settings) -> int | None:
     """Return how large the result may be; a .zarr output is limited by the disk alone."""
     if job.output is None:
         return settings.inline
-    return None if save.is_zarr(job.output) else settings.file
+    return None if names_chunks(job.output) else settings.file
 
 
 def _run_part(job: Job, settings: Settings, inputs: Inputs, part: Part) -> None:
@@ -366,7 +367,7 @@ def _foresee(job: Job, settings: Settings, inputs: Inputs, call: Call) -> None:
         expected = job.operand("expect", inputs).shape
         if expected != shape:
             raise MismatchError(f"the shape is {Shape(shape)}: expected {expected}", rule="expect")
-    if job.output is not None and not save.is_zarr(job.output):
+    if job.output is not None and not names_chunks(job.output):
         Output(os.path.join(job.folder, job.output))
 
 

@@ -25,7 +25,7 @@ from gathercli.errors import GatherError
 from gathercli.io import source
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats import literal, npy, npz
-from gathercli.io.formats.content import NPY
+from gathercli.io.formats.table import NPY
 from gathercli.jobs import job as jobs
 from gathercli.report.words import LONGEST, error_json, error_text
 from gathercli.spec import shapes as dims

@@ -125,7 +125,7 @@ def _values(found: Comparison, nonfinite: str) -> list[tuple[str, str]]:
 
 
 def _written(value: Tensor, nonfinite: str) -> str:
-    from gathercli.io.formats.encode import plain_json
+    from gathercli.io.formats.encode import TextOptions, plain_json
 
-    written = plain_json([("value", value)], nonfinite=nonfinite, max_bytes=None)
+    written = plain_json([("value", value)], TextOptions(nonfinite))
     return "".join(written).rstrip("\n")

@@ -26,9 +26,10 @@ from gathercli.cli.sink import WriteOptions, binary_refused, chunks_of, losses
 from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.io import save
 from gathercli.io.files import cores
+from gathercli.io.formats.table import FORMATS, is_chunked
 from gathercli.io.write import STDOUT, Checked, Stream, make_folder
 from gathercli.report.terminal import is_terminal
-from gathercli.text import clean, counted
+from gathercli.text import clean, counted, listed
 
 if TYPE_CHECKING:
     from gathercli.arrays.result import Result
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
     from gathercli.io.formats.encode import Named
     from gathercli.io.source import Inputs, Source
     from gathercli.spec.dtypes import DType
+
+    FormatName = str
+else:
+    FormatName = Literal[tuple(FORMATS)]  # a type to no one but the parser
 
 
 class _Watched:
@@ -59,6 +64,11 @@ class _Watched:
         return False
 
 
+def _described(name: str) -> str:
+    about = FORMATS[name].about
+    return f"{name} ({about})" if about else name
+
+
 class ConvertOptions(Options):
     """What is converted, and how."""
 
@@ -71,13 +81,12 @@ class ConvertOptions(Options):
         ),
     ]
     to: Annotated[
-        Literal["npy", "npz", "json", "oip", "literal", "safetensors", "pb", "bin", "zarr"] | None,
+        FormatName | None,
         option(
             OUTPUT,
             "--to",
             metavar="FORMAT",
-            help="npy, npz, json, oip, literal, safetensors, pb (ONNX), bin (raw bytes) or zarr; "
-            "without it the suffix of DEST says so.",
+            help=f"{listed(map(_described, FORMATS))}; without it the suffix of DEST says so.",
         ),
     ] = None
     force_format: ForceFormat = False
@@ -237,7 +246,7 @@ def _named(
     """Read a tensor, convert it if that is asked for, and name it as it was named."""
     declared = asked.declared if binding else None
     name = "output" if source.key is None else source.key
-    if source.content.format == "zarr" and asked.wanted is None:
+    if is_chunked(source.content.format) and asked.wanted is None:
         stored = source.tiles(declared=declared)
         if stored.in_memory is None:
             threads, progress = cores(), messages.progress()
@@ -269,9 +278,9 @@ def _write(
     messages: Messages,
 ) -> None:
     """Write one file; it gets its name only when all of it is there."""
-    if fmt == "zarr":
+    if is_chunked(fmt):
         if path is None:
-            raise UsageError("zarr is a folder: expected a name for it", rule="usage", value="-")
+            raise UsageError(f"{fmt} is a folder: expected a name for it", rule="usage", value="-")
         _write_chunks(path, results[0][1], asked, inputs, messages)
         return
     size = sum(result.nbytes for _, result in results)

@@ -14,6 +14,7 @@ from gathercli.cli.options import TensorOptions, Threads, ToleranceOptions
 from gathercli.cli.scheduler import ClusterOptions
 from gathercli.cli.sink import OutputOptions
 from gathercli.errors import UsageError
+from gathercli.io.formats.table import is_chunked
 from gathercli.io.write import is_stream, new_name
 from gathercli.spec.dtypes import E8M0
 from gathercli.spec.op import OutOfRange
@@ -117,7 +118,7 @@ def run(
             messages.notes.append(f"{E8M0} has no zero: what is filled is 2^-127, all bits zero")
         near, expected = expectation.tolerance, expectation.read(inputs, result.dtype)
         mismatch = None
-        in_chunks = sink.chosen == "zarr"
+        in_chunks = is_chunked(sink.chosen)
         if in_chunks and expected is not None:  # the output may replace what it is made of
             mismatch = near.difference(result, expected)
         with ExitStack() as stack:
@@ -139,7 +140,7 @@ def _check_cluster(sink: OutputOptions, threads: int | None, *tokens: str) -> No
     """Refuse what the workers of a scheduler cannot do."""
     from gathercli.io.source import Inputs
 
-    if sink.path is None or sink.chosen != "zarr":
+    if sink.path is None or not is_chunked(sink.chosen):
         raise UsageError(
             "`--scheduler` is given, and the output is not in chunks, of which each worker makes "
             "some: expected a .zarr output",

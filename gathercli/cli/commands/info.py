@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 from gathercli.cli.command import Options, argument, option
 from gathercli.cli.groups import INPUT
@@ -11,6 +11,7 @@ from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import TENSOR_HELP, Precision, SourceDtype, TextFormat, type_of
 from gathercli.errors import GatherError, InputError
+from gathercli.io.formats.table import FORMATS
 from gathercli.io.write import STDOUT
 from gathercli.report.info import MEMBERS, Described, Info, as_json, text
 from gathercli.report.terminal import rendered, wants_color, width_of
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from gathercli.io.formats.content import Layout
     from gathercli.io.source import Source
     from gathercli.spec.dtypes import DType
-
-_BINARY: Final = frozenset({"npy", "npz", "safetensors", "bin", "zarr"})
-"""Formats whose elements have a byte order in the file."""
 
 Files = Annotated[list[str], argument("FILE...", TENSOR_HELP)]
 
@@ -97,7 +95,8 @@ def _member(source: Source, declared: DType | None) -> Described:
 
 def _described(source: Source, found: Layout) -> Described:
     names = source.content.names
-    many = found.held.itemsize > 1 and found.held.kind != "U" and source.content.format in _BINARY
+    ordered = FORMATS[source.content.format].ordered
+    many = ordered and found.held.itemsize > 1 and found.held.kind != "U"
     big = found.held.byteorder == ">"
     return Described(
         names[0] if source.key is None and names else source.key,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.cli.operator import integer
 from gathercli.errors import InputError, NoInputError, UsageError
-from gathercli.io.files import is_plain_folder, is_zarr, tensor_files
+from gathercli.io.files import is_plain_folder, tensor_files
 from gathercli.io.source import Inputs
 from gathercli.jobs.jobfile import Written
 from gathercli.ops import find
@@ -167,7 +167,7 @@ def _no_pattern(token: str, path: str) -> NoInputError:
 
 def _found(pattern: str) -> list[str]:
     found = glob.glob(pattern, recursive=True)
-    return sorted(each for each in found if not os.path.isdir(each) or is_zarr(each))
+    return sorted(each for each in found if not is_plain_folder(each))
 
 
 def _parts(pattern: str) -> tuple[str, str | None, str | None]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gathercli.errors import OutputError, UsageError
 from gathercli.io import save
 from gathercli.io.files import is_plain_folder, tensor_files
-from gathercli.io.formats.table import BY_SUFFIX, FORMATS
+from gathercli.io.formats.table import BY_SUFFIX, FORMATS, is_chunked, names_chunks
 from gathercli.io.source import Inputs
 from gathercli.io.write import is_stream, new_name, real_path
 from gathercli.text import UNSAFE, clean, shell_word
@@ -160,7 +160,7 @@ def check_copy(source: Source, target: Target, to: str | None) -> None:
     path, file = target.path, source.file
     if path is None or file is None or not _exists(path) or source.content.format != target.fmt:
         return
-    is_stored = file.name != "-" and (file.regular or target.fmt == "zarr")
+    is_stored = file.name != "-" and (file.regular or is_chunked(target.fmt))
     if not is_stored or source.key is not None or real_path(file.name) == real_path(path):
         return
     hint = f"{_each_in_folder(to, target.fmt)}; cp replaces a file with another"
@@ -179,8 +179,8 @@ def _for_several(path: str, to: str | None) -> str:
 
 def _is_folder(path: str, to: str | None) -> bool:
     """Tell whether the target is a folder for files; one of chunks is an output of its own."""
-    if save.is_zarr(path):
-        return path.endswith("/") and to not in (None, "zarr")
+    if names_chunks(path):
+        return path.endswith("/") and to is not None and not is_chunked(to)
     return path.endswith("/") or os.path.isdir(path)
 
 

@@ -1,16 +1,14 @@
 """What a file holds: its format, told by its first bytes, and the tensors in it.
 
-Every format is a class with the members of `Content`, in the module named after it. A new one is a
-module, a row in `_READERS` and its mark in `sniff`.
+The rows of `table` name the reader of each format, a class with the members of `Content`.
 """
 
 from __future__ import annotations
 
-import re
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import Hint, InputError, LimitError
+from gathercli.io.formats.table import CHUNKED, FORMATS, load
 from gathercli.spec.dtypes import FLOAT64, DType
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
 from gathercli.text import clean, meant, short
@@ -21,15 +19,15 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from gathercli.arrays.chunks import ChunkLayout
+    from gathercli.arrays.chunks import ChunkedTensor, ChunkLayout
     from gathercli.arrays.tensor import AnyArray, Tensor
     from gathercli.io.files import File, Folder
 
     class Content(Protocol):
         """The tensors of one source.
 
-        `format` is ``npy``, ``npz``, ``json``, ``oip``, ``safetensors``, ``pb``, ``zarr``,
-        ``bin`` or ``literal``; `names` is None when it holds one tensor, which needs no name.
+        `format` is a key of `FORMATS`; `names` is None when it holds one tensor, which needs no
+        name.
         """
 
         @property
@@ -56,24 +54,18 @@ if TYPE_CHECKING:
                 The type of an untyped list without elements.
             """
 
+    class ChunkedContent(Content, Protocol):
+        """The tensors of a folder of chunks."""
+
+        def tiles(self, key: str | None) -> ChunkedTensor:
+            """Open the tensor `key` to be read box by box."""
+
 
 LOOK: Final = 4096
 """Bytes that tell what a file is."""
 
-NPY: Final = b"\x93NUMPY"
-_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
-_PROTO: Final = rb"(?:\x08[\x80-\xff]{0,9}[\0-\x7f])*\x10[\x01-\x7f]"
-"""How an ONNX TensorProto starts: its dims, one by one, and its data type."""
-
-_READERS: Final = {
-    "npy": ("formats.npy", "Npy"),
-    "npz": ("formats.npz", "Archive"),
-    "safetensors": ("formats.safetensorsfile", "Bundle"),
-    "pb": ("formats.onnxproto", "Proto"),
-    "json": ("formats.jsontext", "Document"),
-    "zarr": ("zarr", "Zarr"),
-    "text": ("formats.bare", "read"),
-}
+_BARE: Final = "gathercli.io.formats.bare:read"
+"""What reads text that is not marked, from a pipe."""
 
 
 class Layout(NamedTuple):
@@ -207,25 +199,8 @@ def check_shape(declares: str, shape: Sequence[int], itemsize: int) -> None:
 
 def sniff(start: bytes) -> str | None:
     """Tell a format by the first `LOOK` bytes; None where they have no mark that we know."""
-    if start.startswith(NPY):
-        return "npy"
-    if start.startswith(_ZIP):
-        return "npz"
-    if start[:1] in (b"[", b"{") and b"\0" not in start[:16]:
-        return "json"
-    return _sniff_headed(start)
-
-
-def _sniff_headed(start: bytes) -> str | None:
-    """Tell the formats that have no mark of their own by the form of their first bytes."""
-    length = int.from_bytes(start[:8], "little")
-    headed = start[8:9] == b"{" and b"\0" in start[:8]
-    if headed and length < 1 << 32:
-        return "safetensors"
-    packed = start[:1] == b"\x0a" and start[2 + start[1] :][:1] == b"\x10" if start[1:] else False
-    if packed or re.match(_PROTO, start):
-        return "pb"
-    return "safetensors" if headed else None  # with a length that lies
+    rows = FORMATS.items()
+    return next((name for name, row in rows if row.sniff is not None and row.sniff(start)), None)
 
 
 def _text(file: File) -> str:
@@ -235,7 +210,7 @@ def _text(file: File) -> str:
     start = file.start(LOOK)
     refuse(file, start)
     piped = file.name == "-" or not file.regular
-    return "text" if piped and start.lstrip()[:1] not in (b"[", b"{") else "json"
+    return _BARE if piped and start.lstrip()[:1] not in (b"[", b"{") else FORMATS["json"].reader
 
 
 def content(file: File | Folder) -> Content:
@@ -246,9 +221,13 @@ def content(file: File | Folder) -> Content:
     InputError
         ``format``, or the rule of the format: the file is malformed.
     """
-    from gathercli.io.files import Folder
+    from gathercli.io.files import Folder, format_of_folder
 
-    kind = "zarr" if isinstance(file, Folder) else sniff(file.start(LOOK)) or _text(file)
-    module, reader = _READERS[kind]
-    made: Content = getattr(import_module(f"gathercli.io.{module}"), reader)(file)
-    return made
+    if isinstance(file, Folder):  # whose metadata may be gone by now, as the reader says
+        kind = format_of_folder(file.path) or next(iter(CHUNKED.values()))
+        reader = FORMATS[kind].reader
+    else:
+        mark = sniff(file.start(LOOK))
+        reader = FORMATS[mark].reader if mark else _text(file)
+    opened: Content = load(reader)(file)
+    return opened

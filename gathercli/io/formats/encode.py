@@ -45,6 +45,25 @@ NONFINITE: Final[dict[str, dict[str, str]]] = {
 }
 """How JSON carries NaN and the infinities, by the value of `--nonfinite`."""
 
+
+class TextOptions(NamedTuple):
+    """What is asked of text.
+
+    Attributes
+    ----------
+    nonfinite
+        A key of `NONFINITE`.
+    parameters
+        What ``oip`` notes about the results.
+    max_bytes
+        The text of an empty tensor that is accepted; None for any.
+    """
+
+    nonfinite: str = "quoted"
+    parameters: dict[str, Any] | None = None
+    max_bytes: int | None = None
+
+
 _ROWS: Final = 1024
 """Rows of text joined before they are handed on."""
 
@@ -235,41 +254,36 @@ def _json_writer(result: Result, number: dict[str, str]) -> Callable[[AnyArray],
     return at_once
 
 
-def plain_json(results: Sequence[Named], *, nonfinite: str, max_bytes: int | None) -> Iterator[str]:
+def plain_json(results: Sequence[Named], options: TextOptions) -> Iterator[str]:
     """Write the nested list of one tensor, or an object of several, on one line, block by block.
-
-    Parameters
-    ----------
-    nonfinite
-        A key of `NONFINITE`.
 
     Raises
     ------
     InputError
-        ``json``: a value is not finite and `nonfinite` is ``error``.
+        ``json``: a value is not finite and `options.nonfinite` is ``error``.
     """
-    _check_finite(results, nonfinite)
-    number = NONFINITE[nonfinite]
+    _check_finite(results, options.nonfinite)
+    number = NONFINITE[options.nonfinite]
     several = len(results) != 1
     for at, (name, result) in enumerate(results):
         if several:
             yield ("," if at else "{") + json_string(name) + ":"
-        yield from _nested(result, _json_writer(result, number), _COMMAS, max_bytes)
+        yield from _nested(result, _json_writer(result, number), _COMMAS, options.max_bytes)
     yield "}\n" if several else "\n"
 
 
-def oip(results: Sequence[Named], *, nonfinite: str, parameters: dict[str, Any]) -> Iterator[str]:
-    """Write an Open Inference Protocol response; `parameters` go to every output, if any."""
+def oip(results: Sequence[Named], options: TextOptions) -> Iterator[str]:
+    """Write an Open Inference Protocol response; the parameters go to every output, if any."""
     import json
 
-    _check_finite(results, nonfinite)
-    number = NONFINITE[nonfinite]
+    _check_finite(results, options.nonfinite)
+    number = NONFINITE[options.nonfinite]
     yield '{"outputs":['
     for at, (name, result) in enumerate(results):
         dtype = result.dtype
         fields: dict[str, Any] = {"name": name, "shape": list(result.shape), "datatype": dtype.oip}
-        if parameters:
-            fields["parameters"] = parameters
+        if options.parameters:
+            fields["parameters"] = options.parameters
         head = json.dumps(fields, separators=(",", ":"))
         yield ("," if at else "") + head[:-1] + ',"data":['
         yield from _flat(result, number)
@@ -294,8 +308,9 @@ def _flat(result: Result, number: dict[str, str]) -> Iterator[str]:
         yield ("," if at else "") + write(block)
 
 
-def literal(result: Result, *, max_bytes: int | None) -> Iterator[str]:
+def literal(results: Sequence[Named], options: TextOptions) -> Iterator[str]:
     """Write the typed literal that reads back to the same tensor."""
+    ((_, result),) = results
     yield "x".join([*map(str, result.shape), ""]) or "x"
     yield f"{result.dtype.short}="
     lists = Lists(" ", "")
@@ -304,7 +319,7 @@ def literal(result: Result, *, max_bytes: int | None) -> Iterator[str]:
         words = _words(result.dtype, entries.reshape(-1), {}, _sum)
         return lists.join(words, entries.shape[1:])
 
-    yield from _nested(result, write, lists, max_bytes)
+    yield from _nested(result, write, lists, options.max_bytes)
     yield "\n"
 
 
@@ -337,8 +352,14 @@ def _not_finite(what: str, value: str, where: str) -> InputError:
     )
 
 
-def npy_file(result: Result, out: Target) -> None:
-    """Write a .npy file: its header, then its elements."""
+def npy_file(results: Sequence[Named], out: Target) -> None:
+    """Write a .npy file of one tensor."""
+    ((_, result),) = results
+    _npy(result, out)
+
+
+def _npy(result: Result, out: Target) -> None:
+    """Write a header, then the elements."""
     out.write(npy.encode_header(result.dtype, result.storage, result.shape))
     _elements(result, out)
 
@@ -360,7 +381,13 @@ def raw_bytes(block: AnyArray) -> Iterator[memoryview]:
         yield np.ascontiguousarray(block).reshape(-1).view(np.uint8).data
 
 
-def raw_file(result: Result, out: Target) -> None:
+def raw_file(results: Sequence[Named], out: Target) -> None:
+    """Write a file of the bare elements of one tensor, as `raw_elements` does."""
+    ((_, result),) = results
+    raw_elements(result, out)
+
+
+def raw_elements(result: Result, out: Target) -> None:
     """Write the bare elements, little-endian.
 
     Raises
@@ -391,7 +418,7 @@ def npz(results: Sequence[Named], out: Target) -> None:
         for name, result in results:
             info = zipfile.ZipInfo(f"{name}.npy")  # dated 1980: nothing depends on the clock
             with archive.open(info, "w", force_zip64=True) as stream, sink:
-                npy_file(result, _Member(stream))
+                _npy(result, _Member(stream))
 
 
 class _Member:

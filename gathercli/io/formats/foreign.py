@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.errors import Hint, InputError
 from gathercli.io.formats.content import LOOK, sniff
+from gathercli.io.formats.table import FORMATS
 from gathercli.io.write import new_name
-from gathercli.text import json_string, shell_word
+from gathercli.text import json_string, listed, shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gathercli.io.files import File
 
-READ: Final = ".npy, .npz, .safetensors, .pb or JSON"
+READ: Final = listed([*(f.suffix for f in FORMATS.values() if f.binary and f.sniff), "JSON"])
 """What is read, in the words of the messages."""
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.arrays.tensor import Tensor, dtype_of
 from gathercli.errors import Hint, InputError
-from gathercli.io.formats.content import NPY as MAGIC
 from gathercli.io.formats.content import Layout, check_shape
+from gathercli.io.formats.table import NPY as MAGIC
 from gathercli.spec.dtypes import STRING, DType, described
 from gathercli.spec.shapes import product
 from gathercli.text import clean

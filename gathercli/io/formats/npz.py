@@ -11,8 +11,9 @@ from typing import IO, TYPE_CHECKING, NoReturn
 
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io.formats import npy
-from gathercli.io.formats.content import NPY, key_hint
+from gathercli.io.formats.content import key_hint
 from gathercli.io.formats.foreign import foreign
+from gathercli.io.formats.table import NPY
 from gathercli.text import short, some
 
 if TYPE_CHECKING:

@@ -17,9 +17,12 @@ from gathercli.spec.shapes import product
 from gathercli.text import clean, listed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gathercli.arrays.result import Result
     from gathercli.arrays.tensor import AnyArray
     from gathercli.io.files import File
+    from gathercli.io.formats.encode import Named, Target
 
 MAX_BYTES: Final = 2**31 - 1
 """Bytes of a protobuf message, by its own rule."""
@@ -249,6 +252,12 @@ def _field(dtype: DType) -> tuple[str, int]:
         "uint32": "uint64_data",
     }
     return special.get(dtype.name, "int32_data"), 1
+
+
+def proto_file(results: Sequence[Named], out: Target) -> None:
+    """Write a TensorProto of one tensor."""
+    ((name, result),) = results
+    out.write(encode(name, result))
 
 
 def encode(name: str, result: Result) -> bytes:

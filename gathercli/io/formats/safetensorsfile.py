@@ -164,7 +164,7 @@ def bundle(results: Sequence[Named], out: Target) -> None:
     InputError
         ``dtype``: the format has no such type.
     """
-    from gathercli.io.formats.encode import raw_file
+    from gathercli.io.formats.encode import raw_elements
 
     header: dict[str, Any] = {}
     end = 0
@@ -192,7 +192,7 @@ def bundle(results: Sequence[Named], out: Target) -> None:
 
             out.write(packed(result.whole().array.reshape(-1), result.dtype.bits))
         else:
-            raw_file(result, out)
+            raw_elements(result, out)
 
 
 def type_name(dtype: DType) -> str:

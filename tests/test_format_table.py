@@ -1,0 +1,131 @@
+"""A format is a module and a row: one is made up here, and nothing else is changed for it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import gathercli
+from gathercli.arrays.tensor import Tensor
+from gathercli.io.formats.content import Layout
+from gathercli.io.formats.table import BY_SUFFIX, FORMATS, Format, is_chunked, load, names_chunks
+from gathercli.spec.dtypes import INT64
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from gathercli.io.files import File
+    from gathercli.io.formats.encode import Named, TextOptions
+    from gathercli.spec.dtypes import DType
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
+
+MARK = b"#cells "
+
+
+class Cells:
+    """A list of integers, a line each, below a line that counts them."""
+
+    format = "cells"
+    names = None
+
+    def __init__(self, file: File) -> None:
+        lines = bytes(file.buffer()).decode().split("\n")[1:-1]
+        self._array = np.array(lines, np.int64)
+
+    def layout(self, key: str | None, declared: DType | None) -> Layout:
+        del key, declared
+        return Layout(INT64, self._array.shape, self._array.dtype)
+
+    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+        del key, declared, empty
+        return Tensor(INT64, self._array)
+
+
+def written(results: Sequence[Named], options: TextOptions) -> Iterator[str]:
+    del options
+    ((_, result),) = results
+    elements = result.whole().array.reshape(-1).tolist()
+    yield f"#cells {len(elements)}\n"
+    yield from (f"{each}\n" for each in elements)
+
+
+@pytest.fixture
+def _cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    module: Any = ModuleType("made_up")
+    module.Cells, module.written = Cells, written
+    row = Format(
+        ".cells",
+        ".cells",
+        sniff=lambda start: start.startswith(MARK),
+        reader="made_up:Cells",
+        writer="made_up:written",
+    )
+    monkeypatch.setitem(sys.modules, "made_up", module)
+    monkeypatch.setitem(FORMATS, "cells", row)
+    monkeypatch.setitem(BY_SUFFIX, ".cells", "cells")
+
+
+@pytest.mark.usefixtures("_cells")
+def test_a_format_that_is_a_row_is_read_by_its_mark(run: Run, folder: Path) -> None:
+    (folder / "x").write_text("#cells 3\n5\n6\n7\n")
+
+    assert run("gather", "x", "2,0") == (0, "[7,5]\n", "")
+    assert gathercli.load("x").tolist() == [5, 6, 7]
+    assert "cells" in run("info", "x").out
+
+
+@pytest.mark.usefixtures("_cells")
+def test_a_format_that_is_a_row_is_written_by_its_suffix(run: Run, folder: Path) -> None:
+    assert run("gather", "[5,6,7]", "2,0", "-o", "y.cells").status == 0
+    assert (folder / "y.cells").read_text() == "#cells 2\n7\n5\n"
+
+    gathercli.save("z.cells", np.array([1, 2]))
+    assert (folder / "z.cells").read_text() == "#cells 2\n1\n2\n"
+
+
+@pytest.mark.usefixtures("_cells")
+def test_a_format_that_is_a_row_is_converted_both_ways(run: Run, folder: Path) -> None:
+    (folder / "x.cells").write_text("#cells 2\n-1\n9\n")
+
+    assert run("convert", "x.cells", "x.npy") == (0, "", "")
+    assert run("convert", "x.npy", "y.cells") == (0, "", "")
+
+    assert np.load("x.npy").tolist() == [-1, 9]
+    assert (folder / "y.cells").read_text() == (folder / "x.cells").read_text()
+
+
+@pytest.mark.usefixtures("_cells")
+def test_a_format_that_is_a_row_is_offered_and_holds_one_tensor(run: Run, folder: Path) -> None:
+    np.savez(folder / "two.npz", a=[1], b=[2])
+    os.mkdir("files")
+    (folder / "files/x.cells").write_text("#cells 1\n4\n")
+
+    assert ".zarr or .cells, or a format" in run("convert", "[1]", "x.what").err
+    assert "x.cells` holds one tensor" in run("convert", "[1]", "[2]", "x.cells").err
+    assert "hint: it holds `files/x.cells`\n" in run("gather", "files", "0").err
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_a_row_names_is_there(name: str) -> None:
+    row = FORMATS[name]
+
+    assert all(callable(load(place)) for place in (row.reader, row.writer) if place)
+    assert bool(row.writer) != is_chunked(name)
+
+
+def test_a_folder_of_chunks_is_told_by_its_suffix() -> None:
+    assert [names_chunks(name) for name in ("x.zarr", "X.ZARR/", "x.npy", "zarr")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert not is_chunked("pretty")
