@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from gathercli.cli.main import COMMANDS, load, main
-from gathercli.cli.manual import formats, generate, jobpage, operators
+from gathercli.cli.manual import generate
 from gathercli.cli.manual.examples import EXAMPLES
 from gathercli.cli.manual.pages import page, pages
 from gathercli.jobs import job
@@ -327,8 +327,10 @@ SHOWN: Final = [
     *((each.command, each.output) for every in EXAMPLES.values() for each in every),
     *(
         (command, output.rstrip("\n"))
-        for console in (formats.EXAMPLES, jobpage.EXAMPLES, operators.EXAMPLES)
-        for command, output in examples(console)
+        for topic in ("formats", "jobs", "operators")
+        for console in page(topic).blocks("EXAMPLES")
+        if isinstance(console, Console)
+        for command, output in examples(console.text)
     ),
 ]
 

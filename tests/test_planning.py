@@ -9,14 +9,17 @@ import pytest
 
 from gathercli import engine
 from gathercli.arrays import partition as cutting
-from gathercli.arrays.blocks import GatherBlocks
+from gathercli.arrays.blocks import COPIES, FLAT_INDEX_BYTES, INDEX_BYTES, PIECE, GatherBlocks
 from gathercli.arrays.bound import BoundCall
+from gathercli.arrays.partition import PROGRAM, SHARE
 from gathercli.arrays.tensor import Tensor
-from gathercli.cli.manual import planning
-from gathercli.cli.manual.planning import LARGE, Plan, reads
+from gathercli.cli.manual.pages import page
+from gathercli.jobs.cluster import AHEAD
 from gathercli.ops import find
+from gathercli.report.manual import Console, Terms
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import dtype
+from tests.benchmarks.planning import LARGE, WORKERS, Plan, reads, table
 from tests.test_chunked import Chunks, gathering
 
 
@@ -49,4 +52,28 @@ def test_a_plan_says_what_order_costs() -> None:
     assert plan.boxes == 15
     assert plan.random == pytest.approx(3.68, rel=0.1)  # as a worker was measured
     assert plan.sorted < 1.04
-    assert "4.00" in planning._table(LARGE)
+
+
+def test_the_page_has_the_table_that_is_reckoned() -> None:
+    blocks = page("planning").blocks(f"A GATHER OF 10 TB ON {WORKERS} WORKERS")
+
+    assert Console(table(LARGE)) in blocks
+
+
+def test_the_page_says_what_a_process_takes() -> None:
+    (memory,) = page("planning").blocks("MEMORY")
+    assert isinstance(memory, Terms)
+    said = dict(memory.pairs)
+
+    assert f"the {PROGRAM / 1e6:.0f} MB of the program, {SHARE:.0%} may" in said["--max-bytes"]
+    assert f"{INDEX_BYTES} bytes, of GatherElements {FLAT_INDEX_BYTES} where" in said["a box"]
+    assert f"{COPIES} chunks of the data" in said["a box"]
+    assert f"at most {PIECE >> 10} Ki elements" in said["a box"]
+
+
+def test_the_page_says_how_many_tasks_a_scheduler_knows() -> None:
+    (others,) = page("planning").blocks("WHAT OTHERS HOLD")
+    assert isinstance(others, Terms)
+
+    tasks = f"At most {AHEAD} tasks for each thread are known to it, however many boxes there are: "
+    assert dict(others.pairs)["the scheduler"].startswith(f"{tasks}{AHEAD * WORKERS} here")

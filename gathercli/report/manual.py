@@ -43,6 +43,10 @@ class Page:
         """The file it is kept in: ``gathercli-gather.1``."""
         return f"{self.name}.{self.number}"
 
+    def blocks(self, heading: str) -> tuple[Block, ...]:
+        """Return what stands under a heading."""
+        return dict(self.sections)[heading]
+
 
 def text(page: Page, width: int = 80) -> Iterator[tuple[str, str]]:
     """Write a page as lines of text.

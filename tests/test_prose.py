@@ -1,0 +1,89 @@
+"""The Markdown of the manual is read as it was meant."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gathercli.cli.main import COMMANDS
+from gathercli.cli.manual import prose
+from gathercli.cli.manual.pages import page
+from gathercli.jobs.job import Job
+from gathercli.report.manual import Console, Terms
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXT = """\
+# gathercli-x(7)
+
+what {{it}} is
+
+## FIRST
+
+A paragraph
+of {{it}}, {stem} and {"a":1}.
+
+a term
+:   Its meaning
+    on two lines.
+
+another
+:   Of {{it}}.
+
+{{block}}
+
+## SECOND
+
+```
+$ kept   as it is
+
+with an empty line
+```
+
+The end.
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "x.md").write_text(TEXT)
+    monkeypatch.setattr(prose, "FOLDER", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_page_has_paragraphs_terms_kept_lines_and_what_fills_its_placeholders() -> None:
+    found = prose.page("x", {"it": "this", "block": (Console("one"), "two")})
+
+    assert (found.name, found.number, found.summary) == ("gathercli-x", 7, "what this is")
+    assert found.blocks("FIRST") == (
+        'A paragraph of this, {stem} and {"a":1}.',
+        Terms((("a term", "Its meaning on two lines."), ("another", "Of this."))),
+        Console("one"),
+        "two",
+    )
+    assert found.blocks("SECOND") == (
+        Console("$ kept   as it is\n\nwith an empty line"),
+        "The end.",
+    )
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_placeholder_without_a_value_is_a_mistake() -> None:
+    with pytest.raises(KeyError, match="block"):
+        prose.page("x", {"it": "this"})
+
+
+def test_every_command_is_described_and_nothing_else() -> None:
+    values = dict.fromkeys(("gather", "gather-elements", "calls", "chunks"), "")
+
+    assert list(prose.sections("commands", values)) == list(COMMANDS)
+
+
+def test_the_page_of_jobs_has_the_keys_of_a_job_in_their_order() -> None:
+    (keys,) = (each for each in page("jobs").blocks("KEYS OF A JOB") if isinstance(each, Terms))
+
+    assert [key for key, _ in keys.pairs] == [e.name for e in fields(Job) if e.name != "folder"]
