@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pytest
 
-from gathercli.cli.manual.formats import SCRIPT
+from gathercli.cli.manual.pages import page
 from tests.test_io import archive, saved
 
 if TYPE_CHECKING:
@@ -601,7 +601,8 @@ def test_every_hint_of_the_package_is_followed(run: Run, files: Path) -> None:
 
 
 def test_the_script_of_the_manual_converts_nested_and_bfloat16_tensors(files: Path) -> None:
-    (files / "convert.py").write_text(SCRIPT)
+    (script,) = (each for each in page("formats").blocks("OTHER FORMATS") if hasattr(each, "text"))
+    (files / "convert.py").write_text(script.text)
 
     subprocess.run([sys.executable, "convert.py", "nested.pt", "n.npz"], check=True)
 
