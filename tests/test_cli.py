@@ -1173,7 +1173,8 @@ def test_the_version_of_the_program_is_one_line(run: Run) -> None:
         (
             ["gather", "[1]"],
             "error: `INDICES` is missing: expected DATA and INDICES\n"
-            "hint: `gathercli gather '[1,2,3,4,5]' '[3,10,-20]' --quiet` is an example\n",
+            "hint: `gathercli gather '[1]' 0,` is an example, and `-` reads INDICES from "
+            "standard input\n",
         ),
         (
             ["gather", "[1]", "0", "x"],

@@ -105,7 +105,7 @@ def test_a_batch_has_a_job(folder: Path) -> None:
 def test_several_mistakes_are_said_in_the_order_of_the_jobs(run: Run) -> None:
     _write(
         "j.jsonl",
-        *(_job("a", axes=0), _job("b", output="o.npy"), _job("c", op="take")),
+        *(_job("a", axes=0), _job("b", output="o.npy"), _job("c", op="sort")),
         *(_job("d", version="onnx13x"), _job("b"), _job("e", output="o.npy")),
     )
 
@@ -118,7 +118,7 @@ def test_several_mistakes_are_said_in_the_order_of_the_jobs(run: Run) -> None:
         "op, version, batch_dims, data_dtype, indices_dtype, negative, out_of_range, "
         "rtol, atol, expect_error, data, indices, axis, expect or output\n"
         'hint: did you mean "axis"?\n'
-        'error: j.jsonl, line 3: `$.op` is `"take"`: expected gather, gather-elements or shape\n'
+        'error: j.jsonl, line 3: `$.op` is `"sort"`: expected gather, gather-elements or shape\n'
         "rule: job\n"
         "error: j.jsonl, line 4: `$.version`: no version `onnx13x` of gather: expected openvino-8, "
         "openvino-7, openvino-1, onnx-13, onnx-11 or onnx-1\n"
@@ -131,21 +131,21 @@ def test_several_mistakes_are_said_in_the_order_of_the_jobs(run: Run) -> None:
     )
 
 
-TAKE = '`$.op` is `"take"`: expected gather, gather-elements or shape'
+SORT = '`$.op` is `"sort"`: expected gather, gather-elements or shape'
 
 
 def test_five_mistakes_are_said_whole_and_the_rest_by_rule_and_place(run: Run) -> None:
-    wrong = [_job(str(number), op="take") for number in range(1, 9)]
-    more = [_job("a"), _job("b", version=99), _job("a"), _job("c", op="take")]
+    wrong = [_job(str(number), op="sort") for number in range(1, 9)]
+    more = [_job("a"), _job("b", version=99), _job("a"), _job("c", op="sort")]
     _write("jobs is.jsonl", *wrong, *more)
-    _write("d.json", _job("d", op="take"))
+    _write("d.json", _job("d", op="sort"))
 
     ran = run("batch", "jobs is.jsonl", "d.json")
 
     assert ran == (
         65,
         "",
-        "".join(f"error: jobs is.jsonl, line {number}: {TAKE}\n" for number in range(1, 6))
+        "".join(f"error: jobs is.jsonl, line {number}: {SORT}\n" for number in range(1, 6))
         + "rule: job\n"
         "7 more mistakes:\n"
         "  job: jobs is.jsonl, lines 6-8, 11-12; d.json\n"
@@ -154,7 +154,7 @@ def test_five_mistakes_are_said_whole_and_the_rest_by_rule_and_place(run: Run) -
 
 
 def test_mistakes_are_fields_of_one_line_of_json(run: Run) -> None:
-    jobs = [_job("a", version="onnx13x"), *(_job(str(n), op="take") for n in range(9)), _job("b")]
+    jobs = [_job("a", version="onnx13x"), *(_job(str(n), op="sort") for n in range(9)), _job("b")]
     Path("j.json").write_text(json.dumps(jobs), "ascii")
 
     ran = run("batch", "j.json", "--json-errors")
@@ -166,7 +166,7 @@ def test_mistakes_are_fields_of_one_line_of_json(run: Run) -> None:
     assert found["hint"] == 'did you mean `"version":"onnx-13"`?'
     assert [each["where"] for each in found["others"]] == [f"j.json, $[{n}]" for n in range(1, 5)]
     assert found["others"][0] == dict.fromkeys(found.keys() - {"others", "rest"}) | {
-        "error": f"j.json, $[1]: {TAKE}",
+        "error": f"j.json, $[1]: {SORT}",
         "status": 65,
         "rule": "job",
         "where": "j.json, $[1]",
@@ -180,7 +180,7 @@ def test_of_very_many_mistakes_some_places_are_named(
 ) -> None:
     monkeypatch.setattr(mistakes, "KEPT", 50)
     names = [str(number // 2 * 2) for number in range(200)]
-    _write("j.jsonl", *map(_job, names), *(_job("x", op="take") for _ in range(200)))
+    _write("j.jsonl", *map(_job, names), *(_job("x", op="sort") for _ in range(200)))
 
     ran = run("batch", "j.jsonl")
 
@@ -189,14 +189,14 @@ def test_of_very_many_mistakes_some_places_are_named(
 
 
 def test_a_list_that_cannot_be_cut_is_a_mistake_behind_those_before_it(run: Run) -> None:
-    Path("j.json").write_text(f"[{json.dumps(_job('a', op='take'))}, 3]", "ascii")
+    Path("j.json").write_text(f"[{json.dumps(_job('a', op='sort'))}, 3]", "ascii")
 
     ran = run("batch", "j.json")
 
     assert ran == (
         65,
         "",
-        f"error: j.json, $[0]: {TAKE}\n"
+        f"error: j.json, $[0]: {SORT}\n"
         "error: j.json, $[1]: the job is 3: expected an object\n"
         "rule: job\n",
     )

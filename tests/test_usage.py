@@ -165,7 +165,7 @@ WRONG: Final[dict[str, tuple[str, str]]] = {
     ),
     "explain gather [1] 0 --save pic.png": (
         "the suffix of `pic.png` names no picture: expected .svg, .html or .txt",
-        "`--save pic.svg`",
+        meant("gathercli explain gather '[1]' 0 --save pic.svg"),
     ),
     "convert [1] -o o.json": (
         "convert has no option `-o`",

@@ -371,7 +371,8 @@ def _three(line: CommandLine, words: list[str]) -> list[list[str]]:
     output = next((name for name in ("-o", "--save") if line.param(name)), None)
     if output and not os.path.lexists(last) and _is_output(last, output):
         return [[*others, middle, output, last]]
-    return [[*others, last, "-a", middle]] if has_axis and _INTEGER.fullmatch(middle) else []
+    is_order = _INTEGER.fullmatch(middle) and (os.path.lexists(last) or not last.isidentifier())
+    return [[*others, last, "-a", middle]] if has_axis and is_order else []
 
 
 def _is_output(name: str, option: str) -> bool:

@@ -29,7 +29,7 @@ from gathercli.io.write import STDOUT, Output
 from gathercli.ops import family_of
 from gathercli.report.terminal import rendered, wants_color, width_of
 from gathercli.spec.shapes import Shape, product
-from gathercli.text import clean, counted, grouped, listed, shell_word
+from gathercli.text import clean, counted, grouped, listed
 
 if TYPE_CHECKING:
     from gathercli.lessons.lesson import Lesson
@@ -214,7 +214,7 @@ class PictureFile(NamedTuple):
                 "expected .svg, .html or .txt",
                 rule="usage",
                 value=self.path,
-                hint=f"`--save {shell_word(os.path.splitext(self.path)[0] + '.svg')}`",
+                instead=(os.path.splitext(self.path)[0] + ".svg",),
             )
         return Output(self.path, no_clobber=self.no_clobber)
 
