@@ -46,6 +46,13 @@ def pytest_configure(config: pytest.Config) -> None:
     _inspect_commands_once()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Count no lines where hundreds of drawn cases run what others have covered: it takes twice."""
+    for item in items:
+        if item.get_closest_marker("hypothesis"):
+            item.add_marker(pytest.mark.no_cover)
+
+
 def _take_signals() -> None:
     """Take a signal that is ignored, as under nohup: programs do not inherit that then."""
     for number in (*ENDING, signal.SIGINT):
