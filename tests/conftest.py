@@ -46,6 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     _inspect_commands_once()
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Count no lines where hundreds of drawn cases run what others have covered: it takes twice."""
     for item in items:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -250,6 +251,7 @@ def test_a_result_of_chunks_is_limited_as_any_other_but_for_chunks(
     words = (*words, target, "-q", *(("--to", "json") if words[0] + target == "convert-" else ()))
 
     allowed = run(*words, "--max-bytes", "1600000")
+    shutil.rmtree("o.zarr", ignore_errors=True)  # which `convert` would not replace
     refused = run(*words, "--max-bytes", "1599999")
 
     assert allowed.status == 0, allowed.err
@@ -348,6 +350,7 @@ def test_the_fill_value_is_kept(run: Run, folder: Path) -> None:
     stored(folder / "y.zarr", array, (2,), fill_value=-9, zarr_format=2)
     for name in ("x.zarr", "y.zarr"):
         for words in (("convert", name, "o.zarr"), ("gather", name, "0,9", "-o", "o.zarr")):
+            shutil.rmtree("o.zarr", ignore_errors=True)
             assert run(*words).status == 0
             assert zarr.open_array("o.zarr", mode="r").fill_value == -9
     assert read("o.zarr").tolist() == [0, 0]
@@ -359,8 +362,8 @@ def test_convert_to_and_from_chunks(run: Run, data: Any) -> None:
     assert (read("c.zarr") == data).all()
     assert run("convert", "c.zarr", "c.npy") == (0, "", "")
     assert Path("c.npy").read_bytes() == Path("x.npy").read_bytes()
-    assert run("convert", "xs.zarr", "c.zarr").status == 0
-    assert (read("c.zarr") == data).all()
+    assert run("convert", "xs.zarr", "cs.zarr").status == 0
+    assert (read("cs.zarr") == data).all()
     assert run("convert", "x2.zarr", "w.zarr", "--dtype", "float64").status == 0
     assert read("w.zarr").dtype == np.float64
     assert run("convert", "x.npy", "-d", "made", "--to", "zarr").status == 0

@@ -558,7 +558,7 @@ def test_the_rules_of_values_are_named_as_their_functions(rule: str) -> None:
     error = refused(case.call)
     assert isinstance(error, errors.OutOfRangeError)
     call = inspect.signature(getattr(rules, rule))
-    assert list(call.parameters) == ["call", "value", "where", "count", "total"]
+    assert list(call.parameters) == ["call", "along", "value", "where", "count", "total"]
     assert error.rule.replace("-", "_") == rule
 
 

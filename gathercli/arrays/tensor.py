@@ -125,6 +125,8 @@ class Tensor(NamedTuple):
         """
         if self.dtype.kind not in (Kind.FLOAT, Kind.BOOL) or self.array.size > FEW:
             return None
+        if self.dtype.opaque:  # no index is meant by one, and ml_dtypes is not loaded for it
+            return None
         if self.dtype is BOOL:
             is_list = len(self.shape) == 1
             return [at for at, v in enumerate(self.array.tolist()) if v] if is_list else None

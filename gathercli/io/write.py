@@ -97,11 +97,13 @@ class _Draft(Stream):
 
     def place(self, result: Result) -> bool:
         """Append the elements of a result, each block where it belongs, by its threads."""
-        start = os.lseek(self._fd, 0, os.SEEK_CUR)
+        with _whole_or_stopped():
+            start = os.lseek(self._fd, 0, os.SEEK_CUR)
         if self._allocates and result.nbytes >= ALLOCATED:
             _allocate(self._fd, start, result.nbytes)
         result.place(lambda part, at: write_all(self._fd, part.data, start + at))
-        os.lseek(self._fd, start + result.nbytes, os.SEEK_SET)
+        with _whole_or_stopped():
+            os.lseek(self._fd, start + result.nbytes, os.SEEK_SET)
         return True
 
 
@@ -142,13 +144,20 @@ def write_all(fd: int, part: bytes | memoryview, place: int | None = None) -> No
         ``output``: anything else that stopped the writing.
     """
     view = memoryview(part)
-    try:
+    with _whole_or_stopped():
         while view:
             if place is None:
                 view = view[os.write(fd, view) :]
             else:
                 written = os.pwrite(fd, view, place)
                 view, place = view[written:], place + written
+
+
+@contextmanager
+def _whole_or_stopped() -> Iterator[None]:
+    """Say of what the system refuses that the output is not complete."""
+    try:
+        yield
     except BrokenPipeError:
         raise
     except OSError as error:
