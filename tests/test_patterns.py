@@ -368,6 +368,10 @@ def test_a_wrong_value_fails_its_jobs_alone(run: Run) -> None:
         ),
         (["-", "-"], "`-` is given twice: expected it once\nhint: `gathercli batch jobs.jsonl`"),
         (
+            ["jobs.jsonl", "./jobs.jsonl"],
+            "`./jobs.jsonl` is given twice: expected it once\nhint: `gathercli batch ./jobs.jsonl`",
+        ),
+        (
             ["--op", "gather"],
             "`--op` is given without `--data`: expected `--data` and `--indices`",
         ),

@@ -56,6 +56,11 @@ TWINS: Final = {
     "2x3=1": "2x3xi64=1",
     "2=1.5 2": "'2xf64=1.5 2'",
     "w.npz:emb": "'w.npz#emb'",
+    "w.npz/emb": "'w.npz#emb'",
+    "./w.npz/emb": "'./w.npz#emb'",
+    "none.npz/emb": None,
+    "w.npz/": None,
+    "\N{LATIN SMALL LETTER A WITH DIAERESIS}.npz": None,  # only the suffix is like w.npz
     "w.npz[emb]": "'w.npz#emb'",
     "w.npz['emb']": "'w.npz#emb'",
     'w.npz["emb"]': "'w.npz#emb'",

@@ -371,6 +371,17 @@ def test_help_is_the_help_of_the_program_or_of_a_command(run: Run) -> None:
     assert run("help", "shape") == command
 
 
+def test_help_of_help_is_that_of_the_program(run: Run) -> None:
+    assert run("help", "help") == run("help")
+
+
+def test_the_end_of_a_text_is_no_value_in_json(run: Run) -> None:
+    error = json.loads(run("gather", "[1,", "0", "--json-errors").err)
+
+    assert " where the text has its end: " in error["error"]
+    assert error["value"] is None
+
+
 def test_a_usage_error_in_json_names_value_and_expectation(run: Run) -> None:
     found = json.loads(run("gather", "[1]", "0", "-f", "jsn", "--json-errors").err)
 

@@ -134,7 +134,9 @@ def _color_of(words: Sequence[str]) -> str:
 
 
 def _help(words: list[str]) -> int:
-    """Show the help of the program or of a command."""
+    """Show the help of the program or of a command; `help` has that of the program."""
+    if words == ["help"]:
+        words = []
     if len(words) > 1:
         raise UsageError(
             f"`help` is given `{' '.join(words)[:80]}`: expected one command",

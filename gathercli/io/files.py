@@ -628,8 +628,11 @@ def _near(path: str, folder: str) -> str | None:
         names = sorted(os.listdir(os.path.join(folder, inner) or "."))
     except (OSError, ValueError):
         return None
+    stems = {each: os.path.splitext(each)[0].lower() for each in names[:1000]}
     whole = [each for each in names if os.path.splitext(each)[0] == name]
-    found = whole[0] if whole else closest(name, names, cutoff=0.75)
+    stem = os.path.splitext(name)[0].lower()
+    like = [each for each in stems if closest(stem, [stems[each]])]  # whatever the suffix
+    found = whole[0] if whole else closest(name, like, cutoff=0.75)
     return os.path.join(inner, found) if found else None
 
 

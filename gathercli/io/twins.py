@@ -81,11 +81,11 @@ def quoted_file(token: str, folder: str) -> str | None:
 
 
 def _part(token: str, folder: str) -> Hint | None:
-    """Read ``w.npz:emb``, ``w.npz['emb']`` and ``w.bin:2x3xf32``, if there is such a file."""
+    """Read ``w.npz:emb``, ``w.npz/emb``, ``w.npz['emb']``, ``w.bin:2x3xf32`` of a file."""
     found = re.fullmatch(r"""(.+?)(?::([^:\[\]]+)|\[\s*(["']?)([^\[\]"']+)\3\s*\])""", token)
-    if found is None:
+    path, key = (found[1], found[2] or found[4]) if found else _below(token, folder)
+    if not key:
         return None
-    path, key = found[1], found[2] or found[4]
     place = os.path.join(folder, path)
     try:
         if not os.path.exists(place):
@@ -98,6 +98,15 @@ def _part(token: str, folder: str) -> Hint | None:
     except (OSError, ValueError):  # a NUL in the name
         return None
     return Hint("did you mean {source}?", source=f"{path}#{key}")
+
+
+def _below(token: str, folder: str) -> tuple[str, str]:
+    """Split a path behind the file in it, which is no folder; the rest is empty without one."""
+    for slash in re.finditer("/", token):
+        path = token[: slash.start()]
+        if os.path.isfile(os.path.join(folder, path)):
+            return path, token[slash.end() :]
+    return token, ""
 
 
 def _holds_one(path: str) -> bool:

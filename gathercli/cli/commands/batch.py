@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,7 @@ from gathercli.cli.options import ToleranceOptions, TypeOptions
 from gathercli.errors import UsageError
 from gathercli.io.write import is_stream, real_path
 from gathercli.ops import FAMILIES, no_operator
-from gathercli.text import clean
+from gathercli.text import clean, shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -222,7 +223,23 @@ def _sources(
     found = [
         path for word in words for path in files(word) if path == word or real_path(path) not in own
     ]
+    _check_once(found)
     return chain.from_iterable(map(written, found)), [path for path in found if path != "-"]
+
+
+def _check_once(paths: list[str]) -> None:
+    """Refuse a file of jobs that is named twice, whose ids would all be there twice."""
+    seen: set[str] = set()
+    for path in paths:
+        place = os.path.normpath(path)
+        if place in seen:
+            raise UsageError(
+                f"`{clean(path)}` is given twice: expected it once",
+                rule="usage",
+                value=path,
+                hint=f"`gathercli batch {shell_word(path)}`",
+            )
+        seen.add(place)
 
 
 def _patterns(given: PatternOptions, words: list[str], messages: Messages) -> Patterns:

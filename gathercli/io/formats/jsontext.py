@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import os
 import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -212,6 +213,9 @@ def _advise(error: InputError, file: File) -> None:
     from gathercli.io.formats import foreign
 
     start = file.start(4096)
+    if file.name == "-" and (name := _file_in(start)):
+        error.hint = Hint("did you mean {source} in the place of `-`?", source=name)
+        return
     kind = foreign.text_kind(file.name, start)
     if start.lstrip()[:1] in (b"[", b"{") and kind is None:
         return
@@ -225,6 +229,13 @@ def _advise(error: InputError, file: File) -> None:
         error.hint = foreign.table(file.name, file.start(foreign.SAMPLE), "a .csv file")
     elif kind is not None:
         error.hint = foreign.text_conversion(file, kind)
+
+
+def _file_in(start: bytes) -> str | None:
+    """Return the name that is all of a text, if there is such a file."""
+    name = os.fsdecode(start.strip())
+    there = os.path.isfile(name) or os.path.isfile(name.rpartition("#")[0])
+    return name if there and "\n" not in name else None
 
 
 def parse(raw: bytes | str, *, rule: str = "json") -> Any:
@@ -254,7 +265,7 @@ def parse(raw: bytes | str, *, rule: str = "json") -> Any:
             f"{what} at {place}, where the text has {found}: expected JSON",
             rule=rule,
             where=place,
-            value=start,
+            value=start or None,
             hint=next((hint for twin, hint in _TWINS if re.match(twin, start)), None),
         ) from None
     except RecursionError:
