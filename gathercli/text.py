@@ -194,8 +194,10 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def as_written(value: object) -> str:
+def as_written(value: object, depth: int = 60) -> str:
     """Write a value of any kind for a message, text in backquotes and without quotes.
+
+    What is `depth` lists deep is left out: the text is cut off before it.
 
     >>> as_written("one"), as_written(1.5), as_written([0, "x"]), as_written({1})
     ('`one`', '1.5', '[0, `x`]', 'of type `set`')
@@ -208,7 +210,8 @@ def as_written(value: object) -> str:
     if shape := getattr(value, "shape", ()):
         return f"a tensor of shape {list(shape)}"
     if isinstance(value, list | tuple):
-        text = f"[{', '.join(map(as_written, value[:20]))}{', ...' if value[20:] else ''}]"
+        inner = (as_written(each, depth - 1) for each in value[:20]) if depth else ("...",)
+        text = f"[{', '.join(inner)}{', ...' if value[20:] else ''}]"
     elif value is None or isinstance(value, float | complex) or hasattr(value, "tolist"):
         text = str(value)
     else:
