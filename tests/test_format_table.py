@@ -129,3 +129,9 @@ def test_a_folder_of_chunks_is_told_by_its_suffix() -> None:
         False,
     ]
     assert not is_chunked("pretty")
+
+
+def test_the_manual_describes_every_format_that_a_suffix_names(run: Run) -> None:
+    page = run("man", "formats").out
+
+    assert not [name for name in BY_SUFFIX.values() if f"({name})" not in page]

@@ -14,7 +14,8 @@ from gathercli.arrays.chunks import everything
 from gathercli.arrays.tensor import Tensor
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io.formats.content import key_hint
-from gathercli.io.zarr.created import Creation, Writer, writer
+from gathercli.io.zarr.chunkwriter import Writer, writer
+from gathercli.io.zarr.created import Creation
 from gathercli.io.zarr.stored import Node, ZarrArray
 from gathercli.text import clean, short, some
 

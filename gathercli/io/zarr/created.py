@@ -7,7 +7,6 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from gathercli.arrays.chunks import inside, sizes, slices, tiled
 from gathercli.arrays.tensor import storage_of
 from gathercli.errors import GatherError, InputError, OutputError, TransferError, reason_of
 from gathercli.io.files import Folder
@@ -15,9 +14,7 @@ from gathercli.io.links import lies_in
 from gathercli.io.write import OUTSIDE, is_stream, persist
 from gathercli.io.zarr import metadata
 from gathercli.io.zarr.arrayspec import ArraySpec, zero
-from gathercli.io.zarr.chunkfiles import ChunkFiles
 from gathercli.io.zarr.codecs import ChunkCodec
-from gathercli.io.zarr.stored import Node, reason
 from gathercli.io.zarr.target import LOOKED, around, kept, settled
 from gathercli.spec.dtypes import STRING, DType
 from gathercli.text import clean
@@ -28,8 +25,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from gathercli.arrays.chunks import Box
-    from gathercli.arrays.tensor import AnyArray
     from gathercli.io.zarr.arrayspec import Codec
     from gathercli.io.zarr.stored import ZarrArray
 
@@ -295,63 +290,6 @@ def _sync_one(path: str) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
-
-
-class Writer:
-    """An array that is being created, to which several threads may write at once."""
-
-    def __init__(self, path: str, spec: ArraySpec) -> None:
-        self._path, self._spec = path, spec
-        self._files, self._codec = ChunkFiles(path, path, spec), ChunkCodec(spec)
-
-    def write(self, box: Box, block: AnyArray) -> None:
-        """Write a box that consists of whole chunks, or ends where the array does.
-
-        Raises
-        ------
-        TransferError
-            ``output``: the writing was stopped.
-        """
-        if 0 in sizes(box):
-            return
-        try:
-            for part in tiled(box, self._spec.chunks):
-                self._write_chunk(part, block[slices(inside(part, box))])
-        except FileNotFoundError:
-            raise _gone(self._path) from None
-        except OSError as error:
-            if isinstance(error, GatherError):
-                raise
-            raise TransferError(
-                f"writing stopped ({reason_of(error)}), the output is not complete", rule="output"
-            ) from None
-        except (ValueError, TypeError, RuntimeError) as error:
-            raise TransferError(
-                f"a chunk cannot be packed ({reason(error)}), the output is not complete",
-                rule="output",
-            ) from error
-
-    def _write_chunk(self, part: Box, elements: AnyArray) -> None:
-        """Write a chunk; behind the end of the array it holds the fill value."""
-        spec = self._spec
-        if elements.shape != spec.chunks:
-            whole = spec.filled(spec.chunks)
-            whole[slices(spec.inside(part))] = elements
-            elements = whole
-        place = [start // size for (start, _), size in zip(part, spec.chunks, strict=True)]
-        self._files.write(spec.key(place), self._codec.encode(elements))
-
-
-def writer(path: str) -> Writer:
-    """Open an array that `Creation` made at `path`, perhaps in another process."""
-    node = Node.at(Folder(path, path, None), path)
-    if node is None or not node.is_array:
-        raise _gone(path)
-    return Writer(path, node.spec)
-
-
-def _gone(path: str) -> TransferError:
-    return TransferError(f"`{clean(path)}` is gone: expected the new array", rule="output")
 
 
 def _held(dtype: DType, like: ZarrArray | None, storage: np.dtype[Any] | None) -> np.dtype[Any]:
