@@ -3,7 +3,7 @@
 A group is a class whose annotated attributes are options or other groups; it is declared once, and
 a command has its options by naming it:
 
-    def run(tensors: TensorOptions, operator: OperatorOptions, messages: Messages) -> int: ...
+    def run(tensors: TensorOptions, operator: OperatorOptions, messages: Messages) -> Answer: ...
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
+    from gathercli.cli.answer import Answer
     from gathercli.cli.messages import ErrorOptions
 
 NAME = "command"
@@ -81,7 +82,7 @@ def argument(metavar: str, help: str) -> Any:  # noqa: A002
     return typer.Argument(metavar=metavar, help=help, show_default=False)
 
 
-def callback(name: str, run: Callable[..., int]) -> Callable[..., Request]:
+def callback(name: str, run: Callable[..., int | Answer]) -> Callable[..., Request]:
     """Make what typer calls: a function of every option of the groups that `run` takes.
 
     An option that two groups have is one option, and both get its value.
@@ -91,13 +92,26 @@ def callback(name: str, run: Callable[..., int]) -> Callable[..., Request]:
         from gathercli.cli.messages import ErrorOptions
 
         found = _filled(run, {NAME: name} | values)
-        errors = (each for each in found.values() if isinstance(each, ErrorOptions))
-        return Request(partial(run, **found), next(errors, None))
+        groups = (each for each in found.values() if isinstance(each, ErrorOptions))
+        errors = next(groups, ErrorOptions())
+        return Request(
+            partial(_do, partial(run, **found), values.get("fmt", "auto"), errors), errors
+        )
 
     flat = {each.name: each for each in _flat(run) if each.annotation is not str}
     request.__signature__ = Signature([*flat.values()])  # type: ignore[attr-defined]
     request.__annotations__ = {}
     return request
+
+
+def _do(run: Callable[[], int | Answer], fmt: str, errors: ErrorOptions) -> int:
+    """Run a command, print what it answers, and return the status."""
+    answer = run()
+    if isinstance(answer, int):  # it has printed everything itself, as it came
+        return answer
+    from gathercli.cli.answer import print_answer
+
+    return print_answer(answer, fmt, errors)
 
 
 def _flat(owner: Callable[..., Any]) -> Iterator[Parameter]:

@@ -136,7 +136,7 @@ def group() -> TyperGroup:
     return root
 
 
-def command(name: str, help_line: str, run: Callable[..., int]) -> TyperCommand:
+def command(name: str, help_line: str, run: Callable[..., Any]) -> TyperCommand:
     """Let typer make a command of a function; its options stand in the order of their groups."""
     app = typer.Typer(add_completion=False, rich_markup_mode=markup())
     app.command(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+from gathercli.cli.answer import Answer
 from gathercli.cli.command import option
 from gathercli.cli.commands.ops import exactly, named
 from gathercli.cli.groups import OPERATOR
 from gathercli.cli.limits import MemoryOptions
-from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import OperatorOptions, integer, read
 from gathercli.cli.options import TensorOptions, TextFormat, Threads
@@ -43,8 +43,8 @@ def run(
     messages: Messages,
     fmt: TextFormat = "auto",
     threads: Threads = None,
-) -> int:
-    """Call every version, and print who agrees."""
+) -> Answer:
+    """Call every version, and tell who agrees."""
     from gathercli.io.source import Inputs
     from gathercli.lessons.groups import compared
 
@@ -56,9 +56,7 @@ def run(
         case = operators.case(given, picked, threads, tick)
         found = compared(rows, case, memory.limits.file)
         inputs.recheck()
-        _print(found, operators, case.data, case.indices, fmt, messages.color)
-    messages.print()
-    return 0
+        return _answer(found, operators, case.data, case.indices, fmt)
 
 
 def _rows(text: str, messages: Messages) -> tuple[Op, ...]:
@@ -81,17 +79,16 @@ def _rows(text: str, messages: Messages) -> tuple[Op, ...]:
     return tuple(op for op in OPERATORS if op in chosen)
 
 
-def _print(
+def _answer(
     found: Comparison,
     operator: OperatorOptions,
     data: Tensor,
     indices: Tensor,
     fmt: str,
-    color: str,
-) -> None:
-    from gathercli.io.write import STDOUT
+) -> Answer:
+    """Write what was found while the inputs are open."""
     from gathercli.report.header import tensor_json
-    from gathercli.report.terminal import rendered, wants_color, width_of
+    from gathercli.report.terminal import rendered
     from gathercli.report.verdicts import compared_json, compared_text
 
     if fmt == "json":
@@ -103,15 +100,19 @@ def _print(
             "negative": operator.negative.value,
             "out_of_range": operator.out_of_range.value,
         }
-        print_text(compared_json(found, fields, _values(found, "quoted")))
-        return
+        line = compared_json(found, fields, _values(found, "quoted"))
+        return Answer(lambda *_: line, lambda: line)
     asked = f"data {data}   indices {indices}   axis {operator.axis or 'by default'}"
     asked += f"   batch_dims {operator.batch_dims}"
     for name in ("negative", "out_of_range"):
         if (value := getattr(operator, name).value) != "spec":
             asked += f"   --{name.replace('_', '-')} {value}"
-    text = compared_text(found, asked, _values(found, "bare"), width_of(STDOUT))
-    print_text(rendered(text, color=wants_color(color, STDOUT)))
+    values = _values(found, "bare")
+
+    def text(width: int | None, color: bool) -> str:
+        return rendered(compared_text(found, asked, values, width), color=color)
+
+    return Answer(text)
 
 
 def _values(found: Comparison, nonfinite: str) -> list[tuple[str, str]]:

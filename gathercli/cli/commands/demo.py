@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Final
 
+from gathercli.cli.answer import Answer
 from gathercli.cli.command import argument, option
 from gathercli.cli.groups import VIEW
 from gathercli.cli.limits import Limits
@@ -36,26 +37,25 @@ def run(
     list_lessons: List = False,
     all_lessons: All = False,
     errors: ErrorOptions,
-) -> int:
+) -> Answer | int:
     """Show one lesson, all of them, or their names."""
     if sum((name is not None, list_lessons, all_lessons)) > 1:
         raise UsageError(
             "a lesson, `--list` and `--all` exclude each other: expected one of them", rule="usage"
         )
     if list_lessons:
-        return _list(errors.color)
-    return _all(errors.color) if all_lessons else _one(name, errors.color)
+        return _list()
+    return _all(errors.color) if all_lessons else _one(name)
 
 
-def _list(color: str) -> int:
+def _list() -> Answer:
     from gathercli.report.demo import listing
 
     pairs = [(lesson.name, lesson.title) for lesson in LESSONS]
-    print_text(rendered(listing(pairs), color=wants_color(color, STDOUT)))
-    return 0
+    return Answer(lambda _, color: rendered(listing(pairs), color=color))
 
 
-def _one(name: str | None, color: str) -> int:
+def _one(name: str | None) -> Answer:
     from gathercli.report.demo import others
 
     names = [lesson.name for lesson in LESSONS]
@@ -71,8 +71,7 @@ def _one(name: str | None, color: str) -> int:
     text = _screen(names.index(wanted))
     if name is None:
         text.append_text(others(names[1:], _width()))
-    print_text(rendered(text, color=wants_color(color, STDOUT)))
-    return 0
+    return Answer(lambda _, color: rendered(text, color=color))
 
 
 def _all(color: str) -> int:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
+from gathercli.cli.answer import Answer
 from gathercli.cli.command import argument
 from gathercli.cli.main import COMMANDS
 from gathercli.cli.messages import ErrorOptions
-from gathercli.cli.pager import show
 from gathercli.errors import UsageError
-from gathercli.io.write import STDOUT
 from gathercli.ops import elsewhere
-from gathercli.report.terminal import wants_color, width_of
 from gathercli.text import closest, listed
 
 _WIDEST: Final = 100
@@ -22,8 +20,9 @@ Topic = Annotated[
 ]
 
 
-def run(*, topic: Topic = None, errors: ErrorOptions) -> int:
+def run(*, topic: Topic = None, errors: ErrorOptions) -> Answer:
     """Show a page."""
+    del errors  # they are for what is refused
     from gathercli.cli.manual.pages import TOPICS, page
     from gathercli.report.manual import shown
 
@@ -38,6 +37,8 @@ def run(*, topic: Topic = None, errors: ErrorOptions) -> int:
             value=topic,
             hint=f"did you mean `gathercli man {near}`?" if near else None,
         )
-    width = min(width_of(STDOUT) or 80, _WIDEST)
-    show(shown(page(topic), width, color=wants_color(errors.color, STDOUT)))
-    return 0
+
+    def text(width: int | None, color: bool) -> str:
+        return shown(page(topic), min(width or 80, _WIDEST), color=color)
+
+    return Answer(text, paged=True)

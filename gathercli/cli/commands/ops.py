@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
+from gathercli.cli.answer import Answer
 from gathercli.cli.command import argument, option
 from gathercli.cli.groups import VIEW
-from gathercli.cli.main import print_text
-from gathercli.cli.messages import ErrorOptions, Messages
+from gathercli.cli.messages import ErrorOptions
 from gathercli.cli.operator import VARIABLE, Choice, choice
 from gathercli.cli.options import TextFormat
-from gathercli.cli.pager import show
 from gathercli.errors import UsageError, VersionError
 from gathercli.ops import FAMILIES, OPERATORS, Found, elsewhere, find
 from gathercli.spec.decisions import DECISIONS
@@ -75,8 +74,9 @@ def run(
     decisions: Decisions = False,
     fmt: TextFormat = "auto",
     errors: ErrorOptions,
-) -> int:
+) -> Answer:
     """Show the view that was asked for."""
+    del fmt, errors  # of which the answer knows nothing
     asked = {"ID": version, "--diff": diff, "--like": like, "--decisions": decisions or None}
     given = [name for name, value in asked.items() if value is not None]
     if len(given) > 1:
@@ -95,25 +95,21 @@ def run(
         view = partial(_like, like)
     elif decisions:
         view = _decisions
-    _print(view(), fmt, errors.color)
-    return 0
+    return _answer(view())
 
 
-def _print(written: Written, fmt: str, color: str) -> None:
-    from gathercli.io.write import STDOUT
-    from gathercli.report import versions as rows
-    from gathercli.report.terminal import wants_color, width_of
+def _answer(written: Written) -> Answer:
+    def text(width: int | None, color: bool) -> str:
+        from gathercli.report.versions import shown
 
-    if fmt == "json":
+        return shown(written.text(width), color=color)
+
+    def as_json() -> str:
         import json
 
-        print_text(json.dumps(written.as_json()) + "\n")
-    else:
-        text = written.text(width_of(STDOUT))
-        show(rows.shown(text, color=wants_color(color, STDOUT)))
-    messages = Messages(color=color)
-    messages.notes += written.notes
-    messages.print()
+        return json.dumps(written.as_json()) + "\n"
+
+    return Answer(text, as_json, notes=written.notes, paged=True)
 
 
 def _every(*families: str) -> Written:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from typing import Annotated, Final
 
+from gathercli.cli.answer import Answer
 from gathercli.cli.command import argument
 from gathercli.cli.limits import MemoryOptions
-from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import NamedOperator
 from gathercli.cli.options import TensorOptions, TextFormat
-from gathercli.io.write import STDOUT
-from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
+from gathercli.report.terminal import rendered
 
 _SHAPE_HELP = "A shape ('[2,?,1..5,N]', 2x5, '[...]'), or a tensor, whose header alone is read."
 
@@ -33,8 +32,9 @@ def run(
     memory: MemoryOptions,
     messages: Messages,
     fmt: TextFormat = "auto",
-) -> int:
-    """Infer the shape, and print it."""
+) -> Answer:
+    """Infer the shape."""
+    del fmt  # of which the answer knows nothing
     from gathercli import engine
     from gathercli.io.source import Inputs
 
@@ -50,16 +50,15 @@ def run(
         messages.notes.append(
             f"`{indices}` was read as a shape; indices of these values have the shape `[{size}]`"
         )
-    if fmt == "json":
-        import json
 
-        print_text(json.dumps(shape.to_json(), separators=(",", ":")) + "\n")
-    elif fmt == "pretty" or (fmt == "auto" and is_terminal(STDOUT)):
+    def text(width: int | None, color: bool) -> str:
         from gathercli.report.header import header
 
-        text = header(call, shape, width_of(STDOUT))
-        print_text(rendered(text, color=wants_color(messages.color, STDOUT)))
-    else:
-        print_text(f"{shape}\n")
-    messages.print()
-    return 0
+        return rendered(header(call, shape, width), color=color)
+
+    def as_json() -> str:
+        import json
+
+        return json.dumps(shape.to_json(), separators=(",", ":")) + "\n"
+
+    return Answer(text, as_json, plain=f"{shape}\n")

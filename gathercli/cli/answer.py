@@ -1,0 +1,58 @@
+"""What a command answers, and the one place that prints it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from gathercli.cli.main import print_text
+from gathercli.cli.messages import ErrorOptions, Messages
+from gathercli.io.write import STDOUT
+from gathercli.report.terminal import is_terminal, wants_color, width_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Answer(NamedTuple):
+    """A text that is made once it is known where it goes.
+
+    Attributes
+    ----------
+    text
+        Makes the text of a width, None for any, with or without colour.
+    json
+        Makes a line of JSON, where there is such a format.
+    plain
+        What a pipe gets in place of the text, if it is something else.
+    notes
+        What is printed on stderr after it.
+    paged
+        Whether a person reads it through a pager.
+    """
+
+    text: Callable[[int | None, bool], str]
+    json: Callable[[], str] | None = None
+    plain: str | None = None
+    notes: tuple[str, ...] = ()
+    paged: bool = False
+    status: int = 0
+
+
+def print_answer(answer: Answer, fmt: str, options: ErrorOptions) -> int:
+    """Print an answer in a format, then the notes, and return the status."""
+    if fmt == "json" and answer.json is not None:
+        print_text(answer.json())
+    elif fmt == "auto" and answer.plain is not None and not is_terminal(STDOUT):
+        print_text(answer.plain)
+    else:
+        text = answer.text(width_of(STDOUT), wants_color(options.color, STDOUT))
+        if answer.paged:
+            from gathercli.cli.pager import show
+
+            show(text)
+        else:
+            print_text(text)
+    messages = options if isinstance(options, Messages) else Messages(color=options.color)
+    messages.notes += answer.notes
+    messages.print()
+    return answer.status
