@@ -97,6 +97,15 @@ WRONG: Final[dict[str, tuple[str, str]]] = {
         "gather has no option `-v`",
         f"{PROGRAM}; `gathercli ops` lists what `-V` takes",
     ),
+    "gather [1] 0 -aa 0": (
+        "`0` is one argument too many: expected DATA and INDICES",
+        meant("gathercli gather '[1]' 0 -a 0"),
+    ),
+    "gather -bx 0 [1] 0": (
+        "`0` is one argument too many: expected DATA and INDICES",
+        meant("gathercli gather -b 0 '[1]' 0"),
+    ),
+    "gather --all": ("gather has no option `--all`", TO_OPTIONS),
     "gather [1] 0 --axes --quiet": ("gather has no option `--axes`", TO_OPTIONS),
     "gather --axes 0 [1] 0": (
         "gather has no option `--axes`",
@@ -369,6 +378,12 @@ def test_help_is_the_help_of_the_program_or_of_a_command(run: Run) -> None:
     assert (program.status, program.err) == (0, "")
     assert run() == run("--") == run("help") == program
     assert run("help", "shape") == command
+
+
+def test_an_option_is_meant_alone_where_arguments_are_missing(run: Run) -> None:
+    ran = run("gather", "[1]", "--quite")
+
+    assert ran.err.splitlines()[1] == "hint: did you mean `--quiet`?"
 
 
 def test_help_of_help_is_that_of_the_program(run: Run) -> None:

@@ -54,8 +54,10 @@ def near(line: CommandLine, option: str) -> str | None:
     for name in (*known, option.swapcase()):
         if name in names or (name == LAST and has_last):
             return name
-    long = [name for name in names if name.startswith("--")]
-    return None if known else closest(option.lower().replace("_", "-"), long, cutoff=0.7)
+    long = [name[2:] for name in names if name.startswith("--")]
+    word = option.lower().replace("_", "-").lstrip("-")
+    found = None if known else closest(word, long, cutoff=0.7)
+    return f"--{found}" if found else None
 
 
 def translated(line: CommandLine) -> CommandLine | None:

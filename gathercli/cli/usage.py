@@ -159,6 +159,8 @@ def _no_option(line: CommandLine, option: str) -> UsageError:
         found.hint = _value_hint(line, own or "")
     elif (job := _job_hint(line, option)) is not None:
         found.hint = job
+    elif own and len(line.arguments) < sum(bool(param.required) for param in line.params):
+        found.hint = f"did you mean `{own}`?"
     else:
         found.hint = _meant(_translated(line))
     return found
@@ -318,6 +320,8 @@ def _too_many(line: CommandLine) -> UsageError:
         if before.is_value and before.text.lower() == "opset" and _INTEGER.fullmatch(word.text):
             others = line._replace(words=tuple(each for each in line.words if each is not word))
             lines = [_replaced(others, before, f"{before.text} {word.text}")]
+        if _repeats(line, before) and word.option is None:
+            lines = [_replaced(line, before, before.text[:2])]
     return UsageError(
         f"`{short(given[most])}` is one argument too many: expected {_usage(line)}",
         rule="usage",
@@ -325,6 +329,13 @@ def _too_many(line: CommandLine) -> UsageError:
         expected=_usage(line),
         hint=_meant(*lines) or _one_word(line, given),
     )
+
+
+def _repeats(line: CommandLine, word: Word) -> bool:
+    """Tell whether letters follow that of an option for an integer: ``-aa 0``."""
+    param = line.param(word.text[:2])
+    is_integer = param is not None and param.metavar == "INT"
+    return is_integer and not word.is_value and word.text[2:].isalpha()
 
 
 def _one_word(line: CommandLine, given: Sequence[str]) -> str | None:
