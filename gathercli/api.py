@@ -377,8 +377,8 @@ def argument(op: Op, value: Any, name: str) -> Tensor:
         return _tensor(value, name)
     except GatherError as error:
         if not error.message.startswith(f"`{name}`"):
-            error.within(f"`{name}`")
-        error.met(op.full_name, {})
+            error.prefix(f"`{name}`")
+        error.add_call(op.full_name, {})
         raise
 
 

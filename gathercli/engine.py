@@ -72,7 +72,7 @@ def bind(
         for rule in family.RULES:
             rule(call)
     except GatherError as error:
-        call.met(error)
+        call.add_call(error)
         raise
     return call
 

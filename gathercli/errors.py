@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import ClassVar, Protocol, Self
 
-    class Described(Protocol):
+    class Describable(Protocol):
         """An input of a call, as `core.call.Operand` describes it; a tensor itself is none."""
 
         def described(self) -> str:
@@ -193,10 +193,10 @@ class GatherError(Exception):
         self.rest: dict[str, str] = {}
         self.swapped = False
 
-    def met(
+    def add_call(
         self,
         operator: str | None,
-        inputs: Mapping[str, Described],
+        inputs: Mapping[str, Describable],
         version_from: str | None = None,
     ) -> None:
         """Add the call in which this refusal came up; the first to say so is the nearest.
@@ -217,7 +217,7 @@ class GatherError(Exception):
         """What says where, described."""
         return self.inputs.get("indices")
 
-    def within(self, place: str) -> None:
+    def prefix(self, place: str) -> None:
         """Say in which place the refusal came up, before the message."""
         self.message = f"{place}: {self.message}"
         self.args = (self.message,)

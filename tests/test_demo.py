@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.cells import cell_len
 
-from gathercli.cli.manual.lessons import LESSONS, Lesson, command_line, fixture
+from gathercli.cli.manual.lessons import LESSONS, DemoLesson, command_line, fixture
 from gathercli.jobs.job import jobs
 from tests.test_explain import at_a_terminal
 
@@ -27,7 +27,7 @@ every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: les
 
 
 @every_lesson
-def test_a_lesson_types_the_command_that_draws_its_picture(run: Run, lesson: Lesson) -> None:
+def test_a_lesson_types_the_command_that_draws_its_picture(run: Run, lesson: DemoLesson) -> None:
     (job,) = jobs(fixture(lesson.fixture))
     ran = run("demo", lesson.name)
     assert ran.status == 0
@@ -47,7 +47,7 @@ NOT_DONE = {
 
 
 @every_lesson
-def test_what_a_lesson_says_to_try_works(run: Run, folder: Path, lesson: Lesson) -> None:
+def test_what_a_lesson_says_to_try_works(run: Run, folder: Path, lesson: DemoLesson) -> None:
     for line, _ in lesson.tries:
         ran = run(*shlex.split(line)[1:])
         assert ran.status == NOT_DONE.get(line, 0), ran.err
@@ -73,7 +73,7 @@ def test_a_line_that_is_not_done_is_one_of_a_lesson() -> None:
 @every_lesson
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_lesson_fits_the_screen(
-    run: Run, lesson: Lesson, width: int, monkeypatch: pytest.MonkeyPatch
+    run: Run, lesson: DemoLesson, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setenv("NO_COLOR", "1")

@@ -568,13 +568,13 @@ def test_a_million_cells_are_not_formatted_for_the_few_that_are_shown(
     shape: tuple[int, ...], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     formatted: list[object] = []
-    write = grid.Writer.__call__
+    write = grid.GridWriter.__call__
 
-    def counting(self: grid.Writer, value: object) -> str:
+    def counting(self: grid.GridWriter, value: object) -> str:
         formatted.append(value)
         return write(self, value)
 
-    monkeypatch.setattr(grid.Writer, "__call__", counting)
+    monkeypatch.setattr(grid.GridWriter, "__call__", counting)
     tensor = Tensor(dtype(name), np.zeros(shape, storage_of(dtype(name))))
     text = grid.layout(tensor, width=80, precision=6, full=False).plain
     assert "not shown" in text

@@ -18,7 +18,7 @@ from gathercli.errors import GatherError, InputError, LimitError, NoInputError
 from gathercli.io.formats.jsontext import parse
 from gathercli.jobs import job as job_files
 from gathercli.jobs import jobfile
-from gathercli.jobs.jobfile import Written, files, written
+from gathercli.jobs.jobfile import WrittenJob, files, written
 from tests.conftest import standard_input
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _refused(path: str, kind: type[GatherError] = InputError) -> str:
     return caught.value.message
 
 
-def _cut(text: bytes) -> list[Written]:
+def _cut(text: bytes) -> list[WrittenJob]:
     return list(jobfile._Reader(io.BytesIO(text), "f", "").jobs(lines=False))
 
 
@@ -80,8 +80,8 @@ def test_a_job_a_line_is_found_under_any_name(
 def test_a_line_alone_is_a_job_too(folder: Path) -> None:
     (folder / "j.jsonl").write_bytes(A)
     (folder / "j.json").write_bytes(A)
-    assert list(written("j.jsonl")) == [Written("j.jsonl, line 1", "", A)]
-    assert list(written("j.json")) == [Written("j.json", "", A)]
+    assert list(written("j.jsonl")) == [WrittenJob("j.jsonl, line 1", "", A)]
+    assert list(written("j.json")) == [WrittenJob("j.json", "", A)]
 
 
 def test_a_file_of_blanks_has_no_line(folder: Path) -> None:
@@ -183,7 +183,7 @@ def test_a_list_may_be_empty() -> None:
 def test_a_single_object_may_go_over_lines(folder: Path) -> None:
     text = json.dumps(STRANGE, indent=2).encode()
     (folder / "j.json").write_bytes(BOM + text)
-    assert list(written("j.json")) == [Written("j.json", "", text)]
+    assert list(written("j.json")) == [WrittenJob("j.json", "", text)]
 
 
 # Where a text comes from
@@ -194,13 +194,16 @@ def test_a_single_object_may_go_over_lines(folder: Path) -> None:
     [
         (
             A + b"\n" + B,
-            [Written("standard input, line 1", "", A), Written("standard input, line 2", "", B, 2)],
+            [
+                WrittenJob("standard input, line 1", "", A),
+                WrittenJob("standard input, line 2", "", B, 2),
+            ],
         ),
-        (b"[" + A + b"]", [Written("standard input, $[0]", "", A, 1, 2)]),
-        (A, [Written("standard input", "", A)]),
+        (b"[" + A + b"]", [WrittenJob("standard input, $[0]", "", A, 1, 2)]),
+        (A, [WrittenJob("standard input", "", A)]),
     ],
 )
-def test_standard_input_may_have_any_form(text: bytes, found: list[Written]) -> None:
+def test_standard_input_may_have_any_form(text: bytes, found: list[WrittenJob]) -> None:
     with standard_input(text):
         assert list(written("-")) == found
 
@@ -233,7 +236,7 @@ def test_paths_of_what_the_shell_substitutes_start_in_the_working_folder(name: s
     os.write(writer, A)
     os.close(writer)
     name = name.format(reader)
-    assert list(written(name)) == [Written(name, "", A)]
+    assert list(written(name)) == [WrittenJob(name, "", A)]
     os.close(reader)
 
 
@@ -449,7 +452,7 @@ def test_a_fault_of_syntax_is_placed_in_the_file(
 
 def test_a_word_of_a_job_that_reads_as_a_place_is_left_as_it_is() -> None:
     key = '"at line 1, column 2"'
-    found = Written("f, $[3]", "", f"{{{key}:1,{key}:2}}".encode(), 7, 9)
+    found = WrittenJob("f, $[3]", "", f"{{{key}:1,{key}:2}}".encode(), 7, 9)
     with pytest.raises(InputError) as caught:
         job_files.read(found)
     assert caught.value.message == f"f, $[3]: the key {key} is repeated: expected it once"

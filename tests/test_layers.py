@@ -138,3 +138,21 @@ def test_what_an_operator_version_is_needs_no_numpy() -> None:
 
     assert "numpy" not in roots
     assert "numpy" not in loaded("import gathercli.engine, gathercli.spec.rules, gathercli.ops")
+
+
+def test_no_class_has_the_name_of_another() -> None:
+    names = [
+        node.name
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
+
+    assert {name for name in names if names.count(name) > 1} == set()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_no_module_has_the_name_of_one_that_it_imports(path: Path) -> None:
+    roots = {name.split(".")[0] for name in imports(path)}
+
+    assert path.stem not in roots

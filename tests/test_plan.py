@@ -17,7 +17,7 @@ from gathercli.jobs import job as job_files
 from gathercli.jobs import mistakes
 from gathercli.jobs import paths as places
 from gathercli.jobs import plan as plan_module
-from gathercli.jobs.jobfile import Written, files, written
+from gathercli.jobs.jobfile import WrittenJob, files, written
 from gathercli.jobs.plan import Plan, Text
 
 if TYPE_CHECKING:
@@ -557,10 +557,10 @@ def test_a_name_that_is_no_text_is_kept(folder: Path) -> None:
         assert plan.text(0).job().id == "a\ud800"
 
 
-def _many(count: int, **keys: str) -> Iterator[Written]:
+def _many(count: int, **keys: str) -> Iterator[WrittenJob]:
     for number in range(count):
         named = {key: text.format(number) for key, text in keys.items()}
-        yield Written(f"j, line {number}", "", json.dumps(_job(str(number), **named)).encode())
+        yield WrittenJob(f"j, line {number}", "", json.dumps(_job(str(number), **named)).encode())
 
 
 @pytest.mark.parametrize("keys", [{}, {"output": "out/{}/o.npy", "data": "in/{}/i.npz#k"}])

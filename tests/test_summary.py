@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gathercli.arrays.summary import BINS, Histogram, Summary, summarise
 from gathercli.arrays.tensor import Tensor, storage_of
-from gathercli.report.info import Described, Info, as_json
+from gathercli.report.info import FileDescription, Info, as_json
 from gathercli.spec.dtypes import PLAIN, DType, Kind, dtype
 from tests.test_formats import specials
 from tests.test_io import amply, often, tensors
@@ -216,7 +216,7 @@ def test_numbers_that_are_nearly_equal_have_edges_in_order(held: DType, apart: i
 
         assert_right(tensor, found)
         edges = as_json(
-            Info("x", "npy", 0, one=Described(None, held), tensor=tensor, summary=found)
+            Info("x", "npy", 0, one=FileDescription(None, held), tensor=tensor, summary=found)
         )
         shown = edges["histogram"]["edges"]
         assert shown == sorted(set(shown))

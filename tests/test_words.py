@@ -40,7 +40,9 @@ def refused() -> AxisError:
         expected="-2 to 1",
         hint="the last dimension is `--axis -1`",
     )
-    error.met("openvino.Gather-8", {"data": operand("2,5", INT64), "indices": operand("3", INT64)})
+    error.add_call(
+        "openvino.Gather-8", {"data": operand("2,5", INT64), "indices": operand("3", INT64)}
+    )
     return error
 
 
@@ -85,19 +87,19 @@ def test_a_refusal_outside_a_call_has_no_call() -> None:
 
 def test_a_call_of_which_only_the_row_is_known_is_the_row() -> None:
     error = GatherError("no", rule="json")
-    error.met("onnx.Gather-13", {})
+    error.add_call("onnx.Gather-13", {})
     assert error_text(error, color=False) == "error: no\n  onnx.Gather-13\nrule: json\n"
 
 
 def test_a_call_whose_indices_are_not_yet_read_names_the_data() -> None:
     error = GatherError("no", rule="json")
-    error.met("onnx.Gather-13", {"data": operand("2", FLOAT64)})
+    error.add_call("onnx.Gather-13", {"data": operand("2", FLOAT64)})
     assert "\n  onnx.Gather-13   data f64[2]\n" in error_text(error, color=False)
 
 
 def test_the_first_call_that_a_refusal_met_stays() -> None:
     error = refused()
-    error.met("onnx.Gather-1", {"data": operand("9"), "indices": operand("9")})
+    error.add_call("onnx.Gather-1", {"data": operand("9"), "indices": operand("9")})
     assert "openvino.Gather-8" in error_text(error, color=False)
 
 
@@ -115,7 +117,7 @@ def test_lines_break_between_words_and_never_in_what_is_quoted() -> None:
         hint="the last is `gathercli explain gather '[1, 2, 3]' 0,1,2 --cell 2`, from 0 on",
     )
     inputs = {"data": operand("3", FLOAT64), "indices": operand("3", FLOAT64)}
-    error.met("openvino.Gather-8", inputs)
+    error.add_call("openvino.Gather-8", inputs)
 
     assert error_text(error, color=False, width=44) == (
         "error: `--cell` is `9,9`, but the output has\n"
@@ -160,7 +162,7 @@ def test_wide_characters_take_two_columns_of_a_line() -> None:
 )
 def test_what_strangers_wrote_is_escaped_in_every_line(raw: str, safe: str, *, color: bool) -> None:
     error = GatherError(f"message {raw}", rule="npy", hint=f"hint {raw}")
-    error.met(f"row {raw}", {"data": Operand(Shape([Dim(name=f"N {raw}")]))})
+    error.add_call(f"row {raw}", {"data": Operand(Shape([Dim(name=f"N {raw}")]))})
     text = error_text(error, color=color)
     assert text.count(safe) == 4
     assert raw not in text

@@ -69,7 +69,7 @@ class GatherBlocks(NamedTuple):
         return self.bound.shape
 
     @property
-    def walks(self) -> Sequence[tuple[int | None, int | None]]:
+    def dim_map(self) -> Sequence[tuple[int | None, int | None]]:
         """For each output dimension, those of `data` and of `indices` it walks along."""
         as_gather = FAMILIES[self.call.op.family].as_gather(self.call)
         if as_gather is None:
@@ -79,14 +79,14 @@ class GatherBlocks(NamedTuple):
     @property
     def alone(self) -> list[int]:
         """The output dimensions that walk along `indices` alone."""
-        return [o for o, (d, _) in enumerate(self.walks) if d is None]
+        return [o for o, (d, _) in enumerate(self.dim_map) if d is None]
 
     def suited_chunks(self) -> tuple[int, ...]:
         """Choose chunks for the output: as those of `data` along its dimensions, and as large."""
         data = self.data
         if data.in_memory is not None:
             return suited(self.shape, [None] * len(self.shape), data.storage.itemsize)
-        fixed = [None if d is None else data.chunks[d] for d, _ in self.walks]
+        fixed = [None if d is None else data.chunks[d] for d, _ in self.dim_map]
         nbytes = product(data.chunks) * data.storage.itemsize
         return suited(self.shape, fixed, data.storage.itemsize, nbytes)
 
@@ -132,7 +132,7 @@ class GatherBlocks(NamedTuple):
     def _most_parts(self, box: Box) -> int:
         """Count the chunks of `data` that a box may need."""
         axis, chunks = self.call.places[0], self.data.chunks
-        walked = zip(box, self.walks, strict=True)
+        walked = zip(box, self.dim_map, strict=True)
         around = product(
             [
                 (stop - 1) // chunks[d] - start // chunks[d] + 1
@@ -145,32 +145,32 @@ class GatherBlocks(NamedTuple):
 
     def _is_flat(self, box: Box) -> bool:
         """Tell whether each element of a box has an index, and all those the same chunks."""
-        walks, chunks = self.walks, self.data.chunks
+        dim_map, chunks = self.dim_map, self.data.chunks
         return all(
             i is not None and (d is None or start // chunks[d] >= (stop - 1) // chunks[d])
-            for (start, stop), (d, i) in zip(box, walks, strict=True)
+            for (start, stop), (d, i) in zip(box, dim_map, strict=True)
         )
 
     def _indices_box(self, box: Box) -> Box:
-        spans = {i: span for span, (_, i) in zip(box, self.walks, strict=True) if i is not None}
+        spans = {i: span for span, (_, i) in zip(box, self.dim_map, strict=True) if i is not None}
         return tuple(spans[i] for i in range(len(self.indices.shape)))
 
     def _parts(self, box: Box, positions: AnyArray, out: AnyArray) -> Iterator[_Part]:
         """Cut a box where chunks of `data` end, along the axis by the chunks of the positions."""
-        walks, chunks, axis = self.walks, self.data.chunks, self.call.places[0]
-        shared = {d: o for o, (d, i) in enumerate(walks) if d is not None and i is not None}
-        free = {d: o for o, (d, i) in enumerate(walks) if d is not None and i is None}
+        dim_map, chunks, axis = self.dim_map, self.data.chunks, self.call.places[0]
+        shared = {d: o for o, (d, i) in enumerate(dim_map) if d is not None and i is not None}
+        free = {d: o for o, (d, i) in enumerate(dim_map) if d is not None and i is None}
         for cut in _cuts(box, shared, chunks):
             of: list[Any] = [slice(None)] * positions.ndim
             for d, o in shared.items():
-                of[walks[o][1] or 0] = _within(cut[d], box[o])
+                of[dim_map[o][1] or 0] = _within(cut[d], box[o])
             picked = positions[(*of, ...)]  # a view, even of 0-D
             runs = list(_runs(picked, chunks[axis]))
             for other in _cuts(box, free, chunks):
                 at = cut | other
                 target: list[Any] = [
                     slice(None) if d is None else _within(at[d], span)
-                    for span, (d, _) in zip(box, walks, strict=True)
+                    for span, (d, _) in zip(box, dim_map, strict=True)
                 ]
                 for run in runs:
                     yield _Part(self, at, picked, out[(*target, ...)], run)
@@ -326,7 +326,7 @@ class _Part:
         out: AnyArray,
         run: _Run,
     ) -> None:
-        self._data, self._walks = gathering.data, gathering.walks
+        self._data, self._walks = gathering.data, gathering.dim_map
         self._axis = gathering.call.places[0]
         self._at, self._positions, self._out, self._run = at, positions, out, run
 
@@ -419,12 +419,12 @@ class _Part:
         self, chunk: AnyArray, positions: AnyArray, places: tuple[AnyArray, ...]
     ) -> None:
         """Store what has indices of its own at every coordinate that `data` shares with them."""
-        walks = list(enumerate(self._walks))
-        at: dict[int | None, AnyArray] = {d: places[i] for _, (d, i) in walks if i is not None}
+        dim_map = list(enumerate(self._walks))
+        at: dict[int | None, AnyArray] = {d: places[i] for _, (d, i) in dim_map if i is not None}
         at[self._axis] = positions
-        free = [(o, d) for o, (d, i) in walks if i is None and d is not None]
+        free = [(o, d) for o, (d, i) in dim_map if i is None and d is not None]
         picked = [d for d in range(chunk.ndim) if d in at]
-        walked = [o for o, (_, i) in walks if i is not None]
+        walked = [o for o, (_, i) in dim_map if i is not None]
         source = chunk.transpose(*picked, *(d for _, d in free))
         target = self._out.transpose(*walked, *(o for o, _ in free))
         target[places] = source[tuple(at[d] for d in picked)]

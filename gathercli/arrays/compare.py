@@ -31,7 +31,7 @@ class Tolerance(NamedTuple):
         Parameters
         ----------
         expected
-            What `hoped` returned.
+            What `read_expected` returned.
         """
         if isinstance(expected, MismatchError):
             error = expected
@@ -42,7 +42,7 @@ class Tolerance(NamedTuple):
             if found is None:
                 return None
             error = found
-        result.bound.call.met(error)
+        result.bound.call.add_call(error)
         return error
 
     def _first_difference(self, result: GatherOutput, expected: Tensor) -> MismatchError | None:
@@ -86,7 +86,7 @@ class Tolerance(NamedTuple):
         return same
 
 
-def hoped(read: Callable[[], Tensor], dtype: DType) -> Tensor | MismatchError:
+def read_expected(read: Callable[[], Tensor], dtype: DType) -> Tensor | MismatchError:
     """Read the expected tensor, whose type is that of the result where it has none of its own.
 
     Returns

@@ -50,7 +50,7 @@ def run(
     try:
         return _checked(bound, max_bytes, memory, threads, progress)
     except GatherError as error:
-        bound.call.met(error)
+        bound.call.add_call(error)
         raise
 
 

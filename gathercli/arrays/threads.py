@@ -15,7 +15,7 @@ def share(
     count: int,
     worker: Callable[[], Callable[[int], None]],
     threads: int = 1,
-    tick: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> None:
     """Do the pieces 0 to `count` - 1, each once, in about this order.
 
@@ -52,7 +52,7 @@ def share(
     try:
         if min(threads, count) > 1:
             _start(work, min(threads, count) - 1, others)
-        work(tick)
+        work(progress)
     except BaseException as error:  # noqa: BLE001  (a signal, while they were started)
         failed.append(error)
     for other in others:

@@ -125,11 +125,11 @@ class Messages(ErrorOptions, NoteOptions):
 
         return note_text(text, color=wants_color(self.color, STDERR), width=width_of(STDERR))
 
-    def inputs(self, held: int | None, tick: ProgressCallback | None = None) -> Inputs:
+    def inputs(self, held: int | None, progress: ProgressCallback | None = None) -> Inputs:
         """Make what reads the tensors of the command and says here what is to be said of that."""
         from gathercli.io.source import Inputs
 
-        return Inputs(held, notes=self.notes, tick=tick, awaits=self._awaits)
+        return Inputs(held, notes=self.notes, progress=progress, awaits=self._awaits)
 
     def _awaits(self, what: str) -> None:
         """Say what to type, if standard input is a terminal and so waits for a person."""

@@ -60,7 +60,7 @@ def choice(command: str, version: str | None) -> Choice:
     try:
         op, note = find_for_any(named, family.COMMAND)
     except VersionError as error:
-        error.within(f"`{VARIABLE}`")
+        error.prefix(f"`{VARIABLE}`")
         near = re.fullmatch(r"did you mean `-V ([\w-]+)`\?", error.hint or "")
         better = f"did you mean `export {VARIABLE}={near[1]}`? " if near else ""
         error.hint = (
@@ -195,7 +195,7 @@ class OperatorOptions(Options):
         return {key: value for key, value in found.items() if value is not None}
 
     def case(
-        self, data: Tensor, indices: Tensor, threads: int | None, tick: ProgressCallback | None
+        self, data: Tensor, indices: Tensor, threads: int | None, progress: ProgressCallback | None
     ) -> Case:
         """Put what was read together for every row; by default all cores look at it."""
         from gathercli.io.files import cores
@@ -205,7 +205,7 @@ class OperatorOptions(Options):
         def bind(row: Op) -> Call:
             return self.bind(row, Operand.of(data), Operand.of(indices))
 
-        return Case(bind, data, indices, threads=threads or cores(), tick=tick)
+        return Case(bind, data, indices, threads=threads or cores(), progress=progress)
 
 
 class NamedOperator(OperatorOptions):
@@ -232,7 +232,7 @@ def read(
 
         described = None if first is None else Operand.of(first)
         inputs = {} if described is None else {"data": described}
-        error.met(None if op is None else op.full_name, inputs, version_from)
+        error.add_call(None if op is None else op.full_name, inputs, version_from)
         raise
 
 

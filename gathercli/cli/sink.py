@@ -170,7 +170,7 @@ class OutputOptions(Options):
             else:
                 self._write(call, result, inputs, messages)
         except GatherError as error:
-            call.met(error)
+            call.add_call(error)
             raise
         if self.path is not None:
             messages.say(f"wrote {clean(self.path)}: {result}")
@@ -191,7 +191,7 @@ class OutputOptions(Options):
                 self.chunk_sizes,
                 held=self.limits.held,
                 threads=result.threads,
-                tick=result.progress,
+                progress=result.progress,
                 crew=crew,
             )
             inputs.recheck()

@@ -46,7 +46,7 @@ def write(
     *,
     held: int | None = None,
     threads: int = 1,
-    tick: ProgressCallback | None = None,
+    progress: ProgressCallback | None = None,
     crew: Crew | None = None,
 ) -> None:
     """Make the output, without giving it its name.
@@ -105,8 +105,8 @@ def write(
     with closing(ended):
         for number in ended:
             done += number * itemsize
-            if tick is not None:
-                tick("gathered", done, total)
+            if progress is not None:
+                progress("gathered", done, total)
 
 
 def fill(

@@ -103,9 +103,9 @@ class File:
     guarded = False
 
     def __init__(
-        self, name: str, fd: int, limit: int | None, tick: ProgressCallback | None = None
+        self, name: str, fd: int, limit: int | None, progress: ProgressCallback | None = None
     ) -> None:
-        self.name, self.fd, self.limit, self.tick = name, fd, limit, tick
+        self.name, self.fd, self.limit, self.progress = name, fd, limit, progress
         self._status = os.fstat(fd)
         self.regular = stat.S_ISREG(self._status.st_mode)
         if self.regular and fd == STDIN and os.lseek(fd, 0, os.SEEK_CUR):
@@ -300,8 +300,8 @@ class File:
         self._ended = not part
         self._parts.append(part)
         self._read += len(part)
-        if self.tick is not None:
-            self.tick("read", self._read, self._status.st_size if self.regular else 0)
+        if self.progress is not None:
+            self.progress("read", self._read, self._status.st_size if self.regular else 0)
         return part
 
     def over(self, what: str, size: int) -> LimitError:
@@ -328,9 +328,9 @@ class Folder:
     """None: its files are opened one by one, when they are read."""
 
     def __init__(
-        self, name: str, path: str, limit: int | None, tick: ProgressCallback | None = None
+        self, name: str, path: str, limit: int | None, progress: ProgressCallback | None = None
     ) -> None:
-        self.name, self.path, self.limit, self.tick = name, path, limit, tick
+        self.name, self.path, self.limit, self.progress = name, path, limit, progress
         self._noted: dict[str, int] = {}
         self._whole: Fingerprint | None = None
 
@@ -478,7 +478,7 @@ def format_of_folder(path: str) -> str | None:
 
 
 def open_input(
-    name: str, folder: str, limit: int | None, tick: ProgressCallback | None = None
+    name: str, folder: str, limit: int | None, progress: ProgressCallback | None = None
 ) -> File | Folder:
     """Open the file that the user calls `name`, or the folder if it is one that can be read.
 
@@ -487,11 +487,11 @@ def open_input(
     path = os.path.join(folder, name)
     try:
         if format_of_folder(path) is not None:
-            return Folder(name, path, limit, tick)
+            return Folder(name, path, limit, progress)
     except ValueError:  # a NUL in the name
         pass
     try:
-        return open_file(name, folder, limit, tick)
+        return open_file(name, folder, limit, progress)
     except NoInputError as error:
         if error.rule == "unreadable" and os.path.isdir(path):
             error.hint = _held_by(name, path)
@@ -553,7 +553,7 @@ def check_kind(path: str, name: str, expected: str = "a file") -> None:
 
 
 def open_file(
-    name: str, folder: str, limit: int | None, tick: ProgressCallback | None = None
+    name: str, folder: str, limit: int | None, progress: ProgressCallback | None = None
 ) -> File:
     """Open the file that the user calls `name`.
 
@@ -588,7 +588,7 @@ def open_file(
                 raise refusal from None
         raise unreadable(name, error) from None
     try:
-        return File(name, fd, limit, tick)
+        return File(name, fd, limit, progress)
     except OSError as error:
         with suppress(OSError):
             os.close(fd)

@@ -14,7 +14,7 @@ from gathercli.text import clean, closest, listed, short
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gathercli.io.formats.encode import Named, Target
+    from gathercli.io.formats.encode import ByteTarget, Named
 
 
 STREAMED: Final = tuple(name for name in FORMATS if not FORMATS[name].chunked)
@@ -103,7 +103,7 @@ def is_binary(fmt: str) -> bool:
 def write(
     fmt: str,
     results: Sequence[Named],
-    out: Target,
+    out: ByteTarget,
     *,
     nonfinite: str = "quoted",
     parameters: dict[str, Any] | None = None,

@@ -59,11 +59,11 @@ class Inputs:
         notes: list[str] | None = None,
         *,
         folder: str = "",
-        tick: ProgressCallback | None = None,
+        progress: ProgressCallback | None = None,
         awaits: Callable[[str], None] | None = None,
         guarded: bool = True,
     ) -> None:
-        self._tick, self._awaits, self._guarded, self._role = tick, awaits, guarded, ""
+        self._tick, self._awaits, self._guarded, self._role = progress, awaits, guarded, ""
         self.max_bytes = max_bytes
         self.notes = [] if notes is None else notes
         self._folder = folder
@@ -180,7 +180,7 @@ class Inputs:
             raise
         except GatherError as error:
             if name and not error.message.startswith(f"`{name}`"):
-                error.within(f"`{name}`")
+                error.prefix(f"`{name}`")
             raise
 
     def __enter__(self) -> Self:
@@ -407,7 +407,7 @@ class Source(NamedTuple):
     def name(self, error: GatherError) -> None:
         """Say in which source a refusal came up."""
         if self.file is not None:
-            error.within(str(self))
+            error.prefix(str(self))
 
     def _naming(self) -> _Naming:
         return _Naming(self.file.name if self.file else None)
@@ -447,4 +447,4 @@ class _Naming:
         if self._name and isinstance(error, OSError) and not isinstance(error, GatherError):
             raise unreadable(self._name, error) from None
         if self._name and isinstance(error, InputError | LimitError | TransferError):
-            error.within("standard input" if self._name == "-" else clean(self._name))
+            error.prefix("standard input" if self._name == "-" else clean(self._name))

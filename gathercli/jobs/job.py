@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from gathercli.errors import InputError, VersionError
 from gathercli.io.source import is_stdin
-from gathercli.jobs.jobfile import Written, name_of, written
+from gathercli.jobs.jobfile import WrittenJob, name_of, written
 from gathercli.ops import FAMILIES, elsewhere, find
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import FLOAT64, INT64, named
@@ -219,10 +219,10 @@ def parse(source: str | bytes | dict[str, Any], *, where: str, folder: str = "")
     if isinstance(source, dict):
         return _job(source, where, folder)
     text = source.encode() if isinstance(source, str) else source
-    return read(Written(where, folder, text))
+    return read(WrittenJob(where, folder, text))
 
 
-def read(found: Written) -> Job:
+def read(found: WrittenJob) -> Job:
     """Read a job as it stands in its file; it is refused as by `parse`."""
     from gathercli.io.formats import jsontext as json
 
@@ -241,7 +241,7 @@ def read(found: Written) -> Job:
     return _job(document, found.where, found.folder)
 
 
-def _shifted(found: Written, line: int, column: int) -> str:
+def _shifted(found: WrittenJob, line: int, column: int) -> str:
     """Name a place in the text of a job by where it is in the file."""
     column += found.column - 1 if line == 1 else 0
     if found.where.endswith(f", line {found.line}"):

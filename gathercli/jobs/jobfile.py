@@ -51,7 +51,7 @@ _NO_CHARACTER: Final = bytes(range(0x80, 0xC0))
 """Bytes that go on with a character of UTF-8: columns do not count them."""
 
 
-class Written(NamedTuple):
+class WrittenJob(NamedTuple):
     """A job as it stands in its file.
 
     Attributes
@@ -136,7 +136,7 @@ def _unlisted(error: OSError) -> None:
     )
 
 
-def written(path: str) -> Iterator[Written]:
+def written(path: str) -> Iterator[WrittenJob]:
     """Find the jobs of a file, or (``-``) of standard input.
 
     Raises
@@ -210,7 +210,7 @@ class _Reader:
         self._begin = start + len(BOM_UTF8) * (file.read(len(BOM_UTF8)) == BOM_UTF8)
         file.seek(self._begin)
 
-    def jobs(self, *, lines: bool) -> Iterator[Written]:
+    def jobs(self, *, lines: bool) -> Iterator[WrittenJob]:
         """Find them; `lines` says that there is one a line."""
         start = self._start()
         self._file.seek(self._begin)
@@ -240,7 +240,7 @@ class _Reader:
         finally:
             self._file.seek(self._begin)
 
-    def _lines(self) -> Iterator[Written]:
+    def _lines(self) -> Iterator[WrittenJob]:
         number = 0
         while line := self._file.readline(LONGEST + 1):
             number += 1
@@ -250,15 +250,15 @@ class _Reader:
             text = line.strip(_BLANK)
             if text:
                 column = 1 + len(line) - len(line.lstrip(_BLANK))
-                yield Written(where, self._folder, text, number, column)
+                yield WrittenJob(where, self._folder, text, number, column)
 
-    def _one(self) -> Iterator[Written]:
+    def _one(self) -> Iterator[WrittenJob]:
         text = self._whole()
         if not text.strip(_BLANK):
             raise InputError(
                 f"{self._name}: the file is empty: expected a job", rule="job", where=self._name
             )
-        yield Written(self._name, self._folder, text)
+        yield WrittenJob(self._name, self._folder, text)
 
     def _whole(self) -> bytes:
         self._file.seek(self._begin)
@@ -267,7 +267,7 @@ class _Reader:
             raise _too_long(self._name)
         return text
 
-    def _items(self) -> Iterator[Written]:
+    def _items(self) -> Iterator[WrittenJob]:
         """Cut a list of jobs where the brackets of one are closed and a comma follows.
 
         Nothing is parsed here; where it does not look like that, all of it is, for the message.
@@ -285,7 +285,7 @@ class _Reader:
             text = held.item(where) if mark == b"{" and between else None
             if text is None:
                 break
-            yield Written(where, self._folder, text, line, column)
+            yield WrittenJob(where, self._folder, text, line, column)
             number += 1
         raise self._no_list(f"line {line}, column {column}")
 

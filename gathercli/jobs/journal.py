@@ -70,7 +70,7 @@ class Journal:
         failed: bool,
         hashed: bool,
         tell: Callable[[int, dict[str, Any]], object],
-        tick: Callable[[], object],
+        progress: Callable[[], object],
     ) -> None:
         """Read what is there, and find what need not be done again.
 
@@ -93,7 +93,7 @@ class Journal:
         places = _Places(self._plan.ids)
         strange = same = 0
         for at, line in self._read():
-            tick()
+            progress()
             number = places.find(str(line["id"]))
             if number is None:
                 strange += 1
@@ -114,7 +114,7 @@ class Journal:
         for number, at in enumerate(self._lines):
             if at == _NONE:
                 continue
-            tick()
+            progress()
             line = self._at(at)
             if (failed and line["status"] != OK) or not self._holds(number, line, hashed=hashed):
                 self._lines[number] = _NONE

@@ -18,7 +18,7 @@ from gathercli.io.formats.table import names_chunks
 from gathercli.io.write import is_stream
 from gathercli.jobs import job as jobs
 from gathercli.jobs.fingerprints import digest
-from gathercli.jobs.jobfile import Written
+from gathercli.jobs.jobfile import WrittenJob
 from gathercli.jobs.mistakes import Mistakes
 from gathercli.jobs.paths import LONGEST, JobPaths
 from gathercli.text import clean, json_string, short
@@ -50,7 +50,7 @@ class Text(NamedTuple):
 
     def job(self) -> Job:
         """Read the job, which was read before."""
-        return jobs.read(Written(self.where, self.folder, self.text))
+        return jobs.read(WrittenJob(self.where, self.folder, self.text))
 
 
 class Spool:
@@ -128,7 +128,7 @@ class Plan(Spool):
 
     def __init__(
         self,
-        written: Iterable[Written],
+        written: Iterable[WrittenJob],
         *,
         anywhere: bool = False,
         taken: dict[str, str] | None = None,
@@ -153,7 +153,7 @@ class Plan(Spool):
             found = self.text(number)
             yield number, found, found.job()
 
-    def _take(self, written: Iterable[Written]) -> None:
+    def _take(self, written: Iterable[WrittenJob]) -> None:
         """Look at all jobs, and keep their text."""
         try:
             for found in written:
@@ -170,7 +170,7 @@ class Plan(Spool):
                 rule="unreadable",
             ) from None
 
-    def _add(self, found: Written) -> None:
+    def _add(self, found: WrittenJob) -> None:
         """Keep a job that can be read, whatever else is wrong with it."""
         try:
             job = jobs.read(found)

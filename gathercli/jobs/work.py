@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli import engine
-from gathercli.arrays.compare import Tolerance, hoped
+from gathercli.arrays.compare import Tolerance, read_expected
 from gathercli.arrays.run import run
 from gathercli.errors import (
     GatherError,
@@ -303,7 +303,9 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
     line.adjustments = result.adjustments
     expected = None
     if job.expect is not None:
-        expected = hoped(lambda: job.tensor("expect", inputs, assumed=result.dtype), result.dtype)
+        expected = read_expected(
+            lambda: job.tensor("expect", inputs, assumed=result.dtype), result.dtype
+        )
     if job.output is None:
         line.result = "".join(encode.typed(result))
         inputs.recheck()

@@ -137,7 +137,7 @@ class _Runs:
                 BoundCall(each.call, case.data, case.indices),
                 max_bytes=self._max_bytes,
                 threads=case.threads,
-                progress=case.tick,
+                progress=case.progress,
             )
         return self._made[each.op]
 

@@ -129,7 +129,7 @@ class Lesson:
         bound: BoundCall,
         *,
         threads: int = 1,
-        tick: threads.ProgressCallback | None = None,
+        progress: threads.ProgressCallback | None = None,
     ) -> None:
         inputs = bound.in_memory
         if inputs is None:
@@ -141,18 +141,18 @@ class Lesson:
         as_gather = self._family.as_gather(call)
         if as_gather is None:
             raise LookupError(f"{call.op} gathers along no axis")
-        self.walks = tuple(as_gather.dim_map)
+        self.dim_map = tuple(as_gather.dim_map)
         result.check_size(self.shape, data, None)
         self.refusal: OutOfRangeError | None = None
         self.adjustments: tuple[check.Adjustment, ...] = ()
         try:
             (along,) = self._family.indexed_axes(call)
             _, adjustments = check.check_indices(
-                call, along, indices.array, threads=threads, progress=tick
+                call, along, indices.array, threads=threads, progress=progress
             )
             self.adjustments = tuple(adjustments)
         except OutOfRangeError as error:
-            call.met(error)
+            call.add_call(error)
             self.refusal = error
 
     @property
@@ -176,7 +176,7 @@ class Lesson:
     @cached_property
     def unit_dims(self) -> tuple[int, ...]:
         """The dimensions of `data` that tell apart what two indices pick: the axis among them."""
-        shared = (d for d, i in self.walks if d is not None and i is not None)
+        shared = (d for d, i in self.dim_map if d is not None and i is not None)
         return tuple(sorted((*shared, self.call.places[0])))
 
     @property
@@ -194,7 +194,7 @@ class Lesson:
         if position < 0:
             return None
         unit: list[int | None] = [None] * len(self.data.shape)
-        for d, i in self.walks:
+        for d, i in self.dim_map:
             if d is not None and i is not None:
                 unit[d] = at[i]
         unit[self.call.places[0]] = position
@@ -219,7 +219,7 @@ class Lesson:
 
         out = coordinates(cells, self.shape)
         at: list[AnyArray] = [cells] * len(self.indices.shape)
-        for coords, (_, i) in zip(out, self.walks, strict=True):
+        for coords, (_, i) in zip(out, self.dim_map, strict=True):
             if i is not None:
                 at[i] = coords
         index, positions = self.positions(tuple(at))
@@ -331,7 +331,7 @@ class Lesson:
         at = coordinates(np.arange(start, stop), self.indices.shape)
         _, positions = self.positions(at)
         positions = positions.reshape(-1)
-        held = {d: at[i] for d, i in self.walks if d is not None and i is not None}
+        held = {d: at[i] for d, i in self.dim_map if d is not None and i is not None}
         held[self.call.places[0]] = positions
         sizes = [self.data.shape[d] for d in self.unit_dims]
         keys: AnyArray = flat_positions(

@@ -61,10 +61,10 @@ class Case:
         indices: Tensor,
         *,
         threads: int = 1,
-        tick: ProgressCallback | None = None,
+        progress: ProgressCallback | None = None,
     ) -> None:
         self.bind, self.data, self.indices = bind, data, indices
-        self.threads, self.tick = threads, tick
+        self.threads, self.progress = threads, progress
         self._tallies: dict[int, IndexCounts] = {}
         self._census: Census | None = None
 
@@ -96,8 +96,8 @@ class Case:
 
     def told(self) -> Callable[[int], None] | None:
         """Return what takes how many bytes of the indices were looked at."""
-        tick, size = self.tick, self.indices.nbytes
-        return None if tick is None else lambda done: tick("checked", done, size)
+        progress, size = self.progress, self.indices.nbytes
+        return None if progress is None else lambda done: progress("checked", done, size)
 
 
 class Census(NamedTuple):
@@ -187,7 +187,7 @@ def verdict(op: Op, case: Case, max_bytes: int | None = None) -> Verdict:
         result.check_size(known(shape), case.data, max_bytes)
     except (OperatorError, LimitError) as error:
         inputs = {"data": Operand.of(case.data), "indices": Operand.of(case.indices)}
-        error.met(op.full_name, inputs)
+        error.add_call(op.full_name, inputs)
         return Verdict(op, call, shape, error=error)
     return Verdict(op, call, shape, tuple(adjustments))
 
@@ -244,13 +244,13 @@ def illegal(call: Call, case: Case) -> Iterator[Illegal]:
             yield Illegal(tuple(where), k, becomes(k))
         start += block.size
         left -= len(marked)
-        if case.tick is not None:
-            case.tick("searched", start * array.itemsize, array.nbytes)
+        if case.progress is not None:
+            case.progress("searched", start * array.itemsize, array.nbytes)
         if not left:
             return
 
 
-class Checked(NamedTuple):
+class CheckedCall(NamedTuple):
     """A call of one version, and what every version of the family makes of it."""
 
     chosen: Verdict
@@ -263,7 +263,7 @@ class Checked(NamedTuple):
         return [each.op for each in self.family if each.call is not None]
 
 
-def checked(op: Op, family: Iterable[Op], case: Case) -> Checked:
+def checked(op: Op, family: Iterable[Op], case: Case) -> CheckedCall:
     """Try every row of a family."""
     found = tuple(verdict(each, case) for each in family)
-    return Checked(next(each for each in found if each.op is op), found, case)
+    return CheckedCall(next(each for each in found if each.op is op), found, case)

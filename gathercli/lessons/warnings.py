@@ -18,12 +18,12 @@ from gathercli.text import counted, grouped, listed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gathercli.lessons.verdicts import Checked
+    from gathercli.lessons.verdicts import CheckedCall
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op
 
 
-def warnings(found: Checked) -> Iterator[tuple[str, str]]:
+def warnings(found: CheckedCall) -> Iterator[tuple[str, str]]:
     """Yield the name of each warning that applies, and what it says."""
     for warning in WARNINGS:
         message = warning(found)
@@ -31,7 +31,7 @@ def warnings(found: Checked) -> Iterator[tuple[str, str]]:
             yield warning.__name__.replace("_", "-"), message
 
 
-def minus_one(found: Checked) -> str | None:
+def minus_one(found: CheckedCall) -> str | None:
     """-1 is the only negative index, and may mean "none"."""
     census, call = found.case.census(), found.chosen.call
     number = census.ones.number
@@ -54,7 +54,7 @@ def _made_of_minus_one(call: Call) -> str:
     return "fills with zeros" if does == OutOfRange.ZERO.done else "refuses it"
 
 
-def one_index(found: Checked) -> str | None:
+def one_index(found: CheckedCall) -> str | None:
     """Gather with a 0-D index drops the axis; with one of shape [1] keeps it with size 1."""
     shape, (call, out) = found.case.indices.shape, found.chosen[1:3]
     if call is None or out is None or call.op.elementwise or shape not in ((), (1,)):
@@ -73,7 +73,7 @@ def one_index(found: Checked) -> str | None:
     )
 
 
-def off_axis(found: Checked) -> str | None:
+def off_axis(found: CheckedCall) -> str | None:
     """`indices` are smaller than `data` beside the axis, which only one framework allows."""
     call = next((each.call for each in found.family if each.call), None)
     if call is None or not call.op.elementwise:
@@ -89,19 +89,19 @@ def off_axis(found: Checked) -> str | None:
     return None
 
 
-def indices_type(found: Checked) -> str | None:
+def indices_type(found: CheckedCall) -> str | None:
     """Some versions of the family do not take the type of `indices`."""
     dtype = found.case.indices.dtype
     return _type_refused(found, f"{dtype} indices", lambda op: dtype in op.input("indices").dtypes)
 
 
-def data_type(found: Checked) -> str | None:
+def data_type(found: CheckedCall) -> str | None:
     """Some versions of the family do not take the type of `data`."""
     dtype = found.case.data.dtype
     return _type_refused(found, f"{dtype} data", lambda op: dtype in op.input("data").dtypes)
 
 
-def _type_refused(found: Checked, what: str, takes: Callable[[Op], bool]) -> str | None:
+def _type_refused(found: CheckedCall, what: str, takes: Callable[[Op], bool]) -> str | None:
     rows = [each.op for each in found.family]
     takers, others = [op for op in rows if takes(op)], [op for op in rows if not takes(op)]
     if not takers or not others:
@@ -109,7 +109,7 @@ def _type_refused(found: Checked, what: str, takes: Callable[[Op], bool]) -> str
     return f"{what}: {_names(takers, 'and')} may take them, {_names(others, 'and')} not"
 
 
-def beyond_32_bits(found: Checked) -> str | None:
+def beyond_32_bits(found: CheckedCall) -> str | None:
     """An index or the axis goes beyond 2^31-1, where runtimes cut indices to 32 bits."""
     wide = found.case.census().wide
     if wide.number:
@@ -127,7 +127,7 @@ def beyond_32_bits(found: Checked) -> str | None:
     return None
 
 
-def openvino_cpu_short_lists(found: Checked) -> str | None:
+def openvino_cpu_short_lists(found: CheckedCall) -> str | None:
     """OpenVINO's CPU plugin checks no bounds where short lists of integers are gathered."""
     case, call = found.case, found.chosen.call
     if call is None or not _is_openvino_gather(call) or not found.chosen.filled:
@@ -144,7 +144,7 @@ def openvino_cpu_short_lists(found: Checked) -> str | None:
     )
 
 
-def openvino_cpu_empty(found: Checked) -> str | None:
+def openvino_cpu_empty(found: CheckedCall) -> str | None:
     """OpenVINO's CPU plugin dies where the output is empty."""
     call, shape = found.chosen.call, found.chosen.shape
     if call is None or shape is None or not _is_openvino_gather(call) or 0 not in shape:
@@ -156,7 +156,7 @@ _INNER: Final = {"float32": 16, "int16": 2, "float16": 1}
 """The elements after the axis up to which that plugin takes its way for small blocks."""
 
 
-def openvino_cpu_batch_of_one(found: Checked) -> str | None:
+def openvino_cpu_batch_of_one(found: CheckedCall) -> str | None:
     """OpenVINO's CPU plugin dies on a batch of one."""
     call, (data, dtype) = found.chosen.call, (found.case.data.shape, found.case.data.dtype)
     if call is None or not _is_openvino_gather(call) or not call.batch_dims:
@@ -170,7 +170,7 @@ def openvino_cpu_batch_of_one(found: Checked) -> str | None:
     )
 
 
-def onnxruntime_strings(found: Checked) -> str | None:
+def onnxruntime_strings(found: CheckedCall) -> str | None:
     """Strings are gathered in slices of more than one, of which onnxruntime keeps the first."""
     call, data = found.chosen.call, found.case.data
     if call is None or call.op.framework != "onnx" or call.op.elementwise:
@@ -192,7 +192,7 @@ def _names(ops: Sequence[Op], joint: str) -> str:
     return listed((op.id for op in ops), joint)
 
 
-WARNINGS: Final[tuple[Callable[[Checked], str | None], ...]] = (
+WARNINGS: Final[tuple[Callable[[CheckedCall], str | None], ...]] = (
     minus_one,
     one_index,
     off_axis,

@@ -45,7 +45,7 @@ def shown_positions(size: int, most: int, edge: int = EDGE) -> list[int]:
     return [*range(edge), *range(size - edge, size)]
 
 
-class Writer:
+class GridWriter:
     """Formats single cells of one type."""
 
     def __init__(self, tensor: Tensor, precision: int) -> None:
@@ -103,7 +103,7 @@ def layout(
         return text.append("empty: no elements\n", "dim")
     values = tensor.values()
     if not shape:
-        return text.append(Writer(tensor, precision)(values[()]) + "\n")
+        return text.append(GridWriter(tensor, precision)(values[()]) + "\n")
     grid = values.reshape((*shape[:-2], *((1,) if len(shape) == 1 else ()), *shape[-2:]))
     plan = _Plan(tensor, grid, width, precision, full=full, most=rows)
     plan.write(text)
@@ -141,7 +141,7 @@ class _Plan:
         most: int,
     ) -> None:
         self._grid, self._width = grid, width
-        self._write = Writer(tensor, precision)
+        self._write = GridWriter(tensor, precision)
         self._align = tensor.dtype.kind is Kind.FLOAT
         self._left = tensor.dtype is STRING
         self._length: Callable[[str], int] = cell_len if self._left else len

@@ -34,7 +34,7 @@ WIDTH: Final = 100
 _BARS: Final = " ▁▂▃▄▅▆▇█"
 
 
-class Described(NamedTuple):
+class FileDescription(NamedTuple):
     """What a file says of one tensor, or why it says nothing.
 
     Attributes
@@ -79,9 +79,9 @@ class Info(NamedTuple):
     file: str
     format: str
     size: int | None = None
-    members: tuple[Described, ...] = ()
+    members: tuple[FileDescription, ...] = ()
     hidden: int = 0
-    one: Described | None = None
+    one: FileDescription | None = None
     tensor: Tensor | None = None
     summary: Summary | None = None
 
@@ -98,7 +98,7 @@ def as_json(info: Info) -> dict[str, Any]:
     return found
 
 
-def _member_json(member: Described) -> dict[str, Any]:
+def _member_json(member: FileDescription) -> dict[str, Any]:
     if member.dtype is None:
         return {"name": member.name, "error": member.refused}
     found: dict[str, Any] = {
@@ -201,7 +201,7 @@ def text(info: Info, *, width: int | None, precision: int) -> Text:
     return out
 
 
-def _append_members(out: Text, members: Sequence[Described]) -> None:
+def _append_members(out: Text, members: Sequence[FileDescription]) -> None:
     """List tensors in aligned columns."""
     rows = []
     for member in members:
@@ -217,7 +217,7 @@ def _append_members(out: Text, members: Sequence[Described]) -> None:
         out.append("  no tensors\n", "dim")
 
 
-def _append_header(out: Text, member: Described, width: int | None) -> None:
+def _append_header(out: Text, member: FileDescription, width: int | None) -> None:
     from gathercli.spec.shapes import product
 
     words = [
@@ -251,7 +251,7 @@ def _sizes(shape: Sequence[int]) -> str:
     return f"[{','.join(map(str, shape))}]"
 
 
-def _typed(member: Described) -> str:
+def _typed(member: FileDescription) -> str:
     """Write type and shape as one word, ``int64[2,3]``."""
     return f"{member.dtype or ''}{_sizes(member.shape)}"
 
@@ -260,9 +260,9 @@ def _append_summary(
     out: Text, summary: Summary, tensor: Tensor, precision: int, width: int | None
 ) -> None:
     """Write a line for each thing that the type has."""
-    from gathercli.report.grid import Writer
+    from gathercli.report.grid import GridWriter
 
-    write = Writer(tensor, precision)
+    write = GridWriter(tensor, precision)
     lines: list[tuple[str, str]] = []
     for name, extreme in (("min", summary.minimum), ("max", summary.maximum)):
         if extreme is not None:

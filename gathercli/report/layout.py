@@ -60,7 +60,7 @@ class Marks(NamedTuple):
 ASCII: Final = Marks(" -> ", "*", ":", "..", ".", ascii=True)
 
 
-class Place(Enum):
+class Placement(Enum):
     """Where the labels of a tensor stand: with the smallest thing that has only one of them."""
 
     FACET = "facet"
@@ -78,7 +78,7 @@ class Cell(NamedTuple):
     style: str = ""
 
 
-class Part(NamedTuple):
+class TensorPart(NamedTuple):
     """What is shown of one tensor.
 
     Attributes
@@ -102,7 +102,7 @@ class Part(NamedTuple):
     title: Line
     shape: tuple[int, ...]
     shown: tuple[Sequence[int], ...]
-    place: Place
+    place: Placement
     cell: Callable[[tuple[int, ...]], Cell]
     note: Callable[[tuple[int, ...]], Line] | None = None
     floats: bool = False
@@ -115,7 +115,7 @@ class Part(NamedTuple):
             return 0
         facet = len(self.shape) > 2
         gap = any(coords[0] for coords in self.shown[:-2])
-        return 1 + (self.place is Place.COLUMN) + facet + gap
+        return 1 + (self.place is Placement.COLUMN) + facet + gap
 
 
 def width(line: Line) -> int:
@@ -179,7 +179,7 @@ def flat(at: Sequence[int], shape: Sequence[int]) -> int:
     return number
 
 
-def drawn(part: Part, marks: Marks) -> list[Line]:
+def drawn(part: TensorPart, marks: Marks) -> list[Line]:
     """Lay a part out, below its title."""
     if 0 in part.shape:
         return [part.title, [("empty: no elements", "dim")]]
@@ -191,7 +191,7 @@ def drawn(part: Part, marks: Marks) -> list[Line]:
 class _Drawing:
     """The cells of a part and the widths they need."""
 
-    def __init__(self, part: Part, marks: Marks) -> None:
+    def __init__(self, part: TensorPart, marks: Marks) -> None:
         self._part, self._marks = part, marks
         rank = len(part.shape)
         self._rows = list(part.shown[-2 if rank > 1 else -1]) if rank else []
@@ -220,9 +220,9 @@ class _Drawing:
         tail = max(len(self._cells[at].tail) for at in ats)
         if column is not None and not tail:
             value = max(value, len(str(column)))
-        if self._part.place is Place.COLUMN:
+        if self._part.place is Placement.COLUMN:
             value = max(value, label)
-        return label if self._part.place is Place.CELL else 0, value, tail
+        return label if self._part.place is Placement.CELL else 0, value, tail
 
     def lines(self) -> list[Line]:
         part, lines, last = self._part, list[Line](), -1
@@ -233,7 +233,7 @@ class _Drawing:
                     lines.append([(self._marks.rows, "dim")])
                 last = number
                 lines.append(self._facet_heading(facet))
-            if part.place is Place.COLUMN:
+            if part.place is Placement.COLUMN:
                 lines.append(self._column_labels(facet))
             if self._columns:
                 lines.append(self._heading())
@@ -244,7 +244,7 @@ class _Drawing:
 
     def _facet_heading(self, facet: tuple[int, ...]) -> Line:
         line = [(f"[{','.join(map(str, facet))},:,:]", "bold")]
-        if self._part.place is Place.FACET:
+        if self._part.place is Placement.FACET:
             cell = self._cells[(*facet, self._rows[0], self._columns[0])]
             line.append((f"  {cell.label}", cell.style))
         return line
@@ -252,7 +252,7 @@ class _Drawing:
     def _start(self, label: str, style: str, row: str) -> Line:
         """Start a line: the label of a row, if rows have any, and its coordinate."""
         line: Line = []
-        if self._part.place is Place.ROW and self._labels:
+        if self._part.place is Placement.ROW and self._labels:
             line.append((label.ljust(self._labels) + " ", style))
         if self._margin:
             line.append((row.rjust(self._margin), "dim"))

@@ -15,7 +15,7 @@ from gathercli.report.layout import (
     GAP,
     REFUSED,
     Line,
-    Part,
+    TensorPart,
     append,
     beside,
     drawn,
@@ -129,7 +129,7 @@ class _View:
         self._shown, self._lesson, self._look = shown, shown.lesson, shown.look
         self._lead, self._letters = shown.lead, shown.letters
         self._parts = Parts(shown)
-        self._panels: dict[tuple[int, ...], tuple[list[Part], list[list[Line]]]] = {}
+        self._panels: dict[tuple[int, ...], tuple[list[TensorPart], list[list[Line]]]] = {}
 
     @property
     def paneled(self) -> bool:
@@ -175,7 +175,7 @@ class _View:
             name = f"[{','.join(map(str, panel))}{',:' * (len(self._lesson.shape) - len(panel))}]"
         return [[(name, "bold")], *lines]
 
-    def _drawn(self, panel: tuple[int, ...]) -> tuple[list[Part], list[list[Line]]]:
+    def _drawn(self, panel: tuple[int, ...]) -> tuple[list[TensorPart], list[list[Line]]]:
         """Draw the tensors of a panel, once."""
         if panel not in self._panels:
             parts = self._parts.of(panel)

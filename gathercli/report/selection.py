@@ -93,7 +93,7 @@ class Shown:
         self.lead = lead_of(lesson)
         self.out = [self._chosen(j) for j in range(len(lesson.shape))]
         self.indices: list[Sequence[int]] = [[] for _ in lesson.indices.shape]
-        for coords, (_, i) in zip(self.out, lesson.walks, strict=True):
+        for coords, (_, i) in zip(self.out, lesson.dim_map, strict=True):
             if i is not None:
                 self.indices[i] = coords
         self.panels = self._chosen_panels()
@@ -130,7 +130,7 @@ class Shown:
         lesson, most = self.lesson, FACETS
         dims = range(self.lead, len(lesson.shape) - 2)
         limits: dict[int, int] = {}
-        for j in sorted(dims, key=lambda j: lesson.walks[j][1] is None):
+        for j in sorted(dims, key=lambda j: lesson.dim_map[j][1] is None):
             limits[j] = max(1, min(most, 2 if len(dims) > 1 else FACETS))
             most //= min(limits[j], max(lesson.shape[j], 1))
         return limits
@@ -173,7 +173,7 @@ class Shown:
         lesson, shape = self.lesson, self.lesson.data.shape
         axis, _ = lesson.call.places
         shown: list[Sequence[int]] = []
-        walked = {d: j for j, (d, _) in enumerate(lesson.walks) if d is not None}
+        walked = {d: j for j, (d, _) in enumerate(lesson.dim_map) if d is not None}
         for d, size in enumerate(shape):
             most, edge = self._limits(d - self.lead, len(shape) - self.lead)
             if d == axis:
@@ -219,7 +219,7 @@ def lead_of(lesson: Lesson) -> int:
     Batches, and of elements the dimensions before the axis; but a matrix stays one.
     """
     shared = 0
-    for j, walk in enumerate(lesson.walks):
+    for j, walk in enumerate(lesson.dim_map):
         if walk != (j, j):
             break
         shared += 1

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from gathercli.arrays.tensor import Tensor
 from gathercli.lessons.lesson import Fate, Trace
-from gathercli.report.layout import REFUSED, Cell, Line, Part, Place
+from gathercli.report.layout import REFUSED, Cell, Line, Placement, TensorPart
 from gathercli.report.selection import arrays
 from gathercli.report.trace import unit_text, writer
 from gathercli.spec.dtypes import STRING, Kind, described
@@ -45,7 +45,7 @@ class Parts:
         self.seen: set[Fate | str] = set()
         self.traced: list[Trace] = []
 
-    def of(self, panel: tuple[int, ...]) -> list[Part]:
+    def of(self, panel: tuple[int, ...]) -> list[TensorPart]:
         """Return the parts of a panel: `data`, indices, output."""
         return [self._data_part(panel), self._indices_part(panel), self._out_part(panel)]
 
@@ -54,16 +54,16 @@ class Parts:
 
     def _part(
         self, title: Line, shape: tuple[int, ...], shown: Sequence[Sequence[int]], tells: set[int]
-    ) -> Part:
+    ) -> TensorPart:
         """Make a part without cells; `tells` are the dimensions on which labels depend."""
         lead = self._lead
         kept = tuple(shown[lead:])
         place = _place({d - lead for d in tells if d >= lead}, len(kept))
-        if place is Place.COLUMN and not self._letters:
-            place = Place.ROW  # there are no labels to stand above columns
-        return Part(title, shape[lead:], kept, place, lambda _: Cell("", ""))
+        if place is Placement.COLUMN and not self._letters:
+            place = Placement.ROW  # there are no labels to stand above columns
+        return TensorPart(title, shape[lead:], kept, place, lambda _: Cell("", ""))
 
-    def _data_part(self, panel: tuple[int, ...]) -> Part:
+    def _data_part(self, panel: tuple[int, ...]) -> TensorPart:
         lesson, tensor = self._lesson, self._lesson.data
         coords = self._shown.coordinates(panel, self._shown.data)
         values = (
@@ -100,7 +100,7 @@ class Parts:
             left=tensor.dtype is STRING,
         )
 
-    def _indices_part(self, panel: tuple[int, ...]) -> Part:
+    def _indices_part(self, panel: tuple[int, ...]) -> TensorPart:
         lesson, marks = self._lesson, self._look.marks
         coords = self._shown.coordinates(panel, self._shown.indices)
         index, positions = lesson.positions(arrays(coords, len(lesson.indices.shape)))
@@ -136,7 +136,7 @@ class Parts:
         )
         return part._replace(cell=cell)
 
-    def _out_part(self, panel: tuple[int, ...]) -> Part:
+    def _out_part(self, panel: tuple[int, ...]) -> TensorPart:
         lesson = self._lesson
         coords = self._shown.coordinates(panel, self._shown.out)
         traces = {each.out: each for each in self._traces(coords)}
@@ -157,7 +157,7 @@ class Parts:
             _, style = self._label(trace.indices, _position(trace), trace.fate)
             return [(self._picked(trace), style)]
 
-        tells = {j for j, (_, i) in enumerate(lesson.walks) if i is not None}
+        tells = {j for j, (_, i) in enumerate(lesson.dim_map) if i is not None}
         dtype = lesson.data.dtype
         title = self._title("out", described(dtype, Shape(lesson.shape).inner()))
         part = self._part(title, lesson.shape, self._shown.out, tells)
@@ -168,10 +168,10 @@ class Parts:
             left=dtype is STRING,
         )
 
-    def _by_row(self, part: Part) -> bool:
+    def _by_row(self, part: TensorPart) -> bool:
         """Tell whether each row of the output says what it was picked from."""
         alone = not self._lead and self._look.here is None
-        return alone and part.place is Place.ROW and bool(part.shape)
+        return alone and part.place is Placement.ROW and bool(part.shape)
 
     def _traces(self, coords: list[tuple[int, ...]]) -> Iterator[Trace]:
         import numpy as np
@@ -208,13 +208,13 @@ def _position(trace: Trace) -> int:
     return -1 if trace.position is None else trace.position
 
 
-def _place(tells: set[int], rank: int) -> Place:
+def _place(tells: set[int], rank: int) -> Placement:
     """Find where labels stand: with the smallest thing that has only one of them."""
     if rank < 2:
-        return Place.ROW
+        return Placement.ROW
     inner = {d for d in tells if d >= rank - 2}
     if not inner:
-        return Place.FACET if tells else Place.ROW
+        return Placement.FACET if tells else Placement.ROW
     if inner == {rank - 2}:
-        return Place.ROW
-    return Place.COLUMN if inner == {rank - 1} else Place.CELL
+        return Placement.ROW
+    return Placement.COLUMN if inner == {rank - 1} else Placement.CELL

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from gathercli.lessons.lesson import Fate
-from gathercli.report.grid import Writer
+from gathercli.report.grid import GridWriter
 from gathercli.report.layout import REFUSED, append
 from gathercli.spec.coordinates import at as cell_of
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def writer(lesson: Lesson, look: Look) -> Callable[[Any], str]:
     """Return what formats the elements of `data`."""
-    write = Writer(lesson.data, look.precision)
+    write = GridWriter(lesson.data, look.precision)
     if not look.marks.ascii:
         return write
     return lambda value: write(value).encode("ascii", "backslashreplace").decode()
@@ -59,7 +59,7 @@ def said(lesson: Lesson, trace: Trace, look: Look) -> Line:
 
 def _others(lesson: Lesson, trace: Trace) -> dict[int, int]:
     """Return the coordinates of `data` that an output cell shares: all but that of the axis."""
-    return {d: at for (d, _), at in zip(lesson.walks, trace.out, strict=True) if d is not None}
+    return {d: at for (d, _), at in zip(lesson.dim_map, trace.out, strict=True) if d is not None}
 
 
 def _pointed(trace: Trace, marks: Marks) -> str:

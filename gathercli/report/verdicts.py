@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from gathercli.lessons.groups import Comparison, Difference
-    from gathercli.lessons.verdicts import Checked, Illegal, Verdict
+    from gathercli.lessons.verdicts import CheckedCall, Illegal, Verdict
     from gathercli.spec.op import Op
 
     Warning_ = tuple[str, str]
@@ -86,7 +86,7 @@ def _styled(text: str | Text) -> Text:
 # check
 
 
-def opening(found: Checked, width: int | None) -> Text:
+def opening(found: CheckedCall, width: int | None) -> Text:
     """Write what was checked, and how many indices are illegal."""
     from rich.text import Text
 
@@ -132,7 +132,7 @@ def more(number: int) -> str:
     return f"{grouped(number)} more; --all lists them\n" if number else ""
 
 
-def closing(found: Checked, said: Sequence[Warning_], width: int | None) -> Text:
+def closing(found: CheckedCall, said: Sequence[Warning_], width: int | None) -> Text:
     """Write the verdict of every version, and the warnings."""
     lines = [("version", "verdict")]
     lines += [(each.op.full_name, outcome(each, "fine")) for each in found.family]
@@ -144,7 +144,9 @@ def closing(found: Checked, said: Sequence[Warning_], width: int | None) -> Text
     return _styled(text)
 
 
-def check_json(found: Checked, said: Sequence[Warning_], shown: Iterable[Illegal]) -> Iterator[str]:
+def check_json(
+    found: CheckedCall, said: Sequence[Warning_], shown: Iterable[Illegal]
+) -> Iterator[str]:
     """Write everything as one object, the illegal indices one after the other."""
     chosen, case = found.chosen, found.case
     call = chosen.call

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gathercli.errors import GatherError
     from gathercli.spec.op import Op
 
-    class Described(Protocol):
+    class TensorLike(Protocol):
         """What has the type and the shape of a tensor."""
 
         @property
@@ -57,7 +57,7 @@ class Operand(NamedTuple):
     integers: Any = None
 
     @classmethod
-    def of(cls, tensor: Described | Operand) -> Operand:
+    def of(cls, tensor: TensorLike | Operand) -> Operand:
         """Describe a tensor; what describes one already stays."""
         if isinstance(tensor, cls):
             return tensor
@@ -101,9 +101,9 @@ class Call:
     shapes_only: bool = False
     version_from: str | None = None
 
-    def met(self, error: GatherError) -> None:
+    def add_call(self, error: GatherError) -> None:
         """Add this call to a refusal that came up in it."""
-        error.met(self.op.full_name, self.inputs, self.version_from)
+        error.add_call(self.op.full_name, self.inputs, self.version_from)
 
     @property
     def data(self) -> Operand:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gathercli.cli.commands.patterns import Patterns
-    from gathercli.jobs.jobfile import Written
+    from gathercli.jobs.jobfile import WrittenJob
 
 
 Jobs = Annotated[
@@ -191,7 +191,7 @@ def _taken(files: list[str], reporting: ReportOptions) -> dict[str, str]:
 
 def _sources(
     words: list[str], given: PatternOptions, reporting: ReportOptions, messages: Messages
-) -> tuple[Iterable[Written], list[str]]:
+) -> tuple[Iterable[WrittenJob], list[str]]:
     """Find the jobs, and the files that hold them; a report in a folder of jobs is none."""
     from gathercli.cli.commands.patterns import is_matrix
     from gathercli.jobs.jobfile import files, written

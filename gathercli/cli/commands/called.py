@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gathercli.jobs.job import Job
 
 
-class Called(NamedTuple):
+class OpenCall(NamedTuple):
     """What is called on what; as a context it closes the files of its tensors.
 
     Attributes
@@ -40,7 +40,7 @@ class Called(NamedTuple):
 
 def given(
     operator: OperatorOptions, data: Token, indices: Token, limits: Limits, messages: Messages
-) -> Called:
+) -> OpenCall:
     """Read the tensors that words name, and put the call together."""
     from gathercli.io.source import Inputs
 
@@ -52,15 +52,15 @@ def given(
     except BaseException:
         inputs.close()
         raise
-    return Called(bound, inputs)
+    return OpenCall(bound, inputs)
 
 
-def written(token: str, limits: Limits, messages: Messages) -> Called:
+def written(token: str, limits: Limits, messages: Messages) -> OpenCall:
     """Read a job, ``FILE#ID``, and its tensors."""
     return of_job(job_named(token), limits, messages)
 
 
-def of_job(job: Job, limits: Limits, messages: Messages) -> Called:
+def of_job(job: Job, limits: Limits, messages: Messages) -> OpenCall:
     """Read the tensors of a job, and put its call together."""
     from gathercli.io.source import Inputs
     from gathercli.jobs.calls import bound_in_memory, row_of
@@ -68,11 +68,11 @@ def of_job(job: Job, limits: Limits, messages: Messages) -> Called:
     op = row_of(job, messages.notes)
     inputs = Inputs(limits.held, notes=messages.notes, folder=job.folder)
     try:
-        return Called(bound_in_memory(job, op, inputs), inputs, job.title, job.source)
+        return OpenCall(bound_in_memory(job, op, inputs), inputs, job.title, job.source)
     except BaseException as error:
         inputs.close()
         if isinstance(error, GatherError):
-            error.met(op.full_name, {})
+            error.add_call(op.full_name, {})
         raise
 
 

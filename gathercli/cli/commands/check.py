@@ -16,7 +16,7 @@ from gathercli.cli.options import TensorOptions, TextFormat, Threads
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gathercli.lessons.verdicts import Checked, Verdict
+    from gathercli.lessons.verdicts import CheckedCall, Verdict
 
 SHOWN: Final = 20
 """Illegal indices that are listed without `--all`."""
@@ -55,10 +55,10 @@ def run(
 
     op = operator.row(messages)
     Inputs.share_stdin(tensors.data, tensors.indices)
-    tick = messages.progress()
-    with messages, messages.inputs(memory.limits.held, tick) as inputs:
+    progress = messages.progress()
+    with messages, messages.inputs(memory.limits.held, progress) as inputs:
         given, picked = operator.read(op, inputs.tensor, *tensors.tokens)
-        case = operator.case(given, picked, threads, tick)
+        case = operator.case(given, picked, threads, progress)
         found = checked(op, family_of(op.family).ROWS, case)
         _print(found, asked, messages)
         inputs.recheck()
@@ -76,7 +76,7 @@ def _status(chosen: Verdict, asked: CheckOptions) -> int:
     return int(chosen.refuses_index or (chosen.filled > 0 and not asked.allow_fill))
 
 
-def _print(found: Checked, asked: CheckOptions, messages: Messages) -> None:
+def _print(found: CheckedCall, asked: CheckOptions, messages: Messages) -> None:
     """Print the result, the illegal indices as they are found."""
     from gathercli.io.write import STDOUT
     from gathercli.lessons.verdicts import illegal, number_illegal

@@ -50,10 +50,10 @@ def run(
 
     rows = OPERATORS if operators.version is None else _rows(operators.version, messages)
     Inputs.share_stdin(tensors.data, tensors.indices)
-    tick = messages.progress()
-    with messages, messages.inputs(memory.limits.held, tick) as inputs:
+    progress = messages.progress()
+    with messages, messages.inputs(memory.limits.held, progress) as inputs:
         given, picked = read(None, inputs.tensor, *tensors.tokens)
-        case = operators.case(given, picked, threads, tick)
+        case = operators.case(given, picked, threads, progress)
         found = compared(rows, case, memory.limits.file)
         inputs.recheck()
         return _answer(found, operators, case.data, case.indices, fmt)

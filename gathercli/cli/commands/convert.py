@@ -47,8 +47,8 @@ else:
 class _Watched:
     """Takes bytes for a stream, and tells how many they are of about `total`."""
 
-    def __init__(self, stream: Checked, total: int, tick: ProgressCallback | None) -> None:
-        self._stream, self._total, self._tick = stream, total, tick
+    def __init__(self, stream: Checked, total: int, progress: ProgressCallback | None) -> None:
+        self._stream, self._total, self._tick = stream, total, progress
         self._written = 0
 
     def write(self, part: bytes | memoryview) -> None:
@@ -327,7 +327,7 @@ def _write_chunks(
             asked.chunk_sizes,
             held=asked.limits.held,
             threads=cores(),
-            tick=messages.progress(),
+            progress=messages.progress(),
         )
         inputs.recheck()
         output.commit()

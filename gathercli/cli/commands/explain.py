@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from gathercli.cli.command import Options, argument, option
 from gathercli.cli.commands import cells
-from gathercli.cli.commands.called import Called, given, written
+from gathercli.cli.commands.called import OpenCall, given, written
 from gathercli.cli.groups import INPUT, OUTPUT, VIEW
 from gathercli.cli.limits import Limits, MemoryOptions
 from gathercli.cli.main import print_text
@@ -84,7 +84,7 @@ class CallOptions(Options):
                 hint="`gathercli explain gather '[10,20,30]' '[2,0]'`, or `--job FILE#ID`",
             )
 
-    def read(self, limits: Limits, messages: Messages) -> Called:
+    def read(self, limits: Limits, messages: Messages) -> OpenCall:
         """Read the tensors, and put the call together."""
         if self.job is not None:
             return written(self.job, limits, messages)
@@ -285,7 +285,7 @@ def run(
             output.open()
         stack.enter_context(messages)
         called = stack.enter_context(call.read(limits, messages))
-        lesson = Lesson(called.bound, tick=messages.progress())
+        lesson = Lesson(called.bound, progress=messages.progress())
         messages.clear()
         messages.notes += map(str, lesson.adjustments)
         look = asked.look(lesson, width_of(STDOUT))
@@ -308,7 +308,7 @@ def run(
 
 
 def _show(
-    lesson: Lesson, called: Called, asked: ExplainOptions, look: Look, messages: Messages
+    lesson: Lesson, called: OpenCall, asked: ExplainOptions, look: Look, messages: Messages
 ) -> None:
     from gathercli.cli.manual.keys import has_keys
 
@@ -328,7 +328,7 @@ def _show(
         _lines(lesson, look, color=color)
 
 
-def _text(lesson: Lesson, called: Called, asked: ExplainOptions, look: Look) -> Styled:
+def _text(lesson: Lesson, called: OpenCall, asked: ExplainOptions, look: Look) -> Styled:
     from gathercli.report.lesson import about, picture
     from gathercli.report.trace import text_of, told
 

@@ -73,9 +73,11 @@ class ExpectOptions(Options):
         """Read the tensor, if one is expected of a result of this type."""
         if (token := self.expect) is None:
             return None
-        from gathercli.arrays.compare import hoped
+        from gathercli.arrays.compare import read_expected
 
-        return hoped(lambda: inputs.tensor(token, "expect", assumed=dtype, empty=dtype), dtype)
+        return read_expected(
+            lambda: inputs.tensor(token, "expect", assumed=dtype, empty=dtype), dtype
+        )
 
 
 def run(
@@ -100,8 +102,8 @@ def run(
     if address is not None:
         _check_cluster(sink, threads, tensors.data, tensors.indices)
     Inputs.share_stdin(tensors.data, tensors.indices, expectation.expect)
-    tick = messages.progress() if sink.leaves_terminal else None
-    with messages, messages.inputs(sink.limits.held, tick) as inputs:
+    progress = messages.progress() if sink.leaves_terminal else None
+    with messages, messages.inputs(sink.limits.held, progress) as inputs:
         bound = operator.bound(op, inputs.tiles, *tensors.tokens)
         if address is not None:
             inputs.hold()
@@ -110,7 +112,7 @@ def run(
             max_bytes=sink.most_bytes,
             memory=sink.limits.held,
             threads=threads or cores(),
-            progress=tick,
+            progress=progress,
         )
         messages.notes += map(str, result.adjustments)
         filled = any(each.how == OutOfRange.ZERO.done for each in result.adjustments)

@@ -13,7 +13,7 @@ from gathercli.cli.options import TENSOR_HELP, Precision, SourceDtype, TextForma
 from gathercli.errors import GatherError, InputError
 from gathercli.io.formats.table import FORMATS
 from gathercli.io.write import STDOUT
-from gathercli.report.info import MEMBERS, Described, Info, as_json, text
+from gathercli.report.info import MEMBERS, FileDescription, Info, as_json, text
 from gathercli.report.terminal import rendered, wants_color, width_of
 
 if TYPE_CHECKING:
@@ -85,20 +85,20 @@ def _info(source: Source, token: str, asked: InfoOptions) -> Info:
     return info._replace(tensor=tensor, summary=summarise(tensor))
 
 
-def _member(source: Source, declared: DType | None) -> Described:
+def _member(source: Source, declared: DType | None) -> FileDescription:
     """Describe a member, or say why it cannot be."""
     try:
         return _described(source, source.content.layout(source.key, declared))
     except GatherError as error:
-        return Described(source.key, refused=error.message)
+        return FileDescription(source.key, refused=error.message)
 
 
-def _described(source: Source, found: Layout) -> Described:
+def _described(source: Source, found: Layout) -> FileDescription:
     names = source.content.names
     ordered = FORMATS[source.content.format].ordered
     many = ordered and found.held.itemsize > 1 and found.held.kind != "U"
     big = found.held.byteorder == ">"
-    return Described(
+    return FileDescription(
         names[0] if source.key is None and names else source.key,
         found.dtype,
         found.shape,

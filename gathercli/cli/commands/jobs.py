@@ -265,7 +265,7 @@ class Batch:
                 failed=reporting.resume_failed,
                 hashed=reporting.hashed,
                 tell=self._tally.keep,
-                tick=self._bar or (lambda: None),
+                progress=self._bar or (lambda: None),
             )
         return journal
 

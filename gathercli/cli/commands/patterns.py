@@ -13,7 +13,7 @@ from gathercli.cli.operator import integer
 from gathercli.errors import InputError, NoInputError, UsageError
 from gathercli.io.files import is_plain_folder, tensor_files
 from gathercli.io.source import Inputs
-from gathercli.jobs.jobfile import Written
+from gathercli.jobs.jobfile import WrittenJob
 from gathercli.ops import find
 from gathercli.spec.dtypes import dtype
 from gathercli.spec.op import Negative, OutOfRange
@@ -61,7 +61,7 @@ class Patterns(NamedTuple):
     fixed: Mapping[str, Any]
     matrix: Mapping[str, Sequence[str]]
 
-    def written(self) -> Iterator[Written]:
+    def written(self) -> Iterator[WrittenJob]:
         """Write the jobs down, in the order of the files' names.
 
         Raises
@@ -101,7 +101,7 @@ class Patterns(NamedTuple):
                     expected=expected,
                 )
 
-    def _job(self, found: _Match, chosen: dict[str, str]) -> Written:
+    def _job(self, found: _Match, chosen: dict[str, str]) -> WrittenJob:
         known = found.names | {name: value for key, value in chosen.items() for name in _both(key)}
         job: dict[str, Any] = {
             "id": " ".join([found.name, *(f"{key}={value}" for key, value in chosen.items())]),
@@ -111,7 +111,7 @@ class Patterns(NamedTuple):
             **self.fixed,
             **{key: integer(v) if key in INTEGERS else v for key, v in chosen.items()},
         }
-        return Written(f"the job of `{short(clean(job['id']))}`", "", json.dumps(job).encode())
+        return WrittenJob(f"the job of `{short(clean(job['id']))}`", "", json.dumps(job).encode())
 
 
 class _Match(NamedTuple):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PACKAGE: Final = Path(__file__).parents[2]
 
 
-class Lesson(NamedTuple):
+class DemoLesson(NamedTuple):
     """One screen.
 
     Attributes
@@ -40,7 +40,7 @@ class Lesson(NamedTuple):
 
 
 LESSONS: Final = (
-    Lesson(
+    DemoLesson(
         "gather",
         "take rows by their numbers",
         "onnx/gather-13/example-axis-0.json",
@@ -61,7 +61,7 @@ LESSONS: Final = (
             ("gathercli demo columns", "another axis"),
         ),
     ),
-    Lesson(
+    DemoLesson(
         "columns",
         "take columns: another axis",
         "onnx/gather-13/example-axis-1.json",
@@ -81,7 +81,7 @@ LESSONS: Final = (
             ("gathercli demo negative", "indices below zero"),
         ),
     ),
-    Lesson(
+    DemoLesson(
         "negative",
         "count from the end",
         "openvino/gather-8/example-6.json",
@@ -100,7 +100,7 @@ LESSONS: Final = (
             ("gathercli demo outside", "an index past the end"),
         ),
     ),
-    Lesson(
+    DemoLesson(
         "outside",
         "an index past the end: zeros",
         "openvino/gather-8/example-7.json",
@@ -113,7 +113,7 @@ LESSONS: Final = (
             ("gathercli demo refused", "a refusal"),
         ),
     ),
-    Lesson(
+    DemoLesson(
         "refused",
         "an index past the end: refused",
         "openvino/gather-1/outside-refused.json",
@@ -127,7 +127,7 @@ LESSONS: Final = (
             ("gathercli demo batch-dims", "a batch at a time"),
         ),
     ),
-    Lesson(
+    DemoLesson(
         "batch-dims",
         "each batch picks from its own data",
         "openvino/gather-8/example-2.json",
@@ -143,7 +143,7 @@ LESSONS: Final = (
             ("gathercli demo batch-and-axis", "an axis beyond the batch"),
         ),
     ),
-    Lesson(
+    DemoLesson(
         "batch-and-axis",
         "an axis beyond the batch",
         "openvino/gather-8/example-4.json",
@@ -157,7 +157,7 @@ LESSONS: Final = (
             ("gathercli demo gather-elements", "an index for every element"),
         ),
     ),
-    Lesson(
+    DemoLesson(
         "gather-elements",
         "an index for every element",
         "openvino/gather-elements-6/example-3.json",
@@ -173,7 +173,7 @@ LESSONS: Final = (
             ("gathercli demo elements-axis", "along the rows"),
         ),
     ),
-    Lesson(
+    DemoLesson(
         "elements-axis",
         "elements along the other axis",
         "openvino/gather-elements-6/example-2.json",

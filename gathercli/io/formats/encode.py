@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gathercli.arrays.result import Result
     from gathercli.arrays.tensor import AnyArray
 
-    class Target(Protocol):
+    class ByteTarget(Protocol):
         """What takes bytes in order, and perhaps a whole result in its place."""
 
         def write(self, part: bytes | memoryview, /) -> object:
@@ -352,19 +352,19 @@ def _not_finite(what: str, value: str, where: str) -> InputError:
     )
 
 
-def npy_file(results: Sequence[Named], out: Target) -> None:
+def npy_file(results: Sequence[Named], out: ByteTarget) -> None:
     """Write a .npy file of one tensor."""
     ((_, result),) = results
     _npy(result, out)
 
 
-def _npy(result: Result, out: Target) -> None:
+def _npy(result: Result, out: ByteTarget) -> None:
     """Write a header, then the elements."""
     out.write(npy.encode_header(result.dtype, result.storage, result.shape))
     _elements(result, out)
 
 
-def _elements(result: Result, out: Target) -> None:
+def _elements(result: Result, out: ByteTarget) -> None:
     """Write the elements as they are in memory: at once by threads, or block by block."""
     if out.place(result):
         return
@@ -381,13 +381,13 @@ def raw_bytes(block: AnyArray) -> Iterator[memoryview]:
         yield np.ascontiguousarray(block).reshape(-1).view(np.uint8).data
 
 
-def raw_file(results: Sequence[Named], out: Target) -> None:
+def raw_file(results: Sequence[Named], out: ByteTarget) -> None:
     """Write a file of the bare elements of one tensor, as `raw_elements` does."""
     ((_, result),) = results
     raw_elements(result, out)
 
 
-def raw_elements(result: Result, out: Target) -> None:
+def raw_elements(result: Result, out: ByteTarget) -> None:
     """Write the bare elements, little-endian.
 
     Raises
@@ -409,7 +409,7 @@ def raw_elements(result: Result, out: Target) -> None:
             out.write(part)
 
 
-def npz(results: Sequence[Named], out: Target) -> None:
+def npz(results: Sequence[Named], out: ByteTarget) -> None:
     """Write an archive of stored members, the same bytes for the same tensors."""
     import zipfile
 
@@ -439,8 +439,8 @@ class _Sink:
     As a context it drops what zipfile writes after a failure, which would end the archive soundly.
     """
 
-    def __init__(self, out: Target) -> None:
-        self._out: Target | None = out
+    def __init__(self, out: ByteTarget) -> None:
+        self._out: ByteTarget | None = out
 
     def write(self, part: bytes, /) -> int:
         """Hand `part` on."""

@@ -36,7 +36,7 @@ def _refuse(what: str, expected: str, hint: str | None = None) -> NoReturn:
 def _name_member(error: InputError, info: zipfile.ZipInfo) -> None:
     """Say in which member a refusal of its .npy bytes came up."""
     if error.rule == "npy":
-        error.within(f"the member `{info.filename}`")
+        error.prefix(f"the member `{info.filename}`")
 
 
 class Archive:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gathercli.io.files import File
-    from gathercli.io.formats.encode import Named, Target
+    from gathercli.io.formats.encode import ByteTarget, Named
 
 MAX_HEADER: Final = 100_000_000
 """Bytes of header accepted, as the package limits them."""
@@ -81,7 +81,7 @@ class Bundle:
         try:
             header = json.parse(file.start(self._start)[8:], rule="format")
         except InputError as error:
-            error.within("the header")
+            error.prefix("the header")
             raise
         header.pop("__metadata__", None)
         self._tensors: dict[str, dict[str, Any]] = header
@@ -154,7 +154,7 @@ def _check(file: File) -> None:
         raise _refused(f"it is no sound .safetensors file ({reason[:200]})", "one") from None
 
 
-def bundle(results: Sequence[Named], out: Target) -> None:
+def bundle(results: Sequence[Named], out: ByteTarget) -> None:
     """Write a file: the header, then every tensor block by block.
 
     The package would take all the elements as one string in memory.

@@ -101,7 +101,7 @@ class Zarr:
             ``limit``: it is larger than what may be held.
         """
         del declared, empty
-        size, limit, tick = self._node(key)[1].nbytes, self._folder.limit, self._folder.tick
+        size, limit, progress = self._node(key)[1].nbytes, self._folder.limit, self._folder.progress
         if limit is not None and size > limit:
             raise LimitError.over(
                 f"the array has {size} bytes to be held in memory",
@@ -110,8 +110,8 @@ class Zarr:
                 instead="`info --header` describes it without reading it",
             )
         stored = self.tiles(key)
-        progress = None if tick is None else lambda done: tick("read", done, size)
-        return Tensor(stored.dtype, stored.read(everything(stored.shape), progress))
+        report = None if progress is None else lambda done: progress("read", done, size)
+        return Tensor(stored.dtype, stored.read(everything(stored.shape), report))
 
     def tiles(self, key: str | None) -> ZarrArray:
         """Open an array to be read box by box.

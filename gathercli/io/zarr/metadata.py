@@ -62,7 +62,7 @@ def document(folder: Folder, path: str) -> dict[str, Any]:
     try:
         found = json.parse(raw, rule="format")
     except InputError as error:
-        error.within(f"`{name}`")
+        error.prefix(f"`{name}`")
         raise
     if not isinstance(found, dict):
         raise refused(f"`{name}` is no JSON object", "one")

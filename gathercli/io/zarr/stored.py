@@ -212,7 +212,7 @@ class ZarrArray:
                 check_strings(elements, rule="format")
         except (GatherError, MemoryError) as error:
             if isinstance(error, InputError):
-                error.within(f"the chunk `{clean(key)}`")
+                error.prefix(f"the chunk `{clean(key)}`")
             raise
         except Exception as error:
             raise InputError(
