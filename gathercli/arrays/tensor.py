@@ -125,7 +125,7 @@ class Tensor(NamedTuple):
         """
         if self.dtype.kind not in (Kind.FLOAT, Kind.BOOL) or self.array.size > FEW:
             return None
-        if self.dtype.opaque:  # no index is meant by one, and ml_dtypes is not loaded for it
+        if self.dtype.opaque and self.dtype is not BFLOAT16:  # which would load ml_dtypes
             return None
         if self.dtype is BOOL:
             is_list = len(self.shape) == 1
