@@ -181,7 +181,7 @@ ADVICE: dict[str, tuple[str, dict[str, Any], str]] = {
         {"source": "x.npy", "dtype": "flot32"},
         "did you mean `float32`?",
     ),
-    "a file that is not there": ("load", {"source": "y.npy"}, 'did you mean `"x.npy"`?'),
+    "a file that is not there": ("load", {"source": "l.jsn"}, 'did you mean `"l.json"`?'),
     "a file with a blank": ("load", {"source": "a b.npx"}, 'did you mean `"a b.npy"`?'),
     "a member of several": ("load", {"source": "x.npz"}, 'name the member: `"x.npz#a"`'),
     "a member of none": ("load", {"source": "x.npy#a"}, '`"x.npy"`'),

@@ -171,12 +171,12 @@ SHAPES: Final[list[tuple[str, str, str]]] = [
 ]
 
 WORDS: Final[list[tuple[str, str, str]]] = [
-    ("of nothing", "", "there is no file ``"),
-    ("of a blank", " ", "there is no file ` `"),
+    ("of nothing", "", "the name of the file is empty"),
+    ("of a blank", " ", "the name of the file is empty"),
     ("of commas", ",,", "there is no file `,,`"),
-    ("of a hash", "#", "there is no file"),
+    ("of a hash", "#", "the name of the file is empty"),
     ("of two hashes", "##", "there is no file"),
-    ("of an at sign", "@", "there is no file ``"),
+    ("of an at sign", "@", "the name of the file is empty"),
     ("of two at signs", "@@", "there is no file `@`"),
     ("of an at sign and a dash", "@-", "there is no file `-`"),
     ("of a bidi control", f"{BIDI}0,1", "there is no file `\\u202e0,1`"),
