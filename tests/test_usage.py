@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gathercli.cli.line import CommandLine
 from gathercli.cli.main import COMMANDS, _parse, load
-from gathercli.cli.usage import better
+from gathercli.cli.suggest import suggest
 from gathercli.errors import GatherError
 
 if TYPE_CHECKING:
@@ -444,7 +444,7 @@ def test_whatever_is_typed_is_read_or_refused_in_our_words(first: str, rest: lis
 
     for refusal in refusals:
         assert refusal.rule in {"usage", "dtype", "version"}
-        assert "\n" not in refusal.message + (better(words, refusal) or refusal.hint or "")
+        assert "\n" not in refusal.message + (suggest(words, refusal) or refusal.hint or "")
 
 
 @pytest.mark.usefixtures("folder")

@@ -1,4 +1,4 @@
-"""Options and their values as other programs write them, and how this one does."""
+"""Options and values in the words of other programs, and their translation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 LAST: Final = "DEST"
-"""What is no option here, but the last argument."""
+"""The argument that other programs have as an option; it comes last."""
 
 OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "--dim": ("--axis",),
@@ -27,7 +27,7 @@ OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "--to": ("--format",),
     "-o": ("--save", LAST),
 }
-"""What options are called elsewhere; the first that a command has is meant."""
+"""Other programs' names of options; the first name here that a command has is meant."""
 
 VALUES: Final = {
     "--out-of-range": {
@@ -37,31 +37,32 @@ VALUES: Final = {
         **dict.fromkeys(("0", "0.0", "zeros"), "zero"),
     },
 }
-"""What values of options are called elsewhere."""
+"""Other programs' names of values, by option."""
 
 PICTURES: Final = ("svg", "html", "txt")
-"""Formats that are asked for by the suffix of `--save`."""
+"""Formats that the suffix of `--save` chooses."""
 
 _DASHES: Final = re.compile(r"[\u2010-\u2015\u2212]+(?=[a-zA-Z])")
 _SETTING: Final = re.compile(r"([a-z][a-z_-]*)=(.*)", re.DOTALL)
 
 
-def near(line: CommandLine, option: str) -> str | None:
-    """Find the option of a command that is meant by one that it does not have."""
+def similar_option(line: CommandLine, option: str) -> str | None:
+    """Return the option of a command that an unknown one probably means."""
     names = [name for param in line.params for name in param.opts]
     has_last = any(str(param.metavar).endswith(LAST) for param in line.params)
-    known = OPTIONS.get(option, ())
-    for name in (*known, option.swapcase()):
+    translations = OPTIONS.get(option, ())
+    for name in (*translations, option.swapcase()):
         if name in names or (name == LAST and has_last):
             return name
-    long = [name[2:] for name in names if name.startswith("--")]
+    if translations:
+        return None
     word = option.lower().replace("_", "-").lstrip("-")
-    found = None if known else closest(word, long, cutoff=0.7)
-    return f"--{found}" if found else None
+    similar = closest(word, [name[2:] for name in names if name.startswith("--")], cutoff=0.7)
+    return f"--{similar}" if similar else None
 
 
-def translated(line: CommandLine) -> CommandLine | None:
-    """Write every option, and its value, as a command has them; None if one has no like."""
+def translate(line: CommandLine) -> CommandLine | None:
+    """Translate all options and values of a line; return None if the command lacks one."""
     texts: list[str] = []
     last: list[str] = []
     at = 0
@@ -71,76 +72,81 @@ def translated(line: CommandLine) -> CommandLine | None:
             word = line.words[at]
             if word.option not in (None, "--") and line.param(str(word.option)) is None:
                 return None
-            texts.append(_dashed(line, word.text))
+            texts.append(_with_dashes(line, word.text))
             at += 1
             continue
-        written = option.written(line)
-        if written is None:
+        words = option.translate(line)
+        if words is None:
             return None
-        (last if option.own == LAST else texts).extend(written)
+        (last if option.similar == LAST else texts).extend(words)
         at += option.words
     return CommandLine.read(line.command, line.params, [*texts, *last])
 
 
 class _Option(NamedTuple):
-    """An option as it was typed.
+    """An option with its value.
 
     Attributes
     ----------
-    name, own
-        How it is written, and what it is called here; None for what has no like.
+    name
+        The name on the command line.
+    similar
+        The name that the command has for it; None if it has none.
     value
-        None where there is none.
+        None if there is none.
     attached
         Whether the value is part of the same word.
     words
-        How many words it takes.
+        How many words the option and its value are.
     """
 
     name: str
-    own: str | None
+    similar: str | None
     value: str | None
     attached: bool
     words: int
 
     @classmethod
     def read(cls, line: CommandLine, at: int) -> _Option | None:
-        """Read an option at a word; None if there is none, or only its letters."""
+        """Read the option at a word; return None for other words and for letters."""
         word = line.words[at]
-        text = _dashed(line, word.text)
+        text = _with_dashes(line, word.text)
         is_plain = word.is_value or text[:1] != "-" or text == "--"
         if is_plain or (word.option is None and text == word.text):
             return None
         if not text.startswith("--") and text[2:3] not in ("", "=") and line.param(text[:2]):
             return None
         name, mark, value = re.split(r"([=:])|\Z", text, maxsplit=1)
-        own = name if line.param(name) else near(line, name)
-        param = line.param(own) if own else None
-        if mark or (param is None and own != LAST) or (param is not None and not _takes_one(param)):
-            return cls(name, own, value if mark else None, bool(mark), 1)
-        follows = line.words[at + 1 : at + 2]
-        if not follows or (follows[0].option is not None and not follows[0].is_value):
+        similar = name if line.param(name) else similar_option(line, name)
+        param = line.param(similar) if similar else None
+        takes_one = similar == LAST if param is None else not param.is_flag and param.nargs == 1
+        if mark or not takes_one:
+            return cls(name, similar, value if mark else None, bool(mark), 1)
+        following = line.words[at + 1 : at + 2]
+        if not following or (following[0].option is not None and not following[0].is_value):
             return cls(name, None, None, attached=False, words=1)
-        return cls(name, own, follows[0].text, attached=False, words=2)
+        return cls(name, similar, following[0].text, attached=False, words=2)
 
-    def written(self, line: CommandLine) -> list[str] | None:
-        """Write the option as a command has it; None if it does not."""
-        if self.own is None or self.value is None:
-            return None if self.own is None else [self.own]
-        value = _value(line, self.name, self.own, self.value)
-        if value is None or self.own == LAST:
-            return None if value is None else [value]
-        if self.attached and self.own.startswith("--"):
-            return [f"{self.own}={value}"]
-        return [self.own, value]
+    def translate(self, line: CommandLine) -> list[str] | None:
+        """Return the words that the command has for the option; None if it has none."""
+        if self.similar is None or self.value is None:
+            return None if self.similar is None else [self.similar]
+        if self.similar == LAST:
+            return [self.value]
+        value: str | None
+        if self.name == "--opset" and re.fullmatch(r"\d+", self.value, re.ASCII):
+            value = f"onnx-{self.value}"
+        else:
+            value = translate_value(line.param(self.similar), self.value)
+        if value is None:
+            return None
+        if self.attached and self.similar.startswith("--"):
+            return [f"{self.similar}={value}"]
+        return [self.similar, value]
 
 
-def _takes_one(param: Any) -> bool:
-    return not param.is_flag and param.nargs == 1
-
-
-def _dashed(line: CommandLine, text: str) -> str:
-    """Write ``axis=1``, or an option behind a longer dash, as an option."""
+def _with_dashes(line: CommandLine, text: str) -> str:
+    """Write ``axis=1``, or an option after a longer dash, as an option."""
     if _DASHES.match(text):
         return _DASHES.sub("--", text, count=1)
     setting = _SETTING.fullmatch(text)
@@ -150,22 +156,15 @@ def _dashed(line: CommandLine, text: str) -> str:
     return text
 
 
-def _value(line: CommandLine, option: str, own: str, value: str) -> str | None:
-    """Write the value of an option as a command takes it; None for what it does not take."""
-    if own == LAST:
-        return value
-    if option == "--opset" and re.fullmatch(r"\d+", value, re.ASCII):
-        return f"onnx-{value}"
-    return value_here(line.param(own), value)
-
-
-def value_here(param: Any, value: str) -> str | None:
-    """Write a value as a parameter takes it; None for what it does not take."""
-    found = VALUES.get(max(param.opts, key=len), {}).get(value.lower(), value)
+def translate_value(param: Any, value: str) -> str | None:
+    """Return the value of a parameter that another program's value means; None if there is none."""
+    value_here = VALUES.get(max(param.opts, key=len), {}).get(value.lower(), value)
     choices = choices_of(param)
-    return found if not choices or found in choices else closest(value.lower(), choices)
+    if not choices or value_here in choices:
+        return value_here
+    return closest(value.lower(), choices)
 
 
 def choices_of(param: Any) -> list[str]:
-    """List what a parameter takes, if those are few words."""
+    """Return the words that a parameter takes, if it takes only some."""
     return [getattr(each, "value", each) for each in getattr(param.type, "choices", ())]

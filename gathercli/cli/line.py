@@ -1,4 +1,4 @@
-"""The words of a command line, and what each of them is: an option, its value, or an argument."""
+"""The words of a command line, each an option, the value of one, or an argument."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 NEGATIVE: Final = re.compile(r"-(?:\d|\.\d|inf|nan|#)", re.IGNORECASE)
-"""How a word starts that is no option but a tensor: ``-1,0``, ``-.5``, ``-#data``."""
+"""The start of a tensor that looks like an option: ``-1,0``, ``-.5``, ``-#data``."""
 
 
 class Word(NamedTuple):
@@ -18,7 +18,7 @@ class Word(NamedTuple):
     Attributes
     ----------
     option
-        The name of the option that it is, or whose value it is; None for an argument.
+        The name of the option that the word is or belongs to; None for an argument.
     is_value
         Whether it is the value of that option.
     """
@@ -29,16 +29,14 @@ class Word(NamedTuple):
 
 
 class CommandLine(NamedTuple):
-    """What was typed for a command.
+    """The words after a command.
 
     Attributes
     ----------
     command
-        Its name; empty for the program.
+        Its name; empty for the program itself.
     params
-        What typer knows of its arguments and options.
-    words
-        Those behind the name.
+        The parameters that typer has for it.
     """
 
     command: str
@@ -47,32 +45,57 @@ class CommandLine(NamedTuple):
 
     @classmethod
     def read(cls, command: str, params: Sequence[Any], args: Sequence[str]) -> CommandLine:
-        """Tell options, their values and arguments apart."""
+        """Classify the words `args` by the parameters of a command."""
         return cls(command, params, tuple(_read(params, args)))
 
     @property
     def arguments(self) -> list[str]:
-        """The words that are arguments."""
+        """The arguments, in order."""
         return [word.text for word in self.words if word.option is None]
 
     @property
     def options(self) -> list[str]:
-        """The others."""
+        """The options and their values, in order."""
         return [word.text for word in self.words if word.option is not None]
 
+    @property
+    def metavars(self) -> list[str]:
+        """The names of the arguments that the command takes."""
+        return [str(each.metavar) for each in self.params if each.param_type_name == "argument"]
+
+    @property
+    def required(self) -> int:
+        """How many parameters the command requires."""
+        return sum(bool(param.required) for param in self.params)
+
     def param(self, option: str) -> Any:
-        """Find the option of a name."""
+        """Return the parameter with the option `option`, if there is one."""
         return next((param for param in self.params if option in param.opts), None)
+
+    def option_names(self, word: Word) -> list[str]:
+        """Return every name of the option that a word is or belongs to."""
+        param = self.param(word.option or "")
+        return list(param.opts) if param else []
+
+    def position(self, word: Word) -> int:
+        """Return the position of `word` itself, not of one that equals it."""
+        return next(at for at, each in enumerate(self.words) if each is word)
+
+    def replace(self, word: Word, text: str) -> list[str]:
+        """Return the command and its words, `text` in the place of one."""
+        texts = [each.text for each in self.words]
+        texts[self.position(word)] = text
+        return [self.command, *texts] if self.command else texts
 
 
 def _read(params: Sequence[Any], args: Sequence[str]) -> Iterator[Word]:
-    number = {
+    values = {
         name: 0 if param.is_flag else param.nargs
         for param in params
         if param.param_type_name == "option"
         for name in param.opts
     }
-    rest, option = 0, ""  # values of an option that are to come
+    rest, option = 0, ""  # how many values of which option follow
     for at, text in enumerate(args):
         if rest:
             yield Word(text, option, is_value=True)
@@ -85,24 +108,24 @@ def _read(params: Sequence[Any], args: Sequence[str]) -> Iterator[Word]:
             yield Word(text)
         elif text.startswith("--"):
             option, mark, _ = text.partition("=")
-            rest = 0 if mark else number.get(option, 0)
+            rest = 0 if mark else values.get(option, 0)
             yield Word(text, option)
-        else:  # letters, of which the last may have its value behind it
+        else:  # letters; the last may have its value attached
             for n, letter in enumerate(text[1:], 2):
                 option = f"-{letter}"
-                if number.get(option):
-                    rest = number[option] if n == len(text) else 0
+                if values.get(option):
+                    rest = values[option] if n == len(text) else 0
                     break
             yield Word(text, option)
 
 
 def check_dashes(line: CommandLine) -> None:
-    """Refuse ``-axis`` and ``-a=1``, which would be `-a` with the values ``xis`` and ``=1``.
+    """Refuse ``-axis`` and ``-a=1``, which typer reads as `-a` with the values ``xis``, ``=1``.
 
     Raises
     ------
     UsageError
-        A word is the name of an option with one dash less, or has ``=`` behind a letter.
+        A word is a long option with one dash, or has ``=`` after a letter.
     """
     for word in line.words:
         if word.option is None or word.is_value or word.text.startswith("--"):

@@ -104,9 +104,9 @@ def _without_typer(words: list[str]) -> Callable[[], int] | None:
 
 def _failed(words: Sequence[str], errors: ErrorOptions, error: GatherError) -> int:
     """Print what failed, and return its status."""
-    from gathercli.cli.usage import better
+    from gathercli.cli.suggest import suggest
 
-    error.hint = better(words, error) or error.hint
+    error.hint = suggest(words, error) or error.hint
     errors.print_error(error)
     return error.status
 

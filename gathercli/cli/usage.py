@@ -1,4 +1,4 @@
-"""What is wrong with a command line, and the line that was probably meant."""
+"""Refusals of command lines that typer cannot parse, with the line that was probably meant."""
 
 from __future__ import annotations
 
@@ -7,74 +7,56 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.cli.dialects import PICTURES, choices_of, near, translated, value_here
-from gathercli.cli.line import CommandLine
-from gathercli.errors import UsageError, VersionError
-from gathercli.spec.equivalents import arguments_of, named
-from gathercli.text import closest, listed, shell_word, short
+from gathercli.cli.dialects import PICTURES, choices_of, similar_option, translate, translate_value
+from gathercli.cli.suggest import did_you_mean, rejoin, shell_line
+from gathercli.errors import UsageError
+from gathercli.text import closest, listed, short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from gathercli.cli.line import Word
-    from gathercli.errors import GatherError
-    from gathercli.spec.equivalents import Equivalent
-
-LONGEST: Final = 400
-"""Characters of a command line that a hint repeats."""
+    from gathercli.cli.line import CommandLine, Word
 
 _INTEGER: Final = re.compile(r"[+-]?\d{1,20}", re.ASCII)
 _PROGRAM: Final = "`gathercli --version` prints the program's version"
 
 
-def typed(words: Iterable[str]) -> str | None:
-    """Write a command line as a shell takes it; None for one that is too long to read."""
-    line = " ".join(("gathercli", *map(shell_word, words)))
-    return line if len(line) <= LONGEST else None
-
-
-def _meant(*lines: Iterable[str]) -> str | None:
-    """Ask for one of some command lines."""
-    written = [f"`{line}`" for line in map(typed, filter(None, lines)) if line]
-    return f"did you mean {listed(written)}?" if written else None
-
-
 def refusal(line: CommandLine, error: Exception) -> UsageError:
-    """Put what typer refuses in our words.
+    """Return the refusal, in our words, of a line that typer refuses.
 
     Parameters
     ----------
     error
-        One of typer's failures; what it is about is told by what it has.
+        An exception of typer's; its attributes tell what it is about.
 
     Raises
     ------
     UsageError
-        What stands in the place of an operator is none, whatever else is wrong.
+        The word in the place of an operator names none, whatever else is wrong.
     """
-    if line.params[0].metavar == "OP" and (op := _operator(line)) is not None:
+    if line.params[0].metavar == "OP" and (name := _operator(line)) is not None:
         from gathercli.ops import family_of
 
-        family_of(op)
+        family_of(name)
     param, option = getattr(error, "param", None), getattr(error, "option_name", None)
     if hasattr(error, "possibilities"):
-        found = _no_option(line, str(option))
+        usage = _no_option(line, str(option))
     elif option is not None:
-        found = _no_value(line, str(option))
+        usage = _no_value(line, str(option))
     elif hasattr(error, "param_type"):
-        found = _missing(line, param)
+        usage = _missing(line, param)
     elif param is not None:
-        found = _wrong_value(line, param)
+        usage = _wrong_value(line, param)
     else:
-        found = _too_many(line)
-    if found.hint is None:
+        usage = _too_many(line)
+    if usage.hint is None:
         what = "options" if line.command else "commands"
-        found.hint = f"`{f'gathercli {line.command}'.rstrip()} --help` lists the {what}"
-    return found
+        usage.hint = f"`{f'gathercli {line.command}'.rstrip()} --help` lists the {what}"
+    return usage
 
 
 def _operator(line: CommandLine) -> str | None:
-    """Find what stands in the place of an operator; it may be the value of an unknown option."""
+    """Return the first argument, unless it may be the value of an unknown option."""
     for word in line.words:
         if word.option is None:
             return word.text
@@ -84,40 +66,39 @@ def _operator(line: CommandLine) -> str | None:
 
 
 def equals_sign(line: CommandLine, word: Word) -> UsageError:
-    """Make the refusal of ``-a=1``, whose value would be ``=1``."""
+    """Return the refusal of ``-a=1``, whose value would be ``=1``."""
     name, _, value = word.text.partition("=")
     return UsageError(
         f"`{short(word.text)}` has an equals sign: expected `{short(f'{name} {value}')}`",
         rule="usage",
         value=word.text,
         expected=f"{name} {value}",
-        hint=_meant(_translated(line)),
+        hint=did_you_mean(_translation(line)),
     )
 
 
 def one_dash(line: CommandLine, word: Word) -> UsageError:
-    """Make the refusal of an option with one dash in the place of two."""
+    """Return the refusal of a long option with one dash."""
     name = word.text.partition("=")[0]
     return UsageError(
         f"`{name}` has one dash: expected `-{name}`",
         rule="usage",
         value=name,
         expected="-" + name,
-        hint=_meant(_replaced(line, word, "-" + word.text)),
+        hint=did_you_mean(line.replace(word, "-" + word.text)),
     )
 
 
 def no_command(name: str) -> UsageError:
-    """Make the refusal of a name that is no command."""
+    """Return the refusal of an unknown command."""
     from gathercli.cli.main import COMMANDS
     from gathercli.ops import elsewhere
 
     hint = "`gathercli --help` lists the commands"
-    if found := elsewhere(name, "no command"):
-        found.hint = found.hint or hint
-        return found
-    known = [*COMMANDS, "help", "version"]
-    near = closest(name.lower().replace("_", "-"), known)
+    if usage := elsewhere(name, "no command"):
+        usage.hint = usage.hint or hint
+        return usage
+    near = closest(name.lower().replace("_", "-"), [*COMMANDS, "help", "version"])
     return UsageError(
         f"no command `{short(name)}`",
         rule="usage",
@@ -127,20 +108,16 @@ def no_command(name: str) -> UsageError:
     )
 
 
-def _replaced(line: CommandLine, word: Word, *texts: str) -> list[str]:
-    """Return all words, others in the place of one."""
-    at = next(n for n, each in enumerate(line.words) if each is word)
-    before, after = line.words[:at], line.words[at + 1 :]
-    command = [line.command] if line.command else []
-    return [*command, *(each.text for each in before), *texts, *(each.text for each in after)]
-
-
 def _no_option(line: CommandLine, option: str) -> UsageError:
-    whose = line.command or "gathercli"
-    found = UsageError(f"{whose} has no option `{short(option)}`", rule="usage", value=option)
-    if not line.command:
-        found.hint = _before_command(line, option)
-        return found
+    owner = line.command or "gathercli"
+    hint = _option_hint(line, option) if line.command else _program_hint(line, option)
+    return UsageError(
+        f"{owner} has no option `{short(option)}`", rule="usage", value=option, hint=hint
+    )
+
+
+def _option_hint(line: CommandLine, option: str) -> str | None:
+    """Suggest what is meant by an unknown option of a command."""
     word = next(
         each
         for each in line.words
@@ -148,72 +125,57 @@ def _no_option(line: CommandLine, option: str) -> UsageError:
         and not each.is_value
         and (each.text.startswith(option) or (each.text[1:2] != "-" and option[1:] in each.text))
     )
-    own = near(line, option)
-    param = line.param(own) if own else None
-    if (
-        param is not None
-        and not param.is_flag
-        and ":" not in option
-        and _lacks_value(line, word, option)
-    ):
-        found.hint = _value_hint(line, own or "")
-    elif (job := _job_hint(line, option)) is not None:
-        found.hint = job
-    elif own and len(line.arguments) < sum(bool(param.required) for param in line.params):
-        found.hint = f"did you mean `{own}`?"
-    else:
-        found.hint = _meant(_translated(line))
-    return found
-
-
-def _translated(line: CommandLine) -> list[str]:
-    """Return the words of a command line as its command has them; none if they are not known."""
-    meant = translated(line)
-    return [line.command, *(word.text for word in meant.words)] if meant else []
-
-
-def _job_hint(line: CommandLine, option: str) -> str | None:
-    """Say which command takes a job of a file."""
+    similar = similar_option(line, option)
+    param = line.param(similar) if similar else None
+    takes_value = param is not None and not param.is_flag and ":" not in option
+    if takes_value and _lacks_value(line, word, option):
+        return _version_hint(param, str(similar))
     texts = [word.text for word in line.words]
-    if option != "--job" or option not in texts[:-1]:
-        return None
-    return _meant(["explain", "--job", texts[texts.index(option) + 1]])
+    if option == "--job" and option in texts[:-1]:
+        return did_you_mean(["explain", "--job", texts[texts.index(option) + 1]])
+    if similar and len(line.arguments) < line.required:
+        return f"did you mean `{similar}`?"
+    return did_you_mean(_translation(line))
+
+
+def _translation(line: CommandLine) -> list[str]:
+    """Return the line in the words of its command; nothing if it has others for some of them."""
+    line_here = translate(line)
+    return [line.command, *(word.text for word in line_here.words)] if line_here else []
 
 
 def _lacks_value(line: CommandLine, word: Word, option: str) -> bool:
-    """Tell whether nothing stands behind an option that could be its value."""
+    """Return whether no word follows an option that could be its value."""
     if word.text != option:
         return False
-    at = next(n for n, each in enumerate(line.words) if each is word)
-    behind = line.words[at + 1 : at + 2]
-    needed = sum(bool(param.required) for param in line.params)
-    return not behind or behind[0].option is not None or len(line.arguments) <= needed
+    following = line.words[line.position(word) + 1 :][:1]
+    return not following or following[0].option is not None or len(line.arguments) <= line.required
 
 
-def _before_command(line: CommandLine, option: str) -> str | None:
-    """Say what is meant by an option that stands before the command, or without one."""
+def _program_hint(line: CommandLine, option: str) -> str | None:
+    """Suggest what is meant by an option before the command, or without one."""
     from gathercli.cli.main import COMMANDS
 
     texts = [word.text for word in line.words]
     at = next((n for n, text in enumerate(texts) if text in COMMANDS), None)
     if at is not None:
-        return _meant([*texts[at:], *texts[:at]])
+        return did_you_mean([*texts[at:], *texts[:at]])
     if option in ("-v", "-V"):
         return _PROGRAM
-    own = near(line, option)
-    return _meant([own]) if own else None
+    similar = similar_option(line, option)
+    return did_you_mean([similar]) if similar else None
 
 
 def _no_value(line: CommandLine, option: str) -> UsageError:
-    """Refuse an option without its value, or a flag with one."""
+    """Return the refusal of an option without its value, or of a flag with one."""
     param = line.param(option)
-    word = next(each for each in reversed(line.words) if each.option == option)
     if param.is_flag:
+        word = next(each for each in reversed(line.words) if each.option == option)
         return UsageError(
             f"`{option}` is given a value, `{word.text.partition('=')[2]}`: expected none",
             rule="usage",
             value=word.text,
-            hint=_meant(_replaced(line, word, option)),
+            hint=did_you_mean(line.replace(word, option)),
         )
     expected = f"{option} {param.metavar}"
     return UsageError(
@@ -221,13 +183,13 @@ def _no_value(line: CommandLine, option: str) -> UsageError:
         rule="usage",
         value=option,
         expected=expected,
-        hint=_value_hint(line, option),
+        hint=_version_hint(param, option),
     )
 
 
-def _value_hint(line: CommandLine, option: str) -> str | None:
-    """Say what an option without a value may have meant."""
-    if "--version" in line.param(option).opts:
+def _version_hint(param: Any, option: str) -> str | None:
+    """Say how to get the program's version, if that may be what an option without value asks."""
+    if "--version" in param.opts:
         return f"{_PROGRAM}; `gathercli ops` lists what `{option}` takes"
     return None
 
@@ -238,9 +200,10 @@ def _missing(line: CommandLine, param: Any) -> UsageError:
     example = EXAMPLES[line.command][0].command
     more = ""
     if param.metavar == "INDICES" and line.command in ("gather", "compare"):
-        example = typed([line.command, *line.arguments, "0,", *line.options]) or example
+        example = shell_line([line.command, *line.arguments, "0,", *line.options]) or example
         more = ", and `-` reads INDICES from standard input"
-    expected = listed(choices_of(param)) if choices_of(param) else _usage(line)
+    choices = choices_of(param)
+    expected = listed(choices) if choices else listed(line.metavars, "and")
     first = param.metavar.partition(" ")[0].removesuffix("...")
     return UsageError(
         f"`{first}` is missing: expected {expected}",
@@ -250,45 +213,35 @@ def _missing(line: CommandLine, param: Any) -> UsageError:
     )
 
 
-def _usage(line: CommandLine) -> str:
-    named = [param.metavar for param in line.params if param.param_type_name == "argument"]
-    return listed(named, "and")
-
-
 def _wrong_value(line: CommandLine, param: Any) -> UsageError:
     choices = choices_of(param)
     word, value = _value_of(line, param)
-    name = f"`{word.option}`" if word.option else f"`{param.metavar}`"
-    own = value_here(param, value) if choices else None
+    similar = translate_value(param, value) if choices else None
     expected = listed(choices) if choices else _range(param.type)
+    hint = _picture(line, value)
+    if hint is None and similar:
+        hint = did_you_mean(line.replace(word, word.text.removesuffix(value) + similar))
     return UsageError(
-        f"{name} is `{short(value)}`: expected {expected}",
+        f"`{word.option or param.metavar}` is `{short(value)}`: expected {expected}",
         rule="usage",
         value=value,
         expected=expected,
-        hint=_picture(line, value)
-        or (_meant(_replaced(line, word, word.text.removesuffix(value) + own)) if own else None),
+        hint=hint,
     )
 
 
 def _picture(line: CommandLine, value: str) -> str | None:
-    """Say how a picture is kept, if its format was asked for."""
+    """Suggest `--save` if `value` is the format of a picture."""
     if value.lower() not in PICTURES or not line.param("--save"):
         return None
-    others = [word.text for word in line.words if "--format" not in _names(line, word)]
-    return _meant([line.command, *others, "--save", f"picture.{value.lower()}"])
-
-
-def _names(line: CommandLine, word: Word) -> list[str]:
-    """Return all names of the option that a word is, or belongs to."""
-    param = line.param(word.option or "")
-    return list(param.opts) if param else []
+    others = [word.text for word in line.words if "--format" not in line.option_names(word)]
+    return did_you_mean([line.command, *others, "--save", f"picture.{value.lower()}"])
 
 
 def _value_of(line: CommandLine, param: Any) -> tuple[Word, str]:
-    """Find the word with the value that was refused, and the value."""
+    """Return the word that holds the refused value of a parameter, and the value."""
     if param.param_type_name == "argument":
-        (word,) = [word for word in line.words if word.option is None][:1]
+        word = next(word for word in line.words if word.option is None)
         return word, word.text
     word = next(each for each in reversed(line.words) if each.option in param.opts)
     if word.is_value:
@@ -300,80 +253,86 @@ def _value_of(line: CommandLine, param: Any) -> tuple[Word, str]:
 
 
 def _range(kind: Any) -> str:
-    """Say which numbers a type takes."""
+    """Name the numbers that a type takes."""
     what = "an integer" if "int" in kind.name else "a number"
     low, high = getattr(kind, "min", None), getattr(kind, "max", None)
-    what += "" if low is None else f" from {low}"
-    return what if low is None else what + (" on" if high is None else f" to {high}")
+    if low is None:
+        return what
+    return f"{what} from {low} on" if high is None else f"{what} from {low} to {high}"
 
 
 def _too_many(line: CommandLine) -> UsageError:
-    given = line.arguments
-    most = sum(param.param_type_name == "argument" for param in line.params)
-    meant = translated(line)
-    if meant and meant != line and len(meant.arguments) <= most:
-        lines = [_translated(line)]
+    most = len(line.metavars)
+    extra, expected = line.arguments[most], listed(line.metavars, "and")
+    return UsageError(
+        f"`{short(extra)}` is one argument too many: expected {expected}",
+        rule="usage",
+        value=extra,
+        expected=expected,
+        hint=did_you_mean(*_with_fewer(line, most)) or _list_hint(line),
+    )
+
+
+def _with_fewer(line: CommandLine, most: int) -> list[list[str]]:
+    """Return the lines with at most `most` arguments that may be meant."""
+    line_here = translate(line)
+    if line_here and line_here != line and len(line_here.arguments) <= most:
+        lines = [_translation(line)]
     else:
-        fewer = _without_operator(line, given, most) or _fewer(line, given, most)
+        fewer = _without_operator(line, most) or _joined(line, most)
         lines = [[line.command, *words, *line.options] for words in fewer]
     for before, word in pairwise(line.words):
         if before.is_value and before.text.lower() == "opset" and _INTEGER.fullmatch(word.text):
             others = line._replace(words=tuple(each for each in line.words if each is not word))
-            lines = [_replaced(others, before, f"{before.text} {word.text}")]
+            lines = [others.replace(before, f"{before.text} {word.text}")]
         if _repeats(line, before) and word.option is None:
-            lines = [_replaced(line, before, before.text[:2])]
-    return UsageError(
-        f"`{short(given[most])}` is one argument too many: expected {_usage(line)}",
-        rule="usage",
-        value=given[most],
-        expected=_usage(line),
-        hint=_meant(*lines) or _one_word(line, given),
-    )
+            lines = [line.replace(before, before.text[:2])]
+    return lines
 
 
 def _repeats(line: CommandLine, word: Word) -> bool:
-    """Tell whether letters follow that of an option for an integer: ``-aa 0``."""
+    """Return whether letters follow the letter of an option for an integer: ``-aa 0``."""
     param = line.param(word.text[:2])
     is_integer = param is not None and param.metavar == "INT"
     return is_integer and not word.is_value and word.text[2:].isalpha()
 
 
-def _one_word(line: CommandLine, given: Sequence[str]) -> str | None:
-    """Say how a list is written, where nobody can tell which numbers belong to which."""
+def _list_hint(line: CommandLine) -> str | None:
+    """Say how a list is written, if nobody can tell where DATA ends and INDICES begin."""
     from gathercli.cli.manual.examples import EXAMPLES
 
-    if not all(map(_INTEGER.fullmatch, given)):
+    if not all(map(_INTEGER.fullmatch, line.arguments)):
         return None
     return f"a list of numbers is one word, as in `{EXAMPLES[line.command][0].command}`"
 
 
-def _without_operator(line: CommandLine, given: Sequence[str], most: int) -> list[list[str]]:
-    """Leave out the name of an operator where a command takes none."""
+def _without_operator(line: CommandLine, most: int) -> list[list[str]]:
+    """Leave out the name of an operator if the command takes none."""
     from gathercli.ops import FAMILIES
 
-    first = next(param for param in line.params if param.param_type_name == "argument")
-    named = first.metavar == "DATA" and given[0].replace("_", "-") in FAMILIES
-    return [list(given[1:])] if named and len(given) == most + 1 else []
+    first, *others = line.arguments
+    named = line.metavars[0] == "DATA" and first.replace("_", "-") in FAMILIES
+    return [others] if named and len(others) == most else []
 
 
-def _fewer(line: CommandLine, given: Sequence[str], most: int) -> list[list[str]]:
-    """Put together what a shell took apart, so that there are no more arguments than may be."""
-    words = rejoined(given)
-    found = [words] if len(words) == most else []
+def _joined(line: CommandLine, most: int) -> list[list[str]]:
+    """Join the arguments that a shell split, so that at most `most` remain."""
+    words = rejoin(line.arguments)
+    lists = [words] if len(words) == most else []
     if len(words) > most > 1:
         data, *after = words[most - 2 :]
-        if _INTEGER.fullmatch(data):  # which has no axis
-            return found
-        listed_last = [word.rstrip(",") for word in after]
-        if all(map(_INTEGER.fullmatch, listed_last)):
-            found.append([*words[: most - 1], ",".join(listed_last)])
+        if _INTEGER.fullmatch(data):  # 0-D data have no axis
+            return lists
+        numbers = [word.rstrip(",") for word in after]
+        if all(map(_INTEGER.fullmatch, numbers)):
+            lists.append([*words[: most - 1], ",".join(numbers)])
         if len(after) == 2:
-            found += _three(line, words)
-    return found
+            lists += _last_as_option(line, words)
+    return lists
 
 
-def _three(line: CommandLine, words: list[str]) -> list[list[str]]:
-    """Tell what the last of DATA, INDICES and one word more is: an axis, indices, an output."""
+def _last_as_option(line: CommandLine, words: Sequence[str]) -> list[list[str]]:
+    """Make an option of one of the last two words: the axis, or the output."""
     *others, middle, last = words
     has_axis = line.param("--axis") is not None
     if _INTEGER.fullmatch(last):
@@ -382,176 +341,16 @@ def _three(line: CommandLine, words: list[str]) -> list[list[str]]:
     output = next((name for name in ("-o", "--save") if line.param(name)), None)
     if output and not os.path.lexists(last) and _is_output(last, output):
         return [[*others, middle, output, last]]
-    is_order = _INTEGER.fullmatch(middle) and (os.path.lexists(last) or not last.isidentifier())
-    return [[*others, last, "-a", middle]] if has_axis and is_order else []
+    # DATA, axis, INDICES: the order of other frameworks
+    if has_axis and _INTEGER.fullmatch(middle):
+        is_tensor = os.path.lexists(last) or not last.isidentifier()
+        return [[*others, last, "-a", middle]] if is_tensor else []
+    return []
 
 
 def _is_output(name: str, option: str) -> bool:
-    """Tell whether a name has a suffix that the option for the output knows."""
+    """Return whether the suffix of a name is one of the option for the output."""
     from gathercli.io.formats.table import BY_SUFFIX
 
     suffix = os.path.splitext(name)[1]
     return suffix in BY_SUFFIX if option == "-o" else suffix[1:] in PICTURES
-
-
-def rejoined(words: Sequence[str]) -> list[str]:
-    """Join words that a shell took apart at the blanks in a list: ``[1,``, ``2]``.
-
-    >>> rejoined(["[1,", "2]", "0"]), rejoined(["[1", "2"])
-    (['[1, 2]', '0'], ['[1', '2'])
-    """
-    found: list[str] = []
-    depth = 0
-    for word in words:
-        if depth:
-            found[-1] += f" {word}"
-        else:
-            found.append(word)
-        if depth or re.match(r"[\[{]|[\w]*=\[", word):
-            depth += sum(map(word.count, "[{")) - sum(map(word.count, "]}"))
-    return found if depth == 0 else list(words)
-
-
-def better(words: Sequence[str], error: GatherError) -> str | None:
-    """Say which command line was probably meant, if what was refused tells."""
-    if error.rule in _SPLIT and (joined := rejoined(words)) != list(words):
-        return _whole(joined)
-    if error.swapped:
-        line = typed(_swapped(words))
-        return f"DATA comes first: `{line}`" if line else None
-    if isinstance(error, VersionError) and error.elsewhere:
-        return _meant(_by_operator(words, str(error.value), *error.elsewhere))
-    if not error.instead or error.value not in words:
-        return _operator_forgotten(words, error)
-    at = list(words).index(str(error.value))
-    head, *options = error.instead
-    before, rest = words[:at], list(words[at + 1 :])
-    each = named(str(error.value))
-    if words[0] in ("help", "man"):
-        each, rest, options = None, [], []
-    if each is None:
-        return _meant([*before, head, *rest, *options])
-    if before and before[-1].startswith("-"):  # an option that takes an operator
-        found: list[str] | None = [*before, head, *rest, *options]
-    else:
-        found = _equal(each, [*before, head], arguments_of(str(error.value)) or rest, options)
-    line = typed(found) if found else None
-    more = f"`gathercli ops --like {shell_word(each.name)}` has the rest"
-    return f"`{line}`; {more}" if line else more
-
-
-def _by_operator(words: Sequence[str], value: str, command: str, version: str) -> list[str]:
-    """Write a line with the operator that has a version; nothing where it does not name both."""
-    from gathercli.cli.main import COMMANDS, load
-    from gathercli.ops import FAMILIES, find
-
-    if words[0] not in COMMANDS:
-        return []
-    line = CommandLine.read(words[0], load(words[0]).params, words[1:])
-    found = list(words)
-    for at, word in enumerate(line.words, 1):
-        if "--version" in _names(line, word) and word.text.endswith(value):
-            found[at] = word.text.removesuffix(value) + version
-    op = "--op="
-    operator = next((n for n, word in enumerate(found) if word.removeprefix(op) in FAMILIES), None)
-    if operator is None or not (version == value or found != list(words)):
-        return []
-    found[operator] = (op if found[operator].startswith(op) else "") + command
-    has_axis = any("--axis" in _names(line, word) for word in line.words)
-    requires_axis = find(version, command).op.axis.default is None
-    return [*found, "--axis", "0"] if requires_axis and not has_axis else found
-
-
-_SPLIT: Final = ("json", "literal", "missing", "shape-text")
-"""The rules that refuse a list which a shell took apart."""
-
-
-def _whole(words: Sequence[str]) -> str | None:
-    """Show a line, of which a shell took words apart; only these if there are then too few."""
-    from gathercli.cli.main import load
-
-    params = load(words[0]).params
-    line = CommandLine.read(words[0], params, words[1:])
-    named = [str(param.metavar) for param in params if param.param_type_name == "argument"]
-    if len(line.arguments) >= sum(not name.startswith("[") for name in named):
-        return _meant(words)
-    quoted = [shell_word(word) for word in words if " " in word]
-    return f"a shell takes words apart at blanks: `{quoted[0]}` is one"
-
-
-def _operator_forgotten(words: Sequence[str], error: GatherError) -> str | None:
-    """Put an operator before its inputs, or name the lesson that explains a word."""
-    from gathercli.cli.main import COMMANDS, load
-
-    if not error.message.startswith("no operator `") or error.instead or words[0] not in COMMANDS:
-        return None
-    params = load(words[0]).params
-    line = CommandLine.read(words[0], params, words[1:])
-    if params[0].metavar != "OP" or error.value not in line.arguments[:1]:
-        return None
-    if len(line.arguments) == 1:
-        from gathercli.cli.manual.lessons import LESSONS
-
-        names = [each.name for each in LESSONS]
-        near = closest(line.arguments[0].lower().replace("_", "-"), names, cutoff=0.8)
-        return _meant(["demo", near]) if near else None
-    return _meant([words[0], "gather", *words[1:]]) if len(line.arguments) == 2 else None
-
-
-def _swapped(words: Sequence[str]) -> list[str]:
-    """Swap the last two arguments of a command line, which are DATA and INDICES."""
-    from gathercli.cli.main import load
-
-    line = CommandLine.read(words[0], load(words[0]).params, words[1:])
-    *_, data, indices = line.arguments
-    places = [at for at, word in enumerate(line.words, 1) if word.option is None]
-    swapped = list(words)
-    swapped[places[-2]], swapped[places[-1]] = indices, data
-    return swapped
-
-
-def _equal(
-    each: Equivalent, head: list[str], words: list[str], options: list[str]
-) -> list[str] | None:
-    """Write another framework's call as a command; None where its words are not understood.
-
-    Parameters
-    ----------
-    head
-        The command, and the operator if it takes one.
-    words
-        The arguments and options of the call.
-    options
-        What makes the command equal the call: names and values in turn.
-    """
-    from gathercli.cli.main import load
-
-    params = load(head[0]).params
-    line = translated(CommandLine.read(head[0], params, words))
-    if line is None:
-        return None
-    typed_options = {id(line.param(word.option)) for word in line.words if word.option}
-    tensors = _ordered(each, line.arguments, has_axis=id(line.param("--axis")) in typed_options)
-    if tensors is None:
-        return None
-    added = [
-        word
-        for pair in zip(options[::2], options[1::2], strict=True)
-        if id(line.param(pair[0])) not in typed_options
-        for word in pair
-    ]
-    return [*head, *tensors, *line.options, *added]
-
-
-def _ordered(each: Equivalent, words: list[str], *, has_axis: bool) -> list[str] | None:
-    """Put the arguments of another framework's call in the order that they have here."""
-    if not words:
-        return ["arange:3", "[2]"]
-    names = each.arguments or ("data", "indices")
-    if has_axis or len(words) == 2:
-        names = tuple(name for name in names if name != "axis")
-    if len(words) != len(names):
-        return None
-    found = dict(zip(names, words, strict=True))
-    axis = ["--axis", found["axis"]] if "axis" in found else []
-    return [found["data"], found["indices"], *axis]

@@ -72,7 +72,7 @@ def no_operator(name: str, what: str = "no operator") -> UsageError:
 
 def elsewhere(name: str, what: str) -> UsageError | None:
     """Make the refusal of what is no command, but another framework's call or the name of a row."""
-    from gathercli.spec.equivalents import named, not_here
+    from gathercli.spec.equivalents import find_equivalent, not_here
 
     if why := not_here(name):
         return UsageError(f"{what} `{name}`: {why}", rule="usage", value=name)
@@ -86,7 +86,7 @@ def elsewhere(name: str, what: str) -> UsageError | None:
                 hint=Hint(f"`{op.family}` with {{version}}", version=op.id),
                 instead=(op.family, "-V", op.id),
             )
-    each = named(name)
+    each = find_equivalent(name)
     if each is None:
         return None
     op = next(op for op in OPERATORS if op.full_name == each.rows[0])

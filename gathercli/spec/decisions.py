@@ -1,6 +1,6 @@
-"""Where the specifications are silent or contradict themselves: what is done, and why.
+"""The decisions made where the specifications are silent or contradict themselves.
 
-A decision names the versions it concerns in full; a test runs what can be run of each.
+A test runs each decision that can be run.
 """
 
 from __future__ import annotations
@@ -12,22 +12,18 @@ if TYPE_CHECKING:
 
 
 class Decision(NamedTuple):
-    """One question that a specification leaves open.
+    """The answer to a question that a specification leaves open.
 
     Attributes
     ----------
     id
-        A short name that stays: ``gather-8-range``.
+        A permanent short name: ``gather-8-range``.
     rows
         The full names of the versions it concerns.
     question
-        What the texts leave open, or where they contradict themselves.
-    choice
-        What is done here.
-    reason
-        Why.
+        The gap or the contradiction in the texts.
     evidence
-        Where the reason can be looked up.
+        The source of the reason.
     """
 
     id: str
@@ -221,9 +217,9 @@ DECISIONS: Final = (
         "TensorFlow 2.21, tf.gather",
     ),
 )
-"""Every decision, by what it is about: index values, batches, the axis, types, shapes."""
+"""The decisions on index values, batches, the axis, types and shapes, in this order."""
 
 
 def concerning(op: Op) -> tuple[Decision, ...]:
-    """Return the decisions that a version rests on."""
+    """Return the decisions that concern a version."""
     return tuple(each for each in DECISIONS if op.full_name in each.rows)

@@ -1,8 +1,8 @@
-"""What other frameworks' calls correspond to here, and where they part.
+"""The operator versions that equal other frameworks' calls, and the differences.
 
-Each says what becomes of an index on an axis of size s in the words of the versions, so that the
-differences follow from the rows; a test runs NumPy's beside them. The rest was run with PyTorch
-2.13 and JAX 0.10 on a CPU; TensorFlow's is what version 2.21 does there.
+A call describes its treatment of an index on an axis of size s in the words of the versions, so
+that the differences follow from the rows. A test compares NumPy's calls; the others were run on a
+CPU with PyTorch 2.13, JAX 0.10 and TensorFlow 2.21.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from gathercli.spec.op import FROM_THE_END, Negative, OutOfRange
 from gathercli.text import closest, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from gathercli.spec.op import Op
 
 REFUSED: Final = OutOfRange.ERROR.done
@@ -30,7 +28,7 @@ _OUTSIDE: Final = {
     OutOfRange.CLAMP.done: OutOfRange.CLAMP,
     FILLED: OutOfRange.ZERO,  # the nearest
 }
-"""The options that treat an index as calls do."""
+"""The options that treat an index like a call does."""
 
 
 class Equivalent(NamedTuple):
@@ -39,19 +37,19 @@ class Equivalent(NamedTuple):
     Attributes
     ----------
     name
-        ``torch.gather``; several names for one behaviour are told apart by `aliases`.
+        Its usual name: ``torch.gather``.
     call
-        How it is written, with the words `data`, `indices`, `axis`.
+        The code, with the words `data`, `indices`, `axis`.
     rows
         The full names of the versions that equal it for legal indices, the nearest first.
     negative, outside
-        What becomes of an index from -s to -1, and of one beyond either end.
+        The treatment of an index from -s to -1, and of one beyond either end.
     differs
-        What else is not the same, a short line each.
+        Other differences, a short line each.
     fixes
-        What makes it equal: to which version, and the lines of code, the last the call.
+        Versions, and code that equals each; its last line is the call.
     aliases
-        Other names for it.
+        Its other names.
     """
 
     name: str
@@ -64,27 +62,27 @@ class Equivalent(NamedTuple):
     aliases: tuple[str, ...] = ()
 
     def settings(self, op: Op) -> dict[str, str]:
-        """Return what makes a version treat indices as the call does, or nearly so."""
-        found: dict[str, str] = {}
+        """Return the options that make a version treat indices like the call, or nearly so."""
+        settings: dict[str, str] = {}
         if self.negative != op.negative:
-            found["negative"] = _NEGATIVE[self.negative].value
+            settings["negative"] = _NEGATIVE[self.negative].value
         policy = _OUTSIDE[self.outside]
         if policy is not op.out_of_range:
-            found["out_of_range"] = policy.value
-        return found
+            settings["out_of_range"] = policy.value
+        return settings
 
     @property
     def exception(self) -> str | None:
-        """What differs most, in a clause, from a version with those settings."""
+        """The main difference, in a clause, from a version with those settings."""
         if self.outside == FILLED:
             return f"an index outside is {FILLED}, and here {OutOfRange.ZERO.done}"
         return next(iter(self.differs), None)
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """What the call takes without names, in its order."""
-        found = re.search(r"\((.*)\)$", self.call)
-        return tuple(each for each in found[1].split(", ") if "=" not in each) if found else ()
+        """The positional arguments of the call, in order."""
+        call = re.search(r"\((.*)\)$", self.call)
+        return tuple(each for each in call[1].split(", ") if "=" not in each) if call else ()
 
 
 _SIGNED: Final = ("onnx.Gather-13", "onnx.Gather-11", "openvino.Gather-8")
@@ -263,7 +261,7 @@ EQUIVALENTS: Final = (
         ),
     ),
 )
-"""Every call that is known, by framework."""
+"""The calls, by framework."""
 
 _SHORT: Final = {
     "np": "numpy",
@@ -289,62 +287,57 @@ _PARAMETERS: Final = {
     "params": "data",
     "weight": "data",
 }
-"""What arguments of calls are named, where it is not what they are named here."""
+"""The names of calls' arguments, where they differ from those of the versions."""
 
 _SUBSCRIPT: Final = re.compile(r"([A-Za-z_][\w.]*)\[(.*)\]", re.DOTALL)
 _CALL: Final = re.compile(r"[A-Za-z_][\w.]*\((.*)\)", re.DOTALL)
 
 
-def equivalent(called: str) -> Equivalent:
-    """Find a call by the name that a person gives it: ``np.take``, ``torch.Tensor.gather()``.
+def equivalent(call: str) -> Equivalent:
+    """Return a call by one of its names: ``np.take``, ``torch.Tensor.gather()``.
 
     Raises
     ------
     UsageError
-        Nothing is known of it.
+        The call is unknown.
 
     >>> equivalent("jnp.take").name
     'jax.numpy.take'
     """
-    wanted, names = _in_full(called), _names()
-    if found := named(called):
-        return found
-    why = not_here(called)
-    # What a library has that is not known here is not meant to be what it is spelt like elsewhere.
-    library = wanted.partition(".")[0] + "."
-    own = {name: each for name, each in names.items() if name.startswith(library)}
-    near = None if why else closest(wanted.removeprefix(library), _last(own), cutoff=0.75)
-    near = near and library + near
+    if each := find_equivalent(call):
+        return each
+    why = not_here(call)
+    # A misspelt call of one library is no call of another.
+    library, _, name = _full_name(call).partition(".")
+    names = [each[len(library) + 1 :] for each in _BY_NAME if each.startswith(f"{library}.")]
+    near = None if why else closest(name, names, cutoff=0.75)
+    meant = _BY_NAME[f"{library}.{near}"].name if near else None
     raise UsageError(
-        f"no call `{called[:40]}` is known{f' ({why})' if why else ''}: "
+        f"no call `{call[:40]}` is known{f' ({why})' if why else ''}: "
         f"expected {listed(each.name for each in EQUIVALENTS)}",
         rule="usage",
-        value=called,
-        hint=f"did you mean `gathercli ops --like {names[near].name}`?" if near else None,
+        value=call,
+        hint=f"did you mean `gathercli ops --like {meant}`?" if meant else None,
     )
 
 
-def _last(names: Iterable[str]) -> list[str]:
-    return [name.partition(".")[2] for name in names]
-
-
-def arguments_of(called: str) -> list[str]:
-    """Return the arguments written in a call, as words of a command line.
+def arguments_of(call: str) -> list[str]:
+    """Return the arguments in the code of a call, as words of a command line.
 
     >>> arguments_of("torch.gather(x, dim=1, index=idx)"), arguments_of("x[:, idx]")
     (['x', 'idx', '--axis=1'], ['x', 'idx', '--axis=1'])
     """
-    called = called.strip()
-    if called.lower() in _names():
+    call = call.strip()
+    if call.lower() in _BY_NAME:
         return []
-    if found := _SUBSCRIPT.fullmatch(called):
-        return _subscript(found[1], [part.strip() for part in found[2].split(",")])
-    each, written = named(called), _CALL.fullmatch(called)
-    if each is None or written is None:
+    if subscript := _SUBSCRIPT.fullmatch(call):
+        return _subscript(subscript[1], [part.strip() for part in subscript[2].split(",")])
+    each, code = find_equivalent(call), _CALL.fullmatch(call)
+    if each is None or code is None:
         return []
     values: dict[str, str] = {}
-    free = list(each.arguments)
-    for part in _parts(written[1]):
+    free = list(each.arguments)  # positional arguments without a value
+    for part in _split(code[1]):
         keyword = re.fullmatch(r"([A-Za-z_]\w*)\s*=(?!=)\s*(.*)", part, re.DOTALL)
         name = _PARAMETERS.get(keyword[1], keyword[1]) if keyword else free[0] if free else ""
         if name in free:
@@ -359,8 +352,8 @@ def arguments_of(called: str) -> list[str]:
 _TENSORS: Final = ("data", "indices")
 
 
-def _parts(text: str) -> list[str]:
-    """Split arguments at the commas that stand in no brackets."""
+def _split(text: str) -> list[str]:
+    """Split arguments at the commas outside brackets."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter in "([{") - (letter in ")]}")
@@ -372,49 +365,51 @@ def _parts(text: str) -> list[str]:
 
 
 def _subscript(data: str, parts: list[str]) -> list[str]:
-    """Read ``data[:, indices]``; nothing if it has not one index."""
-    places = [at for at, part in enumerate(parts) if part not in (":", "...", "")]
-    if len(places) != 1:
+    """Return the arguments of ``data[:, indices]``; none unless it has one index."""
+    axes = [axis for axis, part in enumerate(parts) if part not in (":", "...", "")]
+    if len(axes) != 1:
         return []
-    (at,) = places
-    axis = at - len(parts) if "..." in parts[:at] else at
-    return [data, parts[at], f"--axis={axis}"]
+    (axis,) = axes
+    indices = parts[axis]
+    if "..." in parts[:axis]:
+        axis -= len(parts)
+    return [data, indices, f"--axis={axis}"]
 
 
 def of_framework(word: str) -> list[Equivalent]:
-    """Return the call that a word names, or those of the framework that it names.
+    """Return the call that a word names, or the calls of the framework that it names.
 
     >>> of_framework("tf-2.21") == [equivalent("tf.gather")]
     True
     """
-    if each := named(word):
+    if each := find_equivalent(word):
         return [each]
-    wanted = _in_full(word)
-    framework = re.sub(r"[\s:_-]*[\d.]*$", "", wanted)
+    framework = re.sub(r"[\s:_-]*[\d.]*$", "", _full_name(word))
     framework = _SHORT.get(framework, framework).partition(".")[0]
     return [each for each in EQUIVALENTS if each.name.partition(".")[0] == framework]
 
 
 def not_here(word: str) -> str | None:
-    """Say why what a word names is not here, if that is known: ``tf.gather_nd``."""
-    name = _in_full(word).rpartition(".")[2]
+    """Return why no version equals a known call such as ``tf.gather_nd``."""
+    name = _full_name(word).rpartition(".")[2]
     return _NOT_HERE.get(re.sub(r"[-_]|\d+$", "", name))
 
 
-def named(word: str) -> Equivalent | None:
-    """Return the call that a word names, if one is known."""
-    found = _names().get(_in_full(word))
-    if found is None and _SUBSCRIPT.fullmatch(word.strip()):
-        return _names()["x[i]"]
-    return found
+def find_equivalent(word: str) -> Equivalent | None:
+    """Return the call that a word names, if there is one."""
+    each = _BY_NAME.get(_full_name(word))
+    if each is None and _SUBSCRIPT.fullmatch(word.strip()):
+        return _BY_NAME["x[i]"]
+    return each
 
 
-def _names() -> dict[str, Equivalent]:
-    return {name.lower(): each for each in EQUIVALENTS for name in (each.name, *each.aliases)}
+_BY_NAME: Final = {
+    name.lower(): each for each in EQUIVALENTS for name in (each.name, *each.aliases)
+}
 
 
-def _in_full(called: str) -> str:
-    """Write the name of a call without arguments, in lower case, its module not abbreviated."""
-    wanted = re.sub(r"\(.*\)$", "", called.strip(), flags=re.DOTALL).lower()
-    head, dot, rest = wanted.partition(".")
+def _full_name(call: str) -> str:
+    """Return the name of a call in lower case, without arguments or abbreviated modules."""
+    name = re.sub(r"\(.*\)$", "", call.strip(), flags=re.DOTALL).lower()
+    head, dot, rest = name.partition(".")
     return _SHORT.get(head, head) + dot + rest

@@ -1,0 +1,215 @@
+"""The command line that was probably meant by one that failed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from gathercli.cli.dialects import translate
+from gathercli.cli.line import CommandLine
+from gathercli.errors import VersionError
+from gathercli.spec.equivalents import arguments_of, find_equivalent
+from gathercli.text import closest, listed, shell_word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gathercli.errors import GatherError
+    from gathercli.spec.equivalents import Equivalent
+
+LONGEST: Final = 400
+"""Characters of a command line that a hint repeats."""
+
+_SPLIT: Final = ("json", "literal", "missing", "shape-text")
+"""The rules that refuse the pieces of a list that a shell split at blanks."""
+
+
+def shell_line(words: Iterable[str]) -> str | None:
+    """Write a command line as a shell reads it; return None if it is too long for a hint."""
+    line = " ".join(("gathercli", *map(shell_word, words)))
+    return line if len(line) <= LONGEST else None
+
+
+def did_you_mean(*lines: Iterable[str]) -> str | None:
+    """Suggest command lines; empty ones are left out."""
+    quoted = [f"`{line}`" for line in map(shell_line, filter(None, lines)) if line]
+    return f"did you mean {listed(quoted)}?" if quoted else None
+
+
+def rejoin(words: Sequence[str]) -> list[str]:
+    """Join words that a shell split at the blanks in a list: ``[1,``, ``2]``.
+
+    >>> rejoin(["[1,", "2]", "0"]), rejoin(["[1", "2"])
+    (['[1, 2]', '0'], ['[1', '2'])
+    """
+    joined: list[str] = []
+    depth = 0
+    for word in words:
+        if depth:
+            joined[-1] += f" {word}"
+        else:
+            joined.append(word)
+        if depth or re.match(r"[\[{]|[\w]*=\[", word):
+            depth += sum(map(word.count, "[{")) - sum(map(word.count, "]}"))
+    return joined if depth == 0 else list(words)
+
+
+def suggest(words: Sequence[str], error: GatherError) -> str | None:
+    """Return a hint with the command line that was probably meant, if the error shows which."""
+    if error.rule in _SPLIT and (joined := rejoin(words)) != list(words):
+        return _quote_lists(joined)
+    if error.swapped:
+        line = shell_line(_swap_inputs(words))
+        return f"DATA comes first: `{line}`" if line else None
+    if isinstance(error, VersionError) and error.elsewhere:
+        return did_you_mean(_change_operator(words, str(error.value), *error.elsewhere))
+    if error.instead and error.value in words:
+        return _replace_value(words, str(error.value), *error.instead)
+    return _add_operator(words, error)
+
+
+def _read(words: Sequence[str]) -> CommandLine:
+    from gathercli.cli.main import load
+
+    return CommandLine.read(words[0], load(words[0]).params, words[1:])
+
+
+def _quote_lists(words: Sequence[str]) -> str | None:
+    """Suggest a line of rejoined words, or show a rejoined word if arguments are still missing."""
+    line = _read(words)
+    if len(line.arguments) >= sum(not name.startswith("[") for name in line.metavars):
+        return did_you_mean(words)
+    quoted = next(shell_word(word) for word in words if " " in word)
+    return f"a shell takes words apart at blanks: `{quoted}` is one"
+
+
+def _swap_inputs(words: Sequence[str]) -> list[str]:
+    """Swap DATA and INDICES, the last two arguments."""
+    *_, data, indices = (at for at, word in enumerate(_read(words).words, 1) if word.option is None)
+    swapped = list(words)
+    swapped[data], swapped[indices] = swapped[indices], swapped[data]
+    return swapped
+
+
+def _change_operator(words: Sequence[str], value: str, command: str, version: str) -> list[str]:
+    """Replace the operator by the one that has a version.
+
+    Parameters
+    ----------
+    value
+        The version as the user wrote it.
+    command, version
+        The operator that has it, and the version's name there.
+
+    Returns
+    -------
+        The new words; none if the line does not name both operator and version.
+    """
+    from gathercli.cli.main import COMMANDS
+    from gathercli.ops import FAMILIES, find
+
+    if words[0] not in COMMANDS:
+        return []
+    line = _read(words)
+    changed = list(words)
+    for at, word in enumerate(line.words, 1):
+        if "--version" in line.option_names(word) and word.text.endswith(value):
+            changed[at] = word.text.removesuffix(value) + version
+    if version != value and changed == list(words):
+        return []
+    names = (n for n, word in enumerate(changed) if word.removeprefix("--op=") in FAMILIES)
+    operator = next(names, None)
+    if operator is None:
+        return []
+    changed[operator] = ("--op=" if changed[operator].startswith("--op=") else "") + command
+    has_axis = any("--axis" in line.option_names(word) for word in line.words)
+    requires_axis = find(version, command).op.axis.default is None
+    return [*changed, "--axis", "0"] if requires_axis and not has_axis else changed
+
+
+def _replace_value(words: Sequence[str], value: str, name: str, *options: str) -> str | None:
+    """Suggest a line with another name in place of `value`, and options at its end.
+
+    If `value` is a call of another framework, its arguments become those of the command.
+    """
+    at = list(words).index(value)
+    before, rest = words[:at], words[at + 1 :]
+    if words[0] in ("help", "man"):
+        return did_you_mean([*before, name])
+    call = find_equivalent(value)
+    meant: list[str] | None = [*before, name, *rest, *options]
+    if call is None:
+        return did_you_mean(meant or ())
+    if not before or not before[-1].startswith("-"):  # not the value of an option
+        meant = _write_call(call, [*before, name], arguments_of(value) or rest, options)
+    line = shell_line(meant) if meant else None
+    more = f"`gathercli ops --like {shell_word(call.name)}` has the rest"
+    return f"`{line}`; {more}" if line else more
+
+
+def _write_call(
+    call: Equivalent, head: list[str], words: Sequence[str], options: Sequence[str]
+) -> list[str] | None:
+    """Write a call of another framework as a command line.
+
+    Parameters
+    ----------
+    head
+        The command, and the operator if it takes one.
+    words
+        The arguments and options of the call.
+    options
+        Names and values, in turn, that make the command equal the call.
+
+    Returns
+    -------
+        None if the command does not take these words.
+    """
+    from gathercli.cli.main import load
+
+    line = translate(CommandLine.read(head[0], load(head[0]).params, words))
+    if line is None:
+        return None
+    present = {id(line.param(word.option)) for word in line.words if word.option}
+    tensors = _order(call, line.arguments, has_axis=id(line.param("--axis")) in present)
+    if tensors is None:
+        return None
+    added = [
+        word
+        for pair in zip(options[::2], options[1::2], strict=True)
+        if id(line.param(pair[0])) not in present
+        for word in pair
+    ]
+    return [*head, *tensors, *line.options, *added]
+
+
+def _order(call: Equivalent, words: list[str], *, has_axis: bool) -> list[str] | None:
+    """Put the arguments of another framework's call in the order of the command's."""
+    if not words:
+        return ["arange:3", "[2]"]
+    names = call.arguments or ("data", "indices")
+    if has_axis or len(words) == 2:
+        names = tuple(name for name in names if name != "axis")
+    if len(words) != len(names):
+        return None
+    values = dict(zip(names, words, strict=True))
+    axis = ["--axis", values["axis"]] if "axis" in values else []
+    return [values["data"], values["indices"], *axis]
+
+
+def _add_operator(words: Sequence[str], error: GatherError) -> str | None:
+    """Put an operator before its inputs, or name the lesson that explains a word."""
+    from gathercli.cli.main import COMMANDS
+
+    if not error.message.startswith("no operator `") or error.instead or words[0] not in COMMANDS:
+        return None
+    line = _read(words)
+    if line.params[0].metavar != "OP" or error.value not in line.arguments[:1]:
+        return None
+    if len(line.arguments) == 1:
+        from gathercli.cli.manual.lessons import LESSONS
+
+        names = [lesson.name for lesson in LESSONS]
+        name = closest(line.arguments[0].lower().replace("_", "-"), names, cutoff=0.8)
+        return did_you_mean(["demo", name]) if name else None
+    return did_you_mean([words[0], "gather", *words[1:]]) if len(line.arguments) == 2 else None
