@@ -93,6 +93,17 @@ class Ran(NamedTuple):
         return self.out.encode(errors="surrogateescape")
 
 
+def only_error(ran: Ran) -> str:
+    """Check that a command failed with one error and no traceback, and return the first line."""
+    assert ran.status != 0
+    assert ran.out == ""
+    assert ran.err.startswith("error: ")
+    assert ran.err.count("error: ") == 1
+    assert "Traceback" not in ran.err
+    assert "\x1b" not in ran.err
+    return ran.err.splitlines()[0]
+
+
 @pytest.fixture(scope="module")
 def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
     """Start a scheduler and two workers, for all tests of a module that harm none of them."""

@@ -284,7 +284,7 @@ def follow(advice: list[str], function: str, arguments: dict[str, Any]) -> objec
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(("function", "arguments", "hint"), ADVICE.values(), ids=ADVICE)
-def test_a_hint_in_python_helps_as_it_is_written(
+def test_a_hint_of_an_exception_works_as_python_code(
     function: str, arguments: dict[str, Any], hint: str
 ) -> None:
     error = refusal(function, arguments)
@@ -296,7 +296,7 @@ def test_a_hint_in_python_helps_as_it_is_written(
         follow(each, function, arguments)
 
 
-def test_the_line_that_converts_a_file_is_python_in_python(files: Path) -> None:
+def test_an_exception_shows_the_converting_line_as_python_code(files: Path) -> None:
     error = refusal("load", {"source": "c.csv"})
 
     hint = r'^hint: `(.*)` converts a .csv file and writes `"c.npy"`$'
@@ -314,7 +314,7 @@ def test_a_packed_file_is_unpacked_by_a_line_without_standard_input(files: Path)
 
 
 @pytest.mark.usefixtures("files")
-def test_a_file_that_is_missing_is_not_looked_for_in_standard_input() -> None:
+def test_the_hint_of_an_exception_does_not_name_standard_input() -> None:
     assert str(refusal("load", {"source": "nofile"})) == (
         "`source`: there is no file `nofile`: expected a file, or a literal such as 0,0,4"
     )
@@ -348,7 +348,7 @@ PROSE: Final = ("--max-bytes", "--negative", "--out-of-range")
 
 
 @pytest.mark.parametrize("part", ["spec", "ops", "arrays", "io", "api.py", "engine.py"])
-def test_what_python_can_raise_names_no_option_of_the_command(part: str) -> None:
+def test_no_message_of_the_library_names_an_option_of_the_command(part: str) -> None:
     found = PACKAGE / part
     assert found.exists()
     for path in [found] if found.is_file() else sorted(found.rglob("*.py")):
@@ -414,7 +414,7 @@ SWAPPED: Final = "the name of the file comes first: `gathercli.save(path, array)
         ),
     ],
 )
-def test_a_refusal_says_what_python_passed_in_plain_words(call: Any, message: str) -> None:
+def test_an_exception_describes_the_wrong_value_in_plain_words(call: Any, message: str) -> None:
     with pytest.raises(GatherError) as caught:
         call()
 
@@ -422,6 +422,6 @@ def test_a_refusal_says_what_python_passed_in_plain_words(call: Any, message: st
 
 
 @pytest.mark.parametrize("version", [None, "", " "])
-def test_an_empty_version_is_no_name_in_backquotes(version: Any) -> None:
+def test_an_exception_calls_an_empty_version_empty(version: Any) -> None:
     with pytest.raises(GatherError, match=r"^an empty version for gather: expected openvino-8, "):
         gathercli.gather([1], [0], version=version)

@@ -19,11 +19,14 @@ from gathercli.cli.manual.lessons import LESSONS
 from gathercli.cli.scripts import SCRIPTS
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.spec.dtypes import DTYPES
+from tests.conftest import only_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
 
 SCRIPT: Final = {
     shell: (SCRIPTS / f"gathercli.{shell}").read_text(encoding="utf-8") for shell in SHELLS
@@ -86,7 +89,7 @@ def test_the_command_prints_the_script_of_a_shell(
     assert capfd.readouterr() == (SCRIPT[shell], "")
 
 
-def test_an_unknown_shell_is_refused_naming_those_there_are(
+def test_an_unknown_shell_is_refused_with_the_known_ones(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["completion", "csh"]) == 2
@@ -95,13 +98,13 @@ def test_an_unknown_shell_is_refused_naming_those_there_are(
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_script_is_what_its_generator_writes_now(shell: str) -> None:
+def test_the_committed_scripts_are_current(shell: str) -> None:
     now = {"bash": generate.bash, "zsh": generate.zsh, "fish": generate.fish}[shell]()
     assert SCRIPT[shell] == now, "rewrite it with: python -m gathercli.cli.manual.generate"
 
 
 @pytest.mark.parametrize(("option", "text"), sorted(set(described())))
-def test_a_short_description_is_a_sentence_that_needs_no_other(option: str, text: str) -> None:
+def test_a_short_description_is_the_first_sentence_of_the_help(option: str, text: str) -> None:
     brief = generate._brief(text)
     assert brief
     rest = text[len(brief) :]
@@ -192,7 +195,7 @@ def test_bash_completes_dtypes(option: str, tmp_path: Path) -> None:
     ],
     ids=" ".join,
 )
-def test_bash_completes_the_values_there_are(
+def test_bash_completes_the_values_of_options(
     words: list[str], found: list[str], tmp_path: Path
 ) -> None:
     assert completed(*words, folder=tmp_path) == found
@@ -274,14 +277,14 @@ def named(kind: str, word: str, capfd: pytest.CaptureFixture[str]) -> list[str]:
 
 
 @pytest.mark.usefixtures("files")
-def test_the_members_of_a_file_follow_its_name_but_those_with_controls(
+def test_the_members_of_a_file_are_offered_except_those_with_control_characters(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     for start in ("w.npz#", "@w.npz#", "~/w.npz#", "w#.npz#", "./my w.npz#"):
         assert named("tensor", start + "what", capfd) == [start + name for name in MEMBERS]
 
 
-def test_the_members_of_every_format_are_named(folder: Path, run: Callable[..., Ran]) -> None:
+def test_the_members_of_every_format_are_offered(folder: Path, run: Run) -> None:
     import zarr
 
     np.savez(folder / "x.npz", a=np.arange(2), b=np.arange(3))
@@ -297,7 +300,7 @@ def test_the_members_of_every_format_are_named(folder: Path, run: Callable[..., 
 
 
 @pytest.mark.usefixtures("files")
-def test_the_ids_of_jobs_that_have_cells_follow_the_name_of_their_file(
+def test_the_ids_of_jobs_with_elements_are_offered(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     for word in ("jobs.jsonl#", "jobs.jsonl#a#"):
@@ -308,13 +311,13 @@ def test_the_ids_of_jobs_that_have_cells_follow_the_name_of_their_file(
 @pytest.mark.parametrize(
     "word", ["", "w.npz", "no.npz#", "-#", "pipe#", "one.npy#", ".#", "jobs.jsonl#", "\0#", "#"]
 )
-def test_of_what_has_no_members_nothing_is_said(
+def test_nothing_is_offered_for_a_file_without_members(
     word: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert named("tensor", word, capfd) == []
 
 
-def test_text_that_takes_long_to_read_is_not_read(
+def test_a_large_text_file_is_not_read(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("gathercli.cli.names.LARGEST", 4000)
@@ -358,7 +361,7 @@ def test_bash_completes_members_quoted(words: list[str], found: str, files: Path
         ("0 0 --expect=@w.npz#we", ["0", "0", "--expect", "=@", "w.npz#we"], "w.npz#weights"),
     ],
 )
-def test_bash_completes_members_of_words_that_it_divides(
+def test_bash_completes_members_of_a_word_that_it_splits(
     line: str, words: list[str], found: str, files: Path
 ) -> None:
     assert completed("gather", *words, folder=files, line=f"gathercli gather {line}") == [found]
@@ -426,7 +429,7 @@ def test_fish_completes_members_ids_lessons_and_the_second_version(
         ("tensor", "w.npz", ["files"]),
     ],
 )
-def test_zsh_offers_what_follows_the_last_mark(kind: str, typed: str, found: list[str]) -> None:
+def test_zsh_offers_members_after_the_last_hash(kind: str, typed: str, found: list[str]) -> None:
     if shutil.which("zsh") is None:
         pytest.skip("there is no zsh")
     code = (
@@ -535,3 +538,22 @@ def test_every_line_of_the_fish_script_is_a_comment_a_function_or_a_completion()
     assert sum(line.startswith("function ") for line in lines[:start]) == lines.count("end") == 4
     assert all(line.startswith("complete -c gathercli -n ") for line in lines[start + 1 :])
     assert all(line.replace("'\\''", "").count("'") % 2 == 0 for line in lines)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script_that_names_every_command(shell: str, run: Run) -> None:
+    ran = run("completion", shell)
+
+    assert (ran.status, ran.err) == (0, "")
+    assert all(name in ran.out for name in COMMANDS)
+    assert "--out-of-range" in ran.out or "-l out-of-range" in ran.out
+
+
+def test_another_shell_is_a_usage_error_that_names_the_three(run: Run) -> None:
+    for words in (["tcsh"], []):
+        ran = run("completion", *words)
+        assert ran.status == 2
+        line = only_error(ran)
+        assert "bash" in ran.err
+        assert "fish" in ran.err
+        assert "\\x0a" not in line

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -11,13 +12,16 @@ from gathercli.cli.groups import GROUPS
 from gathercli.cli.main import COMMANDS, load
 from gathercli.cli.manual.examples import EXAMPLES, HELPFUL
 from gathercli.io.formats.table import FORMATS
+from gathercli.ops import FAMILIES
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
 
     from tests.conftest import Ran
 
     Run = Callable[..., Ran]
+    Program = Callable[..., subprocess.CompletedProcess[bytes]]
 
 every_command = pytest.mark.parametrize("command", COMMANDS)
 
@@ -42,9 +46,7 @@ def by_groups(text: str) -> dict[str, list[str]]:
 
 
 @every_command
-def test_every_option_stands_in_its_group_and_the_groups_in_their_order(
-    run: Run, command: str
-) -> None:
+def test_the_help_lists_options_by_group_in_the_order_of_groups(run: Run, command: str) -> None:
     groups = by_groups(run(command, "--help").out)
 
     shown = [name for name in groups if name in GROUPS]
@@ -89,7 +91,7 @@ def test_the_help_has_three_examples_that_fit_a_line(run: Run, command: str) -> 
     assert f"\nExamples:\n{said}\n" in out
 
 
-def test_data_and_output_name_every_format_there_is(run: Run) -> None:
+def test_the_help_of_data_and_output_names_every_format(run: Run) -> None:
     words = " ".join(run("gather", "--help").out.split())
     data = words.partition(" DATA A file (")[2].partition("), a literal")[0]
     output = words.partition("the suffix picks ")[2].partition("; - is stdout")[0]
@@ -108,3 +110,86 @@ def test_help_does_not_offer_an_attribute_that_no_version_has(run: Run) -> None:
     assert "--batch-dims" not in run("gather-elements", "--help").out
     assert "--batch-dims" not in run("gather-elements", "--help", terminal=(1,)).out
     assert "rule: batch-dims-unsupported\n" in run(*words, "-b", "1").err
+
+
+OPTIONS: Final = {
+    "gather": (
+        "--axis --batch-dims --version --negative --out-of-range --data-dtype --indices-dtype "
+        "--max-bytes --output --format --force-format --no-clobber --nonfinite --expect "
+        "--rtol --atol --full --precision --color --quiet --json-errors --debug "
+        "-a -b -V -o -f -q -h"
+    ),
+    "shape": (
+        "--axis --batch-dims --version --negative --out-of-range --data-dtype --indices-dtype "
+        "--max-bytes --format --color --quiet --json-errors --debug"
+    ),
+    "explain": (
+        "--job --axis --batch-dims --version --negative --out-of-range --data-dtype "
+        "--indices-dtype --max-bytes --window --cell --step --ascii --save --no-clobber --format "
+        "--precision --color --quiet --json-errors --debug"
+    ),
+    "check": (
+        "--axis --batch-dims --version --negative --out-of-range --data-dtype --indices-dtype "
+        "--max-bytes --all --allow-fill --format --threads --color --quiet --json-errors --debug"
+    ),
+    "compare": (
+        "--axis --batch-dims --ops --negative --out-of-range --data-dtype --indices-dtype "
+        "--max-bytes --format --threads --color --quiet --json-errors --debug"
+    ),
+    "convert": (
+        "--to --force-format --directory --dtype --lossy --truncate --data-dtype --max-bytes "
+        "--no-clobber --fsync --nonfinite --color --quiet --json-errors --debug"
+    ),
+    "info": (
+        "--header --data-dtype --max-bytes --format --precision --color --quiet --json-errors "
+        "--debug"
+    ),
+    "batch": "--op --data --indices --output --expect --matrix --axis --batch-dims --version "
+    "--negative --out-of-range --data-dtype --indices-dtype --rtol --atol --dry-run "
+    "--allow-outside --workers --fail-fast --max-failures --retries --timeout --max-bytes "
+    "--report --resume --resume-failed --hash --junit --format --color --quiet --json-errors "
+    "--debug",
+    "demo": "--list --all --color --json-errors --debug",
+    "ops": "--diff --like --decisions --format --color --json-errors --debug",
+    "man": "--color --json-errors --debug",
+    "completion": "--help",
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("word", ["--help", "-h"])
+def test_the_help_of_a_command_in_a_pipe_is_plain_and_names_every_option(
+    command: str, word: str, run: Run
+) -> None:
+    ran = run(command, word)
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.startswith(f"Usage: gathercli {command} ")
+    assert not re.search("[\x1b\u2500-\u257f]", ran.out)
+    of_elements = OPTIONS["gather"].replace("--batch-dims ", "").replace(" -b", "")
+    for option in OPTIONS.get(command, of_elements).split():
+        assert re.search(rf"(?<![\w-]){option}(?![\w-])", ran.out), option
+
+
+def test_the_help_of_the_program_names_every_command(run: Run) -> None:
+    ran = run("--help")
+
+    assert (ran.status, ran.err) == (0, "")
+    assert run("-h") == ran
+    assert all(re.search(rf"(?m)^  {name}  ", ran.out) for name in COMMANDS)
+
+
+def test_help_on_a_terminal_is_the_rich_view(program: Program) -> None:
+    script = "import pty,sys; sys.exit(pty.spawn([sys.executable,'-m','gathercli','gather','-h']))"
+
+    ran = program(f'{sys.executable} -c "{script}"')
+
+    assert ran.returncode == 0
+    assert "╭─" in ran.stdout.decode()
+
+
+@pytest.mark.parametrize("name", ["gather", "gather-elements"])
+def test_the_help_line_of_an_operator_names_its_versions(name: str) -> None:
+    rows = FAMILIES[name].ROWS
+    for framework, shown in (("openvino", "OpenVINO"), ("onnx", "ONNX")):
+        numbers = sorted(op.version for op in rows if op.framework == framework)
+        assert f"{shown} {', '.join(map(str, numbers))}" in COMMANDS[name].help

@@ -413,7 +413,7 @@ def line_of(call: Wrong, advice: str) -> str:
 
 
 @pytest.mark.parametrize("call", CALLS, ids=str)
-def test_a_hint_helps_as_it_is_printed_and_replaces_no_file(
+def test_a_hint_works_when_it_is_pasted_and_replaces_no_file(
     call: Wrong, run: Run, files: Path
 ) -> None:
     before = {path: path.read_bytes() for path in files.rglob("*") if path.is_file()}
@@ -463,7 +463,7 @@ def assert_done(line: str, stdin: bytes, run: Run) -> None:
         ("quoted.csv", [1, 2]),
     ],
 )
-def test_a_line_that_converts_writes_all_tensors_into_a_new_file(
+def test_a_converting_line_writes_all_tensors_into_a_new_file(
     name: str, members: Any, run: Run
 ) -> None:
     stem = name.partition(".")[0]
@@ -487,7 +487,7 @@ def test_a_line_that_converts_writes_all_tensors_into_a_new_file(
 @pytest.mark.parametrize(
     ("words", "place"), [("gather 1,2 0,1 -f npy", None), ("convert 1,2 - --to npy", 2)]
 )
-def test_a_file_for_what_no_terminal_takes_is_a_new_one(
+def test_the_hint_for_binary_on_a_terminal_names_a_new_file(
     words: str, place: int | None, run: Run, files: Path
 ) -> None:
     (files / "result.npy").write_text("mine")
@@ -501,7 +501,7 @@ def test_a_file_for_what_no_terminal_takes_is_a_new_one(
     assert np.load("result-1.npy").size == 2
 
 
-def test_a_line_that_converts_writes_here_where_the_folder_of_the_input_takes_nothing(
+def test_a_converting_line_writes_here_if_the_folder_of_the_input_is_read_only(
     run: Run, folder: Path
 ) -> None:
     (folder / "away").mkdir()
@@ -591,7 +591,7 @@ UNTRIED: Final = (
 """Words of hints that take too long to follow, or that are followed in tests of their own."""
 
 
-def test_every_hint_of_the_package_is_followed(run: Run, files: Path) -> None:
+def test_every_hint_in_the_source_has_a_case(run: Run, files: Path) -> None:
     del files
     shown = [hint for call in CALLS for hint in hints(run(*split(call.words), stdin=call.stdin))]
 

@@ -19,7 +19,11 @@ from gathercli.jobs.work import Settings, line_of
 from gathercli.report.manual import Block, Console, Page, Terms, roff, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
 
 PAGES: Final = {each.name: each for each in pages()}
 ROFF: Final = {name: roff(each).splitlines() for name, each in PAGES.items()}
@@ -77,13 +81,13 @@ def test_a_page_in_roff_from_its_title_to_its_blocks() -> None:
         ("x…y → z", "x\\[u2026]y \\[u2192] z"),
     ],
 )
-def test_what_roff_would_act_on_is_escaped(words: str, line: str) -> None:
+def test_requests_and_escapes_of_roff_are_escaped(words: str, line: str) -> None:
     assert written(words) == [line]
     assert line in written(Console(words))
     assert written(Terms((("t", words),)))[-1] == line
 
 
-def test_paragraphs_after_the_first_are_set_apart() -> None:
+def test_every_paragraph_after_the_first_starts_with_a_request() -> None:
     assert written("One.", "Two.") == ["One.", ".PP", "Two."]
 
 
@@ -220,7 +224,7 @@ def test_there_is_a_page_for_the_program_and_for_every_command() -> None:
     assert page(None) == PAGES["gathercli"]
 
 
-def test_the_main_page_has_what_the_others_send_the_reader_to_it_for() -> None:
+def test_the_main_page_has_the_sections_that_others_refer_to() -> None:
     headings = [heading for heading, _ in PAGES["gathercli"].sections]
     lines = " ".join(line.strip() for _, line in text(PAGES["gathercli-shape"]))
     assert (
@@ -274,7 +278,9 @@ def test_man_in_colour_says_the_same(capfd: pytest.CaptureFixture[str]) -> None:
     assert plain == "".join(f"{line}\n" for _, line in text(PAGES["gathercli-ops"], 80))
 
 
-def test_man_of_an_unknown_command_names_the_nearest(capfd: pytest.CaptureFixture[str]) -> None:
+def test_man_suggests_the_nearest_command_for_an_unknown_one(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     assert main(["man", "gahter"]) == 2
     assert capfd.readouterr().err == (
         f"error: no page `gahter`: expected {', '.join(COMMANDS)}, formats, jobs, operators or "
@@ -295,7 +301,7 @@ def test_every_generated_file_is_current() -> None:
     assert stale == [], "rewrite them with: python -m gathercli.cli.manual.generate"
 
 
-def test_there_is_no_page_that_nothing_generates() -> None:
+def test_every_committed_page_is_generated() -> None:
     generated = {path for path in generate.files() if path.suffix in (".1", ".5", ".7")}
     assert set((generate.ROOT / "man").rglob("gathercli*")) == generated
 
@@ -346,7 +352,7 @@ def test_an_example_of_the_manual_prints_what_it_says(
         assert (done.stdout.rstrip("\n"), done.stderr) == (output, "")
 
 
-def test_every_command_line_in_a_page_is_an_example_that_is_run() -> None:
+def test_every_command_line_of_a_page_is_a_tested_example() -> None:
     consoles = [
         block.text
         for each in PAGES.values()
@@ -358,3 +364,20 @@ def test_every_command_line_in_a_page_is_an_example_that_is_run() -> None:
     assert {(command, output.rstrip("\n")) for command, output in pairs} == {
         (command, output or "") for command, output in SHOWN
     }
+
+
+@pytest.mark.parametrize("topic", [[], *([name] for name in COMMANDS)], ids=str)
+def test_the_manual_has_a_page_for_every_command(topic: list[str], run: Run) -> None:
+    ran = run("man", *topic)
+
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.startswith(f"NAME\n    {'-'.join(['gathercli', *topic])} - ")
+    assert "\x1b" not in ran.out
+    assert max(map(len, ran.out.splitlines())) <= 100
+
+
+def test_the_manual_names_the_nearest_command(run: Run) -> None:
+    ran = run("man", "shpe")
+
+    assert ran.status == 2
+    assert "hint: did you mean `gathercli man shape`?" in ran.err

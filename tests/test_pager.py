@@ -29,7 +29,7 @@ def paged(folder: Path) -> str | None:
 
 
 @every_long_text
-def test_what_is_longer_than_the_terminal_goes_through_the_pager(
+def test_text_longer_than_the_terminal_goes_through_the_pager(
     run: Run, folder: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = run(*words, "--color", "always", terminal=(1,)).out
@@ -43,7 +43,7 @@ def test_what_is_longer_than_the_terminal_goes_through_the_pager(
 
 @pytest.mark.parametrize("pager", ["", "cat", " cat ", "  "])
 @every_long_text
-def test_an_empty_pager_and_cat_are_none(
+def test_an_empty_pager_and_cat_mean_no_pager(
     run: Run, folder: Path, words: tuple[str, ...], pager: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "cat").write_text("#!/bin/sh\necho no pager is run\n")
@@ -74,7 +74,7 @@ def test_a_pipe_has_no_pager(
     ("lines", "columns", "pages"),
     [("24", "80", False), ("14", "80", False), ("13", "80", True), ("24", "20", True)],
 )
-def test_what_fits_the_terminal_needs_no_pager(
+def test_text_that_fits_the_terminal_needs_no_pager(
     run: Run,
     folder: Path,
     lines: str,
@@ -94,7 +94,7 @@ def test_what_fits_the_terminal_needs_no_pager(
 
 
 @pytest.mark.parametrize("less", [None, "", "-i"])
-def test_without_pager_it_is_less_with_options_unless_less_has_some(
+def test_less_is_the_default_pager_with_options_unless_less_is_set(
     run: Run, folder: Path, less: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "less").write_text('#!/bin/sh\necho "$LESS" > options\ncat > paged\n')
@@ -111,7 +111,7 @@ def test_without_pager_it_is_less_with_options_unless_less_has_some(
     assert paged(folder)
 
 
-def test_without_pager_and_less_the_text_is_printed(
+def test_without_any_pager_the_text_is_printed(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = run("man", terminal=(1,))
@@ -122,7 +122,7 @@ def test_without_pager_and_less_the_text_is_printed(
 
 
 @pytest.mark.parametrize("pager", ["./nothing-there", "./not-executable"])
-def test_the_text_is_printed_where_the_pager_cannot_be_run(
+def test_the_text_is_printed_if_the_pager_cannot_be_run(
     run: Run, folder: Path, pager: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "not-executable").touch(0o644)
@@ -145,7 +145,7 @@ def test_leaving_the_pager_early_is_silent(
     assert run("man", terminal=(1,)) == (0, "", "")
 
 
-def test_an_interrupt_is_the_pager_s(
+def test_an_interrupt_goes_to_the_pager(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PAGER", f"kill -INT $PPID; {KEEPS}")

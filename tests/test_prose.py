@@ -55,7 +55,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_page_has_paragraphs_terms_kept_lines_and_what_fills_its_placeholders() -> None:
+def test_a_page_is_read_from_paragraphs_terms_fenced_lines_and_placeholders() -> None:
     found = prose.page("x", {"it": "this", "block": (Console("one"), "two")})
 
     assert (found.name, found.number, found.summary) == ("gathercli-x", 7, "what this is")
@@ -72,12 +72,12 @@ def test_a_page_has_paragraphs_terms_kept_lines_and_what_fills_its_placeholders(
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_placeholder_without_a_value_is_a_mistake() -> None:
+def test_a_placeholder_without_a_value_raises_key_error() -> None:
     with pytest.raises(KeyError, match="block"):
         prose.page("x", {"it": "this"})
 
 
-def test_every_command_is_described_and_nothing_else() -> None:
+def test_there_is_a_description_for_every_command_only() -> None:
     values = dict.fromkeys(("gather", "gather-elements", "calls", "chunks"), "")
 
     assert list(prose.sections("commands", values)) == list(COMMANDS)

@@ -163,7 +163,7 @@ def test_wrong_indices_are_refused_in_the_same_words_by_every_command(
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("role", ["data", "indices"])
 @pytest.mark.parametrize("name", WRONG)
-def test_the_same_is_said_in_json(name: str, role: str, call: str, run: Run) -> None:
+def test_the_json_error_has_the_same_message(name: str, role: str, call: str, run: Run) -> None:
     wrong, (words, row) = WRONG[name], CALLS[call]
     both = {"data": (wrong.token, "[[0]]"), "indices": ("[[1,2],[3,4]]", wrong.token)}
 
@@ -185,7 +185,7 @@ def test_the_same_is_said_in_json(name: str, role: str, call: str, run: Run) -> 
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("data", ["square.npy", "square.json", "square.zarr", "arange:2x2", "-"])
-def test_wrong_indices_meet_the_type_and_shape_of_data_from_anywhere(
+def test_a_refusal_of_indices_describes_data_from_any_source(
     data: str, call: str, run: Run
 ) -> None:
     wrong, (words, row) = WRONG["a missing file"], CALLS[call]
@@ -247,7 +247,7 @@ def test_a_wrong_tensor_of_a_job_is_refused_in_the_same_words(
         ("explain", "int8, int16, int32, int64, uint8, uint16, uint32 or uint64"),
     ],
 )
-def test_typed_indices_that_are_no_integers_are_refused_by_what_the_version_takes(
+def test_typed_indices_that_are_not_integers_are_refused_with_the_types_of_the_version(
     call: str, takes: str, run: Run
 ) -> None:
     words, row = CALLS[call]

@@ -14,6 +14,7 @@ from gathercli.cli.line import CommandLine
 from gathercli.cli.main import COMMANDS, _parse, load
 from gathercli.cli.suggest import suggest
 from gathercli.errors import GatherError
+from tests.conftest import only_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -323,7 +324,7 @@ WRONG: Final[dict[str, tuple[str, str]]] = {
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("line", WRONG)
-def test_a_wrong_command_line_is_answered_by_the_right_one(line: str, run: Run) -> None:
+def test_a_wrong_command_line_gets_a_message_and_the_right_line(line: str, run: Run) -> None:
     message, hint = WRONG[line]
     hint = hint or "`gathercli help gather`"
 
@@ -331,7 +332,7 @@ def test_a_wrong_command_line_is_answered_by_the_right_one(line: str, run: Run) 
 
 
 @pytest.mark.parametrize("line", [line for line, (_, hint) in WRONG.items() if "did you" in hint])
-def test_the_line_that_is_meant_works_as_it_is_printed(line: str, run: Run, folder: Path) -> None:
+def test_the_suggested_line_works_when_it_is_pasted(line: str, run: Run, folder: Path) -> None:
     (folder / "x.jsonl").write_text('{"id":"two","op":"gather","data":[1],"indices":[0]}\n')
 
     for words in WRONG[line][1].split("`")[1::2]:
@@ -366,13 +367,13 @@ def test_a_command_without_its_arguments_shows_an_example(command: str, run: Run
         ),
     ],
 )
-def test_a_list_that_was_taken_apart_is_seen_even_if_it_fills_the_arguments(
+def test_a_list_split_by_the_shell_is_rejoined_even_if_the_arguments_suffice(
     words: list[str], hint: str, run: Run
 ) -> None:
     assert f"hint: {hint}\n" in run(*words).err
 
 
-def test_help_is_the_help_of_the_program_or_of_a_command(run: Run) -> None:
+def test_help_prints_the_help_of_the_program_or_of_a_command(run: Run) -> None:
     program, command = run("--help"), run("shape", "--help")
 
     assert (program.status, program.err) == (0, "")
@@ -380,17 +381,17 @@ def test_help_is_the_help_of_the_program_or_of_a_command(run: Run) -> None:
     assert run("help", "shape") == command
 
 
-def test_an_option_is_meant_alone_where_arguments_are_missing(run: Run) -> None:
+def test_only_the_option_is_suggested_if_arguments_are_missing(run: Run) -> None:
     ran = run("gather", "[1]", "--quite")
 
     assert ran.err.splitlines()[1] == "hint: did you mean `--quiet`?"
 
 
-def test_help_of_help_is_that_of_the_program(run: Run) -> None:
+def test_help_help_prints_the_help_of_the_program(run: Run) -> None:
     assert run("help", "help") == run("help")
 
 
-def test_the_end_of_a_text_is_no_value_in_json(run: Run) -> None:
+def test_the_json_error_of_text_that_ends_early_has_no_value(run: Run) -> None:
     error = json.loads(run("gather", "[1,", "0", "--json-errors").err)
 
     assert " where the text has its end: " in error["error"]
@@ -407,13 +408,13 @@ def test_a_usage_error_in_json_names_value_and_expectation(run: Run) -> None:
     assert found["hint"] == meant("gathercli gather '[1]' 0 -f json --json-errors")
 
 
-def test_a_command_line_that_is_too_long_to_read_is_not_repeated(run: Run) -> None:
+def test_a_long_command_line_is_not_repeated_in_a_hint(run: Run) -> None:
     ran = run("gather", "[1]", ",".join(["0"] * 1000), "--axes", "0")
 
     assert ran.err == f"error: gather has no option `--axes`\nhint: {TO_OPTIONS}\n"
 
 
-def test_options_their_values_and_arguments_are_told_apart() -> None:
+def test_a_command_line_is_read_as_options_values_and_arguments() -> None:
     words = ["a.npy", "-1,0", "-qo", "x", "--axis", "-1", "-a0", "--diff", "--", "-V"]
 
     line = CommandLine.read("gather", load("gather").params, words)
@@ -434,7 +435,7 @@ torch.gather np.take onnx.Gather-13 gather gathr --job --op -f -fxml -f=json --d
     st.sampled_from([*COMMANDS, "help", "torch.gather", "-1", "--no-such"]),
     st.lists(st.sampled_from(WORDS), max_size=6),
 )
-def test_whatever_is_typed_is_read_or_refused_in_our_words(first: str, rest: list[str]) -> None:
+def test_any_words_are_parsed_or_refused_in_our_words(first: str, rest: list[str]) -> None:
     words, refusals = [first, *rest], list[GatherError]()
 
     try:
@@ -461,7 +462,7 @@ def test_whatever_is_typed_is_read_or_refused_in_our_words(first: str, rest: lis
         ('"x.npy"', "x.npy"),
     ],
 )
-def test_a_tensor_in_the_words_of_python_or_in_odd_quotes_is_translated(
+def test_a_tensor_in_python_syntax_or_other_quotes_is_translated_in_the_hint(
     token: str, meaning: str, run: Run
 ) -> None:
     run("convert", "[1]", "x.npy")
@@ -480,7 +481,7 @@ def test_a_shape_without_values_and_an_empty_name_are_refused_in_plain_words(run
     assert empty.err.startswith("error: `data`: the name of the file is empty: expected a file, ")
 
 
-def test_a_list_that_may_be_indices_is_a_shape_with_a_note(run: Run) -> None:
+def test_shape_reads_a_list_that_may_be_indices_as_a_shape_with_a_note(run: Run) -> None:
     odd, plain = run("shape", "gather", "[4,3]", "0,3,0"), run("shape", "gather", "[4,3]", "1,2")
 
     note = "note: `0,3,0` was read as a shape; indices of these values have the shape `[3]`\n"
@@ -493,7 +494,7 @@ def test_none_in_a_shape_is_an_unknown_size(run: Run) -> None:
 
 
 @pytest.mark.parametrize("command", ["explain", "check", "shape"])
-def test_an_operator_that_was_forgotten_is_put_in_its_place(command: str, run: Run) -> None:
+def test_the_hint_adds_a_missing_operator(command: str, run: Run) -> None:
     ran = run(command, "[[1]]", "[[0]]")
 
     line = f"gathercli {command} gather '[[1]]' '[[0]]'"
@@ -501,14 +502,14 @@ def test_an_operator_that_was_forgotten_is_put_in_its_place(command: str, run: R
     assert run(*shlex.split(line)[1:]).status == 0
 
 
-def test_a_word_that_names_a_lesson_is_explained_by_it(run: Run) -> None:
+def test_the_hint_names_the_lesson_of_a_word(run: Run) -> None:
     ran = run("explain", "batch_dims")
 
     assert ran.err.splitlines()[1] == "hint: did you mean `gathercli demo batch-dims`?"
     assert run("demo", "batch-dims").status == 0
 
 
-def test_missing_indices_have_an_example_with_the_data_that_was_typed(run: Run) -> None:
+def test_the_example_for_missing_indices_has_the_typed_data(run: Run) -> None:
     ran = run("gather", "[1,2]")
 
     assert ran.err.splitlines()[1] == (
@@ -517,7 +518,7 @@ def test_missing_indices_have_an_example_with_the_data_that_was_typed(run: Run) 
     )
 
 
-def test_a_job_of_several_is_chosen_by_its_id(run: Run, folder: Path) -> None:
+def test_the_hint_chooses_one_of_several_jobs_by_its_id(run: Run, folder: Path) -> None:
     job = {"op": "gather", "data": [1], "indices": [0]}
     jobs = [json.dumps({"id": name} | job) + "\n" for name in ("one", "two")]
     (folder / "jobs.jsonl").write_text("".join(jobs))
@@ -538,7 +539,7 @@ def test_a_job_of_several_is_chosen_by_its_id(run: Run, folder: Path) -> None:
         ('"op":"gather","expect_error":"x"', "the rules are version, data-dtype, "),
     ],
 )
-def test_a_key_or_value_of_a_job_that_is_nearly_right_is_named(
+def test_the_hint_corrects_a_misspelt_key_or_value_of_a_job(
     member: str, hint: str, run: Run, folder: Path
 ) -> None:
     (folder / "j.jsonl").write_text("{" + member + ',"data":[1],"indices":[0]}\n')
@@ -546,7 +547,7 @@ def test_a_key_or_value_of_a_job_that_is_nearly_right_is_named(
     assert run("batch", "j.jsonl").err.splitlines()[1].startswith(f"hint: {hint}")
 
 
-def test_a_version_of_the_environment_that_is_nearly_right_is_named(
+def test_the_hint_corrects_a_misspelt_version_in_the_environment(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GATHERCLI_VERSION", "onx-12")
@@ -558,8 +559,124 @@ def test_a_version_of_the_environment_that_is_nearly_right_is_named(
     )
 
 
-def test_the_name_of_an_operator_lists_its_versions(run: Run) -> None:
+def test_ops_with_the_name_of_an_operator_suggests_its_versions(run: Run) -> None:
     found = json.loads(run("ops", "gather_elements", "-f", "json").out)
 
     assert len(found) == 3
     assert run("ops", "gather").out.startswith("Gather\n")
+
+
+def test_an_unknown_operator_is_a_usage_error_with_the_nearest_name(run: Run) -> None:
+    assert run("shape", "gathr", "[2]", "[2]") == (
+        2,
+        "",
+        "error: no operator `gathr`: expected gather or gather-elements\n"
+        "hint: did you mean `gathercli shape gather '[2]' '[2]'`?\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["gathr", "[1]", "0"],
+            "error: no command `gathr`\nhint: did you mean `gathercli gather '[1]' 0`?\n",
+        ),
+        (["nosuch"], "error: no command `nosuch`\nhint: `gathercli --help` lists the commands\n"),
+        (
+            ["gather", "[1]"],
+            "error: `INDICES` is missing: expected DATA and INDICES\n"
+            "hint: `gathercli gather '[1]' 0,` is an example, and `-` reads INDICES from "
+            "standard input\n",
+        ),
+        (
+            ["gather", "[1]", "0", "x"],
+            "error: `x` is one argument too many: expected DATA and INDICES\n"
+            "hint: `gathercli gather --help` lists the options\n",
+        ),
+        (
+            ["gather", "[1]", "0", "--version"],
+            "error: `--version` has no value: expected `--version VERSION`\n"
+            "hint: `gathercli --version` prints the program's version; `gathercli ops` lists what "
+            "`--version` takes\n",
+        ),
+        (
+            ["gather", "[1]", "0", "-o"],
+            "error: `-o` has no value: expected `-o PATH`\n"
+            "hint: `gathercli gather --help` lists the options\n",
+        ),
+        (
+            ["gather", "[1]", "0", "-f", "xml"],
+            "error: `-f` is `xml`: expected auto, pretty, json, oip, npy or literal\n"
+            "hint: `gathercli gather --help` lists the options\n",
+        ),
+        (
+            ["gather", "[1]", "0", "--no-clobber=1"],
+            "error: `--no-clobber` is given a value, `1`: expected none\n"
+            "hint: did you mean `gathercli gather '[1]' 0 --no-clobber`?\n",
+        ),
+        (
+            ["gather", "[1]", "0", "--data-dtype", "flot32"],
+            "error: unknown dtype `flot32`: expected one of bool int8 int16 int32 int64 uint8 "
+            "uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string, "
+            "or one such as float8_e4m3fn, int4\n"
+            "hint: did you mean `float32`?\nrule: dtype\n",
+        ),
+        (
+            ["gather", "[1]", "0", "--max-bytes", "1Q"],
+            "error: `--max-bytes` is `1Q`: expected a number of bytes, with K, M, G, Ki, Mi or "
+            "Gi, or 0 for no limit\nhint: `--max-bytes 4Gi`\n",
+        ),
+        (
+            ["gather", "[1]", "0", "-V", "openvin-8"],
+            "error: no version `openvin-8` of gather: expected openvino-8, openvino-7, "
+            "openvino-1, onnx-13, onnx-11 or onnx-1\n"
+            "hint: did you mean `-V openvino-8`?\nrule: version\n",
+        ),
+    ],
+)
+def test_a_usage_error_is_one_message_and_status_2(
+    words: list[str], message: str, run: Run
+) -> None:
+    assert run(*words) == (2, "", message)
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        (["gather", "[1]", "0", "--axsi", "1"], "--axis"),
+        (["gather", "[1]", "0", "--outptu", "x"], "--output"),
+        (["gather-element", "[1]", "0"], "gather-elements"),
+        (["shap", "gather"], "shape"),
+        (["gather", "[1]", "0", "-V", "openvino.Gather-9"], "`-V openvino-9`"),
+    ],
+)
+def test_a_misspelt_word_gets_the_nearest_name(words: list[str], near: str, run: Run) -> None:
+    ran = run(*words)
+    assert ran.status == 2
+    only_error(ran)
+    assert near in ran.err.replace(words[-1], "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--negative", "foo"],
+        ["--out-of-range", "foo"],
+        ["--nonfinite", "foo"],
+        ["--color", "maybe"],
+        ["--precision", "0"],
+        ["--precision", "x"],
+        ["--rtol", "x"],
+        ["--max-bytes", "-1"],
+        ["--max-bytes", ""],
+        ["--max-bytes", "1.5G"],
+        ["--indices-dtype", "int65"],
+        ["-Z"],
+        ["--nosuch"],
+    ],
+)
+def test_a_value_that_an_option_does_not_take_is_a_usage_error(words: list[str], run: Run) -> None:
+    ran = run("gather", "[1]", "0", *words)
+    assert ran.status == 2
+    only_error(ran)

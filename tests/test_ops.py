@@ -2,15 +2,24 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+import gathercli
 from gathercli.cli.main import main
 from gathercli.ops import NEWEST_OPSET, OPERATORS
 from gathercli.report import versions as rows
 from gathercli.spec.decisions import DECISIONS
 from gathercli.spec.dtypes import DTYPES, PLAIN
+from tests.conftest import only_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
 
 every_row = pytest.mark.parametrize("op", OPERATORS, ids=str)
 
@@ -379,3 +388,39 @@ def test_json_says_of_every_version_what_its_row_says(
     any_integer = op.full_name.startswith("openvino.Gather-")
     assert set(found["indices_types"]) - unsigned == {"int32", "int64"}
     assert (set(found["indices_types"]) >= unsigned) is any_integer
+
+
+def test_ops_lists_every_version_and_writes_one_out(run: Run) -> None:
+    listing = run("ops")
+    assert (listing.status, listing.err) == (0, "")
+    names = [line.split()[0] for line in listing.out.split("\n\n")[1].splitlines()]
+    assert names == ["version", *map(str, gathercli.OPERATORS)]
+    one = run("ops", "openvino.Gather-8")
+    assert one.out.startswith("openvino.Gather-8\n")
+    assert "zero-filled" in one.out
+    assert run("ops", "8") == one
+    assert run("ops", "openvino-8", "-f", "pretty").out.startswith("openvino.Gather-8\n")
+    assert run("ops", "onnx-12").out.count("\n\n") == 1  # both families have it
+
+
+def test_ops_writes_json(run: Run) -> None:
+    every = json.loads(run("ops", "-f", "json").out)
+    assert [op["id"] for op in every] == list(map(str, gathercli.OPERATORS))
+    one = json.loads(run("ops", "onnx.Gather-11", "-f", "json").out)
+    assert one == next(op for op in every if op["id"] == "onnx.Gather-11")
+    assert one["indices_types"] == ["int32", "int64"]
+
+
+def test_ops_prints_a_note_for_a_newer_opset(run: Run) -> None:
+    ran = run("ops", "onnx-99")
+
+    assert ran.status == 0
+    assert "note: onnx opset 99 is newer than " in ran.err
+
+
+def test_ops_refuses_an_unknown_version(run: Run) -> None:
+    ran = run("ops", "onnx.Gather-14")
+    assert ran.status == 2
+    only_error(ran)
+    assert "hint: did you mean `gathercli ops onnx.Gather-1" in ran.err
+    assert ran.err.endswith("rule: version\n")

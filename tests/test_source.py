@@ -1,0 +1,346 @@
+"""Tensor arguments: literals, files, members, standard input and declared types."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pytest
+
+from tests.conftest import only_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
+    Program = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+REQUEST: Final = (
+    b'{"inputs":['
+    b'{"name":"data","shape":[3],"datatype":"INT64","data":[5,6,7]},'
+    b'{"name":"indices","shape":[2],"datatype":"INT32","data":[2,0]}]}'
+)
+
+
+def hint_of(ran: Ran) -> str:
+    return next(line for line in ran.err.splitlines() if line.startswith("hint: "))
+
+
+@pytest.mark.parametrize(
+    ("data", "literal"),
+    [
+        ("arange:3", "3xi64=[0 1 2]"),
+        ("arange:2x2xf32", "2x2xf32=[[0.0 1.0][2.0 3.0]]"),
+        ("zeros:1x2xf16", "1x2xf16=[[0.0 0.0]]"),
+        ("zeros:2", "2xi64=[0 0]"),
+        ("zeros:2xstr", '2xstr=["" ""]'),
+        ("2x3xi32=[[0 0 4][4 0 0]]", "2x3xi32=[[0 0 4][4 0 0]]"),
+        ("2x3xi32=[[0,0,4],[4,0,0]]", "2x3xi32=[[0 0 4][4 0 0]]"),
+        ("2x3xf32=1 2 3 4 5 6", "2x3xf32=[[1.0 2.0 3.0][4.0 5.0 6.0]]"),
+        ("2x1xu8=1,2", "2x1xu8=[[1][2]]"),
+        ("3xi64=0", "3xi64=[0 0 0]"),
+        ("3xint64=7", "3xi64=[7 7 7]"),
+        ("2xstr='a b' \"c\\n\"", '2xstr=["a b" "c\\n"]'),
+        ("2xc64=1+2j -1j", "2xc64=[1.0+2.0j 0.0-1.0j]"),
+        ("3xf64=nan inf -inf", "3xf64=[nan inf -inf]"),
+        ("2xbool=true false", "2xbool=[true false]"),
+        ("0x2xf32=", "0x2xf32=[]"),
+        ("[[0,0],[4,0]]", "2x2xi64=[[0 0][4 0]]"),
+        ("[1,2.5]", "2xf64=[1.0 2.5]"),
+        ("[true,false]", "2xbool=[true false]"),
+        ('["a","b"]', '2xstr=["a" "b"]'),
+        ("[18446744073709551615]", "1xu64=[18446744073709551615]"),
+        ("[]", "0xf64=[]"),
+        ('{"shape":[2],"datatype":"FP32","data":[1,2]}', "2xf32=[1.0 2.0]"),
+        ("0,0,4", "3xi64=[0 0 4]"),
+        ("0,", "1xi64=[0]"),
+        ("-1,0", "2xi64=[-1 0]"),
+        ("-.5,1", "2xf64=[-0.5 1.0]"),
+        ("-inf,nan", "2xf64=[-inf nan]"),
+        ("true,false", "2xbool=[true false]"),
+    ],
+)
+def test_every_form_of_literal_is_read_with_its_type_and_shape(
+    data: str, literal: str, run: Run
+) -> None:
+    count = literal.split("x", maxsplit=1)[0]
+
+    ran = run("gather", data, f"arange:{count}", "-f", "literal")
+
+    assert ran == (0, literal + "\n", "")
+
+
+@pytest.mark.parametrize("index", ["-1", "-1,", "-2,-1", "[-1]", "xi32=-1"])
+def test_negative_indices_need_no_two_dashes_before_them(index: str, run: Run) -> None:
+    assert run("gather", "[1,2,3]", index).status == 0
+    assert run("gather", "[1,2,3]", "-V", "onnx-13", index).status == 0
+    assert run("gather", "[1,2,3]", "--", index).status == 0
+
+
+def test_random_tensors_depend_on_their_seed_and_stay_in_their_range(run: Run) -> None:
+    first = run("gather", "rand:50", "arange:50")
+    assert run("gather", "rand:50,seed=0", "arange:50") == first
+    assert run("gather", "rand:50,seed=7", "arange:50") != first
+    assert all(0 <= value < 1 for value in json.loads(first.out))
+    whole = json.loads(run("gather", "rand:50xi8,high=3", "arange:50").out)
+    assert set(whole) == {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("token", "rule"),
+    [
+        ("arange:", "literal"),
+        ("arange:3xbool", "literal"),
+        ("arange:300xi8", "literal"),
+        ("rand:3xi8", "literal"),
+        ("rand:3xi8,high=129", "literal"),
+        ("rand:3,seed=1,seed=2", "literal"),
+        ("rand:3,sed=1", "literal"),
+        ("zeros:3,seed=1", "literal"),
+        ("rand:3xstr", "literal"),
+        ("3xi64=1 2", "literal"),
+        ("2x2xi64=[1 2]", "literal"),
+        ("2xi6=1", "literal"),
+        ("2xf32=[1 2", "literal"),
+        ("2xf32=1 2]", "literal"),
+        ("2xstr='a", "literal"),
+        ("2xf32=1 x", "literal"),
+        ("2x2xi64=[[1 2][3]]", "ragged"),
+        ("2xi8=300", "dtype"),
+        ("2xi64=1.5", "dtype"),
+        ("2xbool=1", "dtype"),
+        ("2xu8=-1", "dtype"),
+        ("[[1,2],[3]]", "ragged"),
+        ("[1,true]", "dtype"),
+        ('[1,"a"]', "dtype"),
+        ("[18446744073709551616]", "dtype"),
+        ("[9007199254740993,0.5]", "dtype"),
+        ("[1,2", "literal"),
+        ("[1,,2]", "literal"),
+        ("1,,2", "literal"),
+        ("1.2.3", "literal"),
+        ("[null]", "json"),
+        ("99999999999xf32=0", "limit"),
+        ("arange:99999999999999999999", "limit"),
+        ("0x9223372036854775808xi8=", "limit"),
+    ],
+)
+def test_a_malformed_literal_is_refused_by_the_rule_it_breaks(
+    token: str, rule: str, run: Run
+) -> None:
+    ran = run("gather", token, "0", "--max-bytes", "1M")
+
+    assert ran.status == 65
+    assert only_error(ran).startswith("error: `data`")
+    assert ran.err.endswith(f"rule: {rule}\n")
+
+
+def test_a_ragged_list_and_a_mixed_one_name_the_path_of_the_offender(run: Run) -> None:
+    assert "`$[1]`" in run("gather", "[[1,2],[3]]", "0").err
+    assert "`$[1][2]`" in run("gather", "[[1,2,3],[4,5,true]]", "0").err
+    assert "first at `$[1][0]`" in run("gather", "[1,2]", "[[0,1],[0.5,1]]").err
+
+
+def test_a_literal_wins_over_a_file_of_its_name_unless_an_at_sign_forces_the_file(
+    run: Run, folder: Path
+) -> None:
+    (folder / "0,1").write_text("[2]")
+    note = "note: `0,1` was read as a literal; the file of that name is `@0,1`\n"
+
+    assert run("gather", "[5,6,7]", "0,1") == (0, "[5,6]\n", note)
+    assert run("gather", "[5,6,7]", "0,1", "-q") == (0, "[5,6]\n", "")
+    assert run("gather", "[5,6,7]", "@0,1") == (0, "[7]\n", "")
+
+
+def test_a_file_is_read_by_its_content_whatever_its_name(run: Run, folder: Path) -> None:
+    np.save(folder / "a.npy", np.arange(3))
+    (folder / "a.npy").rename(folder / "a.json")
+    (folder / "b.npy").write_text("[2,0]")
+
+    assert run("gather", "a.json", "b.npy") == (0, "[2,0]\n", "")
+
+
+def test_members_of_an_npz_and_keys_of_a_json_file_are_named_behind_a_hash(
+    run: Run, folder: Path
+) -> None:
+    np.savez(folder / "x.npz", weights=np.arange(3) * 10, picks=np.array([2, 0]))
+    (folder / "x.json").write_text('{"data":[7,8,9],"indices":[1]}')
+
+    assert run("gather", "x.npz#weights", "x.npz#picks") == (0, "[20,0]\n", "")
+    assert run("gather", "x.npz#weights.npy", "x.json#indices") == (0, "[10]\n", "")
+    assert run("gather", "x.json#data", "x.json#indices") == (0, "[8]\n", "")
+    assert run("gather", "@x.json#data", "@x.npz#picks") == (0, "[9,7]\n", "")
+
+
+def test_a_file_whose_whole_name_has_a_hash_is_that_file(run: Run, folder: Path) -> None:
+    np.save(folder / "a#b.npy", np.array([1, 2]))
+    np.savez(folder / "a#c.npz", k=np.array([3, 4]))
+
+    assert run("gather", "a#b.npy", "1") == (0, "2\n", "")
+    assert run("gather", "a#c.npz#k", "1") == (0, "4\n", "")
+
+
+def test_an_archive_or_document_of_one_tensor_needs_no_key(run: Run, folder: Path) -> None:
+    np.savez(folder / "x.npz", only=np.arange(3))
+    (folder / "x.json").write_text('{"inputs":[{"name":"i","datatype":"INT8","data":[2]}]}')
+
+    assert run("gather", "x.npz", "x.json") == (0, "[2]\n", "")
+
+
+@pytest.mark.parametrize(
+    ("token", "hint"),
+    [
+        ("x.npz", "x.npz#data"),
+        ("x.npz#dta", "x.npz#data"),
+        ("x.npz#my kex", "x.npz#my key"),
+        ("x.json", "x.json#data"),
+        ("x.json#dat", "x.json#data"),
+        ("x.json#my kex", "x.json#my key"),
+        ("a file.npz#dta", "a file.npz#data"),
+        ("a file.npz#my kex", "a file.npz#my key"),
+        ("x.npy#data", "x.npy"),
+        ("a fil.npz", "a file.npz"),
+    ],
+)
+def test_a_missing_member_is_refused_with_a_hint_that_can_be_pasted(
+    token: str, hint: str, run: Run, folder: Path
+) -> None:
+    for name in ("x.npz", "a file.npz"):
+        members: dict[str, Any] = {"data": np.arange(2), "my key": np.arange(2)}
+        np.savez(folder / name, **members)
+    (folder / "x.json").write_text('{"data":[1,2],"my key":[3]}')
+    np.save(folder / "x.npy", np.arange(2))
+    ran = run("gather", token, "0")
+    assert ran.status == (66 if token == "a fil.npz" else 65)
+    only_error(ran)
+    assert shlex.split(hint_of(ran).split("`")[1]) == [hint]
+
+
+def test_the_hint_for_a_json_object_does_not_name_standard_input(run: Run) -> None:
+    ran = run("gather", '{"a":[1],"b":[2]}', "0")
+
+    assert ran.status == 65
+    assert "-#a" not in ran.err
+
+
+def test_standard_input_is_a_tensor_in_any_format(run: Run) -> None:
+    as_npy = run("gather", "[5,6,7]", "0,1,2", "-f", "npy").raw
+
+    assert run("gather", "-", "0,2", stdin=b"[5,6,7]") == (0, "[5,7]\n", "")
+    assert run("gather", "-", "0,2", stdin=as_npy) == (0, "[5,7]\n", "")
+    assert run("gather", "[5,6,7]", "-", stdin=b"[0,2]") == (0, "[5,7]\n", "")
+    assert run("gather", "-#data", "1", stdin=REQUEST) == (0, "6\n", "")
+    assert run("gather", "[5,6,7]", "0,2", "--expect", "-", stdin=b"[5,7]").status == 0
+
+
+def test_one_stream_may_hold_both_tensors(run: Run, folder: Path) -> None:
+    np.savez(folder / "x.npz", data=np.array([5, 6, 7]), indices=np.array([2, 0]))
+    expected = (0, "[7,5]\n", "")
+    assert run("gather", "-#data", "-#indices", stdin=REQUEST) == expected
+    assert run("gather", "-#data", "-#indices", stdin=(folder / "x.npz").read_bytes()) == expected
+    object_of_both = b'{"data":[5,6,7],"indices":[2,0]}'
+    assert run("gather", "-#data", "-#indices", stdin=object_of_both) == expected
+
+
+@pytest.mark.parametrize("stdin", [b"[0]", b"", b"[["])
+@pytest.mark.parametrize(
+    "tokens", [("-", "-"), ("-#data", "-"), ("-", "-#data"), ("[1]", "-", "--expect", "-")]
+)
+def test_standard_input_serves_only_one_tensor(
+    tokens: tuple[str, ...], stdin: bytes, run: Run
+) -> None:
+    ran = run("gather", *tokens, stdin=stdin)
+
+    assert ran.status == 2
+    assert only_error(ran).startswith("error: `-` is used twice")
+
+
+@pytest.mark.parametrize(
+    ("words", "out"),
+    [
+        (["[1,2]", "0,", "--data-dtype", "f32"], "1xf32=[1.0]"),
+        (["[1,2]", "0,", "--data-dtype", "bfloat16"], "1xbf16=[1.0]"),
+        (["[[1,2]]", "0,", "--data-dtype", "complex64"], "1xc64=[1.0+2.0j]"),
+        (["2xi32=1 2", "0,", "--data-dtype", "i64"], "1xi64=[1]"),
+        (["2xf32=1 2", "0,", "--data-dtype", "u8"], "1xu8=[1]"),
+        (["[]", "[]", "--data-dtype", "string"], "0xstr=[]"),
+        (["[1,2]", "1xf32=1", "--indices-dtype", "int64"], "1xi64=[2]"),
+        (["[1,2]", "[1]", "-V", "onnx-13", "--indices-dtype", "i32"], "1xi64=[2]"),
+    ],
+)
+def test_the_type_of_an_argument_can_be_declared(words: list[str], out: str, run: Run) -> None:
+    assert run("gather", *words, "-f", "literal") == (0, out + "\n", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        (["2xi32=1 300", "0", "--data-dtype", "u8"], "dtype"),
+        (["2xf32=1 2.5", "0", "--data-dtype", "i64"], "dtype"),
+        (["[1,2.5]", "0", "--data-dtype", "i64"], "dtype"),
+        (["2xi64=1 16777217", "0", "--data-dtype", "f32"], "dtype"),
+        (['["a"]', "0", "--data-dtype", "i64"], "dtype"),
+        (["[1e39]", "0", "--data-dtype", "f32"], "dtype"),
+        (["[1,2]", "[1]", "--indices-dtype", "f32"], "indices-dtype"),
+    ],
+)
+def test_a_declared_type_that_would_lose_something_is_refused(
+    words: list[str], rule: str, run: Run
+) -> None:
+    ran = run("gather", *words)
+
+    assert ran.status == 65
+    assert ran.err.endswith(f"rule: {rule}\n")
+
+
+def test_a_closed_standard_input_is_no_tensor(program: Program) -> None:
+    ran = program("$G gather - 0 <&-")
+
+    assert ran.returncode in (65, 66)
+    assert ran.stdout == b""
+
+
+def test_a_tensor_is_read_from_process_substitution(program: Program) -> None:
+    ran = program("$G gather <(printf '[5,6,7]') <(printf '2,')")
+
+    assert ran.stdout == b"[7]\n"
+    assert ran.returncode == 0
+
+
+def test_a_sparse_file_is_refused_after_its_first_bytes(run: Run, folder: Path) -> None:
+    with (folder / "s.bin").open("wb") as file:
+        file.truncate(3 << 30)
+
+    ran = run("gather", "s.bin", "0")
+
+    assert ran.status == 65
+    assert "starts with the bytes 00 00" in ran.err
+
+
+def test_a_request_without_tensors_is_refused(run: Run) -> None:
+    ran = run("gather", "-", "0", stdin=b'{"inputs":[]}')
+
+    assert (ran.status, ran.out) == (65, "")
+    assert "the document holds nothing" in ran.err
+
+
+def test_standard_input_is_read_from_where_another_program_stopped(
+    program: Program, folder: Path
+) -> None:
+    np.save(folder / "x.npy", np.array([7, 5]))
+    (folder / "both").write_bytes(b"a line\n" + (folder / "x.npy").read_bytes())
+
+    assert program("{ read -r _; $G gather - 1; } < both").stdout == b"5\n"
+
+
+def test_two_members_of_a_redirected_archive_are_read(program: Program, folder: Path) -> None:
+    np.savez(folder / "x.npz", d=np.array([7, 5]), i=np.array([1]))
+
+    assert program("$G gather -#d -#i < x.npz").stdout == b"[5]\n"
