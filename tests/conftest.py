@@ -20,20 +20,18 @@ import gathercli
 from gathercli.cli import main
 from gathercli.cli.group import STDOUT
 from gathercli.report.terminal import is_terminal
+from tests.processes import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.test_cluster import Dask
+    from tests.dask_cluster import Dask
 
 REPR = re.compile(r"\btensor=|\barray=|\barray\(\[|DType\(|<gathercli|object at 0x")
 """What only Python writes, of an object that was printed as it is."""
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
-
-PATIENCE = 120
-"""Seconds after which what should happen will not any more, however busy the machine is."""
 
 COLOR_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR")
 
@@ -107,7 +105,7 @@ def only_error(ran: Ran) -> str:
 @pytest.fixture(scope="module")
 def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
     """Start a scheduler and two workers, for all tests of a module that harm none of them."""
-    from tests.test_cluster import Dask
+    from tests.dask_cluster import Dask
 
     with Dask(tmp_path_factory.mktemp("dask")) as found:
         found.add(2)

@@ -11,9 +11,8 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -25,7 +24,18 @@ from gathercli.jobs import job as jobs
 from gathercli.jobs import pool
 from gathercli.jobs.tally import Limit
 from gathercli.jobs.work import Settings, line_of
-from tests.conftest import PATIENCE
+from tests.processes import (
+    PATIENCE,
+    PROGRAM,
+    Feed,
+    children,
+    is_gone,
+    on_terminal,
+    opened,
+    read_until,
+    start,
+    wait_until,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,7 +46,6 @@ if TYPE_CHECKING:
     Run = Callable[..., Ran]
     Program = Callable[..., subprocess.CompletedProcess[bytes]]
 
-PROGRAM: Final = (sys.executable, "-m", "gathercli")
 KEYS: Final = ["id", "status", "rule", "message", "operator", "shape", "dtype"]
 FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
 LINUX: Final = pytest.mark.skipif(
@@ -59,85 +68,6 @@ def lines(text: str | bytes) -> list[dict[str, Any]]:
 
 def statuses(text: str | bytes) -> list[tuple[str, str, str | None]]:
     return [(line["id"], line["status"], line["rule"]) for line in lines(text)]
-
-
-@contextmanager
-def start(*words: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Start the program; end it, and the processes of its jobs, whatever happens."""
-    pipe = subprocess.PIPE
-    command = [*PROGRAM, *words]
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, process_group=0) as process:
-        try:
-            yield process
-            process.wait(timeout=PATIENCE)
-        finally:
-            process.kill()
-
-
-def children(process: subprocess.Popen[bytes]) -> list[int]:
-    """List the processes that do the jobs of a batch."""
-    path = f"/proc/{process.pid}/task/{process.pid}/children"
-    return list(map(int, Path(path).read_text("ascii").split()))
-
-
-def wait_until(fits: Callable[[], Any]) -> Any:
-    """Return what `fits` returns, once that is true."""
-    deadline = time.monotonic() + PATIENCE
-    while not (found := fits()):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    return found
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-
-
-def writer(pipe: str) -> int | None:
-    """Open a pipe for writing, if a process has opened it for reading."""
-    with suppress(OSError):
-        return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
-    return None
-
-
-class Feed:
-    """A pipe that a job reads, which waits for it; as a context it closes it."""
-
-    def __init__(self, pipe: str) -> None:
-        self._pipe = pipe
-        self._fd: int | None = None
-        os.mkfifo(pipe)
-
-    def is_read(self) -> bool:
-        """Tell whether a process waits for it; what was opened once is not opened again."""
-        if self._fd is None:
-            self._fd = writer(self._pipe)
-            return self._fd is not None
-        end = select.poll()
-        end.register(self._fd, 0)
-        return not end.poll(0)
-
-    def write(self, content: bytes) -> None:
-        """Write all that the job reads."""
-        assert self._fd is not None
-        os.write(self._fd, content)
-        self.__exit__()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
-
-
-def opened(pipe: str) -> int:
-    """Open a pipe for writing, once a process has opened it for reading."""
-    return int(wait_until(lambda: writer(pipe)))
 
 
 class Clock:
@@ -165,32 +95,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
     monkeypatch.setattr(pool, "time", found)
     return found
-
-
-@contextmanager
-def on_terminal(*words: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """Start the program with a terminal as its stderr; end it, whatever happens."""
-    ours, theirs = os.openpty()
-    pipe = subprocess.PIPE
-    command = [*PROGRAM, *words]
-    with subprocess.Popen(command, stdout=pipe, stderr=theirs, process_group=0) as process:
-        os.close(theirs)
-        try:
-            yield process, ours
-            process.wait(timeout=PATIENCE)
-        finally:
-            process.kill()
-            os.close(ours)
-
-
-def read_until(fd: int, text: bytes | None) -> bytes:
-    """Read what a terminal is sent: until it has a text, or (None) until nobody can send more."""
-    said = b""
-    with suppress(OSError):  # EIO: the other side is closed
-        while text is None or text not in said:
-            assert select.select([fd], [], [], PATIENCE)[0], said
-            said += os.read(fd, 1 << 16)
-    return said
 
 
 # The report

@@ -13,11 +13,11 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 import distributed
 import numpy as np
@@ -25,96 +25,27 @@ import pytest
 
 from gathercli import __version__
 from gathercli.cli import main
+from gathercli.cli.commands import jobs as running
 from gathercli.jobs import cluster, scheduler
 from gathercli.jobs import dask_task as task
 from gathercli.jobs.plan import Text
 from gathercli.jobs.work import Settings
-from tests.test_batch import (
-    EXPECTING,
-    FIXTURES,
-    LINUX,
-    PROGRAM,
-    is_gone,
-    job,
-    lines,
-    opened,
-    start,
-    statuses,
-    wait_until,
-    write_jobs,
-)
+from tests.dask_cluster import HERE, Dask
+from tests.processes import PATIENCE, Feed, is_gone, opened, start, wait_until
+from tests.test_batch import EXPECTING, FIXTURES, LINUX, job, lines, statuses, write_jobs
 from tests.test_resume import REPORT, lines_in, reported, when
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from gathercli.jobs.queue import Done
     from tests.conftest import Ran
 
     Run = Callable[..., Ran]
     Program = Callable[..., subprocess.CompletedProcess[bytes]]
 
 pytestmark = pytest.mark.usefixtures("folder")
-PATIENCE: Final = 120
-HERE: Final = "127.0.0.1"
 TO_FILE: Final = ("batch", "jobs.jsonl", "-q", "--report", "r.jsonl")
-
-
-class Dask:
-    """A scheduler and its workers, each a process, in a folder; as a context it ends them."""
-
-    def __init__(self, folder: Path, *words: str, **environment: str) -> None:
-        self._folder, self._words, self._environment = folder, words, environment
-        self.workers: list[subprocess.Popen[bytes]] = []
-        self._number = 0
-        self._end = ExitStack()
-        self.file = str(folder / "scheduler.json")
-        self.scheduler = self._start("scheduler", "--port", "0")
-        wait_until(lambda: os.path.exists(self.file) and os.path.getsize(self.file))
-        self.url = json.loads(Path(self.file).read_bytes())["address"]
-
-    def _start(self, kind: str, *words: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", f"distributed.cli.dask_{kind}", "--host", HERE, *words]
-        command += ["--dashboard-address", f"{HERE}:0", "--scheduler-file", self.file]
-        with open(self._folder / "log", "ab") as log:
-            process = subprocess.Popen(
-                [*command, *self._words],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd=self._folder,
-                env=os.environ | self._environment,
-                process_group=0,
-            )
-        self._end.callback(process.wait)
-        self._end.callback(process.kill)
-        return process
-
-    def add(self, count: int = 1) -> None:
-        """Start workers; they join when they are ready."""
-        for _ in range(count):
-            self._number += 1
-            own = "--local-directory", str(self._folder / str(self._number))
-            self.workers.append(self._start("worker", "--nthreads", "1", "--no-nanny", *own))
-
-    def kill(self, worker: subprocess.Popen[bytes]) -> None:
-        self.workers.remove(worker)
-        worker.kill()
-        worker.wait()
-
-    @contextmanager
-    def client(self) -> Iterator[Any]:
-        with distributed.Client(self.url, set_as_default=False, timeout=PATIENCE) as client:  # type: ignore[no-untyped-call]
-            yield client
-
-    def ready(self, count: int) -> None:
-        with self.client() as client:
-            client.wait_for_workers(count, timeout=PATIENCE)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end.close()
 
 
 @pytest.fixture
@@ -142,11 +73,13 @@ def both(run: Run, url: str, *words: str) -> Ran:
 
 def test_the_conformance_jobs_have_the_report_of_a_local_run(run: Run, dask: Dask) -> None:
     folders = [str(FIXTURES / name) for name in ("openvino", "onnx")]
-    ran = both(run, dask.url, *folders)
-    assert {status for _, status, _ in statuses(ran.out)} == {"ok"}
+
     for name, more in (("here", ()), ("there", ("--scheduler-file", dask.file))):
         assert run("batch", *folders, "-q", "--report", name, *more) == (0, "", "")
-    assert untimed(Path("here").read_bytes()) == untimed(Path("there").read_bytes())
+
+    report = Path("there").read_bytes()
+    assert {status for _, status, _ in statuses(report)} == {"ok"}
+    assert untimed(report) == untimed(Path("here").read_bytes())
 
 
 def test_what_jobs_expect_is_judged_as_here(run: Run, dask: Dask) -> None:
@@ -192,7 +125,7 @@ def test_outputs_have_the_bytes_they_have_here(run: Run, dask: Dask) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["--dry-run"], ["--max-bytes", "799"], ["--retries", "1"], ["--max-failures", "90%"]],
+    [["--dry-run"], ["--max-bytes", "799"], ["--retries", "1", "--max-failures", "90%"]],
     ids=" ".join,
 )
 def test_the_options_of_a_run_mean_what_they_mean_here(
@@ -251,7 +184,7 @@ def test_an_input_cut_while_it_is_mapped_is_one_failed_job(dask: Dask) -> None:
     assert [status for _, status, _ in statuses(out)] == ["ok", "error", *["ok"] * 4]
     message = "`x.npy` changed while it was read: expected it to stay as it was"
     assert lines(out)[1]["message"] == message
-    assert [worker.poll() for worker in dask.workers] == [None, None]
+    assert [worker.exitcode for worker in dask.workers] == [None, None]
 
 
 @pytest.mark.parametrize("words", [[], ["--hash"]], ids=["times", "contents"])
@@ -274,9 +207,11 @@ def test_a_report_is_gone_on_with_here_or_there(words: list[str], run: Run, dask
 
 
 def test_lines_that_are_large_come_whole(run: Run, dask: Dask) -> None:
-    listed = [job(str(at), data="rand:9", indices="zeros:200000") for at in range(3)]
+    listed = [job(str(at), data="rand:9", indices="zeros:50000") for at in range(3)]
+
     ran = both(run, dask.url, write_jobs(*listed))
-    assert len(ran.out) > 3 * 200_000 * 15
+
+    assert len(ran.out) > 3 * 50_000 * 15
 
 
 def test_lines_are_in_the_order_of_the_jobs_even_if_the_first_takes_long(dask: Dask) -> None:
@@ -354,8 +289,8 @@ def test_only_the_job_whose_workers_die_again_and_again_has_died(
 ) -> None:
     os.mkfifo(folder / "pipe")
     listed = [*map(job, "ab"), job("c", data="pipe"), *map(job, "defgh")]
-    setting = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
-    with Dask(tmp_path_factory.mktemp("dask"), **setting) as own:
+    setting = {"distributed.scheduler.allowed-failures": 0}
+    with Dask(tmp_path_factory.mktemp("dask"), settings=setting) as own:
         own.add(3)
         own.ready(3)
         words = ["batch", write_jobs(*listed), "-q", "--scheduler", own.url]
@@ -391,31 +326,30 @@ def reader(pipe: Path) -> tuple[int, int]:
     return found[0], found[1]
 
 
-def test_it_is_said_that_there_are_no_workers_and_gone_on_when_one_comes(own: Dask) -> None:
-    command = [*PROGRAM, "batch", write_jobs(*map(job, "abc")), "--scheduler", own.url]
-    why = b"the scheduler has no workers: waiting for one"
-    said = {
-        "": b"note: " + why + b"\n",
-        "-q": b"note: " + why + b"\n",
-        "--json-errors": b'{"note": "' + why + b'"}\n',
-    }
-    with ExitStack() as stack:
-        waiting = []
-        for word in said:
-            err = stack.enter_context(open(f"err{word}", "wb"))
-            words = [*command, *word.split()]
-            process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=err)
-            waiting.append(stack.enter_context(process))
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "note: the scheduler has no workers: waiting for one\n3 jobs: 3 ok   "),
+        (["-q"], "note: the scheduler has no workers: waiting for one\n"),
+        (["--json-errors"], '{"note": "the scheduler has no workers: waiting for one"}\n'),
+    ],
+    ids=" ".join,
+)
+def test_it_is_said_that_there_are_no_workers_and_gone_on_when_one_comes(
+    words: list[str], said: str, run: Run, own: Dask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remark = running.Batch._remark
 
-        wait_until(lambda: all(Path(f"err{word}").read_bytes() == said[word] for word in said))
+    def add_worker(batch: running.Batch, text: str) -> None:
+        remark(batch, text)
         own.add()
 
-        for process in waiting:
-            out, _ = process.communicate(timeout=PATIENCE)
-            assert (process.returncode, len(lines(out))) == (0, 3)
-    said_last = Path("err").read_bytes().splitlines()[-1]
-    assert said_last.startswith(b"3 jobs: 3 ok   ")
-    assert Path("err-q").read_bytes() == said["-q"]
+    monkeypatch.setattr(cluster, "WAIT", 0.1)
+    monkeypatch.setattr(running.Batch, "_remark", add_worker)
+    ran = run("batch", write_jobs(*map(job, "abc")), "--scheduler", own.url, *words)
+
+    assert (ran.status, len(lines(ran.out))) == (0, 3)
+    assert ran.err.startswith(said) if not words else ran.err == said
 
 
 def test_a_worker_with_another_version_is_named(
@@ -450,7 +384,7 @@ def test_nobody_at_the_address_is_an_error_within_seconds(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert scheduler.WAIT <= 5
-    monkeypatch.setattr(scheduler, "WAIT", 1.0)
+    monkeypatch.setattr(scheduler, "WAIT", 0.3)
     listed = write_jobs(job("a", output="a.npy"))
     with socket.create_server((HERE, 0)) as silent:
         port = silent.getsockname()[1]
@@ -621,24 +555,29 @@ def test_another_server_at_the_address_is_no_scheduler(run: Run) -> None:
 
 
 def test_a_scheduler_that_is_stopped_has_gone_away(
-    own: Dask, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+    own: Dask, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "STOPPED", 2.0)
-    monkeypatch.setattr(cluster, "WAIT", 1.0)
-    os.mkfifo(folder / "pipe")
+    monkeypatch.setattr(cluster, "STOPPED", 1.0)
+    monkeypatch.setattr(cluster, "WAIT", 0.1)
+    monkeypatch.setattr(scheduler, "WAIT", 1.0)
     own.add()
     own.ready(1)
-    stop = threading.Timer(3, own.scheduler.send_signal, [signal.SIGSTOP])
-    stop.start()
-    try:
-        begun = time.monotonic()
-        ran = run("batch", write_jobs(job("a", data="pipe")), "--scheduler", own.url)
-    finally:
-        stop.join()
-        own.scheduler.send_signal(signal.SIGCONT)
+    wait = cluster.Cluster._wait
+
+    def stop(*arguments: Any) -> Iterator[Done]:
+        if feed.is_read():
+            os.kill(own.scheduler.pid or 0, signal.SIGSTOP)
+        return wait(*arguments)
+
+    monkeypatch.setattr(cluster.Cluster, "_wait", stop)
+    with Feed("pipe") as feed:
+        try:
+            ran = run("batch", write_jobs(job("a", data="pipe")), "--scheduler", own.url)
+        finally:
+            os.kill(own.scheduler.pid or 0, signal.SIGCONT)
+
     assert (ran.status, ran.out) == (74, "")
     assert "error: the scheduler went away" in ran.err
-    assert time.monotonic() - begun < PATIENCE
 
 
 # Words that are refused, and dask that is not there

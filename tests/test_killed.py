@@ -21,8 +21,8 @@ import numpy as np
 import pytest
 
 from gathercli.cli import main
-from tests.conftest import PATIENCE
 from tests.faults import Faults
+from tests.processes import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

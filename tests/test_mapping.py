@@ -22,7 +22,7 @@ from gathercli.errors import TransferError
 from gathercli.io import mapping, write
 from gathercli.io.files import File
 from gathercli.io.source import Inputs
-from tests.conftest import PATIENCE
+from tests.processes import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

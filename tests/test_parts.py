@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +12,11 @@ import numpy as np
 import pytest
 import zarr
 
+from gathercli.jobs import scheduler
 from gathercli.jobs.work import Part
-from tests.test_batch import PROGRAM, wait_until
+from tests.dask_cluster import Dask
+from tests.processes import PATIENCE, PROGRAM, wait_until
 from tests.test_chunkwise import read, stored
-from tests.test_cluster import PATIENCE, Dask
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,8 +104,11 @@ def test_what_workers_cannot_do_is_a_usage_error(
     assert message in found.err
 
 
-def test_nobody_at_the_address_leaves_nothing(run: Run, data: Any) -> None:
+def test_nobody_at_the_address_leaves_nothing(
+    run: Run, data: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     del data
+    monkeypatch.setattr(scheduler, "WAIT", 0.3)
     before = sorted(os.listdir())
     words = ("gather", "x.npy", "0,", "-o", "o.zarr", "--scheduler", "tcp://127.0.0.1:1")
     found = run(*words)
@@ -146,10 +149,18 @@ def test_a_worker_that_is_killed_loses_no_chunk(tmp_path_factory: pytest.TempPat
 def test_an_interrupt_leaves_nothing(dask: Dask) -> None:
     process = subprocess.Popen([*large(), "--scheduler", dask.url])
     wait_until(begun)
+
     process.send_signal(signal.SIGINT)
+
     assert process.wait(PATIENCE) == 130
-    time.sleep(2)  # what a worker is at is not written any more
+    with dask.client() as client:  # what a worker is at is not written any more
+        wait_until(lambda: not any(client.run(threads).values()))
     assert os.listdir() == ["x.zarr"]
+
+
+def threads(dask_worker: Any) -> int:
+    """Count the threads of a worker that do a task."""
+    return len(dask_worker.active_threads)
 
 
 def test_a_client_that_is_killed_leaves_nothing(dask: Dask) -> None:

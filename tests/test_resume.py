@@ -18,19 +18,8 @@ import zarr
 from gathercli.cli import main
 from gathercli.errors import OutputError
 from gathercli.jobs.journal import Journal
-from tests.conftest import PATIENCE
-from tests.test_batch import (
-    LINUX,
-    children,
-    is_gone,
-    job,
-    lines,
-    opened,
-    start,
-    statuses,
-    wait_until,
-    write_jobs,
-)
+from tests.processes import PATIENCE, children, is_gone, opened, start, wait_until
+from tests.test_batch import LINUX, job, lines, statuses, write_jobs
 from tests.test_killed import in_small_disk
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from gathercli.io import files
-from tests.conftest import PATIENCE
+from tests.processes import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
