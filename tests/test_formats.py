@@ -264,13 +264,13 @@ def test_no_elements_make_an_onnx_tensor_look_like_another_format(
 @some
 @given(st.data())
 def test_a_file_of_every_format_is_told_whatever_it_holds(draw: st.DataObject) -> None:
-    from gathercli.io.formats.content import LOOK, sniff
+    from gathercli.io.formats.content import SNIFF_SIZE, sniff
 
     held = draw.draw(st.sampled_from(DTYPES))
     tensor = draw.draw(tensors(held))
     for fmt in ("npy", "npz", "json", "oip", "safetensors", "pb"):
         if carries(fmt, tensor) and (fmt != "json" or tensor.shape):
-            found = sniff(encoded(tensor, fmt)[:LOOK]) or "json"
+            found = sniff(encoded(tensor, fmt)[:SNIFF_SIZE]) or "json"
             assert found == {"oip": "json"}.get(fmt, fmt)
 
 

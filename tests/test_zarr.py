@@ -25,7 +25,7 @@ from gathercli.arrays.chunks import everything, slices, tiled
 from gathercli.arrays.tensor import dtype_of, storage_of
 from gathercli.errors import GatherError, InputError, LimitError, OutputError, TransferError
 from gathercli.io import swap
-from gathercli.io.files import Folder
+from gathercli.io.folders import Folder
 from gathercli.io.source import Inputs
 from gathercli.io.zarr import Creation, Zarr, ZarrArray, writer
 from gathercli.io.zarr.chunkfiles import ChunkFile
@@ -97,7 +97,7 @@ def peer_reads(path: str) -> Array:
 
 
 def stored(path: str, key: str | None = None, *, limit: int | None = None) -> ZarrArray:
-    return Zarr(Folder(path, path, limit)).tiles(key)
+    return Zarr(Folder(path, path, limit)).chunked(key)
 
 
 def read(path: str, key: str | None = None, *, limit: int | None = 1 << 20) -> Array:
@@ -691,7 +691,7 @@ def test_a_chunk_that_changes_after_it_was_read_is_noticed(plain: bool, shards: 
     for each in files("x.zarr"):  # so that what is written now is later, whatever the clock
         os.utime(f"x.zarr/{each}", (1, 1))
     with Inputs(None) as inputs:
-        tiles = inputs.tiles("x.zarr", "")
+        tiles = inputs.chunked("x.zarr", "")
         tiles.read(((0, 2), (0, 3)))
         tiles.read(((2, 4), (0, 3)))
         inputs.recheck()
@@ -712,7 +712,7 @@ def test_a_chunk_that_comes_or_goes_after_it_was_read_is_noticed(folder: Path) -
         with Inputs(None) as inputs:
             if comes:
                 chunk.unlink()
-            tiles = inputs.tiles("x.zarr", "")
+            tiles = inputs.chunked("x.zarr", "")
             tiles.read(((0, 2), (0, 3)))
             inputs.recheck()
             if comes:
@@ -727,11 +727,11 @@ def test_a_chunk_that_comes_or_goes_after_it_was_read_is_noticed(folder: Path) -
 
 @pytest.mark.usefixtures("folder")
 def test_the_states_of_a_few_files_only_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gathercli.io.files.MOST_NOTED", 2)
+    monkeypatch.setattr("gathercli.io.folders.MAX_WATCHED", 2)
     made = peer("x.zarr", X)
     os.utime("x.zarr/c/0/0", (1, 1))
     with Inputs(None) as inputs:
-        tiles = inputs.tiles("x.zarr", "")
+        tiles = inputs.chunked("x.zarr", "")
         tiles.read(everything(X.shape))
         made[4] = 0
         inputs.recheck()

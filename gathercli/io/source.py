@@ -1,7 +1,7 @@
-"""One grammar for every tensor argument: what a token names, and how it is opened.
+"""The grammar of tensor arguments: parse a token, and open the file it names.
 
-A token is tried as a literal first, then as a file whose format its content tells. Each input is
-opened once; regular .npy files are mapped, everything else is held in memory within a limit.
+A token is a literal if it parses as one, else the name of a file, whose content tells its format.
+Each input is opened once; regular .npy files are mapped, others are read into memory up to a limit.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, cast
 
 from gathercli.errors import GatherError, Hint, InputError, LimitError, TransferError, UsageError
-from gathercli.io.files import STDIN, File, Folder, open_file, open_input, unreadable
+from gathercli.io.files import STDIN, File, open_file, open_input, unreadable
 from gathercli.io.formats.content import Layout, Literal, content
 from gathercli.io.formats.table import is_chunked
 from gathercli.spec.call import Operand
@@ -22,11 +22,15 @@ from gathercli.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import TypeVar
 
     from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.arrays.tensor import Tensor
     from gathercli.arrays.threads import ProgressCallback
+    from gathercli.io.folders import Folder
     from gathercli.io.formats.content import ChunkedContent, Content
+
+    _AnyFile = TypeVar("_AnyFile", bound="File | Folder")
 
 _WORDS: Final = ("true", "false", "NaN", "Infinity")
 
@@ -37,20 +41,20 @@ class Inputs:
     Parameters
     ----------
     max_bytes
-        How much memory each may take; None lifts the limit. Mapped files take none.
+        The bytes of memory each may take; None for no limit. Mapped files take none.
     notes
-        A list that takes what the user should know of how the tokens were read.
+        A list to which notes for the user are appended.
     folder
-        Where relative names of files start; the working folder if empty.
-    tick
-        Is told how many bytes of a file were read, and of how many.
+        The folder relative names start from; the working folder if empty.
+    progress
+        Called with the bytes of a file read so far and the total.
     awaits
-        Is told, before standard input is read, what it should hold.
+        Called before standard input is read, with the role of the tensor it should hold.
     guarded
-        Whether the process survives that another program shortens a mapped file: what is gone
+        Whether the process survives that another program shortens a mapped file: the missing part
         reads as zeros, which `recheck` and the end of the context refuse.
 
-    As a context it closes what it opened; tensors that are mapped stay.
+    The context closes all files at its end; mapped tensors stay valid.
     """
 
     def __init__(
@@ -63,23 +67,23 @@ class Inputs:
         awaits: Callable[[str], None] | None = None,
         guarded: bool = True,
     ) -> None:
-        self._tick, self._awaits, self._guarded, self._role = progress, awaits, guarded, ""
+        self._progress, self._awaits, self._guarded, self._role = progress, awaits, guarded, ""
         self.max_bytes = max_bytes
         self.notes = [] if notes is None else notes
         self._folder = folder
         self._files: list[File | Folder] = []
         self.named: dict[str, File | Folder | None] = {}
-        """What was asked for, in that order; None for what could not be opened."""
+        """The files by name, in the order of the tokens; None for one that cannot be opened."""
         self._stdin: tuple[File, Content] | None = None
 
     @staticmethod
     def share_stdin(*tokens: str | None) -> None:
-        """Refuse, before anything is read, that tokens want standard input more than once.
+        """Raise if several tokens name standard input, unless each names a member of it.
 
         Raises
         ------
         UsageError
-            ``usage``: it is wanted twice, and not for two members.
+            ``usage``.
         """
         uses = [token for token in tokens if token and is_stdin(token)]
         if len(uses) > 1 and not all(token[:2] == "-#" and token[2:] for token in uses):
@@ -105,74 +109,70 @@ class Inputs:
         Parameters
         ----------
         token
-            What the user typed.
+            The argument.
         name
-            What it is for: ``data``, ``indices``.
+            The role of the tensor: ``data``, ``indices``.
         declared
-            Its type, where the source leaves it open; a typed source must convert without loss.
+            The type of an untyped source; a typed source must convert to it without loss.
         assumed
-            Its type where the source leaves it open; a typed source keeps its own.
+            The type of an untyped source; a typed source keeps its own.
         empty
             The type of an untyped list without elements.
 
         Raises
         ------
         InputError, NoInputError, LimitError, TransferError
-            See cli: ``missing``, ``unreadable``, ``format``, ``npy``, ``npz``, ``json``,
+            ``missing``, ``unreadable``, ``format``, ``npy``, ``npz``, ``json``,
             ``ragged``, ``literal``, ``dtype``, ``limit``.
         """
         with self._reading(name):
             source = self.open(token, declared=declared or assumed, empty=empty)
             return source.tensor(declared=declared, assumed=assumed, empty=empty)
 
-    def tiles(
+    def chunked(
         self, token: str, name: str, *, declared: DType | None = None, empty: DType = FLOAT64
     ) -> ChunkedTensor:
-        """Open the tensor that a token names, to be read in chunks if it is stored so.
+        """Open the tensor that a token names; one that is stored in chunks is read chunk by chunk.
 
-        The parameters and what is raised are those of `tensor`.
+        The parameters and the errors are those of `tensor`.
         """
         with self._reading(name):
             source = self.open(token, declared=declared, empty=empty)
-            return source.tiles(declared=declared, empty=empty)
+            return source.chunked(declared=declared, empty=empty)
 
     def operand(
         self, token: str, name: str, *, declared: DType | None = None, empty: DType = FLOAT64
     ) -> Operand:
-        """Describe the tensor that a token names, reading no more than headers of .npy files."""
+        """Describe the tensor that a token names; of a file with a header read that alone."""
         with self._reading(name):
-            found = self.open(token, declared=declared, empty=empty).layout(declared=declared)
-            return Operand(Shape(found.shape), found.dtype)
+            layout = self.open(token, declared=declared, empty=empty).layout(declared=declared)
+            return Operand(Shape(layout.shape), layout.dtype)
 
-    def shaped(
+    def shape_or_operand(
         self, token: str, name: str, *, declared: DType | None = None, empty: DType | None = None
     ) -> Operand:
-        """Read a shape, or describe the tensor that a token names; what parses as a shape is one.
+        """Parse a token as a shape; if it is none, describe the tensor that it names.
 
         Raises
         ------
         InputError
-            ``shape-text``, and what `operand` raises.
+            ``shape-text``, and the errors of `operand`.
         """
         try:
             shape = parse(token)
-        except InputError as refused:
-            # A word in brackets can only be a shape or a nested list, whose shape is then meant.
+        except InputError as error:
+            # A token in brackets can only be a shape or a nested list, the shape of which counts.
             flat = token.lstrip().startswith("[") and not token.lstrip().startswith("[[")
             if flat or re.fullmatch(r"[\d,x?_. ]+", token):
-                raise InputError(
-                    f"`{name}`: {refused.message}",
-                    rule=refused.rule,
-                    value=token,
-                    hint=refused.hint,
-                ) from None
+                message = f"`{name}`: {error.message}"
+                raise InputError(message, rule=error.rule, value=token, hint=error.hint) from None
             return self.operand(token, name, declared=declared, empty=empty or FLOAT64)
         self.note_file(token, "a shape")
         return Operand(shape, declared)
 
     @contextmanager
     def _reading(self, name: str) -> Iterator[None]:
-        """Say what a tensor is for, to whoever types it, and in what is refused."""
+        """Name the role of a tensor in the prompt and in errors."""
         self._role = name
         try:
             yield
@@ -194,31 +194,29 @@ class Inputs:
             self.close()
 
     def check_mapped(self) -> None:
-        """Refuse what came of a mapped file of which a part was gone."""
+        """Raise if a file was shortened while a mapping of it was read."""
         for file in self._all():
-            if isinstance(file, File):
-                file.check_mapped()
+            file.check_mapped()
 
     def close(self) -> None:
-        """Close what was opened; tensors that are mapped stay."""
+        """Close all files; mapped tensors stay valid."""
         self.close_files()
         if self._stdin:
             self._stdin[0].close()
 
     def close_files(self) -> None:
-        """Close all but standard input, of which more may be wanted."""
+        """Close all but standard input, whose other members may be read later."""
         for file in self._files:
             file.close()
         self._files.clear()
 
-    def hold(self) -> None:
-        """Take down the state of all folders as they are, of which others will read parts."""
+    def watch_folders(self) -> None:
+        """Have `recheck` compare all files of the folders, for readers in other processes."""
         for file in self._files:
-            if isinstance(file, Folder):
-                file.hold()
+            file.watch_all()
 
     def recheck(self) -> None:
-        """Refuse to commit a result whose inputs changed on the way."""
+        """Raise if an input changed since it was opened."""
         for file in self._all():
             file.recheck()
 
@@ -226,14 +224,14 @@ class Inputs:
         return [*self._files, *((self._stdin[0],) if self._stdin else ())]
 
     def open(self, token: str, *, declared: DType | None = None, empty: DType = FLOAT64) -> Source:
-        """Tell what a token is: a literal, or a file whose format its content tells.
+        """Read a literal, or open the file that a token names.
 
         Parameters
         ----------
         declared
-            The type of a literal that names none.
+            The type of an untyped literal.
         empty
-            The type of a literal without elements.
+            The type of an untyped literal without elements.
         """
         if token == "-" or token.startswith("-#"):
             return Source(*self._opened_stdin(), token[2:] or None)
@@ -250,7 +248,7 @@ class Inputs:
         return Source(None, Literal(tensor), None)
 
     def _literal(self, token: str, declared: DType | None, empty: DType) -> Tensor | None:
-        """Read a literal; None when the token is rather the name of a file."""
+        """Read a literal; None if the token is the name of a file."""
         if not _may_be_literal(token):
             return None
         from gathercli.io.formats import literal
@@ -263,10 +261,10 @@ class Inputs:
             return None
 
     def _check_quoted(self, token: str) -> None:
-        """Refuse the name of a file in quotes of its own, which would be a text."""
-        from gathercli.io import twins
+        """Raise if a text in quotes is the name of a file."""
+        from gathercli.io.suggest import quoted_file
 
-        if name := twins.quoted_file(token, self._folder):
+        if name := quoted_file(token, self._folder):
             raise InputError(
                 f"`{token}` is a text, as a file is named without quotes of its own: "
                 "expected the name",
@@ -276,7 +274,7 @@ class Inputs:
             )
 
     def note_file(self, token: str, what: str) -> None:
-        """Say that a file has the name of what was read otherwise."""
+        """Add a note if a token that was read as something else is also the name of a file."""
         if self._exists(token):
             self.notes.append(f"`{token}` was read as {what}; the file of that name is `@{token}`")
 
@@ -287,7 +285,7 @@ class Inputs:
             return False
 
     def file_of(self, token: str) -> tuple[str | None, str | None]:
-        """Find the file that a token names, and the key in it; None for a literal."""
+        """Return the name of the file in a token, and the key; None for a literal."""
         if token == "-" or token.startswith("-#"):
             return "-", token[2:] or None
         if token.startswith("bin:"):
@@ -299,47 +297,41 @@ class Inputs:
         return self._split(token.removeprefix("@"))
 
     def _split(self, token: str) -> tuple[str, str | None]:
-        """Split the name of a file from the key behind its last ``#``; a whole name comes first."""
+        """Split a token at its last ``#`` into file and key, unless all of it names a file."""
         path, mark, key = token.rpartition("#")
         return (token, None) if self._exists(token) or not mark else (path, key or None)
 
     def _named(self, token: str) -> Source:
-        """Open the file `token`, or the file before its last ``#`` and the key behind it."""
+        """Open a file, or a member of one: ``FILE#KEY``."""
         path, key = self._split(token)
-        self.named[path] = None
-        file = self.named[path] = open_input(path, self._folder, self.max_bytes, self._tick)
-        self._own(file)
-        with _Naming(file.name):
+        file = self._opened(path, open_input)
+        with _name_errors(file):
             return Source(file, content(file), key)
 
     def _raw(self, token: str) -> Source:
         """Open the file of raw elements that a token describes."""
         from gathercli.io.formats import raw
 
-        told = raw.parse(token)
+        description = raw.parse(token)
         self.note_file(token, "raw elements")
-        if told.path == "-":
+        if description.path == "-":
             file = self._stdin_file()
             self._files.append(file)
         else:
-            file = self._opened(told.path)
-        return Source(file, raw.Raw(file, told), None)
+            file = self._opened(description.path, open_file)
+        return Source(file, raw.Raw(file, description), None)
 
-    def _opened(self, path: str) -> File:
+    def _opened(self, path: str, opener: Callable[..., _AnyFile]) -> _AnyFile:
         self.named[path] = None
-        file = self.named[path] = open_file(path, self._folder, self.max_bytes, self._tick)
-        self._own(file)
-        return file
-
-    def _own(self, file: File | Folder) -> None:
-        if isinstance(file, File):
-            file.guarded = self._guarded
+        file = self.named[path] = opener(path, self._folder, self.max_bytes, self._progress)
+        file.guarded = self._guarded
         self._files.append(file)
+        return file
 
     def _opened_stdin(self) -> tuple[File, Content]:
         if self._stdin is None:
             file = self._stdin_file()
-            with _Naming(file.name):
+            with _name_errors(file):
                 self._stdin = file, content(file)
         return self._stdin
 
@@ -347,7 +339,7 @@ class Inputs:
         if self._awaits is not None:
             self._awaits(f"`{self._role}`" if self._role else "a tensor")
         try:
-            file = File("-", STDIN, self.max_bytes, self._tick)
+            file = File("-", STDIN, self.max_bytes, self._progress)
         except OSError as error:
             raise unreadable("-", error) from None
         file.guarded = self._guarded
@@ -355,14 +347,14 @@ class Inputs:
 
 
 class Source(NamedTuple):
-    """What a token names.
+    """A literal, or a tensor in an open file.
 
     Attributes
     ----------
     file
-        The open file or folder; None for a literal.
+        The file or folder; None for a literal.
     content, key
-        Its tensors, and which one is meant; None for the only one.
+        Its tensors, and the name of one; None for the only one.
     """
 
     file: File | Folder | None
@@ -377,40 +369,42 @@ class Source(NamedTuple):
         empty: DType = FLOAT64,
     ) -> Tensor:
         """Read the tensor; the parameters are those of `Inputs.tensor`."""
-        with self._naming():
-            return _at(self.content.tensor(self.key, declared or assumed, empty), declared)
+        with _name_errors(self.file):
+            tensor = self.content.tensor(self.key, declared or assumed, empty)
+            if declared is None or tensor.dtype is declared:
+                return tensor
+            from gathercli.arrays.conversion import convert
 
-    def tiles(self, *, declared: DType | None = None, empty: DType = FLOAT64) -> ChunkedTensor:
-        """Read the tensor, or open it to be read in chunks, as `Inputs.tiles` does."""
+            return convert(tensor, declared)
+
+    def chunked(self, *, declared: DType | None = None, empty: DType = FLOAT64) -> ChunkedTensor:
+        """Open the tensor as `Inputs.chunked` does."""
         if is_chunked(self.content.format):
-            with self._naming():
-                stored = cast("ChunkedContent", self.content).tiles(self.key)
-            if declared in (None, stored.dtype):
-                return stored
+            with _name_errors(self.file):
+                tensor = cast("ChunkedContent", self.content).chunked(self.key)
+            if declared in (None, tensor.dtype):
+                return tensor
         return self.tensor(declared=declared, empty=empty)
 
     def layout(self, *, declared: DType | None = None, assumed: DType | None = None) -> Layout:
         """Describe the tensor; the parameters are those of `Inputs.tensor`."""
-        with self._naming():
-            found = self.content.layout(self.key, declared or assumed)
+        with _name_errors(self.file):
+            layout = self.content.layout(self.key, declared or assumed)
             if declared is None:
-                return found
+                return layout
             from gathercli.arrays.conversion import check_kinds
 
-            check_kinds(found.dtype, declared)
-            return found._replace(dtype=declared)
+            check_kinds(layout.dtype, declared)
+            return layout._replace(dtype=declared)
 
     def __str__(self) -> str:
         name = "the literal" if self.file is None else clean(self.file.name)
         return name if self.key is None else f"{name}#{self.key}"
 
     def name(self, error: GatherError) -> None:
-        """Say in which source a refusal came up."""
+        """Add the name of this source to an error."""
         if self.file is not None:
             error.prefix(str(self))
-
-    def _naming(self) -> _Naming:
-        return _Naming(self.file.name if self.file else None)
 
 
 def is_stdin(token: str) -> bool:
@@ -420,31 +414,21 @@ def is_stdin(token: str) -> bool:
 
 
 def _may_be_literal(token: str) -> bool:
-    """Tell cheaply whether a token is worth being read as a literal."""
+    """Tell whether a token can be a literal, without parsing it."""
     start = token.lstrip()[:1]
     return start in '+-.0123456789[{"' or any(mark in token for mark in "=:,") or token in _WORDS
 
 
-def _at(tensor: Tensor, declared: DType | None) -> Tensor:
-    """Return a tensor at the type it is declared to have."""
-    if declared is None or tensor.dtype is declared:
-        return tensor
-    from gathercli.arrays.conversion import convert
-
-    return convert(tensor, declared)
-
-
-class _Naming:
-    """Say in which file a refusal came up, if it was in one."""
-
-    def __init__(self, name: str | None) -> None:
-        self._name = name
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if self._name and isinstance(error, OSError) and not isinstance(error, GatherError):
-            raise unreadable(self._name, error) from None
-        if self._name and isinstance(error, InputError | LimitError | TransferError):
-            error.prefix("standard input" if self._name == "-" else clean(self._name))
+@contextmanager
+def _name_errors(file: File | Folder | None) -> Iterator[None]:
+    """Add the name of a file to the errors of its reader."""
+    try:
+        yield
+    except (InputError, LimitError, TransferError) as error:
+        if file is not None:
+            error.prefix("standard input" if file.name == "-" else clean(file.name))
+        raise
+    except OSError as error:
+        if file is None or isinstance(error, GatherError):
+            raise
+        raise unreadable(file.name, error) from None

@@ -45,7 +45,7 @@ def bound(job: Job, op: Op, inputs: Inputs) -> BoundCall:
     GatherError
         What is refused in a tensor, or the first rule that refuses the call.
     """
-    data, indices = job.tiles("data", inputs), job.tiles("indices", inputs)
+    data, indices = job.chunked("data", inputs), job.chunked("indices", inputs)
     return BoundCall(_bind(job, op, Operand.of(data), Operand.of(indices)), data, indices)
 
 

@@ -9,7 +9,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import GatherError
-from gathercli.io.files import Fingerprint, Folder, files_of, folder_stamp, stamp_of
+from gathercli.io.files import Fingerprint, fingerprint_of
+from gathercli.io.folders import Folder, files_of, fingerprint_folder
 from gathercli.io.source import Inputs
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Fingerprints(NamedTuple):
         The digest of its text, as hexadecimal digits.
     inputs
         By name: size, nanoseconds of the last writing, and perhaps the digest of the content;
-        None for a file that was not there. For a folder, the second is what `folder_stamp` says.
+        None for a file that was not there. For a folder see `fingerprint_folder`.
     output
         Size, and perhaps the digest; None when nothing was written.
     """
@@ -50,11 +51,11 @@ class Fingerprints(NamedTuple):
         for name, file in inputs.named.items():
             found[name] = None
             if file is not None:
-                found[name] = [*file.stamp]
+                found[name] = [*file.fingerprint]
                 if hashed and isinstance(file, Folder):
                     found[name] = _stamp_at(file.path, hashed=True)
                 elif hashed and file.regular:
-                    found[name] = [*file.stamp, _digest_of(file.fd)]
+                    found[name] = [*file.fingerprint, _digest_of(file.fd)]
         path = job.output and os.path.join(job.folder, job.output)
         return cls("", found, _output(path, hashed=hashed) if path else None)
 
@@ -126,7 +127,7 @@ def _is_same(path: str, known: Any, *, hashed: bool) -> bool:
 
 def _stamp(path: str) -> Fingerprint:
     """Take what changes with a file, or with any of those in a folder."""
-    return folder_stamp(path) if os.path.isdir(path) else stamp_of(os.stat(path))
+    return fingerprint_folder(path) if os.path.isdir(path) else fingerprint_of(os.stat(path))
 
 
 def _stamp_at(path: str, *, hashed: bool) -> list[Any] | None:
@@ -160,7 +161,7 @@ def _digest_at(path: str) -> str:
 def _digest_under(path: str) -> str:
     """Return the digest of the names and contents of all files under a folder."""
     files = sorted(files_of(path))
-    states = ((name, each.st_ino, *stamp_of(each), each.st_ctime_ns) for name, each in files)
+    states = ((name, each.st_ino, *fingerprint_of(each), each.st_ctime_ns) for name, each in files)
     known = os.stat(path).st_ino, hash(tuple(states))
 
     def made() -> str:
@@ -190,7 +191,7 @@ def _content(path: str, mode: int) -> str:
 def _digest_of(fd: int) -> str:
     """Return the digest of a file's content."""
     status = os.fstat(fd)
-    known = status.st_dev, status.st_ino, *stamp_of(status), status.st_ctime_ns
+    known = status.st_dev, status.st_ino, *fingerprint_of(status), status.st_ctime_ns
     return _once(known, lambda: _made_digest(fd))
 
 

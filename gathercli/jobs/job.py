@@ -88,7 +88,7 @@ class Job:
         """Describe a tensor of the job by its shape and type, reading headers where it can."""
         value, declared = getattr(self, key), self._declared(key)
         if isinstance(value, str):
-            described = inputs.shaped if self.op == SHAPE else inputs.operand
+            described = inputs.shape_or_operand if self.op == SHAPE else inputs.operand
             return described(value, key, declared=declared, empty=_empty(key))
         if self.op == SHAPE:
             return Operand(self.shape(key), declared)
@@ -117,12 +117,12 @@ class Job:
         dtype = declared or assumed
         return tensor_of(value, declared=dtype, empty=empty, root=root, max_bytes=limit)
 
-    def tiles(self, key: Key, inputs: Inputs) -> ChunkedTensor:
+    def chunked(self, key: Key, inputs: Inputs) -> ChunkedTensor:
         """Read a tensor of the job as `tensor` does, or open it where it is stored in chunks."""
         value = getattr(self, key)
         if not isinstance(value, str):
             return self.tensor(key, inputs)
-        return inputs.tiles(value, key, declared=self._declared(key), empty=_empty(key))
+        return inputs.chunked(value, key, declared=self._declared(key), empty=_empty(key))
 
     def _declared(self, key: Key) -> DType | None:
         return {"data": self.data_dtype, "indices": self.indices_dtype}.get(key)

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError, reason_of
 from gathercli.io.files import STDIN, check_kind
 from gathercli.io.formats import jsontext as json
-from gathercli.io.formats.content import LOOK
+from gathercli.io.formats.content import SNIFF_SIZE
 from gathercli.spec.shapes import DEEPEST, MAX_RANK
 from gathercli.text import clean, listed
 
@@ -185,7 +185,7 @@ def _opened(path: str) -> IO[bytes]:
 def _check_jobs(file: IO[bytes], name: str, path: str) -> None:
     """Refuse what is known to be no file of jobs, such as a tensor."""
     begin = file.tell()
-    start = file.read(LOOK)
+    start = file.read(SNIFF_SIZE)
     file.seek(begin)
     if start.removeprefix(BOM_UTF8).lstrip(_BLANK)[:1] in (b"", b"{", b"["):
         return

@@ -128,7 +128,7 @@ def _numpys(raw: bytes) -> Any:
 
 
 def _npy(raw: bytes, declared: DType | None = None) -> Tensor:
-    header = npy.header(raw[: npy.PREAMBLE])
+    header = npy.read_header(raw[: npy.PREAMBLE])
     npy.check_length(header, len(raw))
     return npy.view(header.layout(declared), raw)
 

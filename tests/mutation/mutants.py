@@ -34,16 +34,16 @@ TARGETS: Final = {
     "spec/rules.py": r"(axis|batch|data_rank|indices_rank|index|elements_shape)\w*|_legal|_interval"
     r"|_axes|_plain",
     "spec/call.py": r".*",
-    "io/formats/npy.py": r"MAX_HEADER|PREAMBLE|_LENGTH_BYTES|Header\.nbytes|header|_check_declared"
-    r"|check_length|view|check_strings",
-    "io/formats/npz.py": r"MAX_\w+|_ENCRYPTED|Archive\.(?!layout|tensor|_chosen)\w+",
+    "io/formats/npy.py": r"MAX_HEADER|PREAMBLE|_LENGTH_BYTES|Header\.nbytes|read_header"
+    r"|_check_declared|check_length|view|check_strings",
+    "io/formats/npz.py": r"MAX_\w+|_ENCRYPTED|Archive\.(?!layout|tensor|_member)\w+",
     "io/files.py": r"SMALL|SPOOLED|File\..*",
     "errors.py": r"LimitError\.over",
     "cli/limits.py": r".*",
     "io/formats/literal.py": r"_sizes|_check_size|_options|_random",
     "io/formats/values.py": r"MAX_\w+|flatten|_check_strings|_infer",
     "io/formats/content.py": r"check_shape|Layout\.(nbytes|view)",
-    "io/formats/raw.py": r"_FORM|parse|Raw\.(layout|tensor|_advice)",
+    "io/formats/raw.py": r"_PATTERN|parse|Raw\.(layout|tensor|_advice)",
     "io/formats/safetensorsfile.py": r"MAX_HEADER|Bundle\.(__init__|layout|tensor)|_check|bundle",
 }
 """Files under gathercli/, and of each the functions, methods and constants to mutate."""

@@ -247,7 +247,7 @@ def _named(
     declared = asked.declared if binding else None
     name = "output" if source.key is None else source.key
     if is_chunked(source.content.format) and asked.wanted is None:
-        stored = source.tiles(declared=declared)
+        stored = source.chunked(declared=declared)
         if stored.in_memory is None:
             threads, progress = cores(), messages.progress()
             source_of = CopyBlocks(stored)

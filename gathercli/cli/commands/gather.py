@@ -104,9 +104,9 @@ def run(
     Inputs.share_stdin(tensors.data, tensors.indices, expectation.expect)
     progress = messages.progress() if sink.leaves_terminal else None
     with messages, messages.inputs(sink.limits.held, progress) as inputs:
-        bound = operator.bound(op, inputs.tiles, *tensors.tokens)
+        bound = operator.bound(op, inputs.chunked, *tensors.tokens)
         if address is not None:
-            inputs.hold()
+            inputs.watch_folders()
         result = gather(
             bound,
             max_bytes=sink.most_bytes,

@@ -96,8 +96,8 @@ def _member(source: Source, declared: DType | None) -> FileDescription:
 def _described(source: Source, found: Layout) -> FileDescription:
     names = source.content.names
     ordered = FORMATS[source.content.format].ordered
-    many = ordered and found.held.itemsize > 1 and found.held.kind != "U"
-    big = found.held.byteorder == ">"
+    many = ordered and found.file_dtype.itemsize > 1 and found.file_dtype.kind != "U"
+    big = found.file_dtype.byteorder == ">"
     return FileDescription(
         names[0] if source.key is None and names else source.key,
         found.dtype,
@@ -105,7 +105,7 @@ def _described(source: Source, found: Layout) -> FileDescription:
         found.nbytes,
         "F" if found.fortran else "C",
         ("big" if big else "little") if many else None,
-        chunked=found.chunked,
+        chunked=found.chunks,
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.cli.operator import integer
 from gathercli.errors import InputError, NoInputError, UsageError
-from gathercli.io.files import is_plain_folder, tensor_files
+from gathercli.io.folders import is_plain_folder, tensor_files
 from gathercli.io.source import Inputs
 from gathercli.jobs.jobfile import WrittenJob
 from gathercli.ops import find

@@ -41,7 +41,7 @@ def run(
     op = operator.row(messages)
     Inputs.share_stdin(shapes.data, shapes.indices)
     with messages.inputs(memory.limits.held) as inputs:
-        given, picked = operator.read(op, inputs.shaped, *shapes.tokens)
+        given, picked = operator.read(op, inputs.shape_or_operand, *shapes.tokens)
     call = operator.bind(op, given, picked, shapes_only=True)
     shape = engine.infer(call)
     indices = shapes.indices

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gathercli.errors import OutputError, UsageError
 from gathercli.io import save
-from gathercli.io.files import is_plain_folder, tensor_files
+from gathercli.io.folders import is_plain_folder, tensor_files
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, is_chunked, names_chunks
 from gathercli.io.source import Inputs
 from gathercli.io.write import is_stream, new_name, real_path

@@ -20,7 +20,7 @@ from gathercli.arrays.tensor import Tensor, dtype_of
 from gathercli.errors import InputError
 from gathercli.io.formats import fast, literal
 from gathercli.io.formats import jsontext as json
-from gathercli.io.formats.content import LOOK, Layout, Literal
+from gathercli.io.formats.content import SNIFF_SIZE, Layout, Literal
 from gathercli.io.formats.values import tensor_of
 from gathercli.spec.dtypes import FLOAT64
 from gathercli.text import clean, short
@@ -40,7 +40,7 @@ _CHARACTERS: Final = b"0123456789+-.,eEnNaAiIfFtTyYrRuUlLsSjJ \t\n\v\f\r" + code
 
 def read(file: File) -> Content:
     """Find the reader of a text by how it starts."""
-    start = file.start(LOOK).removeprefix(codecs.BOM_UTF8).decode(errors="replace").lstrip()
+    start = file.start(SNIFF_SIZE).removeprefix(codecs.BOM_UTF8).decode(errors="replace").lstrip()
     if literal.begins(start):
         return _literal(file)
     word = re.match(r"[^\s,]*", start)

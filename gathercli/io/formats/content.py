@@ -1,4 +1,4 @@
-"""What a file holds: its format, told by its first bytes, and the tensors in it.
+"""The content of a file: its format, which the first bytes tell, and its tensors.
 
 The rows of `table` name the reader of each format, a class with the members of `Content`.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import Hint, InputError, LimitError
-from gathercli.io.formats.table import CHUNKED, FORMATS, load
+from gathercli.io.formats.table import FORMATS, load
 from gathercli.spec.dtypes import FLOAT64, DType
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
 from gathercli.text import clean, meant, short
@@ -21,35 +21,32 @@ if TYPE_CHECKING:
 
     from gathercli.arrays.chunks import ChunkedTensor, ChunkLayout
     from gathercli.arrays.tensor import AnyArray, Tensor
-    from gathercli.io.files import File, Folder
+    from gathercli.io.files import File
+    from gathercli.io.folders import Folder
 
     class Content(Protocol):
-        """The tensors of one source.
-
-        `format` is a key of `FORMATS`; `names` is None when it holds one tensor, which needs no
-        name.
-        """
+        """The tensors of one source."""
 
         @property
         def format(self) -> str:
-            """The name of the format."""
+            """The name of the format, a key of `FORMATS`."""
 
         @property
         def names(self) -> Sequence[str] | None:
-            """The names of the tensors."""
+            """The names of the tensors; None for a single tensor without a name."""
 
         def layout(self, key: str | None, declared: DType | None) -> Layout:
-            """Describe the tensor `key`, reading no elements where the format has a header."""
+            """Describe a tensor; of a format with a header read that alone."""
 
         def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
-            """Read the tensor `key`.
+            """Read a tensor.
 
             Parameters
             ----------
             key
-                Its name; None for the only one.
+                The name of the tensor; None for the only one.
             declared
-                The type, where the source leaves it open.
+                The type of an untyped source.
             empty
                 The type of an untyped list without elements.
             """
@@ -57,45 +54,45 @@ if TYPE_CHECKING:
     class ChunkedContent(Content, Protocol):
         """The tensors of a folder of chunks."""
 
-        def tiles(self, key: str | None) -> ChunkedTensor:
-            """Open the tensor `key` to be read box by box."""
+        def chunked(self, key: str | None) -> ChunkedTensor:
+            """Open a tensor to be read box by box."""
 
 
-LOOK: Final = 4096
-"""Bytes that tell what a file is."""
+SNIFF_SIZE: Final = 4096
+"""Bytes that tell the format of a file."""
 
 _BARE: Final = "gathercli.io.formats.bare:read"
-"""What reads text that is not marked, from a pipe."""
+"""The reader of text from a pipe that is not JSON."""
 
 
 class Layout(NamedTuple):
-    """How a tensor lies in the bytes of its source.
+    """The layout of a tensor in the bytes of its source.
 
     Attributes
     ----------
     dtype, shape
-        What its elements are, and the sizes of its dimensions.
-    held
+        Its element type, and the sizes of its dimensions.
+    file_dtype
         The numpy dtype of the bytes, byte order included.
     offset
-        Where the elements start.
+        The position of the first element, in bytes.
     fortran
         Whether the first dimension varies fastest.
-    chunked
-        How it is cut into chunks; None when it lies in one piece.
+    chunks
+        The layout of its chunks; None if it is contiguous.
     """
 
     dtype: DType
     shape: tuple[int, ...]
-    held: np.dtype[Any]
+    file_dtype: np.dtype[Any]
     offset: int = 0
     fortran: bool = False
-    chunked: ChunkLayout | None = None
+    chunks: ChunkLayout | None = None
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the elements."""
-        return product(self.shape) * self.held.itemsize
+        """The size of the elements in bytes."""
+        return product(self.shape) * self.file_dtype.itemsize
 
     def view(self, buffer: Any, *, rule: str = "format") -> Tensor:
         """View the elements in `buffer`, the bytes of the source.
@@ -103,7 +100,7 @@ class Layout(NamedTuple):
         Raises
         ------
         InputError
-            `rule`: it is shorter than its size was, when that was asked.
+            `rule`: the buffer ends before the last element.
         """
         import numpy as np
 
@@ -115,11 +112,24 @@ class Layout(NamedTuple):
                 f"the file ends at byte {len(buffer)}: expected {end} bytes", rule=rule
             )
         order: Any = "F" if self.fortran else "C"
-        array: AnyArray = np.ndarray(self.shape, self.held, buffer, self.offset, order=order)
+        array: AnyArray = np.ndarray(self.shape, self.file_dtype, buffer, self.offset, order=order)
         return Tensor(self.dtype, array)
 
 
-class Literal:
+class TextContent:
+    """The base of readers of text, which has no header."""
+
+    def layout(self, key: str | None, declared: DType | None) -> Layout:
+        """Parse a tensor to describe it."""
+        tensor = self.tensor(key, declared, FLOAT64)
+        return Layout(tensor.dtype, tensor.shape, tensor.storage)
+
+    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+        """Parse a tensor."""
+        raise NotImplementedError
+
+
+class Literal(TextContent):
     """A literal or a generator; `format` and the members are those of `Content`."""
 
     format = "literal"
@@ -128,20 +138,15 @@ class Literal:
     def __init__(self, tensor: Tensor) -> None:
         self._tensor = tensor
 
-    def layout(self, key: str | None, declared: DType | None) -> Layout:
-        """Describe the tensor."""
-        tensor = self.tensor(key, declared, FLOAT64)
-        return Layout(tensor.dtype, tensor.shape, tensor.storage)
-
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
         """Return the tensor.
 
         Raises
         ------
         InputError
-            ``literal``: a member is asked for.
+            ``literal``: `key` is not None.
         """
-        del declared, empty  # both were used when it was parsed
+        del declared, empty  # the parser used both
         if key is not None:
             raise InputError(
                 f"a literal has no member `{clean(short(key))}`: expected no key",
@@ -152,16 +157,16 @@ class Literal:
 
 
 def key_hint(name: str, key: str | None, known: Iterable[str], noun: str) -> Hint | None:
-    """Say how one of several tensors is named; on standard input perhaps both.
+    """Suggest the name of a tensor in a source; on standard input perhaps of two.
 
     Parameters
     ----------
     name, key
-        What the user calls the source, and the tensor in it that it has not, if one was named.
+        The name of the source, and the unknown name of a tensor in it, if there was one.
     known
-        The names of those it has.
+        The names of its tensors.
     noun
-        What the format calls them.
+        The term of the format for them.
 
     >>> print(key_hint("w.npz", "embeding", ["bias", "embedding"], "member"))
     name the member: `'w.npz#embedding'`
@@ -175,13 +180,20 @@ def key_hint(name: str, key: str | None, known: Iterable[str], noun: str) -> Hin
     return Hint(f"name the {noun}: {{source}}", source=f"{name}#{near}") if near else None
 
 
+def malformed(
+    what: str, expected: str, hint: str | None = None, *, rule: str = "format"
+) -> InputError:
+    """Return the error that a file breaks the rules of its format."""
+    return InputError(f"{what}: expected {expected}", rule=rule, expected=expected, hint=hint)
+
+
 def check_shape(declares: str, shape: Sequence[int], itemsize: int) -> None:
-    """Refuse a shape that nothing can hold.
+    """Raise if a shape has too many dimensions, or elements of too many bytes.
 
     Parameters
     ----------
     declares
-        Who says so, and the verb: ``the file declares``.
+        The subject and verb of the message: ``the file declares``.
 
     Raises
     ------
@@ -198,36 +210,35 @@ def check_shape(declares: str, shape: Sequence[int], itemsize: int) -> None:
 
 
 def sniff(start: bytes) -> str | None:
-    """Tell a format by the first `LOOK` bytes; None where they have no mark that we know."""
+    """Return the format that the first `SNIFF_SIZE` bytes show; None if they show none."""
     rows = FORMATS.items()
     return next((name for name, row in rows if row.sniff is not None and row.sniff(start)), None)
 
 
-def _text(file: File) -> str:
-    """Refuse a file that is no text; a pipe takes what an argument takes, beside JSON."""
+def _text_reader(file: File) -> str:
+    """Choose the reader of text: JSON, or from a pipe a list or a literal; refuse binary."""
     from gathercli.io.formats.foreign import refuse
 
-    start = file.start(LOOK)
+    start = file.start(SNIFF_SIZE)
     refuse(file, start)
     piped = file.name == "-" or not file.regular
     return _BARE if piped and start.lstrip()[:1] not in (b"[", b"{") else FORMATS["json"].reader
 
 
 def content(file: File | Folder) -> Content:
-    """Find the reader of an open file or folder.
+    """Open the reader of a file or folder.
 
     Raises
     ------
     InputError
         ``format``, or the rule of the format: the file is malformed.
     """
-    from gathercli.io.files import Folder, format_of_folder
+    from gathercli.io.files import File
 
-    if isinstance(file, Folder):  # whose metadata may be gone by now, as the reader says
-        kind = format_of_folder(file.path) or next(iter(CHUNKED.values()))
-        reader = FORMATS[kind].reader
+    if isinstance(file, File):
+        fmt = sniff(file.start(SNIFF_SIZE))
+        reader = FORMATS[fmt].reader if fmt else _text_reader(file)
     else:
-        mark = sniff(file.start(LOOK))
-        reader = FORMATS[mark].reader if mark else _text(file)
+        reader = FORMATS[file.format].reader
     opened: Content = load(reader)(file)
     return opened

@@ -8,7 +8,7 @@ from codecs import BOM_UTF8
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.errors import Hint, InputError
-from gathercli.io.formats.content import LOOK, sniff
+from gathercli.io.formats.content import SNIFF_SIZE, sniff
 from gathercli.io.formats.table import FORMATS
 from gathercli.io.write import new_name
 from gathercli.text import json_string, listed, shell_word
@@ -211,7 +211,7 @@ def text_conversion(file: File, kind: str) -> Hint | None:
 
 def is_bare(start: bytes) -> bool:
     """Tell whether the start of a text is a list without brackets, as a pipe may hold it."""
-    lines = start.rpartition(b"\n")[0] if len(start) >= LOOK else start
+    lines = start.rpartition(b"\n")[0] if len(start) >= SNIFF_SIZE else start
     return re.fullmatch(_BARE, lines or start) is not None
 
 

@@ -136,9 +136,9 @@ def _document(token: str) -> Any:
     try:
         return json.parse(token, rule="literal")
     except InputError as error:
-        from gathercli.io import twins
+        from gathercli.io.suggest import suggest
 
-        error.hint = twins.hint(token, "") or error.hint
+        error.hint = suggest(token, "") or error.hint
         raise
 
 

@@ -1,19 +1,19 @@
-"""The .npy format, read with bounds that `numpy.load` lacks and written block by block.
+"""The .npy format, read with bounds that `numpy.load` lacks.
 
-`numpy.load` reads a header of any length before it looks at its limit, lets TypeError,
-SyntaxError, TokenError and MemoryError escape, and accepts types that hang later. Here the header
-is bounded before it is read, the type is one of ours, and the bytes declared are the bytes there.
+`numpy.load` checks the length of a header after it reads it, lets TypeError, SyntaxError,
+TokenError and MemoryError escape, and accepts types that hang later. This module checks the length
+first, accepts the types of `spec.dtypes` alone, and compares the size of the file with the header.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.arrays.tensor import Tensor, dtype_of
 from gathercli.errors import Hint, InputError
-from gathercli.io.formats.content import Layout, check_shape
+from gathercli.io.formats.content import Layout, check_shape, malformed
 from gathercli.io.formats.table import NPY as MAGIC
 from gathercli.spec.dtypes import STRING, DType, described
 from gathercli.spec.shapes import product
@@ -26,65 +26,68 @@ if TYPE_CHECKING:
     from gathercli.io.files import File
 
 MAX_HEADER: Final = 10_000
-"""Bytes of header accepted, as numpy itself limits them."""
+"""The longest header in bytes; the limit of numpy."""
 
 PREAMBLE: Final = len(MAGIC) + 2 + 4 + MAX_HEADER
-"""Bytes that hold every acceptable header."""
+"""Bytes of a file that contain its header."""
 
-_SAVED: Final = {1: ("a byte", "float8_e4m3fn"), 2: ("two bytes", "bfloat16")}
-"""What numpy saves as opaque bytes, by how many an element takes, and a type that it may be."""
+_OPAQUE: Final = {1: ("a byte", "float8_e4m3fn"), 2: ("two bytes", "bfloat16")}
+"""The void types in which numpy saves other types: by size, its words, and such a type."""
 
 _LENGTH_BYTES: Final[dict[tuple[int, ...], int]] = {(1, 0): 2, (2, 0): 4, (3, 0): 4}
+"""The bytes of the header's length, by the version of the format."""
+
+_malformed: Final = partial(malformed, rule="npy")
 
 
 class Header(NamedTuple):
-    """What a .npy file declares.
+    """The header of a .npy file.
 
     Attributes
     ----------
-    shape, fortran_order, held
-        Shape, memory order and numpy dtype, byte order included.
+    shape, fortran_order, file_dtype
+        Shape, memory order, and numpy dtype with its byte order.
     offset
-        Where the elements start.
+        The position of the first element, in bytes.
     """
 
     shape: tuple[int, ...]
     fortran_order: bool
-    held: np.dtype[Any]
+    file_dtype: np.dtype[Any]
     offset: int
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the elements."""
-        return product(self.shape) * self.held.itemsize
+        """The size of the elements in bytes."""
+        return product(self.shape) * self.file_dtype.itemsize
 
     def layout(self, declared: DType | None) -> Layout:
-        """Name the element type; `declared` tells what one or two opaque bytes are.
+        """Choose the element type; `declared` is that of opaque elements.
 
         Raises
         ------
         InputError
-            ``npy``: not a type a tensor can have.
+            ``npy``: no tensor has this type.
         """
         import numpy as np
 
-        held = self.held
-        dtype = dtype_of(held)
-        if held.kind == "V" and held.itemsize in _SAVED and held.names is None:
-            if declared is None or not declared.opaque or declared.itemsize != held.itemsize:
-                bytes_, name = _SAVED[held.itemsize]
-                raise _refused(
-                    f"the type is |V{held.itemsize}, {bytes_} of unknown meaning",
+        file_dtype = self.file_dtype
+        dtype, size = dtype_of(file_dtype), file_dtype.itemsize
+        if file_dtype.kind == "V" and size in _OPAQUE and file_dtype.names is None:
+            if declared is None or not declared.opaque or declared.itemsize != size:
+                bytes_, name = _OPAQUE[size]
+                raise _malformed(
+                    f"the type is |V{size}, {bytes_} of unknown meaning",
                     "a declared type",
                     Hint(f"{name} is saved like this: {{data_dtype}} reads it", data_dtype=name),
                 )
-            # `|V2` says no byte order: the machines that save bfloat16 are little-endian.
-            dtype, held = declared, np.dtype(f"<u{held.itemsize}")
-        if dtype is None or held.itemsize == 0 or held.subdtype:
-            raise _refused(
-                f"the type is {held!s}", "bool, an integer, a float, a complex or <U strings"
+            # `|V2` has no byte order: the machines that save bfloat16 are little-endian.
+            dtype, file_dtype = declared, np.dtype(f"<u{size}")
+        if dtype is None or size == 0 or file_dtype.subdtype:
+            raise _malformed(
+                f"the type is {file_dtype!s}", "bool, an integer, a float, a complex or <U strings"
             )
-        return Layout(dtype, self.shape, held, self.offset, self.fortran_order)
+        return Layout(dtype, self.shape, file_dtype, self.offset, self.fortran_order)
 
 
 class Npy:
@@ -105,30 +108,24 @@ class Npy:
                 value=key,
                 hint=Hint("{source}", source=self._file.name),
             )
-        found = header(self._file.start(PREAMBLE))
-        length = self._file.length(found.offset + found.nbytes)
-        check_length(found, length, goes_on=self._file.goes_on)
-        return found.layout(declared)
+        header = read_header(self._file.start(PREAMBLE))
+        length = self._file.length(header.offset + header.nbytes)
+        check_length(header, length, has_more=self._file.has_more)
+        return header.layout(declared)
 
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
         """View the elements; those of a large regular file are mapped."""
-        del empty  # a header names the type
-        found = self.layout(key, declared)
-        buffer = self._file.buffer()
-        return view(found, buffer)
+        del empty  # the header has the type
+        return view(self.layout(key, declared), self._file.buffer())
 
 
-def _refused(what: str, expected: str, hint: str | None = None) -> InputError:
-    return InputError(f"{what}: expected {expected}", rule="npy", expected=expected, hint=hint)
-
-
-def header(start: bytes) -> Header:
-    """Read a header.
+def read_header(start: bytes) -> Header:
+    """Parse a header.
 
     Parameters
     ----------
     start
-        The first `PREAMBLE` bytes of the file, or all of a shorter one.
+        The first `PREAMBLE` bytes of the file, or all of a shorter file.
 
     Raises
     ------
@@ -141,28 +138,27 @@ def header(start: bytes) -> Header:
     version = tuple(start[len(MAGIC) : fixed])
     width = _LENGTH_BYTES.get((version[0], version[1])) if len(version) == 2 else None
     if len(start) < fixed:
-        raise _refused(f"the file ends at byte {len(start)}", "a header")
+        raise _malformed(f"the file ends at byte {len(start)}", "a header")
     if width is None:
-        raise _refused(f"the format version is {version}", "1.0, 2.0 or 3.0")
+        raise _malformed(f"the format version is {version}", "1.0, 2.0 or 3.0")
     length = int.from_bytes(start[fixed : fixed + width], "little")
     offset = fixed + width + length
     if length > MAX_HEADER:
-        raise _refused(f"the header declares {length} bytes", f"at most {MAX_HEADER}")
+        raise _malformed(f"the header declares {length} bytes", f"at most {MAX_HEADER}")
     if len(start) < offset:
-        raise _refused(
+        raise _malformed(
             f"the file ends at byte {len(start)}, inside its header", f"{offset} bytes of header"
         )
     text = start[fixed:offset]
     if not text[width:].isascii():
         at = next(at for at, byte in enumerate(text[width:], fixed + width) if byte > 0x7F)
-        raise _refused(f"byte {at} is 0x{start[at]:02x}", "a header of ASCII")
-    shape, fortran_order, held = _parsed(text, version)
-    return Header(shape, fortran_order, held, offset)
+        raise _malformed(f"byte {at} is 0x{start[at]:02x}", "a header of ASCII")
+    return Header(*_parse(text, version), offset)
 
 
 @lru_cache(maxsize=64)
-def _parsed(text: bytes, version: tuple[int, ...]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read the text of a header, with its length before it; those of many files are equal."""
+def _parse(text: bytes, version: tuple[int, ...]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Parse the length and the text of a header; many files have the same."""
     import io
     import warnings
 
@@ -173,26 +169,26 @@ def _parsed(text: bytes, version: tuple[int, ...]) -> tuple[tuple[int, ...], boo
         if version == (1, 0)
         else numpy_format.read_array_header_2_0
     )
-    # numpy writes what it cannot read: float8_e5m2, which calls itself a float of one byte.
+    # numpy writes float8_e5m2 as `<f1`, which it cannot read.
     text = text.replace(b"'<f1'", b"'<V1'")
     try:
         with warnings.catch_warnings():  # numpy warns of headers that Python 2 wrote
             warnings.simplefilter("ignore")
-            shape, fortran_order, held = read(io.BytesIO(text), MAX_HEADER)
+            shape, fortran_order, file_dtype = read(io.BytesIO(text), MAX_HEADER)
     except Exception as error:  # noqa: BLE001  (numpy's reader lets many kinds escape)
         words = str(error.args[0] if error.args else "").splitlines()
         reason = words[0] if words else type(error).__name__
         reason = re.sub(r"<(?:\w+\.)*(\w+) object at 0x\w+>", r"\1", reason)[:120]
-        raise _refused(
+        raise _malformed(
             f"numpy cannot read the header ({reason})", "a dictionary of descr, order and shape"
         ) from None
     _check_keys(text[_LENGTH_BYTES[version] :])
-    _check_declared(shape, held)
-    return shape, fortran_order, held
+    _check_declared(shape, file_dtype)
+    return shape, fortran_order, file_dtype
 
 
 def _check_keys(text: bytes) -> None:
-    """Refuse a header that names a key twice, of which numpy takes the last."""
+    """Raise if a header repeats a key; numpy takes the last one."""
     import ast
 
     plain = re.sub(rb"(?<=\d)L\b", b"", text)  # as Python 2 wrote sizes
@@ -200,55 +196,52 @@ def _check_keys(text: bytes) -> None:
     keys = [ast.literal_eval(key) for key in getattr(tree, "keys", ()) if key is not None]
     twice = next((key for key in keys if keys.count(key) > 1), None)
     if twice is not None:
-        raise _refused(f"the header names `{twice}` twice", "every key once")
+        raise _malformed(f"the header names `{twice}` twice", "every key once")
 
 
-def _check_declared(shape: tuple[int, ...], held: np.dtype[Any]) -> None:
-    """Refuse types that only pickle can load, and shapes that nothing can hold."""
-    if held.hasobject:
-        raise _refused(
+def _check_declared(shape: tuple[int, ...], file_dtype: np.dtype[Any]) -> None:
+    """Raise for a type that only pickle can load, or a shape that is too large."""
+    if file_dtype.hasobject:
+        raise _malformed(
             "the type is object, which only pickle can load, and pickle runs code",
             "a plain type",
             "Python, which made it, can save it with a plain type: array.astype(str) has one",
         )
     if any(type(size) is not int or size < 0 for size in shape):
-        raise _refused(f"the shape is {shape}", "sizes of 0 or more")
-    check_shape("the file declares", shape, held.itemsize)
+        raise _malformed(f"the shape is {shape}", "sizes of 0 or more")
+    check_shape("the file declares", shape, file_dtype.itemsize)
 
 
-def check_length(found: Header, length: int, *, goes_on: bool = False) -> None:
-    """Refuse a file whose bytes are not those its header declares.
+def check_length(header: Header, length: int, *, has_more: bool = False) -> None:
+    """Raise if a file of `length` bytes has more or fewer than its header declares.
 
     Parameters
     ----------
-    goes_on
-        Whether more may follow what was read.
+    has_more
+        Whether it is a stream that was not read to its end.
     """
-    if length != found.offset + found.nbytes:
-        at_hand = length - found.offset
-        word = "truncated" if at_hand < found.nbytes else "longer than it says"
-        raise _refused(
-            f"the file is {word}: it has {at_hand} bytes of elements{' or more' * goes_on}",
-            f"{found.nbytes}, for {_described(found)}",
-        )
+    if length == header.offset + header.nbytes:
+        return
+    size = length - header.offset
+    word = "truncated" if size < header.nbytes else "longer than it says"
+    sizes, dtype = ",".join(map(str, header.shape)), dtype_of(header.file_dtype)
+    tensor = described(dtype, sizes) if dtype else f"{header.file_dtype.str}[{sizes}]"
+    raise _malformed(
+        f"the file is {word}: it has {size} bytes of elements{' or more' * has_more}",
+        f"{header.nbytes}, for {tensor}",
+    )
 
 
-def _described(found: Header) -> str:
-    """Write type and shape as one word, ``f32[5,4]``; of bytes that have no type numpy's word."""
-    sizes, dtype = ",".join(map(str, found.shape)), dtype_of(found.held)
-    return described(dtype, sizes) if dtype else f"{found.held.str}[{sizes}]"
-
-
-def view(found: Layout, buffer: Any) -> Tensor:
-    """View the elements in the bytes of a whole file (`buffer`, mapped or in memory)."""
-    tensor = found.view(buffer, rule="npy")
-    if found.dtype is STRING:
+def view(layout: Layout, buffer: Any) -> Tensor:
+    """View the elements in all the bytes of a file, mapped or in memory."""
+    tensor = layout.view(buffer, rule="npy")
+    if layout.dtype is STRING:
         check_strings(tensor.array)
     return tensor
 
 
 def check_strings(array: AnyArray, *, rule: str = "npy") -> None:
-    """Refuse code points that are no characters, on which numpy fails only when they are read."""
+    """Raise for code points that are no characters; numpy fails when it reads such an element."""
     import numpy as np
 
     width = array.dtype.itemsize // 4
@@ -270,7 +263,7 @@ def check_strings(array: AnyArray, *, rule: str = "npy") -> None:
 
 @lru_cache(maxsize=64)
 def encode_header(dtype: DType, storage: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
-    """Write the header for C-ordered elements; what numpy lacks becomes ``<V2`` or ``<V1``."""
+    """Encode the header of C-ordered elements; types that numpy lacks become ``<V2`` or ``<V1``."""
     import io
 
     import numpy.lib.format as numpy_format

@@ -1,22 +1,25 @@
-"""Members of .npz archives, inflated within bounds.
+"""The .npz format: members of a zip archive, inflated within bounds.
 
-`zipfile` does the reading. Kept outside it: members that overlap, repeat a name, lie about their
-size, or use anything but the stored and deflate methods. Names are keys and never paths.
+`zipfile` reads. This module refuses members that overlap, repeat a name, misstate their size, or
+use a method other than stored and deflate. Names are keys and never paths.
 """
 
 from __future__ import annotations
 
 import zipfile
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, NoReturn
 
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io.formats import npy
-from gathercli.io.formats.content import key_hint
+from gathercli.io.formats.content import key_hint, malformed
 from gathercli.io.formats.foreign import foreign
 from gathercli.io.formats.table import NPY
 from gathercli.text import short, some
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gathercli.arrays.tensor import Tensor
     from gathercli.io.files import File
     from gathercli.io.formats.content import Layout
@@ -25,18 +28,23 @@ if TYPE_CHECKING:
 MAX_MEMBERS = 100_000
 MAX_RATIO = 200
 MAX_UNQUESTIONED = 256 << 20
-"""Bytes up to which a member may be packed as tightly as it is."""
+"""Bytes up to which a member may have any compression ratio."""
 _ENCRYPTED = 0x1
 
 
 def _refuse(what: str, expected: str, hint: str | None = None) -> NoReturn:
-    raise InputError(f"{what}: expected {expected}", rule="npz", expected=expected, hint=hint)
+    raise malformed(what, expected, hint, rule="npz")
 
 
-def _name_member(error: InputError, info: zipfile.ZipInfo) -> None:
-    """Say in which member a refusal of its .npy bytes came up."""
-    if error.rule == "npy":
-        error.prefix(f"the member `{info.filename}`")
+@contextmanager
+def _naming(info: zipfile.ZipInfo) -> Iterator[None]:
+    """Add the name of a member to the errors of its .npy bytes."""
+    try:
+        yield
+    except InputError as error:
+        if error.rule == "npy":
+            error.prefix(f"the member `{info.filename}`")
+        raise
 
 
 class Archive:
@@ -76,7 +84,7 @@ class Archive:
                 _refuse(f"the member `{info.filename}` ends behind the others", "a sound archive")
         self.names = list(self._members)
 
-    def _chosen(self, key: str | None) -> zipfile.ZipInfo:
+    def _member(self, key: str | None) -> zipfile.ZipInfo:
         if key is None and len(self._members) == 1:
             return next(iter(self._members.values()))
         for name in () if key is None else (key, key.removesuffix(".npy")):
@@ -89,14 +97,10 @@ class Archive:
         )
 
     def layout(self, key: str | None, declared: DType | None) -> Layout:
-        """Inflate only the header of a member."""
-        info = self._chosen(key)
-        try:
-            with self._opened(info) as stream:
-                return self._header(info, self._read(stream, npy.PREAMBLE)).layout(declared)
-        except InputError as error:
-            _name_member(error, info)
-            raise
+        """Inflate the header of a member."""
+        info = self._member(key)
+        with _naming(info), self._open(info) as stream:
+            return self._header(info, self._read(stream, npy.PREAMBLE)).layout(declared)
 
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
         """Inflate a member.
@@ -106,33 +110,26 @@ class Archive:
         InputError
             ``npz`` or ``npy``.
         LimitError
-            ``limit``: larger than may be held.
+            ``limit``: the member takes more memory than allowed.
         """
-        del empty  # a header names the type
-        info = self._chosen(key)
-        try:
-            return self._inflated(info, declared)
-        except InputError as error:
-            _name_member(error, info)
-            raise
-
-    def _inflated(self, info: zipfile.ZipInfo, declared: DType | None) -> Tensor:
-        with self._opened(info) as stream:
+        del empty  # the header has the type
+        info = self._member(key)
+        with _naming(info), self._open(info) as stream:
             start = self._read(stream, npy.PREAMBLE)
-            found = self._header(info, start)
-            total = found.offset + found.nbytes
-            if self._limit is not None and total > self._limit:
-                what = f"the member `{info.filename}` inflates to {total} bytes"
-                raise LimitError.over(what, total, self._limit)
+            header = self._header(info, start)
+            size = header.offset + header.nbytes
+            if self._limit is not None and size > self._limit:
+                what = f"the member `{info.filename}` inflates to {size} bytes"
+                raise LimitError.over(what, size, self._limit)
             self._check_ratio(info)
-            whole = bytearray(start)
-            while len(whole) <= total and (more := self._read(stream, 1 << 20)):
-                whole += more
-        npy.check_length(found, len(whole))
-        return npy.view(found.layout(declared), whole)
+            raw = bytearray(start)
+            while len(raw) <= size and (part := self._read(stream, 1 << 20)):
+                raw += part
+            npy.check_length(header, len(raw))
+            return npy.view(header.layout(declared), raw)
 
     def _check_ratio(self, info: zipfile.ZipInfo) -> None:
-        """Refuse a large member packed tighter than tensors are, which may be a bomb."""
+        """Raise for a large member with a ratio beyond that of tensors: it may be a bomb."""
         if self._limit is None or info.file_size < MAX_UNQUESTIONED:
             return
         if info.file_size > MAX_RATIO * info.compress_size:
@@ -146,11 +143,11 @@ class Archive:
     def _header(self, info: zipfile.ZipInfo, start: bytes) -> npy.Header:
         if not start.startswith(NPY):
             _refuse(f"the member `{info.filename}` is no .npy file", ".npy members")
-        found = npy.header(start)
-        npy.check_length(found, info.file_size)
-        return found
+        header = npy.read_header(start)
+        npy.check_length(header, info.file_size)
+        return header
 
-    def _opened(self, info: zipfile.ZipInfo) -> IO[bytes]:
+    def _open(self, info: zipfile.ZipInfo) -> IO[bytes]:
         if info.flag_bits & _ENCRYPTED:
             _refuse(f"the member `{info.filename}` is encrypted", "plain members")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):

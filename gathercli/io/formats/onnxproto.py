@@ -1,7 +1,7 @@
 """ONNX TensorProto files (.pb), read and written with the `onnx` package.
 
-The package parses and converts. Outside it: external data, which it would open by any path, and
-counts that do not fit the shape, which it would broadcast or allocate.
+The package parses and converts. This module refuses external data, which the package would open
+by any path, and counts that do not fit the shape, which it would broadcast or allocate.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.errors import InputError, LimitError, UsageError
-from gathercli.io.formats.content import Layout, check_shape
+from gathercli.io.formats.content import Layout, check_shape, malformed
 from gathercli.io.formats.foreign import conversion, install, missing
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, STRING, DType, Kind, in_words
 from gathercli.spec.shapes import product
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from gathercli.io.formats.encode import ByteTarget, Named
 
 MAX_BYTES: Final = 2**31 - 1
-"""Bytes of a protobuf message, by its own rule."""
+"""The size limit of a protobuf message, in bytes."""
 
 COPIES: Final = 4
-"""How often the bytes are held: as read, as parsed, as fields, as an array."""
+"""Copies of the bytes in memory: the file, the message, its fields, the array."""
 
 _NAMES: Final = {
     "float32": "FLOAT",
@@ -38,20 +38,16 @@ _NAMES: Final = {
     "float6_e3m2fn": "FLOAT6E3M2",
     "float4_e2m1fn": "FLOAT4E2M1",
 }
-"""ONNX's names of types that are not simply ours without the underscore."""
+"""ONNX's names of types that are not ours in capitals without the underscore."""
 
 _PACKED: Final = (2, 4)
-"""Bits of elements of which an entry of int32_data holds several, as a byte of raw_data does."""
+"""Bits of elements that share an entry of int32_data, as they share a byte of raw_data."""
 
 _FIELDS: Final = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data")
 
 
-def _refused(what: str, expected: str, hint: str | None = None) -> InputError:
-    return InputError(f"{what}: expected {expected}", rule="format", expected=expected, hint=hint)
-
-
 def _types() -> dict[int, DType]:
-    """Return our types by the numbers that the installed ONNX knows."""
+    """Map the type numbers of the installed ONNX to our types."""
     from onnx import TensorProto
 
     numbers = dict(TensorProto.DataType.items())
@@ -72,33 +68,35 @@ class Proto:
         except ImportError:
             raise InputError(missing("onnx"), rule="format", hint=install("onnx")) from None
         self._file_name = file.name
-        most = MAX_BYTES if file.limit is None else min(MAX_BYTES, file.limit // COPIES)
-        size = file.length(most)
+        allowed = MAX_BYTES if file.limit is None else min(MAX_BYTES, file.limit // COPIES)
+        size = file.length(allowed)
         needed = COPIES * size
         if file.limit is not None and needed > file.limit:
             raise file.over(f"{size} bytes take {needed} when they are parsed", needed)
         if size > MAX_BYTES:
-            raise _refused(f"the file has {size} bytes", f"at most {MAX_BYTES}, as ONNX's messages")
+            raise malformed(
+                f"the file has {size} bytes", f"at most {MAX_BYTES}, as ONNX's messages"
+            )
         raw = file.content()
         self._proto = TensorProto()
         try:
             self._proto.ParseFromString(raw)
         except DecodeError as error:
-            raise _refused(f"it is no ONNX tensor ({error})", "a TensorProto") from None
+            raise malformed(f"it is no ONNX tensor ({error})", "a TensorProto") from None
         name: Any = self._proto.name
-        if isinstance(name, bytes):  # no UTF-8; as the words of a command line
+        if isinstance(name, bytes):  # not UTF-8; decoded like an argument
             name = name.decode(errors="surrogateescape")
         self._name: str = name
         self.names = [name] if name else None
 
     def layout(self, key: str | None, declared: DType | None) -> Layout:
-        """Describe the tensor by its fields, once they agree."""
+        """Check the fields, and describe the tensor."""
         import numpy as np
 
-        del declared  # the message names the type
+        del declared  # the message has the type
         proto = self._proto
         if key is not None and key != self._name:
-            raise _refused(
+            raise malformed(
                 f"the file holds one tensor, `{clean(self._name)}`, and no `{clean(key)}`", "no key"
             )
         dtype = _types().get(proto.data_type)
@@ -110,31 +108,31 @@ class Proto:
                 value=proto.data_type,
             )
         if proto.data_location or proto.external_data:
-            raise _refused(
+            raise malformed(
                 "the tensor keeps its elements in another file, which is never opened",
                 "elements in the file itself",
                 conversion("external", self._file_name) if proto.data_location else None,
             )
         if proto.HasField("segment"):
-            raise _refused("the tensor is a segment of a larger one", "a whole tensor")
+            raise malformed("the tensor is a segment of a larger one", "a whole tensor")
         shape = tuple(proto.dims)
         if any(size < 0 for size in shape):
-            raise _refused(f"the shape is {list(shape)}", "sizes of 0 or more")
+            raise malformed(f"the shape is {list(shape)}", "sizes of 0 or more")
         check_shape("the tensor has", shape, dtype.itemsize)
         self._check_count(dtype, shape)
-        held = self._words().dtype if dtype is STRING else np.dtype(storage_of(dtype))
-        return Layout(dtype, shape, held)
+        file_dtype = self._strings().dtype if dtype is STRING else np.dtype(storage_of(dtype))
+        return Layout(dtype, shape, file_dtype)
 
     def _check_count(self, dtype: DType, shape: tuple[int, ...]) -> None:
-        """Refuse elements that are not as many as the shape says, or in a field of another type."""
+        """Raise if the elements are too few or many, or in the field of another type."""
         proto, count = self._proto, product(shape)
         fields = [field for field in (*_FIELDS, "string_data") if len(getattr(proto, field))]
         if fields and proto.HasField("raw_data"):
-            raise _refused(f"the elements are in raw_data and in {fields[0]}", "one of them")
+            raise malformed(f"the elements are in raw_data and in {fields[0]}", "one of them")
         if proto.HasField("raw_data") and dtype is not STRING:
             size = -(-count * dtype.bits // 8)
             if len(proto.raw_data) != size:
-                raise _refused(
+                raise malformed(
                     f"the tensor has {len(proto.raw_data)} bytes of elements",
                     f"{size}, for {list(shape)} of {dtype}",
                 )
@@ -144,54 +142,55 @@ class Proto:
             count = -(-count * dtype.bits // 8)
         other = [each for each in fields if each != field]
         if other:
-            raise _refused(f"the elements are in the field {other[0]}", f"{field} for {dtype}")
-        found = len(getattr(proto, field))
-        if found != count * each:
-            raise _refused(
-                f"the field {field} has {found} values", f"{count * each}, for {list(shape)}"
+            raise malformed(f"the elements are in the field {other[0]}", f"{field} for {dtype}")
+        number = len(getattr(proto, field))
+        if number != count * each:
+            raise malformed(
+                f"the field {field} has {number} values", f"{count * each}, for {list(shape)}"
             )
 
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
-        """Take the elements out of the message.
+        """Read the elements.
 
         Raises
         ------
         InputError
-            ``format``, ``dtype``: the message is malformed, or of a type no tensor here has.
+            ``format``, ``dtype``: the message is malformed, or no tensor has its type.
         """
         import numpy as np
         from onnx import numpy_helper
 
         del empty
-        found = self.layout(key, declared)
-        if found.dtype is STRING:
-            return Tensor(STRING, self._words().reshape(found.shape))
-        self._check_values(found.dtype)
-        if found.dtype.narrow:
-            return Tensor(found.dtype, self._bits(found.dtype, found.shape))
+        layout = self.layout(key, declared)
+        dtype, shape = layout.dtype, layout.shape
+        if dtype is STRING:
+            return Tensor(STRING, self._strings().reshape(shape))
+        self._check_values(dtype)
+        if dtype.narrow:
+            return Tensor(dtype, self._bits(dtype, shape))
         try:
             array = numpy_helper.to_array(self._proto)
         except Exception as error:  # noqa: BLE001  (a malformed message: many kinds)
-            raise _refused(f"onnx cannot read the elements ({error})", "a sound tensor") from None
-        if found.dtype is BFLOAT16:
+            raise malformed(f"onnx cannot read the elements ({error})", "a sound tensor") from None
+        if dtype is BFLOAT16:
             array = array.view(np.uint16)
-        return Tensor(found.dtype, array.reshape(found.shape))
+        return Tensor(dtype, array.reshape(shape))
 
     def _bits(self, dtype: DType, shape: tuple[int, ...]) -> AnyArray:
-        """Take out elements that numpy lacks, a byte each."""
+        """Read elements of a type that numpy lacks, a byte each."""
         import numpy as np
 
         from gathercli.arrays.narrow import unpacked
 
         raw = self._proto.HasField("raw_data")
         data = self._proto.raw_data if raw else bytes(self._proto.int32_data)
-        found: AnyArray = np.frombuffer(data, np.uint8)
+        array: AnyArray = np.frombuffer(data, np.uint8)
         if dtype.bits in _PACKED or (raw and dtype.bits < 8):
-            found = unpacked(found, product(shape), dtype.bits)
-        return found.reshape(shape)
+            array = unpacked(array, product(shape), dtype.bits)
+        return array.reshape(shape)
 
-    def _words(self) -> AnyArray:
-        """Decode strings, which ONNX keeps as bytes."""
+    def _strings(self) -> AnyArray:
+        """Decode strings, which are bytes in the message."""
         from gathercli.arrays.conversion import Place, store
 
         words = []
@@ -208,14 +207,14 @@ class Proto:
         return store(words, STRING, Place("string_data", (len(words),)))
 
     def _check_values(self, dtype: DType) -> None:
-        """Refuse values of int32_data and uint64_data that the type would cut."""
+        """Raise for values of int32_data and uint64_data that the type cannot hold."""
         field, _ = _field(dtype)
         if self._proto.HasField("raw_data") or field not in ("int32_data", "uint64_data"):
             return
         values = getattr(self._proto, field)
         low, high = dtype.bounds
         if dtype.bits in _PACKED or dtype.kind in (Kind.FLOAT, Kind.BOOL):
-            # kept as their bits, several in a byte where they are that few
+            # The values are bits; those of several elements share a byte.
             bits = 1 if dtype.kind is Kind.BOOL else 8 if dtype.bits in _PACKED else dtype.bits
             low, high = 0, 2**bits - 1
         wrong = next((at for at, value in enumerate(values) if not low <= value <= high), None)
@@ -239,7 +238,7 @@ def _type_name(number: int) -> str:
 
 
 def _field(dtype: DType) -> tuple[str, int]:
-    """Return the field that holds elements of a type when raw_data does not, and values each."""
+    """Return the field for elements of a type, and its values for each; raw_data is another."""
     if dtype is STRING:
         return "string_data", 1
     if dtype.kind is Kind.COMPLEX:
@@ -261,12 +260,12 @@ def proto_file(results: Sequence[Named], out: ByteTarget) -> None:
 
 
 def encode(name: str, result: Result) -> bytes:
-    """Write a tensor as a TensorProto named `name`.
+    """Encode a tensor as a TensorProto.
 
     Raises
     ------
     LimitError
-        ``limit``: it is larger than a message can be.
+        ``limit``: the tensor is larger than a message can be.
     """
     try:
         from onnx import TensorProto

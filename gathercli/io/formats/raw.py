@@ -16,36 +16,36 @@ if TYPE_CHECKING:
     from gathercli.io.files import File
 
 PREFIX: Final = "bin:"
-_FORM: Final = r"(?as)bin:(x|(?:\d+x)*)([a-z]\w*)@(.+)"
+_PATTERN: Final = r"(?as)bin:(x|(?:\d+x)*)([a-z]\w*)@(.+)"
 
 
-class Declared(NamedTuple):
-    """What a token says of the bytes in a file."""
+class Description(NamedTuple):
+    """The shape, the type and the file of a token."""
 
     shape: tuple[int, ...]
     dtype: DType
     path: str
 
 
-def parse(token: str) -> Declared:
-    """Read ``bin:`` with shape and type, ``@``, and the name of the file.
+def parse(token: str) -> Description:
+    """Parse ``bin:SHAPExTYPE@FILE``.
 
     Raises
     ------
     InputError
-        ``literal``: it is malformed, or there is no such type.
+        ``literal``: the token is malformed, or there is no such type.
     LimitError
-        ``limit``: a larger shape than there can be.
+        ``limit``: the shape is too large.
     """
-    found = re.fullmatch(_FORM, token)
-    if found is None:
+    match = re.fullmatch(_PATTERN, token)
+    if match is None:
         raise InputError(
             f"`{clean(token[:80])}` does not say what the bytes are: "
             "expected shape, type and file, as in `bin:4x3xbf16@raw.bin`",
             rule="literal",
             value=token[:80],
         )
-    dims, name, path = found.groups()
+    dims, name, path = match.groups()
     dtype = named(name)
     if dtype is None or dtype is STRING:
         raise InputError(
@@ -56,7 +56,7 @@ def parse(token: str) -> Declared:
         )
     shape = tuple(int(size[:30]) for size in dims.split("x") if size)
     check_shape(f"`{clean(token[:80])}` declares", shape, dtype.itemsize)
-    return Declared(shape, dtype, path)
+    return Description(shape, dtype, path)
 
 
 class Raw:
@@ -65,46 +65,46 @@ class Raw:
     format = "bin"
     names = None
 
-    def __init__(self, file: File, declared: Declared) -> None:
-        self._file, self._declared = file, declared
+    def __init__(self, file: File, description: Description) -> None:
+        self._file, self._description = file, description
 
     def layout(self, key: str | None, declared: DType | None) -> Layout:
-        """Compare the bytes declared with the bytes there."""
+        """Check the size of the file against the token."""
         import numpy as np
 
-        del declared  # the token names the type
-        shape, dtype, _ = self._declared
+        del declared  # the token has the type
+        shape, dtype, _ = self._description
         if key is not None:
             raise InputError(
                 f"raw bytes hold one tensor and no member `{clean(key)}`: expected no key",
                 rule="format",
                 value=key,
             )
-        found = Layout(dtype, shape, np.dtype(storage_of(dtype)).newbyteorder("<"))
-        size = self._file.length(found.nbytes)
-        if size != found.nbytes:
-            more = " or more" if self._file.goes_on else ""
+        layout = Layout(dtype, shape, np.dtype(storage_of(dtype)).newbyteorder("<"))
+        size = self._file.length(layout.nbytes)
+        if size != layout.nbytes:
+            more = " or more" if self._file.has_more else ""
             raise InputError(
-                f"the file has {size} bytes{more}: expected {found.nbytes}, "
+                f"the file has {size} bytes{more}: expected {layout.nbytes}, "
                 f"for {described(dtype, ','.join(map(str, shape)))}",
                 rule="format",
                 value=size,
-                expected=f"{found.nbytes} bytes",
+                expected=f"{layout.nbytes} bytes",
                 hint=None if more else self._advice(size),
             )
-        return found
+        return layout
 
     def _advice(self, size: int) -> str | None:
-        """Suggest the first dimension that fits, if one does."""
-        (first, *rest), dtype = self._declared.shape or (1,), self._declared.dtype
+        """Suggest a first dimension that fits the size of the file, if there is one."""
+        (first, *rest), dtype = self._description.shape or (1,), self._description.dtype
         row = product(rest) * dtype.itemsize
         if not row or size % row or first == size // row:
             return None
         sizes = "x".join(map(str, (size // row, *rest, dtype.short)))
-        return Hint("{source} has that many", source=f"{PREFIX}{sizes}@{self._declared.path}")
+        return Hint("{source} has that many", source=f"{PREFIX}{sizes}@{self._description.path}")
 
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
         """View the elements; those of a large regular file are mapped."""
         del empty
-        found = self.layout(key, declared)
-        return found.view(self._file.buffer() if found.nbytes else b"")
+        layout = self.layout(key, declared)
+        return layout.view(self._file.buffer() if layout.nbytes else b"")

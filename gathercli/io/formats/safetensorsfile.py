@@ -1,7 +1,7 @@
 """The .safetensors format, read with the `safetensors` package and written block by block.
 
-The package checks the header: offsets, sizes, overlaps, gaps. Outside it: names that are repeated,
-of which it takes the last, and the elements, which it copies and which are mapped here.
+The package checks the header: offsets, sizes, overlaps, gaps. This module also refuses repeated
+names, of which the package takes the last, and maps the elements, which the package copies.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.errors import InputError
 from gathercli.io.formats import jsontext as json
-from gathercli.io.formats.content import Layout, check_shape, key_hint
+from gathercli.io.formats.content import Layout, check_shape, key_hint, malformed
 from gathercli.io.formats.foreign import install, missing
 from gathercli.spec.dtypes import DTYPES, DType
 from gathercli.spec.shapes import product
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gathercli.io.formats.encode import ByteTarget, Named
 
 MAX_HEADER: Final = 100_000_000
-"""Bytes of header accepted, as the package limits them."""
+"""The longest header in bytes; the limit of the package."""
 
 _OWN_FDS: Final = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
 _NAMES: Final[dict[str, str]] = {
@@ -45,17 +45,13 @@ _NAMES: Final[dict[str, str]] = {
     for dtype in DTYPES
     if dtype.kind.value in ("int", "uint", "float") and not dtype.opaque
 }
-"""The format's names of the types that it has."""
+"""The names of types in the format."""
 
 _OFFSETS: Final = rb'"data_offsets"\s*:\s*\[\s*\d+\s*,\s*(\d{1,19})\s*\]'
-_HALF: Final = 4
-"""Bits of elements of which a byte holds two, the first in its lower bits."""
+_NIBBLE: Final = 4
+"""Bits of an element that shares a byte with another; the first is in the lower bits."""
 
 _TYPES: Final = {_NAMES[dtype.name]: dtype for dtype in DTYPES if dtype.name in _NAMES}
-
-
-def _refused(what: str, expected: str, hint: str | None = None) -> InputError:
-    return InputError(f"{what}: expected {expected}", rule="format", expected=expected, hint=hint)
 
 
 class Bundle:
@@ -68,15 +64,15 @@ class Bundle:
         self._file = file
         length = int.from_bytes(file.start(8), "little")
         if length > MAX_HEADER:
-            raise _refused(f"the header declares {length} bytes", f"at most {MAX_HEADER}")
+            raise malformed(f"the header declares {length} bytes", f"at most {MAX_HEADER}")
         self._start = 8 + length
         start = file.start(self._start)
         if len(start) < self._start:
-            raise _refused(
+            raise malformed(
                 f"the file ends at byte {len(start)}, inside its header",
                 f"{self._start} bytes of header",
             )
-        file.length(self._start + _extent(start[8:]))  # and no more of a stream without end
+        file.length(self._start + _extent(start[8:]))  # a stream may have no end
         _check(file)
         try:
             header = json.parse(file.start(self._start)[8:], rule="format")
@@ -91,39 +87,39 @@ class Bundle:
         """Describe a tensor by the header."""
         import numpy as np
 
-        del declared  # the header names the type
-        name = self._chosen(key)
-        told = self._tensors[name]
-        dtype = _TYPES.get(told["dtype"])
+        del declared  # the header has the type
+        name = self._name(key)
+        entry = self._tensors[name]
+        dtype = _TYPES.get(entry["dtype"])
         if dtype is None:
             raise InputError(
-                f"the tensor `{name}` is of type {told['dtype']}: expected {listed(_TYPES)}",
+                f"the tensor `{name}` is of type {entry['dtype']}: expected {listed(_TYPES)}",
                 rule="dtype",
-                value=told["dtype"],
+                value=entry["dtype"],
             )
-        shape = tuple(told["shape"])
+        shape = tuple(entry["shape"])
         check_shape(f"the tensor `{name}` has", shape, dtype.itemsize)
-        held = np.dtype(storage_of(dtype)).newbyteorder("<")
-        return Layout(dtype, shape, held, self._start + told["data_offsets"][0])
+        file_dtype = np.dtype(storage_of(dtype)).newbyteorder("<")
+        return Layout(dtype, shape, file_dtype, self._start + entry["data_offsets"][0])
 
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
-        """View a tensor; those of a large regular file are mapped."""
+        """View a tensor; a large regular file is mapped."""
         del empty
-        found = self.layout(key, declared)
-        if found.dtype.bits != _HALF:
-            return found.view(self._file.buffer())
+        layout = self.layout(key, declared)
+        dtype, shape = layout.dtype, layout.shape
+        if dtype.bits != _NIBBLE:
+            return layout.view(self._file.buffer())
         from gathercli.arrays.narrow import unpacked
 
-        halves = found._replace(shape=(-(-product(found.shape) // 2),)).view(self._file.buffer())
-        whole = unpacked(halves.array, product(found.shape), found.dtype.bits)
-        return Tensor(found.dtype, whole.reshape(found.shape))
+        packed = layout._replace(shape=(-(-product(shape) // 2),)).view(self._file.buffer())
+        return Tensor(dtype, unpacked(packed.array, product(shape), dtype.bits).reshape(shape))
 
-    def _chosen(self, key: str | None) -> str:
+    def _name(self, key: str | None) -> str:
         if key is None and len(self.names) == 1:
             return self.names[0]
         if key is not None and key in self._tensors:
             return key
-        raise _refused(
+        raise malformed(
             f"the file has {some(f'`{name}`' for name in self.names)}",
             f"the tensor `{short(key)}`" if key else "the name of one",
             key_hint(self._file.name, key, self.names, "tensor"),
@@ -131,12 +127,12 @@ class Bundle:
 
 
 def _extent(header: bytes) -> int:
-    """Return the bytes of elements that a header declares, which nobody has checked yet."""
-    return max((int(found[1]) for found in re.finditer(_OFFSETS, header)), default=0)
+    """Return the bytes of elements that an unchecked header declares."""
+    return max((int(match[1]) for match in re.finditer(_OFFSETS, header)), default=0)
 
 
 def _check(file: File) -> None:
-    """Let the package check the header against the bytes."""
+    """Have the package check the header against the size of the file."""
     try:
         from safetensors import SafetensorError, deserialize, safe_open
     except ImportError:
@@ -151,13 +147,13 @@ def _check(file: File) -> None:
             deserialize(bytes(file.buffer()))  # type: ignore[no-untyped-call]
     except (SafetensorError, OSError) as error:
         reason = str(error).rpartition("deserializing header: ")[2]
-        raise _refused(f"it is no sound .safetensors file ({reason[:200]})", "one") from None
+        raise malformed(f"it is no sound .safetensors file ({reason[:200]})", "one") from None
 
 
 def bundle(results: Sequence[Named], out: ByteTarget) -> None:
-    """Write a file: the header, then every tensor block by block.
+    """Write the header, then every tensor block by block.
 
-    The package would take all the elements as one string in memory.
+    The package would need all elements in memory at once.
 
     Raises
     ------
@@ -169,15 +165,15 @@ def bundle(results: Sequence[Named], out: ByteTarget) -> None:
     header: dict[str, Any] = {}
     end = 0
     for name, result in results:
-        half = result.dtype.bits == _HALF
-        if half and result.nbytes % 2:
+        packed = result.dtype.bits == _NIBBLE
+        if packed and result.nbytes % 2:
             raise InputError(
                 f"`{name}` has {counted(result.nbytes, 'element')} of {result.dtype}, "
                 "of which a byte holds two: expected an even number",
                 rule="dtype",
                 value=result.nbytes,
             )
-        start, end = end, end + -(-result.nbytes // (1 + half))
+        start, end = end, end + -(-result.nbytes // (1 + packed))
         header[name] = {
             "dtype": type_name(result.dtype),
             "shape": list(result.shape),
@@ -187,16 +183,16 @@ def bundle(results: Sequence[Named], out: ByteTarget) -> None:
     text += b" " * (-len(text) % 8)  # so that the elements are aligned
     out.write(len(text).to_bytes(8, "little") + text)
     for _, result in results:
-        if result.dtype.bits == _HALF:
-            from gathercli.arrays.narrow import packed
+        if result.dtype.bits == _NIBBLE:
+            from gathercli.arrays import narrow
 
-            out.write(packed(result.whole().array.reshape(-1), result.dtype.bits))
+            out.write(narrow.packed(result.whole().array.reshape(-1), result.dtype.bits))
         else:
             raw_elements(result, out)
 
 
 def type_name(dtype: DType) -> str:
-    """Name a type as the format does."""
+    """Return the name of a type in the format."""
     name = _NAMES.get(dtype.name)
     if name is None:
         raise InputError(

@@ -22,7 +22,7 @@ from gathercli.text import clean, short, some
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gathercli.io.files import Folder
+    from gathercli.io.folders import Folder
     from gathercli.io.formats.content import Layout
     from gathercli.io.zarr.arrayspec import ArraySpec
     from gathercli.spec.dtypes import DType
@@ -109,11 +109,11 @@ class Zarr:
                 limit,
                 instead="`info --header` describes it without reading it",
             )
-        stored = self.tiles(key)
+        stored = self.chunked(key)
         report = None if progress is None else lambda done: progress("read", done, size)
         return Tensor(stored.dtype, stored.read(everything(stored.shape), report))
 
-    def tiles(self, key: str | None) -> ZarrArray:
+    def chunked(self, key: str | None) -> ZarrArray:
         """Open an array to be read box by box.
 
         Raises
@@ -129,7 +129,7 @@ class Zarr:
                 f"a chunk of the array has {needed} bytes to be held in memory", needed, limit
             )
         name = self._folder.name if path == self._path else f"{self._folder.name}#{key}"
-        return ZarrArray(name, path, spec, self._folder.note)
+        return ZarrArray(name, path, spec, self._folder.watch)
 
     def _member(self, key: str) -> ArraySpec | None:
         """Find the array of a name, looking at no other; None if there is no such one."""

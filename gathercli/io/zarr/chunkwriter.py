@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gathercli.arrays.chunks import inside, sizes, slices, tiled
 from gathercli.errors import GatherError, TransferError, reason_of
-from gathercli.io.files import Folder
+from gathercli.io.folders import Folder
 from gathercli.io.zarr.chunkfiles import ChunkFiles
 from gathercli.io.zarr.codecs import ChunkCodec
 from gathercli.io.zarr.stored import Node, reason

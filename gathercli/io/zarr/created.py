@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from gathercli.arrays.tensor import storage_of
 from gathercli.errors import GatherError, InputError, OutputError, TransferError, reason_of
-from gathercli.io.files import Folder
+from gathercli.io.folders import Folder
 from gathercli.io.links import lies_in
 from gathercli.io.write import OUTSIDE, is_stream, persist
 from gathercli.io.zarr import metadata

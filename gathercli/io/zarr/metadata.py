@@ -18,7 +18,7 @@ from gathercli.io.zarr.members import refused, shown
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
-    from gathercli.io.files import Folder
+    from gathercli.io.folders import Folder
     from gathercli.io.zarr.arrayspec import ArraySpec
 
 MAX_METADATA: Final = 16 << 20
@@ -53,7 +53,7 @@ def document(folder: Folder, path: str) -> dict[str, Any]:
                 rule="limit",
                 value=status.st_size,
             )
-        folder.note(path, status)
+        folder.watch(path, status)
         raw = b""
         while part := os.read(fd, status.st_size - len(raw)):
             raw += part

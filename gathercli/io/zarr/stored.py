@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from gathercli.arrays.chunks import Box
     from gathercli.arrays.tensor import AnyArray
-    from gathercli.io.files import Folder
+    from gathercli.io.folders import Folder
     from gathercli.io.zarr.arrayspec import ArraySpec
     from gathercli.io.zarr.chunkfiles import ChunkFile, Note
 
@@ -65,7 +65,7 @@ class Node:
 
 
 class ZarrArray:
-    """An array in chunks; the members are those of `core.tiles.ChunkedTensor`, and more.
+    """An array in chunks; the members are those of `arrays.chunks.ChunkedTensor`, and more.
 
     Several threads may read it at once.
 

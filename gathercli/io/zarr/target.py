@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from gathercli.errors import GatherError
-from gathercli.io.files import Folder
+from gathercli.io.folders import Folder
 from gathercli.io.write import real_path
 from gathercli.io.zarr.stored import Node
 from gathercli.text import clean

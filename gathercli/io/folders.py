@@ -1,0 +1,188 @@
+"""Input folders: their formats, their files, and whether any of those changed."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from gathercli.errors import Hint
+from gathercli.io.files import Fingerprint, changed, fingerprint_of, unreadable
+from gathercli.io.formats.table import BY_SUFFIX, CHUNKED, FORMATS
+from gathercli.text import listed, shell_word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gathercli.arrays.threads import ProgressCallback
+
+MAX_WATCHED: Final = 1 << 17
+"""Files of a folder that are watched for changes, at a few hundred bytes each."""
+
+_MASK: Final = (1 << 56) - 1
+
+
+class Folder:
+    """An input that is a folder; it has the members of `File` that apply to one.
+
+    Parameters
+    ----------
+    name, path
+        The name the user gave, and the path.
+    limit
+        The bytes of its content that memory may hold; None for no limit.
+    progress
+        Called with the bytes read so far and the total.
+    """
+
+    regular = guarded = False
+    fd = -1
+    """None: its files are opened one by one, when they are read."""
+
+    def __init__(
+        self, name: str, path: str, limit: int | None, progress: ProgressCallback | None = None
+    ) -> None:
+        self.name, self.path, self.limit, self.progress = name, path, limit, progress
+        self._watched: dict[str, int] = {}
+        self._whole: Fingerprint | None = None
+
+    @property
+    def format(self) -> str:
+        """Its format; if its metadata is gone by now, the first one, whose reader says so."""
+        return format_of_folder(self.path) or next(iter(CHUNKED.values()))
+
+    @cached_property
+    def fingerprint(self) -> Fingerprint:
+        """The bytes of all its files, and a number that changes with any of them."""
+        try:
+            return fingerprint_folder(self.path)
+        except OSError as error:
+            raise unreadable(self.name, error) from None
+
+    @property
+    def size(self) -> int:
+        """The bytes of all its files."""
+        return self.fingerprint.size
+
+    def watch(self, path: str, status: os.stat_result | None) -> None:
+        """Have `recheck` compare a file; the first `MAX_WATCHED` files are compared.
+
+        Parameters
+        ----------
+        status
+            None for a file that does not exist, and must not come to exist.
+
+        Raises
+        ------
+        TransferError
+            ``unreadable``: its status differs from the one it had before.
+        """
+        now = _digest(status)
+        if len(self._watched) < MAX_WATCHED:
+            before = self._watched.setdefault(path, now)
+        else:
+            before = self._watched.get(path, now)
+        if before != now:
+            raise changed(self.name)
+
+    def watch_all(self) -> None:
+        """Have `recheck` compare all files, for readers in other processes."""
+        self._whole = self.fingerprint
+
+    def check_mapped(self) -> None:
+        """Do nothing: no file of a folder is mapped."""
+
+    def recheck(self) -> None:
+        """Raise if a watched file changed."""
+        if self._whole is not None and fingerprint_folder(self.path) != self._whole:
+            raise changed(self.name)
+        for path, before in self._watched.items():
+            try:
+                now = _digest(os.stat(path))
+            except OSError:
+                now = _digest(None)
+            if now != before:
+                raise changed(self.name)
+
+    def close(self) -> None:
+        """Do nothing: no descriptor is open."""
+
+
+def fingerprint_folder(path: str) -> Fingerprint:
+    """Combine the names, sizes and times of all files below a folder; links are not followed.
+
+    Returns
+    -------
+        The bytes of all files, and in place of a time a number that changes with any file.
+    """
+    from hashlib import blake2b
+
+    size, digest = 0, 0
+    for name, status in files_of(path):
+        size += status.st_size
+        text = f"{status.st_size} {status.st_mtime_ns} ".encode() + os.fsencode(name)
+        # A sum, as the order of a directory's entries is arbitrary.
+        digest += int.from_bytes(blake2b(text, digest_size=7).digest())
+    return Fingerprint(size, digest & _MASK)
+
+
+def files_of(path: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the relative name and the status of every file below a folder; follow no links."""
+    folders = [""]
+    while folders:
+        inner = folders.pop()
+        with os.scandir(os.path.join(path, inner)) as entries:
+            for entry in entries:
+                name = f"{inner}{entry.name}"
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(f"{name}/")
+                else:
+                    yield name, entry.stat(follow_symlinks=False)
+
+
+def _digest(status: os.stat_result | None) -> int:
+    return 0 if status is None else hash(fingerprint_of(status))
+
+
+def format_of_folder(path: str) -> str | None:
+    """Return the format of a folder of chunks, which its files tell; None for any other path."""
+    if not os.path.isdir(path):
+        return None
+    for name in CHUNKED.values():
+        if any(os.path.lexists(os.path.join(path, mark)) for mark in FORMATS[name].marks):
+            return name
+    return None
+
+
+def is_plain_folder(path: str) -> bool:
+    """Tell whether a path is a folder, and not one of chunks."""
+    return os.path.isdir(path) and format_of_folder(path) is None
+
+
+def tensor_files(path: str) -> list[str]:
+    """List the files in a folder by name whose suffix alone tells how they are read."""
+    suffixes = tuple(suffix for suffix, name in BY_SUFFIX.items() if FORMATS[name].reader)
+    try:
+        names = sorted(os.listdir(path))
+    except OSError:
+        return []
+    return [name for name in names if name.endswith(suffixes) and not name.startswith(".")]
+
+
+def suggest_member(name: str, path: str) -> str:
+    """Suggest a tensor file in a folder, and the pattern of all with its suffix."""
+    names = tensor_files(path)
+    if not names:
+        fmt = next(iter(CHUNKED.values()))
+        marks = listed(f"`{each}`" for each in FORMATS[fmt].marks)
+        return f"a {fmt} folder has {marks}; this has none"
+    first = os.path.join(name, names[0])
+    suffix = os.path.splitext(first)[1]
+    number = sum(each.endswith(suffix) for each in names)
+    if number == 1:
+        return Hint("it holds {source}", source=first)
+    pattern = shell_word(os.path.join(name, "")) + f"*{suffix}"
+    text = f"{{source}} is one of its {number} {suffix} files"
+    hint = Hint(f"{text}, `{{pattern}}` are all".replace("{pattern}", pattern), source=first)
+    hint.python = Hint(text, source=first).python
+    return hint

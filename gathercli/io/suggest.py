@@ -1,0 +1,272 @@
+"""Suggestions for an argument that is neither a literal nor the name of a file.
+
+It may be the notation of another tool: each has a pattern, and a function that translates it to the
+grammar of arguments. The translation is parsed before it is suggested, so that a pasted hint works.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from gathercli import text
+from gathercli.errors import GatherError, Hint, InputError, NoInputError
+from gathercli.io.formats import literal, raw
+from gathercli.io.formats.content import SNIFF_SIZE, sniff
+from gathercli.io.formats.table import FORMATS
+from gathercli.io.formats.values import flatten
+from gathercli.spec.dtypes import FLOAT64
+from gathercli.text import Overflow, clean, closest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_LENGTH: Final = 500
+"""Characters of a word that is compared with the notations."""
+
+_MAX_ELEMENTS: Final = 20
+"""Elements that a hint writes out."""
+
+
+def missing(path: str, folder: str) -> GatherError:
+    """Return the error that there is no file of this name.
+
+    Parameters
+    ----------
+    folder
+        The folder a relative name starts from.
+
+    Returns
+    -------
+        NoInputError ``missing``, or InputError ``literal`` if the name looks like a literal.
+    """
+    name = clean(path) if len(path) <= 200 else clean(path[:200]) + "..."
+    hint = suggest(path, folder)
+    if literal.looks_literal(path):
+        return InputError(
+            f"`{name}` is neither a literal nor the name of a file: "
+            "expected a list such as 0,0,4 or '[[0,1],[2,3]]'",
+            rule="literal",
+            value=path,
+            hint=hint,
+        )
+    if hint is None and (near := _near(path, folder)):
+        hint = Hint("did you mean {source}?", source=near)
+    what = f"there is no file `{name}`" if path.strip() else "the name of the file is empty"
+    return NoInputError(
+        f"{what}: expected a file, or a literal such as 0,0,4",
+        rule="missing",
+        value=path,
+        expected="a file or a literal",
+        hint=hint,
+    )
+
+
+def _near(path: str, folder: str) -> str | None:
+    """Find a file of a similar name, or of this name and a suffix."""
+    inner, name = os.path.split(path)
+    try:
+        names = sorted(os.listdir(os.path.join(folder, inner) or "."))
+    except (OSError, ValueError):
+        return None
+    stems = {each: os.path.splitext(each)[0].lower() for each in names[:1000]}
+    without_suffix = [each for each in names if os.path.splitext(each)[0] == name]
+    stem = os.path.splitext(name)[0].lower()
+    similar = [each for each in stems if closest(stem, [stems[each]])]  # whatever the suffix
+    near = without_suffix[0] if without_suffix else closest(name, similar, cutoff=0.75)
+    return os.path.join(inner, near) if near else None
+
+
+def suggest(token: str, folder: str) -> Hint | None:
+    """Suggest what an argument meant that is no literal and names no file.
+
+    Parameters
+    ----------
+    folder
+        The folder a relative name starts from.
+    """
+    if len(token) > MAX_LENGTH:
+        return None
+    if member := _member(token, folder):
+        return member
+    for pattern, translate in _NOTATIONS:
+        if (match := re.fullmatch(pattern, token.strip())) and (source := translate(match)):
+            return Hint("did you mean {source}?", source=source) if _is_literal(source) else None
+    if source := _unquoted(token, folder):
+        return Hint("did you mean {source}?", source=source)
+    return _generator(token)
+
+
+def _generator(token: str) -> Hint | None:
+    """Suggest a generator for a similar name, and all of them for a shape: ``3x4xf32``."""
+    match = re.fullmatch(_CALL, f"x:{token}" if re.fullmatch(_SHAPE, token) else token)
+    if match is None:
+        return None
+    shape = match[2] + (match[3] or "")
+    near = closest(match[1], literal.GENERATORS)
+    if near and _is_literal(f"{near}:{shape}"):
+        return Hint("did you mean {source}?", source=f"{near}:{shape}")
+    return Hint(f"there are `arange:{shape}`, `zeros:{shape}` and `rand:{shape}`")
+
+
+def _unquoted(token: str, folder: str) -> str | None:
+    """Remove quotes that a shell keeps: curly ones, and those inside others."""
+    match = re.fullmatch(_QUOTED, token.strip())
+    if match is None or not match[1]:
+        return None
+    exists = os.path.exists(os.path.join(folder, match[1].partition("#")[0]))
+    return match[1] if exists or _is_literal(match[1]) else None
+
+
+def quoted_file(token: str, folder: str) -> str | None:
+    """Return the name in the quotes of a text literal, if it is that of a file."""
+    match = re.fullmatch(r'\s*"([^"\0]+)"\s*', token)
+    return match[1] if match and os.path.isfile(os.path.join(folder, match[1])) else None
+
+
+def _member(token: str, folder: str) -> Hint | None:
+    """Read ``w.npz:emb``, ``w.npz/emb``, ``w.npz['emb']``, ``w.bin:2x3xf32`` of a file."""
+    match = re.fullmatch(r"""(.+?)(?::([^:\[\]]+)|\[\s*(["']?)([^\[\]"']+)\3\s*\])""", token)
+    name, key = (match[1], match[2] or match[4]) if match else _split_path(token, folder)
+    if not key:
+        return None
+    path = os.path.join(folder, name)
+    try:
+        if not os.path.exists(path):
+            return None
+        with suppress(GatherError):
+            raw.parse(f"{raw.PREFIX}{key}@{name}")
+            return Hint("did you mean {source}?", source=f"{raw.PREFIX}{key}@{name}")
+        if _holds_one(path):
+            return Hint("it holds one tensor and no members: {source}", source=name)
+    except (OSError, ValueError):  # a NUL in the name
+        return None
+    return Hint("did you mean {source}?", source=f"{name}#{key}")
+
+
+def _split_path(token: str, folder: str) -> tuple[str, str]:
+    """Split a path after the first part that is a file; without one the rest is empty."""
+    for slash in re.finditer("/", token):
+        path = token[: slash.start()]
+        if os.path.isfile(os.path.join(folder, path)):
+            return path, token[slash.end() :]
+    return token, ""
+
+
+def _holds_one(path: str) -> bool:
+    """Tell whether a file is of a format for one tensor."""
+    if not os.path.isfile(path):  # a pipe would wait
+        return False
+    with open(path, "rb") as file:
+        fmt = sniff(file.read(SNIFF_SIZE))
+    return fmt in FORMATS and not FORMATS[fmt].several
+
+
+def _is_literal(token: str) -> bool:
+    """Tell whether a word is a valid literal."""
+    try:
+        return literal.parse(token, declared=None, empty=FLOAT64, max_bytes=1 << 20) is not None
+    except GatherError:
+        return False
+
+
+def _slice(match: re.Match[str]) -> str | None:
+    """Write the elements of ``0:2`` or ``8:0:-2``."""
+    if max(map(len, filter(None, match.groups())), default=0) > len(str(_MAX_ELEMENTS)) + 16:
+        return None
+    start, stop, step = (int(n) if n else None for n in match.groups())
+    if stop is None or step == 0:
+        return None
+    items = list(islice(range(start or 0, stop, step or 1), _MAX_ELEMENTS + 1))
+    if len(items) > _MAX_ELEMENTS:
+        return f"arange:{stop}" if not start and step in (None, 1) else None
+    return _literal(items) if items else None
+
+
+def _generator_call(match: re.Match[str]) -> str | None:
+    """Write ``np.arange(12).reshape(3, 4)`` or ``zeros((3, 4))`` as a generator."""
+    name = "arange" if match[1] == "range" else match[1]
+    sizes = re.findall(r"\d+", match[2])
+    if name == "arange" and len(sizes) != 1:
+        return None
+    shape = re.findall(r"\d+", match[3] or match[2])
+    same = math.prod(map(int, shape)) == math.prod(map(int, sizes))
+    return f"{name}:{'x'.join(shape)}" if same else None
+
+
+def _ones(match: re.Match[str]) -> str:
+    """Write ``ones:2x3xf32`` as a literal that repeats one value."""
+    return f"{match[1]}{match[2] or 'xi64'}=1"
+
+
+def _eye(match: re.Match[str]) -> str | None:
+    """Write the elements of ``eye:3``."""
+    size = int(match[1])
+    if size * size > _MAX_ELEMENTS:
+        return None
+    return _literal([[int(i == j) for j in range(size)] for i in range(size)])
+
+
+def _add_type(match: re.Match[str]) -> str:
+    """Add a type to ``2x3=1``."""
+    return f"{match[1]}x{'f64' if re.search('[.en]', match[2]) else 'i64'}={match[2]}"
+
+
+def _number(match: re.Match[str]) -> str | None:
+    """Write ``0x10`` and ``1_000`` in decimal digits."""
+    try:
+        return str(int(match[0], 0))
+    except ValueError:
+        return None
+
+
+def _repr(match: re.Match[str]) -> str | None:
+    """Write the repr of a tuple, a list, an array or a tensor as JSON."""
+    body = re.sub(r",\s*(?:dtype|device)=[^,)\]]+", "", match["body"])
+    try:
+        nested = literal.nested(body.translate(_BRACKETS), match[0])
+        _, _, kinds = flatten(nested)
+    except GatherError:
+        return None
+    if Overflow in kinds:  # JSON would have infinities in its place
+        return None
+    if len(nested) == 1 and isinstance(nested[0], list):
+        (nested,) = nested
+    elif match["body"][:1] in ("[", "{", "("):
+        return None
+    return _literal(nested)
+
+
+def _literal(value: list[Any]) -> str | None:
+    """Write nested lists; None if JSON cannot hold an element."""
+    try:
+        return text.literal(value)
+    except (TypeError, ValueError):
+        return None
+
+
+_BRACKETS: Final = str.maketrans("();", "[] ")
+_CALL: Final = r"([a-z_]+):(\d+(?:x\d+)*)(x[a-z]\w*)?"
+_SHAPE: Final = r"(?a)\d+(?:x\d+)*x[a-z]\w*"
+_QUOTED: Final = "[\u2018-\u201f'\"](.*)[\u2018-\u201f'\"]"
+_SIZES: Final = r"\s*[\[(]?\s*(\d{1,9}(?:\s*,\s*\d{1,9}){0,9})\s*,?\s*[\])]?\s*"
+_NOTATIONS: Final[tuple[tuple[str, Callable[[re.Match[str]], str | None]], ...]] = (
+    (r"(?a)\[?(-?\d+)?:(-?\d+)?(?::(-?\d+)?)?\]?", _slice),
+    (
+        rf"(?a)(?:[a-z]+\.)?(arange|range|zeros|rand)\({_SIZES}\)(?:\.reshape\({_SIZES}\))?",
+        _generator_call,
+    ),
+    (r"(?a)ones:(\d+(?:x\d+)*)(x[a-z]\w*)?", _ones),
+    (r"(?a)(?:eye|identity):(\d{1,9})", _eye),
+    (r"(?a)((?:\d+x)*\d+)=(.+)", _add_type),
+    (r"(?a)([a-z]\w*=.+)", lambda match: f"x{match[1]}"),
+    (r"(?ai)[+-]?0[xob][\da-f]+|[+-]?\d+(?:_\d+)+", _number),
+    (r"(?s)[A-Za-z_.]+\((?P<body>\s*[\[(].*)\)", _repr),
+    (r"(?s)(?P<body>[\[(].*)", _repr),
+    (r"(?as)(?P<body>[-+\d.][-+.\d\seEx;,]*)", _repr),
+)
+"""The notations in the order they are tried, and the translation of each."""
