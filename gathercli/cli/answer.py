@@ -12,6 +12,8 @@ from gathercli.report.terminal import is_terminal, wants_color, width_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gathercli.errors import GatherError
+
 
 class Answer(NamedTuple):
     """A text that is made once it is known where it goes.
@@ -26,16 +28,24 @@ class Answer(NamedTuple):
         What a pipe gets in place of the text, if it is something else.
     notes
         What is printed on stderr after it.
+    remarks
+        What only a person at a terminal is told after it.
     paged
         Whether a person reads it through a pager.
+    status
+        The exit status.
+    error
+        What to raise once the text is printed, in place of the notes.
     """
 
     text: Callable[[int | None, bool], str]
     json: Callable[[], str] | None = None
     plain: str | None = None
     notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     paged: bool = False
     status: int = 0
+    error: GatherError | None = None
 
 
 def print_answer(answer: Answer, fmt: str, options: ErrorOptions) -> int:
@@ -53,6 +63,10 @@ def print_answer(answer: Answer, fmt: str, options: ErrorOptions) -> int:
         else:
             print_text(text)
     messages = options if isinstance(options, Messages) else Messages(color=options.color)
+    for remark in answer.remarks:
+        messages.say(remark)
+    if answer.error is not None:
+        raise answer.error
     messages.notes += answer.notes
     messages.print()
     return answer.status

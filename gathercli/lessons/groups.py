@@ -1,38 +1,41 @@
-"""Which versions give the same, and where the others first differ."""
+"""Group the versions that give the same, and find where the groups first differ."""
 
 from __future__ import annotations
 
 from math import prod
+from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from gathercli.arrays.bound import BoundCall
+import numpy as np
+
 from gathercli.arrays.counts import CELLS
 from gathercli.arrays.run import run
 from gathercli.arrays.tensor import Tensor, equal
 from gathercli.arrays.threads import share
 from gathercli.lessons.verdicts import number_illegal, verdict
+from gathercli.ops import FAMILIES
 from gathercli.spec.coordinates import coordinate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from gathercli.arrays.bound import BoundCall
     from gathercli.arrays.result import GatherOutput
     from gathercli.lessons.verdicts import Case, Verdict
+    from gathercli.spec.call import Call
     from gathercli.spec.op import Op
     from gathercli.spec.shapes import Shape
 
 
 class Difference(NamedTuple):
-    """Where two groups part.
+    """The first difference between two groups.
 
     Attributes
     ----------
-    groups
-        Their letters.
-    shapes
-        Their shapes.
+    groups, shapes
+        The letters and the output shapes of both.
     at, values
-        The first cell that differs, and what each holds there, 0-D; None where the shapes differ.
+        The first cell that differs, and its value in both, 0-D; None if the shapes differ.
     """
 
     groups: tuple[str, str]
@@ -42,15 +45,15 @@ class Difference(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Rows that give the same: a letter, their shape, and one of them."""
+    """Versions that give the same: a letter, their output shape, and the call of one of them."""
 
     letter: str
     shape: Shape
-    member: Verdict
+    bound: BoundCall
 
 
 class Comparison(NamedTuple):
-    """What each row gives, the group it is in (None: it refuses), and where groups differ."""
+    """The verdicts, the letter of the group of each (None if it refuses), and the differences."""
 
     verdicts: tuple[Verdict, ...]
     letters: tuple[str | None, ...]
@@ -58,88 +61,83 @@ class Comparison(NamedTuple):
 
     @property
     def groups(self) -> dict[str, list[Op]]:
-        """The rows of every group."""
-        found: dict[str, list[Op]] = {}
+        """The versions of every group."""
+        groups: dict[str, list[Op]] = {}
         for each, letter in zip(self.verdicts, self.letters, strict=True):
             if letter is not None:
-                found.setdefault(letter, []).append(each.op)
-        return found
+                groups.setdefault(letter, []).append(each.op)
+        return groups
 
 
-def compared(rows: Iterable[Op], case: Case, max_bytes: int | None = None) -> Comparison:
-    """Put every row that accepts in a group; results are made only where they could be the same.
+def compared(ops: Iterable[Op], case: Case, max_bytes: int | None = None) -> Comparison:
+    """Group the versions that accept; gather only where two results could be the same.
 
     Parameters
     ----------
     max_bytes
         How large a result may be.
     """
-    verdicts = tuple(verdict(op, case, max_bytes) for op in rows)
-    groups, differences = list[Group](), list[Difference]()
-    runs = _Runs(case, max_bytes)
-    by_declaration: dict[object, str] = {}
-    letters = list[str | None]()
-    for each in verdicts:
-        key = _declared(each, case)
-        if key is not None and key not in by_declaration:
-            letter, found = _grouped(each, groups, runs)
-            by_declaration[key] = letter
-            differences += found
-        letters.append(None if key is None else by_declaration[key])
-    differences.sort(key=lambda difference: difference.groups)
-    return Comparison(verdicts, tuple(letters), tuple(differences))
+    verdicts = tuple(verdict(op, case, max_bytes) for op in ops)
+    grouping = _Grouping(case, max_bytes)
+    letters = tuple(map(grouping.letter, verdicts))
+    grouping.differences.sort(key=lambda difference: difference.groups)
+    return Comparison(verdicts, letters, tuple(grouping.differences))
 
 
-def _declared(each: Verdict, case: Case) -> object:
-    """Return all that the result depends on; None where there is none."""
-    if each.error is not None or each.call is None:
-        return None
-    call, found = each.call, case.tallies(each.call.size)
-    illegal = number_illegal(call, case) if found.negative.number or found.outside.number else 0
-    wraps = call.wraps_negative if found.negative.number else None
-    return call.op.family, call.places, wraps, call.outside if illegal else None
-
-
-def _grouped(each: Verdict, groups: list[Group], runs: _Runs) -> tuple[str, list[Difference]]:
-    """Find the group of a verdict, or found one and tell how it differs from all before."""
-    if each.shape is None:
-        raise LookupError("only what accepts is in a group")
-    letter, differences = chr(ord("A") + len(groups)), list[Difference]()
-    for group in groups:
-        pair, shapes = (group.letter, letter), (group.shape, each.shape)
-        if group.shape != each.shape:
-            differences.append(Difference(pair, shapes))
-            continue
-        one, other = (runs.of(member) for member in (group.member, each))
-        first = first_difference(one, other)
-        if first is None:
-            return group.letter, []
-        values = _cell(one, first), _cell(other, first)
-        differences.append(Difference(pair, shapes, coordinate(first, one.shape), values))
-    groups.append(Group(letter, each.shape, each))
-    return letter, differences
-
-
-class _Runs:
-    """The results that are compared, each made ready once."""
+class _Grouping:
+    """Groups and their differences, as verdicts are added."""
 
     def __init__(self, case: Case, max_bytes: int | None) -> None:
         self._case, self._max_bytes = case, max_bytes
-        self._made: dict[Op, GatherOutput] = {}
+        self.differences: list[Difference] = []
+        self._groups: list[Group] = []
+        self._letters: dict[object, str] = {}
+        self._outputs: dict[Op, GatherOutput] = {}
 
-    def of(self, each: Verdict) -> GatherOutput:
-        """Return the result of a verdict that accepts."""
-        if each.call is None:
-            raise LookupError("only what accepts can run")
-        case = self._case
-        if each.op not in self._made:
-            self._made[each.op] = run(
-                BoundCall(each.call, case.data, case.indices),
-                max_bytes=self._max_bytes,
-                threads=case.threads,
-                progress=case.progress,
+    def letter(self, each: Verdict) -> str | None:
+        """Return the letter of the group of a verdict; None if it refuses."""
+        if each.error is not None or each.bound is None or each.shape is None:
+            return None
+        key = self._key(each.bound.call)
+        if key not in self._letters:
+            self._letters[key] = self._find(each.bound, each.shape)
+        return self._letters[key]
+
+    def _key(self, call: Call) -> object:
+        """Return all that the output depends on beside the tensors."""
+        (along,) = FAMILIES[call.op.family].indexed_axes(call)
+        counts = self._case.counts(call.op, along)
+        negative = counts.negative.number
+        is_illegal = (negative or counts.outside.number) and number_illegal(call, self._case)
+        wraps = call.wraps_negative if negative else None
+        return call.op.family, call.places, wraps, call.outside if is_illegal else None
+
+    def _find(self, bound: BoundCall, shape: Shape) -> str:
+        """Return the letter of the group with the same output, or of a new group."""
+        letter, differences = chr(ord("A") + len(self._groups)), list[Difference]()
+        for group in self._groups:
+            letters, shapes = (group.letter, letter), (group.shape, shape)
+            if group.shape != shape:
+                differences.append(Difference(letters, shapes))
+                continue
+            one, other = self._output(group.bound), self._output(bound)
+            first = first_difference(one, other)
+            if first is None:
+                return group.letter
+            values = _cell(one, first), _cell(other, first)
+            differences.append(Difference(letters, shapes, coordinate(first, one.shape), values))
+        self._groups.append(Group(letter, shape, bound))
+        self.differences += differences
+        return letter
+
+    def _output(self, bound: BoundCall) -> GatherOutput:
+        """Return the output of a call, computed once."""
+        case, op = self._case, bound.call.op
+        if op not in self._outputs:
+            self._outputs[op] = run(
+                bound, max_bytes=self._max_bytes, threads=case.threads, progress=case.progress
             )
-        return self._made[each.op]
+        return self._outputs[op]
 
 
 def _cell(result: GatherOutput, position: int) -> Tensor:
@@ -148,16 +146,10 @@ def _cell(result: GatherOutput, position: int) -> Tensor:
 
 
 def first_difference(one: GatherOutput, other: GatherOutput) -> int | None:
-    """Compare two results of one shape and type, part by part.
+    """Return the flat position of the first cell in which two outputs of one shape and type differ.
 
-    Returns
-    -------
-        The flat position of the first cell that differs; None where there is none.
+    None if they are the same.
     """
-    from threading import Lock
-
-    import numpy as np
-
     total, lock = prod(one.shape), Lock()
     first = total
 
@@ -167,7 +159,7 @@ def first_difference(one: GatherOutput, other: GatherOutput) -> int | None:
         def compare(number: int) -> None:
             nonlocal first
             start = number * CELLS
-            if start >= first:  # what was found already comes before
+            if start >= first:  # a difference before this part is known
                 return
             stop = min(start + CELLS, total)
             values = [Tensor(one.dtype, part(start, stop)).values() for part in parts]

@@ -1,7 +1,7 @@
 """Where every output cell came from: what `explain` draws, traces and writes as data.
 
-The positions are those of the family's `sources`, which also are what the fast way is held to, so
-that explanation and answer cannot disagree.
+The positions come from the family's `sources`, to which tests hold the kernel too, so that an
+explanation and an answer cannot disagree.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, SupportsIndex
 
-from gathercli import engine
+import numpy as np
+
 from gathercli.arrays import check, result, threads
 from gathercli.arrays.tensor import Tensor
 from gathercli.errors import OutOfRangeError, UsageError
 from gathercli.ops import FAMILIES
-from gathercli.spec.coordinates import coordinates, flat_positions, known
+from gathercli.spec.coordinates import coordinates, flat_positions
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.spec.shapes import Shape, product
 from gathercli.text import as_written, counted
@@ -30,17 +31,17 @@ if TYPE_CHECKING:
 COUNTED: Final = 1 << 24
 DENSE: Final = 1 << 22
 SPARSE: Final = 1 << 20
-"""Indices up to which it is counted how often each part of `data` is read: so many where there are
-at most `DENSE` parts, fewer where there are more."""
+"""The most indices for which the reads of each part of `data` are counted: `COUNTED` if there are
+at most `DENSE` parts, else `SPARSE`."""
 
-_COUNTED_TOGETHER: Final = 1 << 18
-"""Indices that are counted together."""
+_READS_BLOCK: Final = 1 << 18
+"""Indices of a block when reads are counted."""
 
 BLOCK: Final = 1 << 14
-"""Output cells looked at together."""
+"""Output cells of a block."""
 
 Unit = tuple[int | None, ...]
-"""What one index picks: a coordinate of `data` a dimension, None for all of a dimension."""
+"""The part of `data` that one index picks: a coordinate a dimension, None for all of it."""
 
 
 class Fate(Enum):
@@ -59,13 +60,13 @@ class Trace(NamedTuple):
     out
         Its coordinates.
     indices, k
-        The coordinates of the index that decided, and that index as it is written.
+        The coordinates of its index, and the index itself.
     position
-        Where on the axis it points, from the front; None where it points nowhere.
+        The position on the axis, from 0; None if the index points nowhere.
     data
-        The coordinates of the cell of `data` that was copied; None where none was.
+        The coordinates of the cell of `data` that was copied; None if none was.
     fate, value
-        How it got its value, and the value; None where it was refused.
+        How the cell got its value, and the value; None if the index was refused.
     """
 
     out: tuple[int, ...]
@@ -78,16 +79,16 @@ class Trace(NamedTuple):
 
 
 class Block(NamedTuple):
-    """The ways of C output cells, as arrays of shape (C,); coordinates one array a dimension.
+    """The ways of C output cells, as arrays of shape (C,).
 
     Attributes
     ----------
     out, indices, data
-        Coordinates; those of `data` are 0 where nothing is copied.
-    k, positions, sources
-        The index, where on the axis it points, and the flat position in `data`; -1 for none.
-    held
-        What the cells hold, of the type of `data`; zeros where nothing is copied.
+        Coordinates, an array a dimension; those of `data` are 0 where nothing is copied.
+    k, positions
+        The indices, and their positions on the axis; -1 for none.
+    elements
+        The values of the cells; zeros where nothing is copied.
     """
 
     out: tuple[AnyArray, ...]
@@ -95,27 +96,30 @@ class Block(NamedTuple):
     data: tuple[AnyArray, ...]
     k: AnyArray
     positions: AnyArray
-    sources: AnyArray
-    held: Tensor
+    elements: Tensor
 
-    def ways(self) -> Iterator[tuple[tuple[int, ...], ...]]:
-        """Yield the coordinates of each cell: in the output, the indices and `data`."""
-        coords = (self.out, self.indices, self.data)
-        return zip(*(_tuples(each, len(self.k)) for each in coords), strict=True)
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Yield for each cell its coordinates in out, indices and data, k and the position."""
+        tuples = (_tuples(each, len(self.k)) for each in (self.out, self.indices, self.data))
+        return zip(*tuples, self.k.tolist(), self.positions.tolist(), strict=True)
 
 
 class Lesson:
-    """A call and its tensors, ready to say where each output cell came from.
+    """A bound call that can say where each output cell came from.
 
     Attributes
     ----------
-    call, data, indices
-        What was called, on what.
-    shape
-        Of the output.
+    call, shape
+        The call, and the shape of its output.
+    data, indices
+        The first input, which is gathered, and the input of the indices.
+    along
+        What the indices count along.
+    axis, dim_map
+        The call as a gather along one axis of `data`.
     refusal
-        The first index that is refused, and why; None when all are accepted.
-    treated
+        The error of the first index that is refused; None if all are accepted.
+    adjustments
         What became of indices outside the axis.
 
     Raises
@@ -134,39 +138,42 @@ class Lesson:
         inputs = bound.in_memory
         if inputs is None:
             raise LookupError("a lesson looks at tensors in memory")
-        call, (data, indices) = bound.call, inputs
-        self.call, self.data, self.indices = call, data, indices
+        call = bound.call
+        tensors = dict(zip(call.inputs, inputs, strict=True))
+        self.call, self.shape = call, bound.shape
         self._family = FAMILIES[call.op.family]
-        self.shape = known(engine.infer(call))
         as_gather = self._family.as_gather(call)
         if as_gather is None:
             raise LookupError(f"{call.op} gathers along no axis")
-        self.dim_map = tuple(as_gather.dim_map)
-        result.check_size(self.shape, data, None)
+        self.axis, self.dim_map = as_gather.axis, tuple(as_gather.dim_map)
+        axes = self._family.indexed_axes(call)
+        self.along = axes[0]
+        self.data, self.indices = inputs[0], tensors[self.along.input]
+        result.check_size(self.shape, self.data, None)
         self.refusal: OutOfRangeError | None = None
         self.adjustments: tuple[check.Adjustment, ...] = ()
         try:
-            (along,) = self._family.indexed_axes(call)
-            _, adjustments = check.check_indices(
-                call, along, indices.array, threads=threads, progress=progress
-            )
-            self.adjustments = tuple(adjustments)
+            for along in axes:
+                _, adjustments = check.check_indices(
+                    call, along, tensors[along.input].array, threads=threads, progress=progress
+                )
+                self.adjustments += tuple(adjustments)
         except OutOfRangeError as error:
             call.add_call(error)
             self.refusal = error
 
     @property
     def size(self) -> int:
-        """How many output cells there are."""
+        """The number of output cells."""
         return product(self.shape)
 
     @property
     def equation(self) -> str:
-        """What an output cell is: ``out[i, s] = data[indices[i], s]``."""
+        """The equation of an output cell: ``out[i, s] = data[indices[i], s]``."""
         return self._family.equation(self.call)
 
     def fate(self, k: int, position: int) -> Fate:
-        """Tell what an index makes of its cells, from where it points; -1 for nowhere."""
+        """Return the fate of the cells of an index `k` with this position on the axis, or -1."""
         if position >= 0:
             return Fate.COPIED
         refused = k < 0 and self.call.negative is Negative.ERROR
@@ -175,9 +182,14 @@ class Lesson:
 
     @cached_property
     def unit_dims(self) -> tuple[int, ...]:
-        """The dimensions of `data` that tell apart what two indices pick: the axis among them."""
+        """The dimensions of `data` in which the units of two indices differ, with the axis."""
         shared = (d for d, i in self.dim_map if d is not None and i is not None)
-        return tuple(sorted((*shared, self.call.places[0])))
+        return tuple(sorted((*shared, self.axis)))
+
+    @cached_property
+    def unit_sizes(self) -> tuple[int, ...]:
+        """The sizes of those dimensions; their product is the number of units."""
+        return tuple(self.data.shape[d] for d in self.unit_dims)
 
     @property
     def picks_cells(self) -> bool:
@@ -185,7 +197,7 @@ class Lesson:
         return len(self.unit_dims) == len(self.data.shape)
 
     def unit(self, at: Sequence[int], position: int) -> Unit | None:
-        """Return what the index at coordinates `at` picks, from where it points; None for nothing.
+        """Return the part of `data` that the index at `at` picks; None for position -1.
 
         >>> from gathercli import explain
         >>> explain("gather", [[1, 2], [3, 4]], [1], axis=1).unit((0,), 1)
@@ -193,72 +205,59 @@ class Lesson:
         """
         if position < 0:
             return None
-        unit: list[int | None] = [None] * len(self.data.shape)
-        for d, i in self.dim_map:
-            if d is not None and i is not None:
-                unit[d] = at[i]
-        unit[self.call.places[0]] = position
-        return tuple(unit)
+        picked = self._unit_coordinates(at, position)
+        return tuple(picked.get(d) for d in range(len(self.data.shape)))
+
+    def _unit_coordinates(self, at: Sequence[Any], position: Any) -> dict[int, Any]:
+        """Return the coordinate of a unit, or an array of them, for each of `unit_dims`."""
+        shared = {d: at[i] for d, i in self.dim_map if d is not None and i is not None}
+        return shared | {self.axis: position}
 
     def positions(self, at: tuple[AnyArray, ...]) -> tuple[AnyArray, AnyArray]:
-        """Return some indices and where on the axis each points, -1 for nowhere.
+        """Return indices, and the position on the axis of each, or -1.
 
         Parameters
         ----------
         at
             Coordinates in `indices`, one array a dimension, of shapes that broadcast.
         """
-        import numpy as np
-
-        index = np.asarray(self.indices.array[at])
-        return index, check.positions(self.call, index)
+        k = np.asarray(self.indices.array[at])
+        return k, check.positions(self.call, k)
 
     def block(self, cells: AnyArray) -> Block:
         """Return the ways of output cells, from their flat positions; shape (C,), int64."""
-        import numpy as np
-
         out = coordinates(cells, self.shape)
         at: list[AnyArray] = [cells] * len(self.indices.shape)
         for coords, (_, i) in zip(out, self.dim_map, strict=True):
             if i is not None:
                 at[i] = coords
-        index, positions = self.positions(tuple(at))
-        index, positions = (np.broadcast_to(each, cells.shape) for each in (index, positions))
-        sources = self._family.sources(self.call, {"indices": _Lazy(self)}, cells)
-        if self.data.array.size:
+        k, positions = (np.broadcast_to(x, cells.shape) for x in self.positions(tuple(at)))
+        sources = self._family.sources(self.call, {self.along.input: _Positions(self)}, cells)
+        array = self.data.array
+        if array.size:
             from_data = coordinates(np.maximum(sources, 0), self.data.shape)
-            held = self.data.array[from_data]
-            held[sources < 0] = np.zeros((), held.dtype)
+            elements = array[from_data]
+            elements[sources < 0] = np.zeros((), array.dtype)
         else:
             from_data = tuple(np.zeros_like(cells) for _ in self.data.shape)
-            held = np.zeros(cells.shape, self.data.array.dtype)
-        tensor = Tensor(self.data.dtype, held)
-        return Block(out, tuple(at), from_data, index, positions, sources, tensor)
+            elements = np.zeros(cells.shape, array.dtype)
+        return Block(out, tuple(at), from_data, k, positions, Tensor(self.data.dtype, elements))
 
     def traces(self, cells: AnyArray) -> Iterator[Trace]:
         """Yield the ways of output cells, from their flat positions; shape (C,), int64."""
         for start in range(0, len(cells), BLOCK):
             block = self.block(cells[start : start + BLOCK])
-            yield from map(
-                self._trace,
-                block.ways(),
-                block.k.tolist(),
-                block.positions.tolist(),
-                block.held.values().tolist(),
-            )
+            yield from map(self._trace, block.rows(), block.elements.values().tolist())
 
-    def _trace(
-        self, where: tuple[tuple[int, ...], ...], k: int, position: int, value: Any
-    ) -> Trace:
-        """Put the way of a cell together; `where` are the coordinates of all three tensors."""
-        out, at, data = where
+    def _trace(self, row: tuple[Any, ...], value: Any) -> Trace:
+        out, at, data, k, position = row
         fate = self.fate(k, position)
         if fate is Fate.COPIED:
             return Trace(out, at, k, position, data, fate, value)
         return Trace(out, at, k, None, None, fate, value if fate is Fate.FILLED else None)
 
     def trace(self, *at: SupportsIndex) -> Trace:
-        """Return the way of the output cell at these coordinates; negative ones from the end.
+        """Return the way of the output cell at these coordinates; negative ones count from the end.
 
         Raises
         ------
@@ -268,80 +267,68 @@ class Lesson:
         Examples
         --------
         >>> from gathercli import explain
-        >>> found = explain("gather", [10, 20, 30], [2, -3]).trace(1)
-        >>> found.k, found.position, found.data, found.value
+        >>> trace = explain("gather", [10, 20, 30], [2, -3]).trace(1)
+        >>> trace.k, trace.position, trace.data, trace.value
         (-3, 0, (0,), 10)
         """
-        import numpy as np
-
-        cell = self.cell(at)
-        position = flat_positions(
-            [np.asarray(n) for n in cell], self.shape, none=np.zeros((), np.bool_)
-        )
-        return next(self.traces(position.reshape(1)))
+        position = flat_positions(self.cell(at), self.shape, none=False)
+        return next(self.traces(np.array([position])))
 
     def cell(self, at: Sequence[SupportsIndex]) -> tuple[int, ...]:
-        """Count the coordinates of an output cell from the front.
+        """Return the coordinates of an output cell with negative ones counted from the front.
 
         Raises
         ------
         UsageError
             The output has no such cell.
         """
-        whole = f"the output is {Shape(self.shape)}"
+        shape = f"the output is {Shape(self.shape)}"
         if len(at) != len(self.shape):
             rank = counted(len(self.shape), "coordinate") if self.shape else "no coordinates"
-            raise _no_cell(at, f"{counted(len(at), 'coordinate')}, but {whole}", rank)
-        found: list[int] = []
-        for d, (given, size) in enumerate(zip(at, self.shape, strict=True)):
+            raise _no_cell(at, f"{counted(len(at), 'coordinate')}, but {shape}", rank)
+        cell: list[int] = []
+        for d, (value, size) in enumerate(zip(at, self.shape, strict=True)):
             try:
-                n = operator.index(given)
+                n = operator.index(value)
             except TypeError:
-                raise _no_cell(at, f"coordinate {d} is {as_written(given)}", "an integer") from None
+                raise _no_cell(at, f"coordinate {d} is {as_written(value)}", "an integer") from None
             if not -size <= n < size:
-                within = f"{-size} to {size - 1}" if size else "no cell at all"
-                raise _no_cell(at, f"coordinate {d} is {n}, but {whole}", within)
-            found.append(n % size)
-        return tuple(found)
+                legal = f"{-size} to {size - 1}" if size else "no cell at all"
+                raise _no_cell(at, f"coordinate {d} is {n}, but {shape}", legal)
+            cell.append(n % size)
+        return tuple(cell)
 
     @cached_property
     def reads(self) -> Reads | None:
-        """How often each part of `data` is read; None where there are too many indices to count."""
-        import numpy as np
-
-        total, sizes = self.indices.array.size, [self.data.shape[d] for d in self.unit_dims]
-        blocks = map(self._keys, range(0, total, _COUNTED_TOGETHER))
-        if total <= COUNTED and product(sizes) <= DENSE:
-            dense = np.zeros(product(sizes), np.int64)
-            for found in blocks:
-                dense += np.bincount(found[found >= 0], minlength=dense.size)
+        """How often each unit is read; None if there are too many indices to count."""
+        total, count = self.indices.array.size, product(self.unit_sizes)
+        blocks = map(self._unit_numbers, range(0, total, _READS_BLOCK))
+        if total <= COUNTED and count <= DENSE:
+            dense = np.zeros(count, np.int64)
+            for numbers in blocks:
+                dense += np.bincount(numbers, minlength=count)
             units = np.flatnonzero(dense)
-            return Reads(units, dense[units], tuple(sizes))
+            return Reads(units, dense[units], self.unit_sizes)
         if total > SPARSE:
             return None
-        found = np.concatenate([np.zeros(0, np.int64), *blocks])
-        units, counts = np.unique(found[found >= 0], return_counts=True)
-        return Reads(units, counts, tuple(sizes))
-
-    def _keys(self, start: int) -> AnyArray:
-        """Return the number of what each index of a block picks; -1 where it picks nothing."""
-        import numpy as np
-
-        stop = min(start + _COUNTED_TOGETHER, self.indices.array.size)
-        at = coordinates(np.arange(start, stop), self.indices.shape)
-        _, positions = self.positions(at)
-        positions = positions.reshape(-1)
-        held = {d: at[i] for d, i in self.dim_map if d is not None and i is not None}
-        held[self.call.places[0]] = positions
-        sizes = [self.data.shape[d] for d in self.unit_dims]
-        keys: AnyArray = flat_positions(
-            [held[d] for d in self.unit_dims], sizes, none=positions < 0
+        units, counts = np.unique(
+            np.concatenate([np.zeros(0, np.int64), *blocks]), return_counts=True
         )
-        return keys
+        return Reads(units, counts, self.unit_sizes)
+
+    def _unit_numbers(self, start: int) -> AnyArray:
+        """Return the number of the unit of each index of a block that points somewhere."""
+        stop = min(start + _READS_BLOCK, self.indices.array.size)
+        at = coordinates(np.arange(start, stop), self.indices.shape)
+        positions = self.positions(at)[1].reshape(-1)
+        unit = self._unit_coordinates(at, positions)
+        coords = [unit[d] for d in self.unit_dims]
+        numbers: AnyArray = flat_positions(coords, self.unit_sizes, none=positions < 0)
+        return numbers[numbers >= 0]
 
 
 def _tuples(coords: tuple[AnyArray, ...], count: int) -> list[tuple[int, ...]]:
-    """Turn an array a dimension into a tuple a cell."""
+    """Turn an array a dimension into a tuple a cell, `count` of them."""
     return list(zip(*(each.tolist() for each in coords), strict=True)) if coords else [()] * count
 
 
@@ -356,14 +343,14 @@ def _no_cell(at: Sequence[object], why: str, expected: str) -> UsageError:
 
 
 class Reads(NamedTuple):
-    """How often parts of `data` are read.
+    """How often the units of `data` are read.
 
     Attributes
     ----------
     units, counts
-        Those that are read, numbered row-major along `Lesson.unit_dims` and sorted; how often.
+        The units that are read, as flat positions in `sizes`, ascending; how often.
     sizes
-        Of those dimensions.
+        `Lesson.unit_sizes`.
     """
 
     units: AnyArray
@@ -371,22 +358,17 @@ class Reads(NamedTuple):
     sizes: tuple[int, ...]
 
     def of(self, unit: Unit) -> int:
-        """Return how often a part is read."""
-        import numpy as np
-
-        key = 0
-        for n, size in zip((n for n in unit if n is not None), self.sizes, strict=True):
-            key = key * size + n
-        at = int(np.searchsorted(self.units, key))
-        return int(self.counts[at]) if at < len(self.units) and self.units[at] == key else 0
+        """Return how often a unit is read."""
+        number = flat_positions([n for n in unit if n is not None], self.sizes, none=False)
+        at = int(np.searchsorted(self.units, number))
+        return int(self.counts[at]) if at < len(self.units) and self.units[at] == number else 0
 
 
-class _Lazy:
-    """All positions of a lesson's indices, made where they are asked for."""
+class _Positions:
+    """The positions of a lesson's indices; only those at the coordinates asked for are computed."""
 
     def __init__(self, lesson: Lesson) -> None:
         self._lesson = lesson
-        self.ndim = len(lesson.indices.shape)
 
     def __getitem__(self, at: tuple[AnyArray, ...]) -> AnyArray:
         return self._lesson.positions(at)[1]

@@ -2,29 +2,34 @@
 
 ::
 
-    Case            the inputs and attributes, and what the indices hold
-    verdict(row)    the shape and what becomes of the indices, or the rule that refuses
-    illegal(case)   every index that a row does not simply address
-    warnings        what is legal, or not, and perhaps not what was meant
-    groups          which rows give the same, and where the others first differ
+    Case            the inputs and attributes, and counts of the indices
+    verdict(op)     the shape and the adjusted indices, or the error
+    illegal(call)   every index outside the range of a version
+    warnings        what is perhaps not what was meant
+    groups          which versions give the same, and where the others first differ
 
 Nothing here opens a file or prints.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gathercli import engine
+import numpy as np
+
 from gathercli.arrays import check, result
+from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.counts import CELLS, IndexCount, IndexCounts, count_indices, scan
 from gathercli.arrays.indices import IndexPolicy
 from gathercli.arrays.tensor import row_major
 from gathercli.errors import LimitError, OperatorError, OutOfRangeError
 from gathercli.ops import FAMILIES
 from gathercli.spec.call import Operand
-from gathercli.spec.coordinates import coordinates, known
-from gathercli.spec.op import IndexRange, Negative, OutOfRange
+from gathercli.spec.coordinates import coordinates
+from gathercli.spec.op import FROM_THE_END, IndexRange, Negative, OutOfRange
+from gathercli.spec.shapes import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -34,81 +39,100 @@ if TYPE_CHECKING:
     from gathercli.arrays.threads import ProgressCallback
     from gathercli.errors import GatherError
     from gathercli.spec.call import Call
-    from gathercli.spec.op import Op
-    from gathercli.spec.shapes import Shape
+    from gathercli.spec.op import IndexedAxis, Op
 
 WIDEST: Final = 2**31 - 1
-"""The largest index of a runtime that counts in 32 bits."""
+"""The largest index of a runtime with 32-bit indices."""
 
 
 class Case:
-    """The same inputs and attributes for every version, and what their indices hold.
+    """The tensors and attributes that every version is tried on, and counts of the indices.
 
     Parameters
     ----------
     bind
-        Puts the call of a row together, or raises the refusal.
+        Makes the call of a version, or raises the error of a rule.
+    tensors
+        The inputs, in the order of the versions.
     threads
-        How many look at indices, or make results.
-    tick
-        Is told now and then what is being done, how many bytes of it are, and of how many.
+        How many threads count indices and copy elements.
+    progress
+        Takes what is being done, the bytes done and the bytes in all, now and then.
     """
 
     def __init__(
         self,
         bind: Callable[[Op], Call],
-        data: Tensor,
-        indices: Tensor,
-        *,
+        *tensors: Tensor,
         threads: int = 1,
         progress: ProgressCallback | None = None,
     ) -> None:
-        self.bind, self.data, self.indices = bind, data, indices
+        self._bind, self.tensors = bind, tensors
+        self.data, self.indices = tensors[:2]
         self.threads, self.progress = threads, progress
-        self._tallies: dict[int, IndexCounts] = {}
-        self._census: Census | None = None
+        self._counts: dict[tuple[str, int], IndexCounts] = {}
 
-    def tallies(self, size: int) -> IndexCounts:
-        """Count what the indices are on an axis of `size`, where negative ones count from its end.
+    def bind(self, op: Op) -> BoundCall:
+        """Return the call of a version with the tensors, or raise the error of a rule."""
+        return BoundCall(self._bind(op), *self.tensors)
 
-        All of them are looked at once for every size.
-        """
-        if size not in self._tallies:
-            how = IndexPolicy(size, wraps=True, outside=OutOfRange.ERROR)
-            self._tallies[size], _ = count_indices(
-                self.indices.array, how, counts=True, threads=self.threads, progress=self.told()
+    def named(self, op: Op) -> dict[str, Tensor]:
+        """Return the tensors by the names that a version gives them."""
+        return {each.name: tensor for each, tensor in zip(op.inputs, self.tensors, strict=True)}
+
+    def counts(self, op: Op, along: IndexedAxis) -> IndexCounts:
+        """Count the indices along an axis, negative ones from its end; once for every size."""
+        key = along.input, along.size
+        if key not in self._counts:
+            policy = IndexPolicy(along.size, wraps=True, outside=OutOfRange.ERROR)
+            array = self.named(op)[along.input].array
+            self._counts[key], _ = count_indices(
+                array, policy, counts=True, threads=self.threads, progress=self._report(array)
             )
-        return self._tallies[size]
+        return self._counts[key]
 
+    @cached_property
     def census(self) -> Census:
-        """Count values that may mean something else than they say."""
-        if self._census is None:
-            self._census = Census.of(self)
-        return self._census
+        """Counts of values that may mean something else than an index."""
+        array, sums = self.indices.array, (IndexCount(), IndexCount(), IndexCount())
+        if not self.indices.dtype.integral or self._is_simple:
+            return Census(*sums)
+        lock, ends = Lock(), set[int]()
+
+        def count(block: AnyArray, start: int) -> None:
+            if not block.size:
+                return
+            masks = block == -1, block < 0, (block > WIDEST) | (block < ~WIDEST)
+            with lock:
+                ends.update((int(block.min()), int(block.max())))
+                for each, mask in zip(sums, masks, strict=True):
+                    each.add(mask, block, start)
+
+        scan(array, count, sums, threads=self.threads, progress=self._report(array))
+        return Census(*sums, min(ends, default=0), max(ends, default=0))
 
     @property
-    def is_simple(self) -> bool:
-        """Whether all indices are known to be 0 or more, below some axis that runtimes address."""
+    def _is_simple(self) -> bool:
+        """Whether no index is negative or beyond 32 bits, as the counts so far tell."""
         return any(
-            not found.negative.number and not found.outside.number and size <= WIDEST
-            for size, found in self._tallies.items()
+            not counts.negative.number and not counts.outside.number and size <= WIDEST
+            for (_, size), counts in self._counts.items()
         )
 
-    def told(self) -> Callable[[int], None] | None:
-        """Return what takes how many bytes of the indices were looked at."""
-        progress, size = self.progress, self.indices.nbytes
-        return None if progress is None else lambda done: progress("checked", done, size)
+    def _report(self, array: AnyArray) -> Callable[[int], None] | None:
+        progress = self.progress
+        return None if progress is None else lambda done: progress("checked", done, array.nbytes)
 
 
 class Census(NamedTuple):
-    """Values of indices that may mean something else than they say.
+    """Counts of indices that may mean something else.
 
     Attributes
     ----------
     ones, negative, wide
-        Those that are -1, all below 0, and those that 32 bits do not hold.
+        Those that are -1, those below 0, and those beyond 32 bits.
     least, most
-        The extreme values; 0 where there are none.
+        The extreme values; 0 if there are none.
     """
 
     ones: IndexCount
@@ -117,28 +141,6 @@ class Census(NamedTuple):
     least: int = 0
     most: int = 0
 
-    @classmethod
-    def of(cls, case: Case) -> Census:
-        """Look at every index."""
-        from threading import Lock
-
-        tallies, lock, ends = (IndexCount(), IndexCount(), IndexCount()), Lock(), set[int]()
-        if not case.indices.dtype.integral or case.is_simple:
-            return cls(*tallies)
-
-        def look(given: AnyArray, start: int) -> None:
-            if not given.size:
-                return
-            marks = given == -1, given < 0, (given > WIDEST) | (given < ~WIDEST)
-            with lock:
-                ends.update((int(given.min()), int(given.max())))
-                for tally, marked in zip(tallies, marks, strict=True):
-                    tally.add(marked, given, start)
-
-        array = case.indices.array
-        scan(array, look, tallies, threads=case.threads, progress=case.told())
-        return cls(*tallies, min(ends, default=0), max(ends, default=0))
-
 
 class Verdict(NamedTuple):
     """What a version makes of a call.
@@ -146,57 +148,63 @@ class Verdict(NamedTuple):
     Attributes
     ----------
     op
-        The row.
-    call, shape
-        The call and its output shape; None where shapes, types or attributes are refused.
-    treated
-        What becomes of indices that do not simply address `data`.
+        The version.
+    bound, shape
+        The bound call and its output shape; None if shapes, types or attributes are refused.
+    adjustments
+        What becomes of indices outside the axis.
     error
         The refusal.
     """
 
     op: Op
-    call: Call | None = None
+    bound: BoundCall | None = None
     shape: Shape | None = None
     adjustments: tuple[Adjustment, ...] = ()
     error: GatherError | None = None
 
     @property
+    def call(self) -> Call | None:
+        """The call without its tensors."""
+        return None if self.bound is None else self.bound.call
+
+    @property
     def refuses_index(self) -> bool:
-        """Whether it is an index that is refused."""
+        """Whether an index is refused."""
         return isinstance(self.error, OutOfRangeError)
 
     @property
     def filled(self) -> int:
-        """How many indices give zeros."""
+        """The number of indices that give zeros."""
         zero = OutOfRange.ZERO.done
         return sum(each.number for each in self.adjustments if each.how == zero)
 
 
 def verdict(op: Op, case: Case, max_bytes: int | None = None) -> Verdict:
-    """Try a row: all its rules, on every index, short of the output."""
-    call = shape = None
+    """Try a version: shapes, types, attributes, every index and the size, without gathering."""
+    bound = shape = None
+    adjustments: list[Adjustment] = []
     try:
-        call = case.bind(op)
-        shape = engine.infer(call)
-        found = case.tallies(call.size)
-        if not call.wraps_negative:
-            found = found.unwrapped()
-        (along,) = FAMILIES[call.op.family].indexed_axes(call)
-        adjustments = check.check_counts(call, along, found, case.indices.shape)
-        result.check_size(known(shape), case.data, max_bytes)
+        bound = case.bind(op)
+        call, shape = bound.call, Shape(bound.shape)
+        for along in FAMILIES[op.family].indexed_axes(call):
+            counts = case.counts(op, along)
+            if not call.wraps_negative:
+                counts = counts.unwrapped()
+            adjustments += check.check_counts(call, along, counts, bound.tensors[along.input].shape)
+        result.check_size(bound.shape, case.data, max_bytes)
     except (OperatorError, LimitError) as error:
-        inputs = {"data": Operand.of(case.data), "indices": Operand.of(case.indices)}
+        inputs = {name: Operand.of(tensor) for name, tensor in case.named(op).items()}
         error.add_call(op.full_name, inputs)
-        return Verdict(op, call, shape, error=error)
-    return Verdict(op, call, shape, tuple(adjustments))
+        return Verdict(op, bound, shape, error=error)
+    return Verdict(op, bound, shape, tuple(adjustments))
 
 
 # Illegal indices
 
 
 class Illegal(NamedTuple):
-    """An index that a row does not simply address: where, what, and what becomes of it."""
+    """An index outside the range of a version: its coordinates, its value, its fate in words."""
 
     at: tuple[int, ...]
     value: int
@@ -206,42 +214,42 @@ class Illegal(NamedTuple):
 def legal(call: Call) -> tuple[int, int] | None:
     """Return the least and the greatest index that addresses `data`; None on an empty axis."""
     s = call.size
-    return ((-s if _counts_back(call) else 0), s - 1) if s else None
+    return ((-s if _is_signed(call) else 0), s - 1) if s else None
 
 
-def _counts_back(call: Call) -> bool:
-    """Whether negative indices are the version's own, and not refused by an option."""
+def _is_signed(call: Call) -> bool:
+    """Return whether negative indices are legal by the version, and no option refuses them."""
     return call.op.index_range is IndexRange.SIGNED and call.negative is not Negative.ERROR
 
 
 def fate(call: Call) -> Callable[[int], str]:
-    """Return what names the outcome of an illegal index, in the words of `Adjustment`."""
+    """Return a function that names the fate of an illegal index, in the words of `Adjustment`."""
     refused, outside = OutOfRange.ERROR.done, call.outside.done
     if not call.size and call.outside is not OutOfRange.ZERO:
         outside = refused
     if call.negative is Negative.ERROR:
         return lambda k: refused if k < 0 else outside
     first = -call.size if call.wraps_negative else 0
-    return lambda k: "counted from the end" if first <= k < 0 else outside
+    return lambda k: FROM_THE_END if first <= k < 0 else outside
 
 
 def number_illegal(call: Call, case: Case) -> int:
-    """Count them."""
-    found = case.tallies(call.size)
-    return (found if _counts_back(call) else found.unwrapped()).outside.number
+    """Return how many indices are illegal."""
+    (along,) = FAMILIES[call.op.family].indexed_axes(call)
+    counts = case.counts(call.op, along)
+    return (counts if _is_signed(call) else counts.unwrapped()).outside.number
 
 
 def illegal(call: Call, case: Case) -> Iterator[Illegal]:
-    """Yield them, row-major, in memory that does not grow with them."""
-    import numpy as np
-
+    """Yield the illegal indices, row-major, in memory that does not grow with their number."""
     left, array, start = number_illegal(call, case), case.indices.array, 0
-    (low, high), becomes = legal(call) or (0, -1), fate(call)
+    (low, high), fate_of = legal(call) or (0, -1), fate(call)
     for block in row_major(array, CELLS) if left else ():
         marked = np.flatnonzero((block < low) | (block > high))
+        # the positions stand in front, so that a 0-D index has a row too
         at = np.stack([marked, *coordinates(marked + start, array.shape)], axis=1)
         for (_, *where), k in zip(at.tolist(), block[marked].tolist(), strict=True):
-            yield Illegal(tuple(where), k, becomes(k))
+            yield Illegal(tuple(where), k, fate_of(k))
         start += block.size
         left -= len(marked)
         if case.progress is not None:
@@ -251,7 +259,7 @@ def illegal(call: Call, case: Case) -> Iterator[Illegal]:
 
 
 class CheckedCall(NamedTuple):
-    """A call of one version, and what every version of the family makes of it."""
+    """The verdict of one version, and those of every version of its family."""
 
     chosen: Verdict
     family: tuple[Verdict, ...]
@@ -259,11 +267,11 @@ class CheckedCall(NamedTuple):
 
     @property
     def accepting(self) -> list[Op]:
-        """The rows that accept shapes, types and attributes."""
+        """The versions that accept shapes, types and attributes."""
         return [each.op for each in self.family if each.call is not None]
 
 
 def checked(op: Op, family: Iterable[Op], case: Case) -> CheckedCall:
-    """Try every row of a family."""
-    found = tuple(verdict(each, case) for each in family)
-    return CheckedCall(next(each for each in found if each.op is op), found, case)
+    """Try every version of a family."""
+    verdicts = tuple(verdict(each, case) for each in family)
+    return CheckedCall(next(each for each in verdicts if each.op is op), verdicts, case)

@@ -1,7 +1,7 @@
-"""What is legal, or not, and perhaps not what was meant; one small function a warning.
+"""Warn of what is perhaps not what was meant; one small function a warning.
 
-A warning looks at what was checked and says what a person should know, or None. The function's
-name is the warning's name and its first line says when it applies.
+A warning returns a message about a checked call, or None. The function's name is the warning's
+name, and its first line says when it applies.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
     from gathercli.spec.op import Op
 
 
-def warnings(found: CheckedCall) -> Iterator[tuple[str, str]]:
+def warnings(checked: CheckedCall) -> Iterator[tuple[str, str]]:
     """Yield the name of each warning that applies, and what it says."""
     for warning in WARNINGS:
-        message = warning(found)
+        message = warning(checked)
         if message is not None:
             yield warning.__name__.replace("_", "-"), message
 
 
-def minus_one(found: CheckedCall) -> str | None:
+def minus_one(checked: CheckedCall) -> str | None:
     """-1 is the only negative index, and may mean "none"."""
-    census, call = found.case.census(), found.chosen.call
+    census, call = checked.case.census, checked.chosen.call
     number = census.ones.number
     if not number or number != census.negative.number:
         return None
     text = f"{counted(number, 'index is', 'indices are')} -1 and no other is negative"
     if call is None:
         return f'{text}: -1 may be meant as "none"'
-    return f'{text}: if -1 means "none", know that {call.op} {_made_of_minus_one(call)}'
+    return f'{text}: if -1 means "none", know that {call.op} {_fate_of_minus_one(call)}'
 
 
-def _made_of_minus_one(call: Call) -> str:
+def _fate_of_minus_one(call: Call) -> str:
     what = "slice" if not call.op.elementwise else "element"
     low, _ = legal(call) or (0, 0)
     does = fate(call)(-1)
@@ -54,12 +54,12 @@ def _made_of_minus_one(call: Call) -> str:
     return "fills with zeros" if does == OutOfRange.ZERO.done else "refuses it"
 
 
-def one_index(found: CheckedCall) -> str | None:
+def one_index(checked: CheckedCall) -> str | None:
     """Gather with a 0-D index drops the axis; with one of shape [1] keeps it with size 1."""
-    shape, (call, out) = found.case.indices.shape, found.chosen[1:3]
-    if call is None or out is None or call.op.elementwise or shape not in ((), (1,)):
+    shape, call, out = checked.case.indices.shape, checked.chosen.call, checked.chosen.shape
+    if call is None or out is None or call.op.elementwise or call.batch_dims:
         return None
-    if call.batch_dims:
+    if shape not in ((), (1,)):
         return None
     rank = len(out)
     if shape:
@@ -73,52 +73,53 @@ def one_index(found: CheckedCall) -> str | None:
     )
 
 
-def off_axis(found: CheckedCall) -> str | None:
+def off_axis(checked: CheckedCall) -> str | None:
     """`indices` are smaller than `data` beside the axis, which only one framework allows."""
-    call = next((each.call for each in found.family if each.call), None)
+    call = next((each.call for each in checked.family if each.call), None)
     if call is None or not call.op.elementwise:
         return None
-    data, indices = found.case.data.shape, found.case.indices.shape
+    data, indices = checked.case.data.shape, checked.case.indices.shape
     for d, (n, m) in enumerate(zip(data, indices, strict=True)):
         if d != call.axis and m < n:
-            equals = [v.op for v in found.family if v.op.off_axis is OffAxis.EQUAL]
+            equals = [v.op for v in checked.family if v.op.off_axis is OffAxis.EQUAL]
             return (
                 f"dimension {d} of `indices` is {m}, smaller than {n} in `data`: only "
-                f"{_names(found.accepting, 'and')} may take that, {_names(equals, 'and')} not"
+                f"{_names(checked.accepting)} may take that, {_names(equals)} not"
             )
     return None
 
 
-def indices_type(found: CheckedCall) -> str | None:
+def indices_type(checked: CheckedCall) -> str | None:
     """Some versions of the family do not take the type of `indices`."""
-    dtype = found.case.indices.dtype
-    return _type_refused(found, f"{dtype} indices", lambda op: dtype in op.input("indices").dtypes)
+    return _type_refused(checked, "indices")
 
 
-def data_type(found: CheckedCall) -> str | None:
+def data_type(checked: CheckedCall) -> str | None:
     """Some versions of the family do not take the type of `data`."""
-    dtype = found.case.data.dtype
-    return _type_refused(found, f"{dtype} data", lambda op: dtype in op.input("data").dtypes)
+    return _type_refused(checked, "data")
 
 
-def _type_refused(found: CheckedCall, what: str, takes: Callable[[Op], bool]) -> str | None:
-    rows = [each.op for each in found.family]
-    takers, others = [op for op in rows if takes(op)], [op for op in rows if not takes(op)]
+def _type_refused(checked: CheckedCall, name: str) -> str | None:
+    """Name the versions that take the type of an input, and those that refuse it, if any do."""
+    ops = [each.op for each in checked.family]
+    dtype = checked.case.named(ops[0])[name].dtype
+    takers = [op for op in ops if dtype in op.input(name).dtypes]
+    others = [op for op in ops if op not in takers]
     if not takers or not others:
         return None
-    return f"{what}: {_names(takers, 'and')} may take them, {_names(others, 'and')} not"
+    return f"{dtype} {name}: {_names(takers)} may take them, {_names(others)} not"
 
 
-def beyond_32_bits(found: CheckedCall) -> str | None:
+def beyond_32_bits(checked: CheckedCall) -> str | None:
     """An index or the axis goes beyond 2^31-1, where runtimes cut indices to 32 bits."""
-    wide = found.case.census().wide
+    wide = checked.case.census.wide
     if wide.number:
-        where = coordinate(wide.first, found.case.indices.shape)
+        where = coordinate(wide.first, checked.case.indices.shape)
         return (
             f"{counted(wide.number, 'index does', 'indices do')} not fit 32 bits, first "
             f"{wide.value} at {cell(where)}: runtimes that cut them to 32 bits take another"
         )
-    call = found.chosen.call
+    call = checked.chosen.call
     if call is not None and call.size > WIDEST + 1:
         return (
             f"the axis has {grouped(call.size)} positions: runtimes that cut indices to 32 bits "
@@ -127,10 +128,10 @@ def beyond_32_bits(found: CheckedCall) -> str | None:
     return None
 
 
-def openvino_cpu_short_lists(found: CheckedCall) -> str | None:
+def openvino_cpu_short_lists(checked: CheckedCall) -> str | None:
     """OpenVINO's CPU plugin checks no bounds where short lists of integers are gathered."""
-    case, call = found.case, found.chosen.call
-    if call is None or not _is_openvino_gather(call) or not found.chosen.filled:
+    case, call = checked.case, checked.chosen.call
+    if call is None or not _is_openvino_gather(call) or not checked.chosen.filled:
         return None
     if max(case.data.shape + case.indices.shape) > 64 or call.out_of_range is not OutOfRange.SPEC:
         return None
@@ -144,21 +145,21 @@ def openvino_cpu_short_lists(found: CheckedCall) -> str | None:
     )
 
 
-def openvino_cpu_empty(found: CheckedCall) -> str | None:
+def openvino_cpu_empty(checked: CheckedCall) -> str | None:
     """OpenVINO's CPU plugin dies where the output is empty."""
-    call, shape = found.chosen.call, found.chosen.shape
+    call, shape = checked.chosen.call, checked.chosen.shape
     if call is None or shape is None or not _is_openvino_gather(call) or 0 not in shape:
         return None
     return "OpenVINO 2026.4.1 on the CPU dies (SIGFPE) where static shapes make the output empty"
 
 
 _INNER: Final = {"float32": 16, "int16": 2, "float16": 1}
-"""The elements after the axis up to which that plugin takes its way for small blocks."""
+"""The most elements after the axis that the plugin copies as a small block, by type."""
 
 
-def openvino_cpu_batch_of_one(found: CheckedCall) -> str | None:
+def openvino_cpu_batch_of_one(checked: CheckedCall) -> str | None:
     """OpenVINO's CPU plugin dies on a batch of one."""
-    call, (data, dtype) = found.chosen.call, (found.case.data.shape, found.case.data.dtype)
+    call, (data, dtype) = checked.chosen.call, (checked.case.data.shape, checked.case.data.dtype)
     if call is None or not _is_openvino_gather(call) or not call.batch_dims:
         return None
     a, _ = call.places
@@ -170,9 +171,9 @@ def openvino_cpu_batch_of_one(found: CheckedCall) -> str | None:
     )
 
 
-def onnxruntime_strings(found: CheckedCall) -> str | None:
+def onnxruntime_strings(checked: CheckedCall) -> str | None:
     """Strings are gathered in slices of more than one, of which onnxruntime keeps the first."""
-    call, data = found.chosen.call, found.case.data
+    call, data = checked.chosen.call, checked.case.data
     if call is None or call.op.framework != "onnx" or call.op.elementwise:
         return None
     a, _ = call.places
@@ -188,8 +189,8 @@ def _is_openvino_gather(call: Call) -> bool:
     return call.op.framework == "openvino" and not call.op.elementwise
 
 
-def _names(ops: Sequence[Op], joint: str) -> str:
-    return listed((op.id for op in ops), joint)
+def _names(ops: Sequence[Op]) -> str:
+    return listed((op.id for op in ops), "and")
 
 
 WARNINGS: Final[tuple[Callable[[CheckedCall], str | None], ...]] = (
@@ -204,4 +205,4 @@ WARNINGS: Final[tuple[Callable[[CheckedCall], str | None], ...]] = (
     openvino_cpu_batch_of_one,
     onnxruntime_strings,
 )
-"""In the order they are given."""
+"""In the order in which they are printed."""

@@ -1,4 +1,4 @@
-"""A lesson of `demo` as a screen: what happens, the command, the picture, how to go on."""
+"""A lesson of `demo` as a screen: an explanation, the command, the picture, what to try next."""
 
 from __future__ import annotations
 
@@ -17,34 +17,33 @@ if TYPE_CHECKING:
 
 
 def listing(pairs: Sequence[tuple[str, str]]) -> Text:
-    """List lessons: their names, and what they show."""
+    """List the names and titles of lessons."""
     text = Text()
     widest = max(len(name) for name, _ in pairs)
     for name, title in pairs:
-        text.append(f"{name.ljust(widest)}", "cyan")
-        text.append(f"   {title}\n")
+        text.append(name.ljust(widest), "cyan").append(f"   {title}\n")
     return text
 
 
 def others(names: Sequence[str], width: int) -> Text:
-    """Name the lessons that follow the first."""
+    """Name the lessons after the first."""
     words = f"More lessons: {', '.join(names)}; `gathercli demo --all` shows them in turn."
     return Text("\n" + "\n".join(wrap(words, width, break_on_hyphens=False)) + "\n", "dim")
 
 
 class Screen(NamedTuple):
-    """What a lesson shows.
+    """The content of a lesson.
 
     Attributes
     ----------
     title, says
-        What it is called, what happens.
+        The heading, and the explanation below it.
     command, picture, refusal
-        The command, what it draws, and what it refuses.
+        The command, the picture that it draws, and the error that it prints, if any.
     tries
-        Commands to go on with, and what each shows.
+        Commands to try next, and what each shows.
     source
-        Where the example is from.
+        The source of the example.
     """
 
     title: str
@@ -56,11 +55,8 @@ class Screen(NamedTuple):
     source: str | None
 
 
-def drawn(screen: Screen, width: int) -> Text:
-    """Put a lesson together; sentences are broken at `width`.
-
-    Colours are those of the letters in the picture.
-    """
+def screen_text(screen: Screen, width: int) -> Text:
+    """Lay a lesson out, its sentences wrapped at `width`; colours are left to the picture."""
     text = Text()
     text.append(f"{screen.title}\n", "bold")
     text.append("\n".join(wrap(screen.says, width, break_on_hyphens=False)) + "\n\n")
@@ -69,13 +65,13 @@ def drawn(screen: Screen, width: int) -> Text:
     if screen.refusal is not None:
         text.append("\n" + error_text(screen.refusal, color=False, width=width))
     if screen.source:
-        said = wrap(f"This is {screen.source}.", width, break_on_hyphens=False)
-        text.append("\n" + "\n".join(said) + "\n", "dim")
+        lines = wrap(f"This is {screen.source}.", width, break_on_hyphens=False)
+        text.append("\n" + "\n".join(lines) + "\n", "dim")
     text.append("\nTry\n", "bold")
     for line, shows in screen.tries:
-        fits = len(line) + len(shows) + 7 <= width
+        between = "   " if len(line) + len(shows) + 7 <= width else "\n      "
         text.append("  " + _folded(line, width, "      "))
-        text.append(f"{'   ' if fits else chr(10) + '      '}{shows}\n", "dim")
+        text.append(f"{between}{shows}\n", "dim")
     return text
 
 
@@ -89,10 +85,11 @@ def _folded(command: str, width: int, indent: str) -> str:
         if len(lines[-1]) + 1 + len(word) <= room:
             lines[-1] += f"{' ' * bool(lines[-1])}{word}"
             continue
-        lines[-1] += " \\" if len(word) <= room else " "
         if len(word) <= room:
+            lines[-1] += " \\"
             lines.append(word)
             continue
+        lines[-1] += " "
         for part in re.findall(r"[^,]+,?", word):
             if len(lines[-1]) + len(part) > room:
                 lines.append("")

@@ -1,4 +1,4 @@
-"""What ran, on what, and how the output shape comes about: the lines above every result."""
+"""The lines above every result: the version, the tensors, the output shape step by step."""
 
 from __future__ import annotations
 
@@ -18,21 +18,26 @@ if TYPE_CHECKING:
     from gathercli.spec.dtypes import DType
     from gathercli.spec.shapes import AnyDim
 
-_TERM = re.compile(r"(data|indices)\[(\d*):(\d*)\]")
+_TERM = re.compile(r"(\w+)\[(\d*):(\d*)\]")
 
 
 def formula(call: Call, out: Shape) -> list[str]:
-    """Write the shape formula of the row with this call's numbers, step by step.
+    """Write the shape formula of the version with this call's numbers, step by step.
 
     ``data[:0] + indices[0:] + data[1:]``, ``[] + [3] + []``, ``[3]``
     """
-    if call.axis is None or call.batch_dims is None:
-        return [call.op.shape, str(out)]
-    text = call.op.shape.replace("axis+1", str(call.axis + 1)).replace("axis", str(call.axis))
-    text = text.replace("batch_dims", str(call.batch_dims))
-    if call.data.shape.rank is None or call.indices.shape.rank is None:
+    text = call.op.shape
+    for each in call.op.attrs:
+        number = attr_number(call, each.name)[1]
+        if number is None:
+            return [call.op.shape, str(out)]
+        text = text.replace(f"{each.name}+1", str(number + 1)).replace(each.name, str(number))
+    if any(operand.shape.rank is None for operand in call.inputs.values()):
         return [text, str(out)]
-    terms = [_slice(call, *found.groups()) for found in _TERM.finditer(text)]
+    terms = [
+        call.inputs[name].shape[int(start or 0) : int(stop) if stop else None]
+        for name, start, stop in _TERM.findall(text)
+    ]
     whole = sum(terms, Shape())
     steps = [text, " + ".join(map(str, terms)), str(whole)][: 3 if len(terms) > 1 else 2]
     if whole != out:  # dimensions that must be equal were narrowed to what both allow
@@ -40,31 +45,38 @@ def formula(call: Call, out: Shape) -> list[str]:
     return steps
 
 
-def _slice(call: Call, name: str, start: str, stop: str) -> Shape:
-    shape = (call.data if name == "data" else call.indices).shape
-    return shape[int(start or 0) : int(stop) if stop else None]
+def attr_number(call: Call, name: str) -> tuple[int | None, int | None]:
+    """Return an attribute as the caller wrote it, and counted from the front; None if unknown."""
+    if name == "axis":
+        return call.axis_number, call.axis
+    return call.batch_dims_number, call.batch_dims
+
+
+def policies(call: Call) -> list[tuple[str, str]]:
+    """Return the names and values of the policies for indices that the caller chose."""
+    pairs = [("negative", call.negative.value), ("out_of_range", call.out_of_range.value)]
+    return [(name, value) for name, value in pairs if value != "spec"]
 
 
 def header(call: Call, out: Shape, width: int | None) -> Text:
-    """Write the row that ran with its attributes and equation, the tensors, the formula.
+    """Write the version with its attributes and equation, the tensors, the formula.
 
     Parameters
     ----------
     width
-        Columns; what does not fit beside the rest goes to a line of its own.
+        Columns; a part that does not fit beside the others goes to a line of its own.
     """
-    text = title(call, width)
-    text.append_text(tensors(call, out, width))
+    text = title(call, width).append_text(tensors(call, out, width))
     return text.append_text(steps(call, out, width))
 
 
 def title(call: Call, width: int | None, *, where: str = "", room: int | None = None) -> Text:
-    """Write the row that ran with its attributes, and what an output cell is.
+    """Write the version with its attributes, and the equation of an output cell.
 
     Parameters
     ----------
     where
-        What is added to the equation, on a line of its own where `room` asks for that.
+        The ranges of the equation's letters, on a line of their own if `room` is too narrow.
     """
     from rich.text import Text
 
@@ -72,40 +84,31 @@ def title(call: Call, width: int | None, *, where: str = "", room: int | None = 
     text.append(call.op.full_name, "bold")
     if call.version_from is not None:
         text.append(f" ({call.version_from})", "dim")
-    attributes = f"   axis {_axis(call)}"
-    if call.op.has_batch_dims:
-        attributes += f"   batch_dims {_from_front(call.batch_dims_number, call.batch_dims)}"
-    for option, value in (("negative", call.negative), ("out-of-range", call.out_of_range)):
-        if value.value != "spec":
-            attributes += f"   --{option} {value.value}"
-    text.append(attributes)
+    for each in call.op.attrs:
+        text.append(f"   {each.name} {_from_front(*attr_number(call, each.name))}")
+    for name, policy in policies(call):
+        text.append(f"   --{name.replace('_', '-')} {policy}")
     equation = FAMILIES[call.op.family].equation(call)
     if width is not None and len(equation) > width:
-        equation, where = call.op.equation, ""  # whose letters are others
+        equation, where = call.op.equation, ""  # its letters have no ranges
     for part in filter(None, (equation, where)):
-        used = len(text.plain.rpartition("\n")[2])
+        columns = len(text.plain.rpartition("\n")[2]) + 3 + len(part)
         most = width if part is equation else room
-        fits = most is None or used + 3 + len(part) <= most
+        fits = most is None or columns <= most
         text.append(("   " if fits else "\n") + part, "dim")
     return text.append("\n")
 
 
 def tensors(call: Call, out: Shape, width: int | None) -> Text:
-    """Write the types and shapes of the tensors.
-
-    The names have no colour: colours are those of letters in the pictures below.
-    """
+    """Write the types and shapes of the tensors; colours are left to the letters of pictures."""
     from rich.text import Text
 
     text = Text()
-    named = [
-        ("data", call.data),
-        ("indices", call.indices),
-        ("out", Operand(out, call.data.dtype)),
-    ]
-    words = [f"{name} {operand}" for name, operand in named]
+    first, *_ = call.inputs.values()
+    operands = {**call.inputs, "out": Operand(out, first.dtype)}
+    words = [f"{name} {operand}" for name, operand in operands.items()]
     joint = "   " if width is None or len("   ".join(words)) <= width else "\n"
-    for at, (name, operand) in enumerate(named):
+    for at, (name, operand) in enumerate(operands.items()):
         text.append((joint if at else "") + name, "bold")
         text.append(f" {operand}")
     return text.append("\n")
@@ -124,16 +127,11 @@ def steps(call: Call, out: Shape, width: int | None) -> Text:
 
 def tensor_json(dtype: DType | None, shape: Sequence[AnyDim]) -> dict[str, Any]:
     """Describe a tensor for JSON, in the words of the typed form."""
-    found: dict[str, Any] = {"shape": Shape(shape).to_json()}
-    return found if dtype is None else found | {"datatype": dtype.oip}
+    fields: dict[str, Any] = {"shape": Shape(shape).to_json()}
+    return fields if dtype is None else fields | {"datatype": dtype.oip}
 
 
-def _axis(call: Call) -> str:
-    number = call.axis_number
-    return "?" if number is None else _from_front(number, call.axis)
-
-
-def _from_front(given: int | None, normalised: int | None) -> str:
-    if normalised is None or normalised == given:
-        return str(given)
-    return f"{given} → {normalised}"
+def _from_front(number: int | None, normalised: int | None) -> str:
+    if number is None:
+        return "?"
+    return str(number) if normalised in (None, number) else f"{number} → {normalised}"

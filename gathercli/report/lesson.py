@@ -1,11 +1,13 @@
-"""A lesson as a picture and in words: letters say which part of `data` an index picks.
+"""A lesson as a picture and as JSON.
 
-The same letter, and colour where there is colour, marks a part of `data`, the index that picks it
-and where it lands. Only what is shown is read and formatted.
+In a picture the same letter, and colour if there is any, marks a part of `data`, the indices that
+pick it and the cells that it is copied to. Only the cells of the picture are read and formatted.
 """
 
 from __future__ import annotations
 
+import json
+from functools import partial
 from itertools import product as combinations
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,9 +25,10 @@ from gathercli.report.layout import (
     widest,
     width,
 )
-from gathercli.report.selection import COLUMNS, ROWS, WIDE, WIDTH, Look, Shown
+from gathercli.report.selection import COLUMNS, ROWS, WIDE, WIDTH, Look, Selection
 from gathercli.report.tensor_panels import HIDDEN, TIMES, Parts
-from gathercli.report.trace import letters, said, unit_text
+from gathercli.report.trace import letters, trace_line, unit_text
+from gathercli.spec.coordinates import cell
 from gathercli.spec.shapes import Shape, product
 from gathercli.text import clean, counted, grouped, short
 
@@ -34,12 +37,14 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
+    from gathercli.arrays.tensor import AnyArray
+
 LEGEND: Final = 8
-"""Letters that are explained at most."""
+"""The most letters that a legend explains."""
 
 
-def about(title: str | None, source: str | None) -> Text:
-    """Write what a job is called and where it is from, as far as it says."""
+def job_title(title: str | None, source: str | None) -> Text:
+    """Write the title of a job, and its source, if it has them."""
     from rich.text import Text
 
     text = Text()
@@ -53,8 +58,8 @@ def picture(lesson: Lesson, look: Look) -> Text:
     """Draw where every output cell came from."""
     call, out = lesson.call, Shape(lesson.shape)
     view, lines = _fitting(lesson, look)
-    text = header.title(call, look.width, where=_where(lesson), room=look.width or WIDTH)
-    if view.paneled:
+    text = header.title(call, look.width, where=_ranges(lesson), room=look.width or WIDTH)
+    if view.has_panels:
         text.append_text(header.tensors(call, out, look.width))
     text.append("\n")
     append(text, lines)
@@ -65,33 +70,33 @@ def picture(lesson: Lesson, look: Look) -> Text:
     text.append("\n")
     text.append_text(header.steps(call, out, look.width))
     text.append("read   ", "dim")
-    text.append(_read(lesson) + "\n")
+    text.append(_reads(lesson) + "\n")
     if hidden := view.hidden():
         text.append(hidden + "\n", "dim italic")
     return text
 
 
-def _where(lesson: Lesson) -> str:
-    """Say what each letter of the equation runs through."""
-    names = letters(lesson)
-    if 0 in lesson.shape:
+def _ranges(lesson: Lesson) -> str:
+    """Write the range of each letter of the equation."""
+    if not lesson.shape or 0 in lesson.shape:
         return ""
-    runs = (f"{name} in 0..{size - 1}" for name, size in zip(names, lesson.shape, strict=True))
-    return f"for {', '.join(runs)}" if names else ""
+    pairs = zip(letters(lesson), lesson.shape, strict=True)
+    return f"for {', '.join(f'{name} in 0..{size - 1}' for name, size in pairs)}"
 
 
-def _read(lesson: Lesson) -> str:
+def _reads(lesson: Lesson) -> str:
     if not lesson.data.array.size:
         return "nothing: data is empty"
     noun = "cell" if lesson.picks_cells else "slice"
-    total = product([lesson.data.shape[d] for d in lesson.unit_dims])
     if lesson.reads is None:
         return f"not counted: there are {grouped(lesson.indices.array.size)} indices"
-    return f"{grouped(len(lesson.reads.units))} of {counted(total, noun)} of data"
+    return (
+        f"{grouped(len(lesson.reads.units))} of {counted(product(lesson.unit_sizes), noun)} of data"
+    )
 
 
 def panels(lesson: Lesson, look: Look) -> Text:
-    """Draw the tensors alone, within the width and the height of the look."""
+    """Draw the tensors alone, if they fit the width and the height of the look."""
     from rich.text import Text
 
     _, lines = _fitting(lesson, look)
@@ -104,16 +109,16 @@ def panels(lesson: Lesson, look: Look) -> Text:
 
 
 def _fitting(lesson: Lesson, look: Look) -> tuple[_View, list[Line]]:
-    """Choose how much is shown, and how it is arranged, so that it fits."""
+    """Return the largest view that fits, and its lines; else the smallest."""
     room = WIDTH if look.width is None else look.width
-    shown: Shown | None = None
+    selection: Selection | None = None
     most = WIDE if room > WIDTH else COLUMNS
     sizes = list(combinations(enumerate(ROWS[: None if look.height else 1]), enumerate(most)))
     for (_, rows), (_, columns) in sorted(sizes, key=lambda pair: pair[0][0] + pair[1][0]):
-        before, shown = shown, Shown(lesson, look, rows, columns)
-        if before is not None and (before.out, before.data) == (shown.out, shown.data):
+        before, selection = selection, Selection(lesson, look, rows, columns)
+        if before is not None and (before.out, before.data) == (selection.out, selection.data):
             continue
-        view = _View(shown)
+        view = _View(selection)
         for stacked in (False, True):
             lines = view.lines(room, stacked=stacked)
             wide = 2 * room if stacked and look.width is None else room
@@ -123,31 +128,33 @@ def _fitting(lesson: Lesson, look: Look) -> tuple[_View, list[Line]]:
 
 
 class _View:
-    """The parts, panels and notes of what is shown."""
+    """The panels and notes of a selection."""
 
-    def __init__(self, shown: Shown) -> None:
-        self._shown, self._lesson, self._look = shown, shown.lesson, shown.look
-        self._lead, self._letters = shown.lead, shown.letters
-        self._parts = Parts(shown)
+    def __init__(self, selection: Selection) -> None:
+        self._selection = selection
+        self._lesson, self._look = selection.lesson, selection.look
+        self._lead, self._letters = selection.lead, selection.letters
+        self._parts = Parts(selection)
         self._panels: dict[tuple[int, ...], tuple[list[TensorPart], list[list[Line]]]] = {}
 
     @property
-    def paneled(self) -> bool:
-        """Whether there is a panel for each of several coordinates, and so no room for types."""
+    def has_panels(self) -> bool:
+        """Whether there may be several panels, and so no room for types in them."""
         return bool(self._lead)
 
     def lines(self, room: int, *, stacked: bool) -> list[Line]:
-        """Arrange the panels, and in each the tensors, below each other if `stacked`."""
+        """Arrange the panels, and the tensors of each, below each other if `stacked`."""
+        gap: list[Line] = [[(self._look.marks.columns, "dim")]]
         blocks: list[list[Line]] = []
         last = -1
-        for panel in self._shown.panels:
+        for panel in self._selection.panels:
             number = flat(panel, self._lesson.shape)
             if number != last + 1:
-                blocks.append([[(self._look.marks.columns, "dim")]])
+                blocks.append(gap)
             blocks.append(self._panel(panel, stacked=stacked))
             last = number
         if blocks and self._lead and last + 1 < product(self._lesson.shape[: self._lead]):
-            blocks.append([[(self._look.marks.columns, "dim")]])
+            blocks.append(gap)
         lines: list[Line] = []
         row: list[list[Line]] = []
         for block in blocks:
@@ -161,7 +168,7 @@ class _View:
         parts, blocks = self._drawn(panel)
         if stacked:
             lines = [line for block in blocks for line in ([], *block)][1:]
-        else:  # with rows level
+        else:  # blank lines below the titles put the first rows level
             most = max(part.heads for part in parts)
             heads = [0 if 0 in part.shape else most - part.heads for part in parts]
             blank: Line = []
@@ -183,87 +190,116 @@ class _View:
         return self._panels[panel]
 
     def legend(self) -> Iterator[Line]:
-        """Say what the letters stand for, unless the rows of the output do, and the marks."""
-        lesson, marks = self._lesson, self._look.marks
-        words: list[tuple[str, str, str]] = []
+        """Explain the letters, unless the rows of the output do, and the marks."""
+        lesson, marks, seen = self._lesson, self._look.marks, self._parts.seen
+        entries: list[tuple[str, str, str]] = []
         by_row = any(part.note for parts, _ in self._panels.values() for part in parts)
         if not by_row and len(self._letters) <= LEGEND:
-            words += [
+            entries += [
                 (letter, unit_text(unit), self._parts.styles[unit])
                 for unit, letter in self._letters.items()
             ]
-        seen = self._parts.seen
         if HIDDEN in seen:
-            words.append((marks.hidden, "read by indices that are not shown", ""))
+            entries.append((marks.hidden, "read by indices that are not shown", ""))
         if Fate.FILLED in seen:
-            words.append((marks.nowhere, "zero-filled", "italic"))
+            entries.append((marks.nowhere, "zero-filled", "italic"))
         if Fate.REFUSED in seen:
-            words.append((marks.refused, "refused", REFUSED))
+            entries.append((marks.refused, "refused", REFUSED))
         if TIMES in seen:
-            elided = ", by what is not shown too" if self.hidden() else ""
-            words.append((f"{marks.times}n", f"read n times{elided}", ""))
-        if 0 not in lesson.data.shape and _is_dimmed(lesson):
-            words.append(("", "no letter: not read", "dim"))
+            others = ", by what is not shown too" if self.hidden() else ""
+            entries.append((f"{marks.times}n", f"read n times{others}", ""))
+        reads = lesson.reads if lesson.data.array.size else None
+        if reads is not None and len(reads.units) < product(lesson.unit_sizes):
+            entries.append(("", "no letter: not read", "dim"))
         room, line = self._look.width or WIDTH, Line()
-        for mark, means, style in words:
-            more: Line = [(mark, style), (f" {means}" if mark else means, "")]
-            if line and width(line) + 3 + width(more) > room:
+        for mark, meaning, style in entries:
+            entry: Line = [(mark, style), (f" {meaning}" if mark else meaning, "")]
+            if line and width(line) + 3 + width(entry) > room:
                 yield line
                 line = []
-            line = [*line, ("   ", ""), *more] if line else more
+            line = [*line, ("   ", ""), *entry] if line else entry
         if line:
             yield line
 
     def examples(self) -> Iterator[Line]:
-        """Trace the cells that show the most: one with a plain index, one with each other sort."""
+        """Trace three cells: one with a plain index, one with each other kind of index."""
         lesson = self._lesson
         if not self._parts.traced:
             return
-        found: dict[str, Trace] = {}
+        examples: dict[str, Trace] = {}
         for trace in self._parts.traced:
-            sort = "plain" if trace.position == trace.k else trace.fate.value
-            if sort not in found or (sort == "plain" and not any(found[sort].out)):
-                found[sort] = trace
-        yield [(f"the index takes the place of coordinate {lesson.call.places[0]} of data:", "dim")]
-        for trace in list(found.values())[:3]:
-            yield [("  ", ""), *said(lesson, trace, self._look)]
+            kind = "plain" if trace.position == trace.k else trace.fate.value
+            if kind not in examples or (kind == "plain" and not any(examples[kind].out)):
+                examples[kind] = trace
+        yield [(f"the index takes the place of coordinate {lesson.axis} of data:", "dim")]
+        for trace in list(examples.values())[:3]:
+            yield [("  ", ""), *trace_line(lesson, trace, self._look)]
 
     def hidden(self) -> str:
         """Say how much of the output is not shown."""
-        shown = len(self._shown.panels) * product(
-            [len(coords) for coords in self._shown.out[self._lead :]]
-        )
+        selection = self._selection
+        sizes = [len(coords) for coords in selection.out[self._lead :]]
+        shown = len(selection.panels) * product(sizes)
         if shown >= self._lesson.size:
             return ""
         text = f"{grouped(shown)} of {counted(self._lesson.size, 'cell')} of out shown"
         return text if self._look.window else f"{text}; {self._look.advice}"
 
 
-def _is_dimmed(lesson: Lesson) -> bool:
-    """Tell whether there is a part of `data` that is not read."""
-    total = product([lesson.data.shape[d] for d in lesson.unit_dims])
-    return lesson.reads is not None and len(lesson.reads.units) < total
-
-
-def summary_json(lesson: Lesson) -> dict[str, Any]:
-    """Return what is known of a lesson beside its cells, for JSON."""
+def _summary_json(lesson: Lesson) -> dict[str, Any]:
+    """Return everything about a lesson but its cells, for JSON."""
     call, reads = lesson.call, lesson.reads
-    found: dict[str, Any] = {"operator": call.op.full_name, "axis": call.axis_number}
-    if call.op.has_batch_dims:
-        found["batch_dims"] = call.batch_dims_number
-    for name, value in (("negative", call.negative), ("out_of_range", call.out_of_range)):
-        if value.value != "spec":
-            found[name] = value.value
-    for name, tensor in (("data", lesson.data), ("indices", lesson.indices)):
-        found[name] = header.tensor_json(tensor.dtype, tensor.shape)
-    found["output"] = header.tensor_json(lesson.data.dtype, lesson.shape)
-    found["equation"] = lesson.equation
-    found["formula"] = header.formula(call, Shape(lesson.shape))
-    total = product([lesson.data.shape[d] for d in lesson.unit_dims])
-    found["read"] = {
-        "dimensions": list(lesson.unit_dims),
+    fields: dict[str, Any] = {"operator": call.op.full_name}
+    fields |= {each.name: header.attr_number(call, each.name)[0] for each in call.op.attrs}
+    for name, policy in header.policies(call):
+        fields[name] = policy
+    for name, operand in call.inputs.items():
+        fields[name] = header.tensor_json(operand.dtype, operand.shape)
+    fields["output"] = header.tensor_json(lesson.data.dtype, lesson.shape)
+    fields["equation"] = lesson.equation
+    fields["formula"] = header.formula(call, Shape(lesson.shape))
+    fields["read"] = {
+        "dimensions": lesson.unit_dims,
         "parts": None if reads is None else len(reads.units),
-        "of": total,
+        "of": product(lesson.unit_sizes),
     }
-    found["refused"] = None if lesson.refusal is None else lesson.refusal.message
-    return found
+    fields["refused"] = None if lesson.refusal is None else lesson.refusal.message
+    return fields
+
+
+def json_parts(
+    lesson: Lesson, job: dict[str, str | None], blocks: Iterator[AnyArray]
+) -> Iterator[str]:
+    """Yield one line of JSON in parts: the fields of a lesson, then the way of every cell.
+
+    Parameters
+    ----------
+    job
+        Further fields; one that is None is left out.
+    blocks
+        Flat positions of output cells, shape (C,).
+    """
+    from gathercli.io.formats.encode import json_words
+
+    fields = {name: value for name, value in job.items() if value is not None}
+    head = json.dumps(fields | _summary_json(lesson), separators=(",", ":"))
+    yield f'{head[:-1]},"cells":['
+    comma = ""
+    for cells in blocks:
+        block = lesson.block(cells)
+        values = json_words(block.elements)
+        yield comma + ",".join(map(partial(_cell_json, lesson), block.rows(), values))
+        comma = ","
+    yield "]}\n"
+
+
+def _cell_json(lesson: Lesson, row: tuple[Any, ...], value: str) -> str:
+    out, at, data, k, position = row
+    fate = lesson.fate(k, position)
+    copied = fate is Fate.COPIED
+    return (
+        f'{{"out":{cell(out)},"indices":{cell(at)},"index":{k},'
+        f'"position":{position if copied else "null"},'
+        f'"data":{cell(data) if copied else "null"},"fate":"{fate.value}",'
+        f'"value":{"null" if fate is Fate.REFUSED else value}}}'
+    )

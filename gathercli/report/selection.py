@@ -1,9 +1,11 @@
-"""What of a lesson is shown: coordinates, panels, and the letters of what the indices pick."""
+"""Select the coordinates and panels of a picture, and give letters to the parts of `data`."""
 
 from __future__ import annotations
 
 from itertools import product as combinations
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
 
 from gathercli.report.grid import shown_positions
 from gathercli.report.layout import Marks
@@ -16,45 +18,48 @@ if TYPE_CHECKING:
     from gathercli.lessons.lesson import Lesson, Unit
 
 WIDTH: Final = 100
-"""Columns in which parts are arranged where there is no width."""
+"""Columns of a picture that no terminal limits."""
 
 ROWS: Final = ((12, 3), (7, 3), (5, 2), (3, 1), (1, 0))
 COLUMNS: Final = ((16, 3), (6, 3), (4, 2), (2, 1), (1, 0))
-"""How many rows and columns are shown whole, else how many at each edge: the first that fit."""
+"""The most rows and columns to show whole, and how many at each edge else: the first that fit."""
 WIDE: Final = ((64, 24), (64, 18), (48, 12), (40, 8), (24, 5), *COLUMNS)
-"""The same of columns, on a terminal wider than `WIDTH`."""
+"""`COLUMNS` on a terminal wider than `WIDTH`."""
 
 PANELS: Final = 4
 FACETS: Final = 4
-"""Batches, and facets of a tensor, that are shown at most."""
+"""The most panels, and facets of a tensor, of a picture without a window."""
 
 CELLS: Final = 20_000
 BATCHES: Final = 400
-"""Cells of the output, and panels, that a window shows at most."""
+"""The most cells of the output, and panels, in a window."""
+
+BLOCK: Final = 1 << 12
+"""Cells of a block of a window."""
 
 Window = tuple[slice | None, ...]
-"""For each dimension of the output which coordinates are shown; None for as many as fit."""
+"""For each dimension of the output the coordinates to show; None for as many as fit."""
 
 
 class Look(NamedTuple):
-    """How a picture is drawn.
+    """How to draw a picture.
 
     Attributes
     ----------
     width
-        Columns of the terminal; None where nothing is cut to a width.
+        Columns of the terminal; None if nothing is cut to a width.
     precision
         Significant digits of floats.
     marks
         The characters beside letters and numbers.
     window
-        What is shown of the output.
+        The coordinates of the output to show.
     here
-        The output cell that is looked at: it is shown, and marked.
+        An output cell to show and to mark.
     height
-        Lines that there are for the panels; None for as many as they take.
+        Lines for the panels; None for as many as they take.
     advice
-        What shows cells that are not shown.
+        How to see cells that are not shown.
     """
 
     width: int | None
@@ -66,24 +71,24 @@ class Look(NamedTuple):
     advice: str = "--window chooses others"
 
 
-class Shown:
-    """What is shown of a lesson.
+class Selection:
+    """The part of a lesson that a picture shows.
 
     Parameters
     ----------
     rows, columns
-        Of `ROWS` and of `COLUMNS` or `WIDE`: how many there may be.
+        Of `ROWS` and of `COLUMNS` or `WIDE`: the most to show whole, else how many at each edge.
 
     Attributes
     ----------
     lead
         How many leading dimensions are panels.
     out, indices, data
-        For every dimension the coordinates that are shown, ascending.
+        For every dimension the coordinates to show, ascending.
     panels
         The coordinates of the leading dimensions, a panel each.
     letters
-        What the shown indices pick, and its letter, in their order.
+        The letter of each unit that these indices pick, in their order.
     """
 
     def __init__(
@@ -91,21 +96,22 @@ class Shown:
     ) -> None:
         self.lesson, self.look, self._rows, self._columns = lesson, look, rows, columns
         self.lead = lead_of(lesson)
-        self.out = [self._chosen(j) for j in range(len(lesson.shape))]
+        self.out = [self._out_coordinates(j) for j in range(len(lesson.shape))]
         self.indices: list[Sequence[int]] = [[] for _ in lesson.indices.shape]
         for coords, (_, i) in zip(self.out, lesson.dim_map, strict=True):
             if i is not None:
                 self.indices[i] = coords
-        self.panels = self._chosen_panels()
-        self.letters, picked = self._named()
-        self.data = self._chosen_of_data(picked)
+        self.panels = self._choose_panels()
+        self.letters: dict[Unit, str] = {}
+        positions = self._add_letters()
+        self.data = [self._data_coordinates(d, positions) for d in range(len(lesson.data.shape))]
 
-    def _chosen(self, j: int) -> Sequence[int]:
+    def _out_coordinates(self, j: int) -> Sequence[int]:
         """Choose the coordinates of an output dimension."""
         size, rank = self.lesson.shape[j], len(self.lesson.shape)
-        chosen = self.look.window[j] if j < len(self.look.window) else None
-        if chosen is not None:
-            return range(size)[chosen]
+        part = self.look.window[j] if j < len(self.look.window) else None
+        if part is not None:
+            return range(size)[part]
         if j < self.lead:
             return range(size)
         most, edge = self._limits(j - self.lead, rank - self.lead)
@@ -115,7 +121,7 @@ class Shown:
         return _some(size, most, edge, here)
 
     def _limits(self, dim: int, rank: int) -> tuple[int, int]:
-        """Return how many coordinates of a dimension are shown whole, else how many at an edge."""
+        """Return the most coordinates of a dimension to show whole, else how many at an edge."""
         if dim == rank - 1 and rank > 1:
             return self._columns
         if dim >= rank - 2:
@@ -123,9 +129,9 @@ class Shown:
         return (FACETS, 1) if self.look.here is None else (1, 0)
 
     def _facet_limits(self) -> dict[int, int]:
-        """Return how many coordinates of leading output dimensions are shown.
+        """Return the most coordinates of each output dimension before the last two.
 
-        Facets are many soon: those of the indices come first, of what is left one is shown.
+        Their product is at most `FACETS`; dimensions of the indices come first.
         """
         lesson, most = self.lesson, FACETS
         dims = range(self.lead, len(lesson.shape) - 2)
@@ -135,7 +141,7 @@ class Shown:
             most //= min(limits[j], max(lesson.shape[j], 1))
         return limits
 
-    def _chosen_panels(self) -> list[tuple[int, ...]]:
+    def _choose_panels(self) -> list[tuple[int, ...]]:
         lead = self.out[: self.lead]
         if self.look.here is not None:
             return [self.look.here[: self.lead]]
@@ -145,54 +151,47 @@ class Shown:
         first = (0,) * (self.lead - 1)
         return [(*first, 0), _after((*first, 0), lead), tuple(coords[-1] for coords in lead)]
 
-    def _named(self) -> tuple[dict[Unit, str], set[int]]:
-        """Give a letter to everything that the shown indices pick, in their order."""
-        letters: dict[Unit, str] = {}
+    def _add_letters(self) -> set[int]:
+        """Give a letter to each unit that the selected indices pick; return their positions."""
         picked: set[int] = set()
         for panel in self.panels:
             coords = self.coordinates(panel, self.indices)
-            for at, position in self._pointing(coords):
+            _, positions = self.lesson.positions(arrays(coords, len(self.indices)))
+            for at, position in zip(coords, positions.reshape(-1).tolist(), strict=True):
                 unit = self.lesson.unit(at, position)
                 if unit is not None:
                     picked.add(position)
-                    letters.setdefault(unit, _letter(len(letters)))
-        return letters, picked
+                    self.letters.setdefault(unit, _letter(len(self.letters)))
+        return picked
 
     def coordinates(
         self, panel: tuple[int, ...], shown: Sequence[Sequence[int]]
     ) -> list[tuple[int, ...]]:
-        """List the shown coordinates of a tensor in a panel, row-major."""
+        """List the coordinates of a tensor in a panel, row-major."""
         return list(combinations(*([n] for n in panel), *shown[self.lead :]))
 
-    def _pointing(self, coords: list[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], int]]:
-        rank = len(self.lesson.indices.shape)
-        _, positions = self.lesson.positions(arrays(coords, rank))
-        return zip(coords, positions.reshape(-1).tolist(), strict=True)
+    def _data_coordinates(self, d: int, positions: set[int]) -> Sequence[int]:
+        """Choose the coordinates of a dimension of `data`: on the axis those that are picked."""
+        lesson, size = self.lesson, self.lesson.data.shape[d]
+        most, edge = self._limits(d - self.lead, len(lesson.data.shape) - self.lead)
+        if d == lesson.axis:
+            return self._axis_coordinates(size, most, edge, positions)
+        j = next(j for j, (of_data, _) in enumerate(lesson.dim_map) if of_data == d)
+        windowed = j < len(self.look.window) and self.look.window[j] is not None
+        # GatherElements may read of `data` only the first part of a dimension
+        larger = size != lesson.shape[j] and not windowed
+        return range(size) if larger and size <= most else self.out[j]
 
-    def _chosen_of_data(self, picked: set[int]) -> list[Sequence[int]]:
-        lesson, shape = self.lesson, self.lesson.data.shape
-        axis, _ = lesson.call.places
-        shown: list[Sequence[int]] = []
-        walked = {d: j for j, (d, _) in enumerate(lesson.dim_map) if d is not None}
-        for d, size in enumerate(shape):
-            most, edge = self._limits(d - self.lead, len(shape) - self.lead)
-            if d == axis:
-                shown.append(self._chosen_of_axis(size, most, edge, picked))
-                continue
-            j = walked[d]
-            windowed = j < len(self.look.window) and self.look.window[j] is not None
-            larger = size != lesson.shape[j] and not windowed
-            shown.append(range(size) if larger and size <= most else self.out[j])
-        return shown
-
-    def _chosen_of_axis(self, size: int, most: int, edge: int, picked: set[int]) -> Sequence[int]:
-        """Choose positions on the axis: all, or what is picked and the ends."""
+    def _axis_coordinates(
+        self, size: int, most: int, edge: int, positions: set[int]
+    ) -> Sequence[int]:
+        """Choose positions on the axis: all, or those that are picked and the ends."""
         if size <= most:
             return range(size)
         if self.look.here is not None:
             return _some(size, most, edge, self.lesson.trace(*self.look.here).position or 0)
-        ends = {0, size - 1} if most > 2 or not picked else set[int]()
-        return sorted({*sorted(picked)[:most], *ends})
+        ends = {0, size - 1} if most > 2 or not positions else set[int]()
+        return sorted({*sorted(positions)[:most], *ends})
 
 
 def _some(size: int, most: int, edge: int, here: int | None) -> Sequence[int]:
@@ -214,20 +213,17 @@ def _after(at: tuple[int, ...], sizes: Sequence[Sequence[int]]) -> tuple[int, ..
 
 
 def lead_of(lesson: Lesson) -> int:
-    """Count the leading dimensions whose coordinates are those of all three tensors: a panel each.
+    """Return how many leading dimensions are panels, as all three tensors share them.
 
-    Batches, and of elements the dimensions before the axis; but a matrix stays one.
+    Batches, and for GatherElements the dimensions before the axis, but not those of a matrix.
     """
-    shared = 0
-    for j, walk in enumerate(lesson.dim_map):
-        if walk != (j, j):
-            break
-        shared += 1
+    pairs = enumerate(lesson.dim_map)
+    shared = next((j for j, pair in pairs if pair != (j, j)), len(lesson.dim_map))
     return lesson.call.batch_dims or max(0, min(shared, len(lesson.data.shape) - 2))
 
 
 def _letter(number: int) -> str:
-    """Name the parts of data in the order they are picked: a to z, then aa, ab and so on.
+    """Return the letter of a number: a to z, then aa, ab and so on.
 
     >>> _letter(0), _letter(25), _letter(26)
     ('a', 'z', 'aa')
@@ -241,9 +237,23 @@ def _letter(number: int) -> str:
 
 
 def arrays(coords: list[tuple[int, ...]], rank: int) -> tuple[AnyArray, ...]:
-    """Turn a tuple a cell into an array a dimension."""
-    import numpy as np
-
+    """Turn coordinates, a tuple a cell, into an array a dimension."""
     if not coords:
         return tuple(np.zeros(0, np.int64) for _ in range(rank))
     return tuple(np.array(each, np.int64) for each in zip(*coords, strict=True))
+
+
+def window_cells(lesson: Lesson, window: Window) -> Iterator[AnyArray]:
+    """Yield the flat positions of the output cells in a window, row-major, in blocks (C,)."""
+    ranges = [
+        range(size)[window[j] or slice(None)] if j < len(window) else range(size)
+        for j, size in enumerate(lesson.shape)
+    ]
+    count = product([len(each) for each in ranges])
+    for start in range(0, count, BLOCK):
+        rest = np.arange(start, min(start + BLOCK, count))
+        cells, step = np.zeros_like(rest), 1
+        for each, size in zip(reversed(ranges), reversed(lesson.shape), strict=True):
+            cells += (rest % len(each) + each.start) * step
+            rest, step = rest // len(each), step * size
+        yield cells

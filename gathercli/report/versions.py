@@ -178,7 +178,7 @@ def listing(
     return f"{timeline(ops, width)}\n{table(ops, defaults)}\n{mark}{_LEGEND}"
 
 
-def shown(text: str, *, color: bool) -> str:
+def colored(text: str, *, color: bool) -> str:
     """Colour what is written of versions for a terminal: names and headings."""
     if not color:
         return text

@@ -96,7 +96,7 @@ def _print(found: CheckedCall, asked: CheckOptions, messages: Messages) -> None:
     number = 0 if call is None else number_illegal(call, case)
     if number:
         first = list(islice(shown, SHOWN))
-        extremes = case.census()[-2:] if asked.every else ()
+        extremes = case.census[-2:] if asked.every else ()
         listing = report.Listing.of(
             case.indices.shape, [*extremes, *(each.value for each in first)]
         )

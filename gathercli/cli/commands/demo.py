@@ -8,7 +8,6 @@ from gathercli.cli.answer import Answer
 from gathercli.cli.command import argument, option
 from gathercli.cli.groups import VIEW
 from gathercli.cli.limits import Limits
-from gathercli.cli.main import print_text
 from gathercli.cli.manual.lessons import LESSONS, command_line, fixture
 from gathercli.cli.messages import ErrorOptions, Messages
 from gathercli.errors import UsageError
@@ -37,7 +36,7 @@ def run(
     list_lessons: List = False,
     all_lessons: All = False,
     errors: ErrorOptions,
-) -> Answer | int:
+) -> Answer:
     """Show one lesson, all of them, or their names."""
     if sum((name is not None, list_lessons, all_lessons)) > 1:
         raise UsageError(
@@ -45,7 +44,7 @@ def run(
         )
     if list_lessons:
         return _list()
-    return _all(errors.color) if all_lessons else _one(name)
+    return _all(errors) if all_lessons else _one(name)
 
 
 def _list() -> Answer:
@@ -58,41 +57,42 @@ def _list() -> Answer:
 def _one(name: str | None) -> Answer:
     from gathercli.report.demo import others
 
-    names = [lesson.name for lesson in LESSONS]
-    wanted = names[0] if name is None else name
-    if wanted not in names:
-        near = closest(wanted, names)
+    first, *rest = names = [lesson.name for lesson in LESSONS]
+    if name not in (None, *names):
+        near = closest(name or "", names)
         raise UsageError(
-            f"no lesson `{wanted}`: expected {listed(names)}",
+            f"no lesson `{name}`: expected {listed(names)}",
             rule="usage",
-            value=wanted,
+            value=name,
             hint=f"did you mean `gathercli demo {near}`?" if near else None,
         )
-    text = _screen(names.index(wanted))
+    text = _screen(names.index(name or first))
     if name is None:
-        text.append_text(others(names[1:], _width()))
+        text.append_text(others(rest, _width()))
     return Answer(lambda _, color: rendered(text, color=color))
 
 
-def _all(color: str) -> int:
-    """Show every lesson; where a person sits in front, a screen at a time."""
+def _all(errors: ErrorOptions) -> Answer:
+    """Show every lesson; a terminal with keys shows a screen at a time, and then nothing."""
     from gathercli.cli.manual.keys import Keys, has_keys, room
     from gathercli.report.layout import folded
 
-    colored = wants_color(color, STDOUT)
     screens = [folded(_screen(number), _width()) for number in range(len(LESSONS))]
-    texts = [rendered(screen, color=colored) for screen in screens]
+
+    def texts(color: bool) -> list[str]:
+        return [rendered(screen, color=color) for screen in screens]
+
     if not has_keys():
-        print_text("\n".join(texts))
-        return 0
-    pages = ["\n".join(page) for text in texts for page in _pages(text.splitlines(), room())]
+        return Answer(lambda _, color: "\n".join(texts(color)))
+    lines = (text.splitlines() for text in texts(wants_color(errors.color, STDOUT)))
+    pages = ["\n".join(page) for each in lines for page in _pages(each, room())]
     with Keys() as keys:
         keys.walk(len(pages), pages.__getitem__)
-    return 0
+    return Answer(lambda *_: "")
 
 
 def _pages(lines: list[str], most: int) -> Iterator[list[str]]:
-    """Divide the lines of a lesson into screens, at an empty line where there is one."""
+    """Divide the lines of a lesson into screens of at most `most`, at empty lines if possible."""
     while len(lines) > most:
         empty = [at for at, line in enumerate(lines[:most]) if at > most // 2 and not line]
         stop = empty[-1] + 1 if empty else most
@@ -110,21 +110,21 @@ def _screen(number: int) -> Styled:
     from gathercli.cli.commands.called import of_job
     from gathercli.jobs.job import jobs
     from gathercli.lessons.lesson import Lesson
-    from gathercli.report.demo import Screen, drawn
+    from gathercli.report.demo import Screen, screen_text
     from gathercli.report.lesson import picture
     from gathercli.report.selection import Look
 
-    shown = LESSONS[number]
-    (job,) = jobs(fixture(shown.fixture))
-    with of_job(job, Limits(None, None), Messages(quiet=True, color="never")) as called:
-        lesson = Lesson(called.bound)
+    lesson = LESSONS[number]
+    (job,) = jobs(fixture(lesson.fixture))
+    with of_job(job, Limits(None, None), Messages(quiet=True, color="never")) as open_call:
+        explained = Lesson(open_call.bound)
         screen = Screen(
-            f"{number + 1} of {len(LESSONS)}   {shown.name}: {shown.title}",
-            shown.says,
+            f"{number + 1} of {len(LESSONS)}   {lesson.name}: {lesson.title}",
+            lesson.says,
             command_line(job),
-            picture(lesson, Look(width_of(STDOUT) and _width())),
-            lesson.refusal,
-            [*shown.tries],
+            picture(explained, Look(width_of(STDOUT) and _width())),
+            explained.refusal,
+            lesson.tries,
             job.source,
         )
-        return drawn(screen, _width())
+        return screen_text(screen, _width())

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
+from gathercli.cli.answer import Answer
 from gathercli.cli.command import Options, argument, option
-from gathercli.cli.commands import cells
 from gathercli.cli.commands.called import OpenCall, given, written
 from gathercli.cli.groups import INPUT, OUTPUT, VIEW
 from gathercli.cli.limits import Limits, MemoryOptions
@@ -57,13 +58,7 @@ class CallOptions(Options):
     types: TypeOptions
 
     def check(self) -> None:
-        """Refuse a call of which something is missing, and one beside a job.
-
-        Raises
-        ------
-        UsageError
-            As said above, or OP is no operator.
-        """
+        """Raise if a word is missing, OP is no operator, or a call stands beside a job."""
         if self.job is not None:
             beside = self.given().keys() - {"job"}
             if beside or self.operator.given() or self.types.given():
@@ -85,7 +80,7 @@ class CallOptions(Options):
             )
 
     def read(self, limits: Limits, messages: Messages) -> OpenCall:
-        """Read the tensors, and put the call together."""
+        """Read the tensors and bind the call."""
         if self.job is not None:
             return written(self.job, limits, messages)
         self.operator.command = self.op or ""
@@ -129,16 +124,34 @@ class ExplainOptions(Options):
 
     @cached_property
     def window(self) -> Window:
-        """What to show of the output."""
-        return cells.window(self.window_text)
+        """What to show of the output: ``0:3,:,10:20``, where a number is one coordinate."""
+        if self.window_text is None:
+            return ()
+        words = self.window_text.strip().removeprefix("[").removesuffix("]").split(",")
+        return tuple(map(self._slice, words))
+
+    def _slice(self, word: str) -> slice:
+        parts = re.fullmatch(r"\s*([+-]?\d{1,18})?\s*(:)?\s*([+-]?\d{1,18})?\s*", word, re.ASCII)
+        if not parts or not (parts[1] or parts[2]) or (parts[3] and not parts[2]):
+            raise _unreadable("--window", self.window_text, "slices such as 0:3,:,10:20")
+        start, stop = (None if parts[n] is None else int(parts[n]) for n in (1, 3))
+        if not parts[2] and start is not None:
+            stop = start + 1 or None
+        return slice(start, stop)
 
     @cached_property
     def cell(self) -> tuple[int, ...] | None:
-        """The cell to trace."""
-        return cells.coordinates(self.cell_text)
+        """The coordinates of the cell to trace: ``0,-1`` or ``[0,-1]``."""
+        if self.cell_text is None:
+            return None
+        text = self.cell_text.strip().removeprefix("[").removesuffix("]").strip()
+        words = [word.strip() for word in text.split(",")] if text else []
+        if not all(re.fullmatch(r"[+-]?\d{1,18}", word, re.ASCII) for word in words):
+            raise _unreadable("--cell", self.cell_text, "coordinates such as 0,2")
+        return tuple(map(int, words))
 
     def check(self, *, saved: bool) -> None:
-        """Refuse what cannot be asked for together."""
+        """Raise if options exclude each other."""
         chosen = {
             "--cell": self.cell is not None,
             "--step": self.step,
@@ -152,7 +165,7 @@ class ExplainOptions(Options):
             raise UsageError(f"{words} exclude each other: expected one of them", rule="usage")
 
     def look(self, lesson: Lesson, width: int | None) -> Look:
-        """Fit what was asked for to a lesson; refuse what it does not have."""
+        """Return how to draw a lesson; raise if it lacks the cell or the window."""
         from gathercli.report.layout import ASCII, Marks
         from gathercli.report.selection import Look
 
@@ -168,44 +181,47 @@ class ExplainOptions(Options):
         return Look(width, self.precision, ASCII if self.ascii else Marks(), self.window)
 
     def _check_window(self, lesson: Lesson) -> None:
-        """Refuse a window that chooses nothing, or more than a picture shows."""
+        """Raise if the window chooses nothing, or more than a picture shows."""
         from gathercli.report.selection import BATCHES, CELLS, COLUMNS, lead_of
 
-        shape = lesson.shape
-        many = [min(size, COLUMNS[0][0]) for size in shape]
-        for j, (chosen, size) in enumerate(zip(self.window, shape, strict=False)):
-            many[j] = len(range(size)[chosen or slice(None)])
-            if size and not many[j]:
+        sizes = [min(size, COLUMNS[0][0]) for size in lesson.shape]
+        for j, (part, size) in enumerate(zip(self.window, lesson.shape, strict=False)):
+            sizes[j] = len(range(size)[part or slice(None)])
+            if size and not sizes[j]:
                 raise UsageError(
                     f"`--window` chooses nothing of dimension {j}, whose size is {size}: "
                     f"expected some of 0 to {size - 1}",
                     rule="usage",
                 )
-        if self.window and self.fmt != "json" and product(many) > CELLS:
-            raise UsageError(
-                f"`--window` chooses {grouped(product(many))} cells or so, but a picture shows "
-                f"{grouped(CELLS)}: expected fewer",
-                rule="usage",
-                hint="`-f json` writes any number of them",
-            )
-        panels = product(many[: lead_of(lesson)])
-        if self.window and self.fmt != "json" and panels > BATCHES:
-            raise UsageError(
-                f"`--window` chooses {grouped(panels)} batches or so, but a picture shows "
-                f"{BATCHES}: expected fewer",
-                rule="usage",
-                hint="`-f json` writes any number of them",
-            )
+        if not self.window or self.fmt == "json":
+            return
+        for count, most, noun in (
+            (product(sizes), CELLS, "cells"),
+            (product(sizes[: lead_of(lesson)]), BATCHES, "batches"),
+        ):
+            if count > most:
+                raise UsageError(
+                    f"`--window` chooses {grouped(count)} {noun} or so, but a picture shows "
+                    f"{grouped(most)}: expected fewer",
+                    rule="usage",
+                    hint="`-f json` writes any number of them",
+                )
+
+
+def _unreadable(option: str, text: str | None, expected: str) -> UsageError:
+    return UsageError(
+        f"`{option}` is `{clean((text or '')[:80])}`: expected {expected}", rule="usage", value=text
+    )
 
 
 class PictureFile(NamedTuple):
-    """Where the picture is kept."""
+    """A file to save the picture in."""
 
     path: str
     no_clobber: bool
 
     def output(self) -> Output:
-        """Make the output; refuse a name that says no format, and one that cannot be written."""
+        """Return the file as an output; raise if its suffix names no format."""
         from gathercli.report.picture import SUFFIXES
 
         if not self.path.endswith(SUFFIXES):
@@ -219,7 +235,7 @@ class PictureFile(NamedTuple):
         return Output(self.path, no_clobber=self.no_clobber)
 
     def content(self, text: Styled, title: str) -> bytes:
-        """Write a picture in the format of the suffix."""
+        """Encode a picture in the format of the suffix."""
         from gathercli.report import picture
 
         content = text.plain
@@ -231,7 +247,7 @@ class PictureFile(NamedTuple):
 
 
 class PictureOptions(Options):
-    """The files that keep the picture."""
+    """The files to save the picture in."""
 
     paths: Annotated[
         list[str] | None,
@@ -244,105 +260,112 @@ class PictureOptions(Options):
     ] = None
     no_clobber: NoClobber = False
 
-    def keeps(self) -> list[PictureFile]:
-        """Return the files.
-
-        Raises
-        ------
-        UsageError
-            One is to be written twice.
-        """
-        files: dict[str, str] = {}
+    def files(self) -> list[PictureFile]:
+        """Return the files; raise if two paths name the same one."""
+        paths: dict[str, str] = {}
         for path in self.paths or ():
             file = os.path.realpath(path)
-            if file in files:
+            if file in paths:
                 raise UsageError(
-                    f"`--save` names `{clean(files[file])}` and `{clean(path)}`, which are one "
+                    f"`--save` names `{clean(paths[file])}` and `{clean(path)}`, which are one "
                     "file: expected different files",
                     rule="usage",
                     value=path,
                 )
-            files[file] = path
-        return [PictureFile(path, self.no_clobber) for path in files.values()]
+            paths[file] = path
+        return [PictureFile(path, self.no_clobber) for path in paths.values()]
 
 
 def run(
     call: CallOptions,
     memory: MemoryOptions,
     pictures: PictureOptions,
-    asked: ExplainOptions,
+    options: ExplainOptions,
     messages: Messages,
-) -> int:
-    """Show what was asked for; what is refused is shown in its place, and then refuses."""
+) -> Answer:
+    """Draw the call or trace its cells; a refused index is drawn in its place, then raised."""
     from gathercli.lessons.lesson import Lesson
 
-    asked.check(saved=bool(pictures.paths))
+    options.check(saved=bool(pictures.paths))
     call.check()
-    limits, keeps = memory.limits, pictures.keeps()
+    limits, files = memory.limits, pictures.files()
     with ExitStack() as stack:
-        outputs = [stack.enter_context(keep.output()) for keep in keeps]
+        outputs = [stack.enter_context(file.output()) for file in files]
         for output in outputs:
             output.open()
         stack.enter_context(messages)
-        called = stack.enter_context(call.read(limits, messages))
-        lesson = Lesson(called.bound, progress=messages.progress())
+        open_call = stack.enter_context(call.read(limits, messages))
+        lesson = Lesson(open_call.bound, progress=messages.progress())
         messages.clear()
         messages.notes += map(str, lesson.adjustments)
-        look = asked.look(lesson, width_of(STDOUT))
-        _show(lesson, called, asked, look, messages)
-        if keeps:
+        look = options.look(lesson, width_of(STDOUT))
+        text = _answer_text(lesson, open_call, options, look, messages)
+        if files:
             from gathercli.report.selection import WIDTH
 
-            text = _text(lesson, called, asked, look._replace(width=WIDTH))
+            saved = _text(lesson, open_call, options, look._replace(width=WIDTH))
             title = f"gathercli explain: {lesson.call.op}, {lesson.equation}"
-            for keep, output in zip(keeps, outputs, strict=True):
-                output.stream.write(keep.content(text, title))
-        called.inputs.recheck()
+            for file, output in zip(files, outputs, strict=True):
+                output.stream.write(file.content(saved, title))
+        open_call.inputs.recheck()
         for output in outputs:
             output.commit()
-            messages.say(f"wrote {clean(output.path)}")
-    if lesson.refusal is not None:
-        raise lesson.refusal
-    messages.print()
-    return 0
+    remarks = tuple(f"wrote {clean(output.path)}" for output in outputs)
+    return Answer(
+        lambda _, color: rendered(text, color=color), remarks=remarks, error=lesson.refusal
+    )
 
 
-def _show(
-    lesson: Lesson, called: OpenCall, asked: ExplainOptions, look: Look, messages: Messages
-) -> None:
+def _answer_text(
+    lesson: Lesson, open_call: OpenCall, options: ExplainOptions, look: Look, messages: Messages
+) -> Styled:
+    """Return the text to print; empty where the cells are printed one by one, or walked."""
     from gathercli.cli.manual.keys import has_keys
+    from gathercli.report.trace import text_of
 
     color = wants_color(messages.color, STDOUT)
-    if asked.fmt == "json":
-        about = {"title": called.title, "source": called.source}
-        chosen = cells.positions(lesson, asked.window, asked.cell)
-        for part in cells.as_json(lesson, about, chosen):
-            print_text(part)
-    elif not asked.step:
-        print_text(rendered(_text(lesson, called, asked, look), color=color))
+    if options.fmt == "json":
+        _print_json(lesson, open_call, options)
+    elif not options.step:
+        return _text(lesson, open_call, options, look)
     elif not lesson.size:
-        print_text(f"the output {Shape(lesson.shape)} has no cells\n")
+        return text_of([[(f"the output {Shape(lesson.shape)} has no cells", "")]])
     elif has_keys():
         _walk(lesson, look, color=color)
     else:
-        _lines(lesson, look, color=color)
+        _print_lines(lesson, look, color=color)
+    return text_of([])
 
 
-def _text(lesson: Lesson, called: OpenCall, asked: ExplainOptions, look: Look) -> Styled:
-    from gathercli.report.lesson import about, picture
-    from gathercli.report.trace import text_of, told
+def _text(lesson: Lesson, open_call: OpenCall, options: ExplainOptions, look: Look) -> Styled:
+    from gathercli.report.lesson import job_title, picture
+    from gathercli.report.trace import text_of, trace_steps
 
-    if asked.cell is not None:
-        return text_of(told(lesson, lesson.trace(*asked.cell), look))
-    return about(called.title, called.source).append_text(picture(lesson, look))
+    if options.cell is not None:
+        return text_of(trace_steps(lesson, lesson.trace(*options.cell), look))
+    return job_title(open_call.title, open_call.source).append_text(picture(lesson, look))
 
 
-def _lines(lesson: Lesson, look: Look, *, color: bool) -> None:
-    """Print a line a cell."""
-    from gathercli.report.trace import said, text_of
+def _print_json(lesson: Lesson, open_call: OpenCall, options: ExplainOptions) -> None:
+    """Print the cells that were asked for as JSON, block by block."""
+    from gathercli.report.lesson import json_parts
+    from gathercli.report.selection import window_cells
 
-    for some in cells.positions(lesson, (), None):
-        lines = (said(lesson, trace, look) for trace in lesson.traces(some))
+    window = options.window
+    if options.cell is not None:
+        window = tuple(slice(n, n + 1) for n in lesson.cell(options.cell))
+    job = {"title": open_call.title, "source": open_call.source}
+    for part in json_parts(lesson, job, window_cells(lesson, window)):
+        print_text(part)
+
+
+def _print_lines(lesson: Lesson, look: Look, *, color: bool) -> None:
+    """Print a line for each cell, block by block."""
+    from gathercli.report.selection import window_cells
+    from gathercli.report.trace import text_of, trace_line
+
+    for cells in window_cells(lesson, ()):
+        lines = (trace_line(lesson, trace, look) for trace in lesson.traces(cells))
         if color:
             print_text(rendered(text_of(lines), color=True))
         else:
@@ -350,22 +373,22 @@ def _lines(lesson: Lesson, look: Look, *, color: bool) -> None:
 
 
 def _walk(lesson: Lesson, look: Look, *, color: bool) -> None:
-    """Walk through the cells with keys."""
+    """Show one cell at a time; keys go on and back."""
     from gathercli.cli.manual.keys import Keys, room
     from gathercli.report.layout import folded
     from gathercli.report.lesson import panels
     from gathercli.report.selection import WIDTH
-    from gathercli.report.trace import text_of, told
+    from gathercli.report.trace import text_of, trace_steps
     from gathercli.spec.coordinates import coordinate
 
     def screen(number: int) -> str:
         here = coordinate(number, lesson.shape)
-        now = look._replace(width=width_of(STDOUT), here=here)
-        text = text_of(told(lesson, lesson.trace(*here), now))
+        at_cell = look._replace(width=width_of(STDOUT), here=here)
+        text = text_of(trace_steps(lesson, lesson.trace(*here), at_cell))
         text.append(f"{grouped(number + 1)} of {counted(lesson.size, 'cell')}\n\n", "bold")
-        text = folded(text, now.width or WIDTH)
-        left = room() - text.plain.count("\n")
-        text.append_text(panels(lesson, now._replace(height=left)))
+        text = folded(text, at_cell.width or WIDTH)
+        height = room() - text.plain.count("\n")
+        text.append_text(panels(lesson, at_cell._replace(height=height)))
         return rendered(text, color=color)
 
     with Keys() as keys:

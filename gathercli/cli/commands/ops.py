@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 from gathercli.cli.answer import Answer
 from gathercli.cli.command import argument, option
@@ -22,14 +22,6 @@ from gathercli.text import clean, closest, listed
 
 if TYPE_CHECKING:
     from gathercli.spec.op import Op
-
-
-class Written(NamedTuple):
-    """What makes the text for a width, what makes the same for JSON, and what to note."""
-
-    text: Callable[[int | None], str]
-    as_json: Callable[[], Any]
-    notes: tuple[str, ...] = ()
 
 
 Id = Annotated[
@@ -77,119 +69,119 @@ def run(
 ) -> Answer:
     """Show the view that was asked for."""
     del fmt, errors  # of which the answer knows nothing
-    asked = {"ID": version, "--diff": diff, "--like": like, "--decisions": decisions or None}
-    given = [name for name, value in asked.items() if value is not None]
+    views = {"ID": version, "--diff": diff, "--like": like, "--decisions": decisions or None}
+    given = [name for name, value in views.items() if value is not None]
     if len(given) > 1:
         raise UsageError(
             f"{listed((f'`{name}`' for name in given), 'and')} are given: expected one of them",
             rule="usage",
             value=given[1],
         )
-    view: Callable[[], Written] = _every
     if version is not None:
         family = version.lower().replace("_", "-")
-        view = partial(_every, family) if family in FAMILIES else partial(_one, version)
-    elif diff is not None:
-        view = partial(_difference, *diff)
-    elif like is not None:
-        view = partial(_like, like)
-    elif decisions:
-        view = _decisions
-    return _answer(view())
+        return _list(family) if family in FAMILIES else _sheets(version)
+    if diff is not None:
+        return _difference(*diff)
+    if like is not None:
+        return _like(like)
+    return _decisions() if decisions else _list()
 
 
-def _answer(written: Written) -> Answer:
+def _answer(
+    write: Callable[[int | None], str], as_json: Callable[[], Any], found: Iterable[Found] = ()
+) -> Answer:
+    """Answer with a text of a width, or with JSON; note how versions were found."""
+
     def text(width: int | None, color: bool) -> str:
-        from gathercli.report.versions import shown
+        from gathercli.report.versions import colored
 
-        return shown(written.text(width), color=color)
+        return colored(write(width), color=color)
 
-    def as_json() -> str:
+    def line() -> str:
         import json
 
-        return json.dumps(written.as_json()) + "\n"
+        return json.dumps(as_json()) + "\n"
 
-    return Answer(text, as_json, notes=written.notes, paged=True)
+    notes = tuple(each.note for each in found if each.note)
+    return Answer(text, line, notes=notes, paged=True)
 
 
-def _every(*families: str) -> Written:
+def _list(*families: str) -> Answer:
     """List the versions of some operators, or of all."""
-    from gathercli.report import versions as rows
+    from gathercli.report.versions import listing
 
     defaults, by, notes = _defaults()
     ops = [op for op in OPERATORS if not families or op.family in families]
-    return Written(
-        lambda width: rows.listing(ops, width, defaults, by),
+    answer = _answer(
+        lambda width: listing(ops, width, defaults, by),
         lambda: [_object(op, defaults) for op in ops],
-        notes,
     )
+    return answer._replace(notes=notes)
 
 
 def _defaults() -> tuple[list[Op], str, tuple[str, ...]]:
-    """Find the versions that run where none is named, what says so, and what is wrong with it."""
-    chosen: list[Choice] = []
+    """Return the default versions, the variable that chose them if one did, and its mistakes."""
+    choices: list[Choice] = []
     notes: list[str] = []
     for family in FAMILIES:
         try:
-            chosen.append(choice(family, None))
+            choices.append(choice(family, None))
         except VersionError as error:
             notes.append(error.message)
-    named = any(each.version_from for each in chosen)
-    by = f"{VARIABLE}={clean(os.environ[VARIABLE])}" if named else ""
-    return [each.op for each in chosen], by, tuple(notes)
+    by_variable = any(each.version_from for each in choices)
+    by = f"{VARIABLE}={clean(os.environ[VARIABLE])}" if by_variable else ""
+    return [each.op for each in choices], by, tuple(notes)
 
 
 def _object(op: Op, defaults: list[Op]) -> dict[str, Any]:
-    from gathercli.report import versions as rows
+    from gathercli.report.versions import as_json
 
-    return rows.as_json(op) | {"default": op in defaults}
+    return as_json(op) | {"default": op in defaults}
 
 
-def _one(version: str) -> Written:
-    from gathercli.report import versions as rows
+def _sheets(version: str) -> Answer:
+    """Write out the versions that a word names."""
+    from gathercli.report.versions import sheets
 
     found = named(version, "gathercli ops ")
     ops = [each.op for each in found]
     defaults, _, _ = _defaults()
     objects = [_object(op, defaults) for op in ops]
-    return Written(
-        partial(rows.sheets, ops),
-        lambda: objects[0] if len(objects) == 1 else objects,
-        _notes(found),
+    return _answer(
+        partial(sheets, ops), lambda: objects[0] if len(objects) == 1 else objects, found
     )
 
 
-def _difference(a: str, b: str) -> Written:
+def _difference(a: str, b: str) -> Answer:
     from gathercli.report import difference
 
-    x, y = found = _of_one_family((a, named(a)), (b, named(b)))
-    return Written(
-        partial(difference.text, x.op, y.op),
-        partial(difference.as_json, x.op, y.op),
-        _notes(found),
+    x, y = pair = _of_one_family((a, named(a)), (b, named(b)))
+    return _answer(
+        partial(difference.text, x.op, y.op), partial(difference.as_json, x.op, y.op), pair
     )
 
 
-def _like(called: str) -> Written:
+def _like(call: str) -> Answer:
     from gathercli.report import equivalents
 
-    each = equivalent(clean(called))
+    each = equivalent(clean(call))
     nearest = next(op for op in OPERATORS if op.full_name == each.rows[0])
-    return Written(partial(equivalents.text, each, nearest), partial(equivalents.as_json, each))
+    return _answer(partial(equivalents.text, each, nearest), partial(equivalents.as_json, each))
 
 
-def _decisions() -> Written:
+def _decisions() -> Answer:
     from gathercli.report import decisions
 
-    return Written(
+    return _answer(
         partial(decisions.text, DECISIONS), lambda: [each._asdict() for each in DECISIONS]
     )
 
 
 def _of_one_family(*sides: tuple[str, list[Found]]) -> tuple[Found, Found]:
-    """Choose among what two words name: rows of one operator, the first if several are.
+    """Choose one version for each of two words: of one operator, the first if several are.
 
-    A row of that very version comes before one that the opset runs: openvino-6 is GatherElements-6.
+    A version with the number in the word goes before others of its opset: openvino-6 is
+    GatherElements-6.
     """
     first, second = (exactly(word, found) for word, found in sides)
     pairs = [(a, b) for a in first for b in second]
@@ -197,17 +189,13 @@ def _of_one_family(*sides: tuple[str, list[Found]]) -> tuple[Found, Found]:
 
 
 def exactly(word: str, found: list[Found]) -> list[Found]:
-    """Keep the rows of that very version, where there are some, of those that the opset runs."""
+    """Return the versions with the number in a word; all if none has it."""
     number = re.search(r"\d+$", word.strip(), re.ASCII)
     return [each for each in found if number and each.op.version == int(number[0])] or found
 
 
-def _notes(found: Iterable[Found]) -> tuple[str, ...]:
-    return tuple(each.note for each in found if each.note)
-
-
 def named(version: str, prefix: str = "") -> list[Found]:
-    """Find every row that a word names; a hint puts `prefix` before the nearest name."""
+    """Return the versions that a word names; a hint puts `prefix` before the nearest name."""
     found: list[Found] = []
     refusals: list[VersionError] = []
     for family in FAMILIES:
