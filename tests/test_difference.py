@@ -56,7 +56,7 @@ def test_rows_that_differ_in_a_trait_differ_in_it_alone(trait: str) -> None:
     other = ROW._replace(**OTHER[trait])
 
     assert differences(ROW, other) == (trait,)
-    assert rows.said(ROW, trait) != rows.said(other, trait)
+    assert rows.trait_text(ROW, trait) != rows.trait_text(other, trait)
 
 
 def test_a_name_is_no_difference() -> None:

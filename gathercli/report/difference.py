@@ -1,10 +1,10 @@
-"""What sets two operator versions apart, and what that means for a model that moves."""
+"""The differences of two operator versions, and what they mean for a model that moves."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gathercli.report.versions import aligned, hanging, said
+from gathercli.report.versions import aligned, hanging, trait_text
 from gathercli.spec.dtypes import in_words
 from gathercli.spec.op import IndexRange, OffAxis, differences, heading
 from gathercli.text import listed
@@ -13,36 +13,36 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gathercli.spec.dtypes import DType
-    from gathercli.spec.op import Op
+    from gathercli.spec.op import Attr, Op
 
 
 def text(a: Op, b: Op, width: int | None) -> str:
-    """Write the fields that differ, what `a` has above what `b` has, and what it means to move."""
-    fields = differences(a, b)
-    if not fields:
+    """Write the traits that differ, of `a` above those of `b`, and what it means to move."""
+    traits = differences(a, b)
+    if not traits:
         return f"{a} and {b}: no difference\n"
-    written = f"{a} → {b}\n"
-    for field in fields:
-        written += hanging(f"  {heading(field):<15}  - ", said(a, field), width)
-        written += hanging(f"  {'':<15}  + ", said(b, field), width)
-    return f"{written}\nto move a model\n{aligned(moving(a, b), width)}"
+    lines = f"{a} → {b}\n"
+    for trait in traits:
+        lines += hanging(f"  {heading(trait):<15}  - ", trait_text(a, trait), width)
+        lines += hanging(f"  {'':<15}  + ", trait_text(b, trait), width)
+    return f"{lines}\nto move a model\n{aligned(moving(a, b), width)}"
 
 
 def as_json(a: Op, b: Op) -> dict[str, Any]:
-    """Return the same for JSON."""
+    """Return the differences for JSON."""
     return {
         "from": a.full_name,
         "to": b.full_name,
         "differences": [
-            {"field": heading(field), "from": said(a, field), "to": said(b, field)}
-            for field in differences(a, b)
+            {"field": heading(each), "from": trait_text(a, each), "to": trait_text(b, each)}
+            for each in differences(a, b)
         ],
         "moving": [{"what": what, "becomes": becomes} for what, becomes in moving(a, b)],
     }
 
 
 def moving(a: Op, b: Op) -> Iterator[tuple[str, str]]:
-    """Say what becomes of a model of version `a` as one of `b`: pairs of a matter and its fate."""
+    """Yield what changes for a model that moves from `a` to `b`: pairs of a heading and a text."""
     if a.name != b.name:
         yield "the operator", f"{_copies(a)} → {_copies(b)}"
     if a.negative != b.negative:
@@ -51,8 +51,8 @@ def moving(a: Op, b: Op) -> Iterator[tuple[str, str]]:
         yield "an index outside [-s, s-1]", f"{a.out_of_range.done} → {b.out_of_range.done}"
     if a.has_batch_dims != b.has_batch_dims:
         yield "batch_dims other than 0", _taken(now=b.has_batch_dims)
-    yield from _types("types of data", a.input("data").dtypes, b.input("data").dtypes)
-    yield from _types("types of indices", a.input("indices").dtypes, b.input("indices").dtypes)
+    for x, y in zip(a.inputs, b.inputs, strict=False):
+        yield from _types(f"types of {x.name}", x.dtypes, y.dtypes)
     yield from _axis(a, b)
     yield from _shapes(a, b)
     if options := _as_before(a, b):
@@ -66,12 +66,15 @@ def _types(what: str, a: Sequence[DType], b: Sequence[DType]) -> Iterator[tuple[
 
 
 def _axis(a: Op, b: Op) -> Iterator[tuple[str, str]]:
-    if a.axis.is_input and not b.axis.is_input:
+    x, y = a.attr("axis"), b.attr("axis")
+    if x is None or y is None:
+        return
+    if x.is_input and not y.is_input:
         yield "the axis", "an input → an attribute, so it must be known beforehand"
-    elif b.axis.is_input and not a.axis.is_input:
+    elif y.is_input and not x.is_input:
         yield "the axis", "an attribute → an input"
-    if a.axis.default != b.axis.default:
-        yield "no axis given", f"{_without_axis(a)} → {_without_axis(b)}"
+    if x.default != y.default:
+        yield "no axis given", f"{_without_axis(x)} → {_without_axis(y)}"
 
 
 def _shapes(a: Op, b: Op) -> Iterator[tuple[str, str]]:
@@ -89,12 +92,12 @@ def _taken(*, now: bool) -> str:
     return "refused → taken" if now else "taken → refused"
 
 
-def _without_axis(op: Op) -> str:
-    return "refused" if op.axis.default is None else f"axis {op.axis.default}"
+def _without_axis(axis: Attr) -> str:
+    return "refused" if axis.default is None else f"axis {axis.default}"
 
 
 def _as_before(a: Op, b: Op) -> str:
-    """Write the options with which `b` treats every index as `a` does; none if it does anyway."""
+    """Write the options with which `b` treats every index as `a` does, if it needs any."""
     if a.name != b.name:
         return ""
     options = []

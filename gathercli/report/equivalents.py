@@ -1,4 +1,4 @@
-"""What another framework's call corresponds to, in words."""
+"""The equivalents of another framework's call, in words."""
 
 from __future__ import annotations
 
@@ -13,40 +13,23 @@ if TYPE_CHECKING:
     from gathercli.spec.op import Op
 
 
-def compared(each: Equivalent, nearest: Op) -> list[tuple[str, str]]:
-    """Compare what becomes of indices with what the nearest row does: pairs of headings."""
-    return [
-        ("index from -s to -1", _beside(each.negative, nearest.negative)),
-        ("index outside [-s, s-1]", _beside(each.outside, nearest.out_of_range.done)),
-    ]
-
-
 def text(each: Equivalent, nearest: Op, width: int | None) -> str:
-    """Write a call out: what it equals, where it parts from that, what makes it equal."""
+    """Write a call out: what it equals, how it differs from that, and code without differences."""
     pairs = [
         ("call", each.call),
         ("equals", f"{listed(each.rows, 'and')}, for legal indices"),
-        *((what, said) for what, said in compared(each, nearest)),
-        *(("otherwise" if not at else "", said) for at, said in enumerate(each.differs)),
+        ("index from -s to -1", _beside(each.negative, nearest.negative)),
+        ("index outside [-s, s-1]", _beside(each.outside, nearest.out_of_range.done)),
+        *(("" if at else "otherwise", line) for at, line in enumerate(each.differs)),
     ]
-    written = f"{each.name} beside {nearest}\n{aligned(pairs, width)}"
-    for where, code in each.fixes:
-        written += f"\nto be equal to {where}\n{indent(code, '  ')}\n"
-    return written
+    fixes = (f"\nto be equal to {row}\n{indent(code, '  ')}\n" for row, code in each.fixes)
+    return f"{each.name} beside {nearest}\n{aligned(pairs, width)}{''.join(fixes)}"
 
 
 def as_json(each: Equivalent) -> dict[str, Any]:
-    """Return the same for JSON."""
-    return {
-        "name": each.name,
-        "aliases": list(each.aliases),
-        "call": each.call,
-        "rows": list(each.rows),
-        "negative": each.negative,
-        "outside": each.outside,
-        "differs": list(each.differs),
-        "fixes": [{"equals": where, "code": code} for where, code in each.fixes],
-    }
+    """Return the fields of a call for JSON."""
+    fields = {"name": each.name, "aliases": each.aliases} | each._asdict()
+    return fields | {"fixes": [{"equals": row, "code": code} for row, code in each.fixes]}
 
 
 def _beside(theirs: str, ours: str) -> str:

@@ -1,8 +1,10 @@
-"""What draws itself in Python: `gathercli.explain` and `gathercli.OPERATORS`."""
+"""Objects that draw themselves in Python: `gathercli.explain` and `gathercli.OPERATORS`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from gathercli import engine, ops
 from gathercli.api import argument
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Operators(tuple["Op", ...]):
-    """Operator versions; shown they are the table that `gathercli ops` ends with."""
+    """Operator versions; their `repr` is the table of `gathercli ops`."""
 
     __slots__ = ()
 
@@ -35,32 +37,30 @@ OPERATORS: Final = Operators(ops.OPERATORS)
 
 
 class Explanation(Lesson):
-    """A call explained; shown or printed it is the picture that the command draws.
+    """An explanation of a call; its `repr` is the picture that the command draws.
 
     Attributes
     ----------
     shape
-        Of the output.
+        The shape of the output.
     equation
-        What an output cell is.
+        The equation of an output cell.
     refusal
-        The exception that the run would raise for an index; None when it would not.
+        The exception that the call raises for an index; None if it accepts all.
     """
 
     def cells(self) -> Iterator[Trace]:
         """Yield the way of every output cell, row-major."""
-        import numpy as np
-
         return self.traces(np.arange(self.size))
 
     def __repr__(self) -> str:
-        """Draw the picture, as wide as the terminal is."""
+        """Draw the picture in the width of the terminal."""
         from gathercli.report.terminal import STDOUT, width_of
 
         return self._picture(width_of(STDOUT)).plain.rstrip("\n")
 
     def _repr_html_(self) -> str:
-        """Draw the picture where a notebook shows it."""
+        """Draw the picture for a notebook."""
         from gathercli.report.picture import svg
 
         return svg(self._picture(None), self.equation)
@@ -97,9 +97,9 @@ def explain(
 
     Returns
     -------
-        The explanation. Shown or printed it is a picture; ``trace(i, j)`` is the way of one output
-        cell and ``cells()`` that of all: the coordinates of the index, the index, the position on
-        the axis, the coordinates in `data`, the value. What is refused is explained too.
+        The explanation. Its `repr` is a picture; ``trace(i, j)`` is the way of one output cell and
+        ``cells()`` that of all: the coordinates of the index, the index, the position on the axis,
+        the coordinates in `data`, the value. Indices that are refused are explained too.
 
     Raises
     ------
@@ -108,20 +108,20 @@ def explain(
 
     Examples
     --------
-    >>> found = explain("gather", [[10, 11], [20, 21]], [1, -2]).trace(1, 0)
-    >>> found.indices, found.k, found.position, found.data, found.value
+    >>> trace = explain("gather", [[10, 11], [20, 21]], [1, -2]).trace(1, 0)
+    >>> trace.indices, trace.k, trace.position, trace.data, trace.value
     ((1,), -2, 0, (0, 0), 10)
     """
     family = family_of(op)
     row = find(family.ROWS[0].id if version is None else version, family.COMMAND).op
-    given, picked = argument(row, data, "data"), argument(row, indices, "indices")
+    inputs = zip(row.inputs, (data, indices), strict=True)
+    tensors = [argument(row, value, each.name) for each, value in inputs]
     call = engine.bind(
         row,
-        Operand.of(given),
-        Operand.of(picked),
+        *map(Operand.of, tensors),
         axis=axis,
         batch_dims=batch_dims,
         negative=negative,
         out_of_range=out_of_range,
     )
-    return Explanation(BoundCall(call, given, picked))
+    return Explanation(BoundCall(call, *tensors))

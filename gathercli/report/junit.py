@@ -19,12 +19,12 @@ def case(line: dict[str, Any]) -> str:
     if line["status"] == "ok":
         return f"  {head}/>\n"
     tag = "failure" if line["status"] == "mismatch" else "error"
-    said = f"<{tag} type={_quoted(line.get('rule'))} message={_quoted(line.get('message'))}/>"
-    return f"  {head}>{said}</testcase>\n"
+    reason = f"<{tag} type={_quoted(line.get('rule'))} message={_quoted(line.get('message'))}/>"
+    return f"  {head}>{reason}</testcase>\n"
 
 
 def head(tally: BatchTotals, seconds: float) -> str:
-    """Write what stands before the cases."""
+    """Write the start of the report, up to the cases."""
     counts = tally.counts
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n'
@@ -34,9 +34,9 @@ def head(tally: BatchTotals, seconds: float) -> str:
 
 
 FOOT = "</testsuite>\n</testsuites>\n"
-"""What stands behind the cases."""
+"""The end of the report."""
 
 
 def _quoted(value: object) -> str:
-    """Quote an attribute; what XML has no characters for is shown as an escape."""
+    """Quote an attribute, with escapes for characters that XML cannot hold."""
     return quoteattr(clean(str(value)).replace("\ufffe", r"\ufffe").replace("\uffff", r"\uffff"))

@@ -1,4 +1,4 @@
-"""What the stream we write to can show: colour, width."""
+"""The abilities of a terminal: colour, width, height."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 Styled: TypeAlias = "Text"
-"""Text with styles, which only a report makes."""
+"""Text with styles; only `report` creates it."""
 
 STDOUT: Final = 1
 
 DEFAULT_WIDTH: Final = 80
 DEFAULT_HEIGHT: Final = 24
-"""Columns and lines of a terminal that does not say how many it has."""
+"""Columns and lines of a terminal that does not report them."""
 
 
 def is_terminal(fd: int) -> bool:
-    """Tell whether a descriptor is a terminal; a closed one is not."""
+    """Return whether a file descriptor is a terminal; a closed one is not."""
     try:
         return os.isatty(fd)
     except OSError:
@@ -29,7 +29,7 @@ def is_terminal(fd: int) -> bool:
 
 
 def wants_color(choice: str, fd: int, environ: Mapping[str, str] = os.environ) -> bool:
-    """Decide on colour: the option, then the environment, then the stream.
+    """Return whether to write colour: by the option, the environment, the stream.
 
     Parameters
     ----------
@@ -51,15 +51,15 @@ def wants_color(choice: str, fd: int, environ: Mapping[str, str] = os.environ) -
 
 
 def width_of(fd: int) -> int | None:
-    """Return the columns of a terminal; None where nothing is cut to a width.
+    """Return the columns of a terminal; None if nothing is cut to a width.
 
-    COLUMNS comes before what the terminal says, and gives a width to a stdout that is none.
+    COLUMNS takes precedence, and gives a width even to a stdout that is no terminal.
     """
-    told = _number("COLUMNS")
+    columns = _number("COLUMNS")
     if not is_terminal(fd):
-        return told if fd == STDOUT else None
-    if told is not None:
-        return told
+        return columns if fd == STDOUT else None
+    if columns is not None:
+        return columns
     try:
         return os.get_terminal_size(fd).columns or DEFAULT_WIDTH
     except OSError:
@@ -68,9 +68,9 @@ def width_of(fd: int) -> int | None:
 
 def height_of(fd: int) -> int:
     """Return the lines of a terminal."""
-    told = _number("LINES")
-    if told is not None:
-        return told
+    lines = _number("LINES")
+    if lines is not None:
+        return lines
     try:
         return os.get_terminal_size(fd).lines or DEFAULT_HEIGHT
     except OSError:
@@ -78,13 +78,13 @@ def height_of(fd: int) -> int:
 
 
 def _number(name: str) -> int | None:
-    """Read a variable that holds a number from 1 on; None where it does not."""
+    """Return the value of a variable if it is a number above 0, else None."""
     word = os.environ.get(name, "")
     return (int(word) or None) if word.isdecimal() and len(word) < 6 else None
 
 
 def rendered(text: Text, *, color: bool) -> str:
-    """Turn styled text into the characters to write; plain ones without colour."""
+    """Return styled text as characters, with escape sequences if in colour."""
     if not color:
         return text.plain
     from io import StringIO
@@ -106,7 +106,7 @@ def rendered(text: Text, *, color: bool) -> str:
 
 
 def escaped(text: str) -> str:
-    """Mark what rich would take for markup as text."""
+    """Escape the markup of rich."""
     from rich.markup import escape
 
     return escape(text)

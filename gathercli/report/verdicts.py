@@ -1,4 +1,4 @@
-"""What versions make of a call, for people and as JSON: `check` and `compare`."""
+"""Verdicts of versions on a call, for people and as JSON: `check` and `compare`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 
     from gathercli.lessons.groups import Comparison, Difference
     from gathercli.lessons.verdicts import CheckedCall, Illegal, Verdict
-    from gathercli.spec.op import Op
 
     Warning_ = tuple[str, str]
 
 ROOM: Final = 24
-"""Columns below which the last word of a line goes to a line of its own."""
+"""The fewest columns for the last word of a line; with less it gets a line of its own."""
 
 _STYLES: Final = (
     (r"(?m)^version .*", "bold"),
@@ -37,7 +36,7 @@ _STYLES: Final = (
 
 
 def outcome(verdict: Verdict, plain: str) -> str:
-    """Say in a line what a version makes of a call; `plain` where nothing is to be said."""
+    """Write a verdict in a line; `plain` if every index is legal."""
     error = verdict.error
     if error is not None and verdict.refuses_index and error.count:
         first = f"first {error.value} at {error.where}"
@@ -52,32 +51,32 @@ def outcome(verdict: Verdict, plain: str) -> str:
 
 
 def _reasons(verdicts: Iterable[Verdict], width: int | None) -> str:
-    """Write once, below a table, why rules of shapes, types and attributes refuse."""
-    said = {
+    """Write, each once, why rules of shapes, types and attributes refuse."""
+    reasons = {
         (each.error.rule, each.error.message.replace(each.op.full_name, "the version")): None
         for each in verdicts
         if each.error is not None and not each.refuses_index
     }
-    return "".join(hanging(f"{rule}  ", clean(message), width) for rule, message in said)
+    return "".join(hanging(f"{rule}  ", clean(message), width) for rule, message in reasons)
 
 
 def _columns(lines: Sequence[Sequence[str]], width: int | None) -> str:
-    """Align words below a heading; the last of a line wraps below itself, or below the others."""
-    widths = [max(map(len, column)) for column in list(zip(*lines, strict=True))[:-1]]
+    """Align the columns of a table; the last column wraps, on lines of its own if need be."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     text = ""
-    for line in lines:
-        start = "".join(word.ljust(n + 2) for word, n in zip(line, widths, strict=False))
-        if width is not None and len(start) + min(len(line[-1]), ROOM) > width:
+    for *words, last in lines:
+        start = "".join(word.ljust(n + 2) for word, n in zip(words, widths, strict=False))
+        if width is not None and len(start) + min(len(last), ROOM) > width:
             text += start.rstrip() + "\n"
             start = "    "
-        text += hanging(start, line[-1], width)
+        text += hanging(start, last, width)
     return text
 
 
-def _styled(text: str | Text) -> Text:
+def _styled(text: str) -> Text:
     from rich.text import Text
 
-    styled = Text(text) if isinstance(text, str) else text
+    styled = Text(text)
     for pattern, style in _STYLES:
         styled.highlight_regex(pattern, style)
     return styled
@@ -86,40 +85,38 @@ def _styled(text: str | Text) -> Text:
 # check
 
 
-def opening(found: CheckedCall, width: int | None) -> Text:
-    """Write what was checked, and how many indices are illegal."""
+def opening(checked: CheckedCall, width: int | None) -> Text:
+    """Write the call, and how many indices are illegal."""
     from rich.text import Text
 
-    chosen, case = found.chosen, found.case
+    chosen, case = checked.chosen, checked.case
     if chosen.call is None or chosen.shape is None:
-        what = f"{chosen.op.full_name}   data {case.data}   indices {case.indices}"
-        return Text(clean(what) + "\n")
-    text = header(chosen.call, chosen.shape, width)
+        named = case.named(chosen.op).items()
+        words = (chosen.op.full_name, *(f"{name} {tensor}" for name, tensor in named))
+        return Text(clean("   ".join(words)) + "\n")
     number, total = number_illegal(chosen.call, case), case.indices.array.size
     ends = legal(chosen.call)
+    line = f"all {grouped(total)} in {ends[0]}..{ends[1]}" if ends and total else "no indices"
     if number:
         share = f"{grouped(number)} of {counted(total, 'index', 'indices')}"
-        text.append(f"\n{share} {outside_of(ends)}\n")
-    else:
-        within = f"all {grouped(total)} in {ends[0]}..{ends[1]}" if ends and total else "no indices"
-        text.append(f"\n{within}\n")
-    return text
+        line = f"{share} {outside_of(ends)}"
+    return header(chosen.call, chosen.shape, width).append(f"\n{line}\n")
 
 
 class Listing(NamedTuple):
-    """The widths of the columns of illegal indices."""
+    """A list of illegal indices: the widths of its columns."""
 
     at: int
     value: int
 
     @classmethod
     def of(cls, shape: Sequence[int], values: Iterable[int]) -> Listing:
-        """Make room for coordinates in a shape, and for values, the extreme ones at least."""
-        longest = cell([size - 1 for size in shape])
-        return cls(len(longest), max(map(len, ("index", *map(str, values)))))
+        """Return the widths for the coordinates in a shape and for these values."""
+        last = cell([size - 1 for size in shape])
+        return cls(len(last), max(map(len, ("index", *map(str, values)))))
 
     def heading(self) -> str:
-        """Write the names of the columns."""
+        """Write the headings of the columns."""
         return f"{'at':<{self.at}}  {'index':>{self.value}}\n"
 
     def line(self, each: Illegal) -> str:
@@ -128,36 +125,37 @@ class Listing(NamedTuple):
 
 
 def more(number: int) -> str:
-    """Say how many indices are not listed."""
+    """Say how many more indices there are."""
     return f"{grouped(number)} more; --all lists them\n" if number else ""
 
 
-def closing(found: CheckedCall, said: Sequence[Warning_], width: int | None) -> Text:
+def closing(checked: CheckedCall, warnings: Sequence[Warning_], width: int | None) -> Text:
     """Write the verdict of every version, and the warnings."""
     lines = [("version", "verdict")]
-    lines += [(each.op.full_name, outcome(each, "fine")) for each in found.family]
-    text = "\n" + _columns(lines, width)
-    if reasons := _reasons(found.family, width):
-        text += "\n" + reasons
-    for at, (_, message) in enumerate(said):
-        text += ("" if at else "\n") + hanging("warning: ", clean(message), width)
-    return _styled(text)
+    lines += [(each.op.full_name, outcome(each, "fine")) for each in checked.family]
+    messages = (hanging("warning: ", clean(message), width) for _, message in warnings)
+    parts = (_columns(lines, width), _reasons(checked.family, width), "".join(messages))
+    return _styled("".join(f"\n{part}" for part in parts if part))
 
 
 def check_json(
-    found: CheckedCall, said: Sequence[Warning_], shown: Iterable[Illegal]
+    checked: CheckedCall, warnings: Sequence[Warning_], shown: Iterable[Illegal]
 ) -> Iterator[str]:
-    """Write everything as one object, the illegal indices one after the other."""
-    chosen, case = found.chosen, found.case
+    """Yield one object in parts, the illegal indices one by one."""
+    chosen, case = checked.chosen, checked.case
     call = chosen.call
-    fields = {
+    fields: dict[str, Any] = {
         "operator": chosen.op.full_name,
-        "axis": None if call is None else call.axis,
-        "batch_dims": None if call is None else call.batch_dims,
-        "data": tensor_json(case.data.dtype, case.data.shape),
-        "indices": tensor_json(case.indices.dtype, case.indices.shape),
+        "axis": call and call.axis,
+        "batch_dims": call and call.batch_dims,
+    }
+    fields |= {
+        name: tensor_json(tensor.dtype, tensor.shape)
+        for name, tensor in case.named(chosen.op).items()
+    }
+    fields |= {
         "output": None if chosen.shape is None else tensor_json(case.data.dtype, chosen.shape),
-        "legal": None if call is None else legal(call),
+        "legal": call and legal(call),
         "total": case.indices.array.size,
     }
     yield _dumped(fields)[:-1]
@@ -170,14 +168,14 @@ def check_json(
             yield f"{',' if number else ''}{{{entry}}}"
         yield "]}"
     rest = {
-        "verdicts": [verdict_json(each) for each in found.family],
-        "warnings": [{"name": name, "message": message} for name, message in said],
+        "verdicts": [verdict_json(each) for each in checked.family],
+        "warnings": [{"name": name, "message": message} for name, message in warnings],
     }
     yield "," + _dumped(rest)[1:] + "\n"
 
 
 def verdict_json(each: Verdict) -> dict[str, Any]:
-    """Return what a version makes of a call; of several treatments the first index."""
+    """Return a verdict for JSON, with the first index of the first adjustment."""
     fields = {"version": each.op.full_name, "verdict": "fine", "rule": None, "count": 0}
     if each.error is not None:
         where = each.error.where if each.refuses_index else None
@@ -194,7 +192,7 @@ def verdict_json(each: Verdict) -> dict[str, Any]:
     first, *_ = each.adjustments
     return fields | {
         "verdict": "fills" if each.filled else "moves",
-        "count": sum(adjustments.number for adjustments in each.adjustments),
+        "count": sum(adjustment.number for adjustment in each.adjustments),
         "at": json.loads(first.where),
         "index": first.value,
         "message": "; ".join(map(str, each.adjustments)),
@@ -209,44 +207,42 @@ def _dumped(fields: object) -> str:
 
 
 def compared_text(
-    found: Comparison, asked: str, values: Sequence[tuple[str, str]], width: int | None
+    comparison: Comparison, asked: str, values: Sequence[tuple[str, str]], width: int | None
 ) -> Text:
-    """Write a line for every row, then where the groups differ.
+    """Write a line for every version, then the first difference between any two groups.
 
     Parameters
     ----------
     asked
         The inputs and attributes.
     values
-        The two values of each difference; blank where shapes differ.
+        The two values of each difference; blank if the shapes differ.
     """
     lines = [("version", "shape", "group", "outcome")]
-    for each, letter in zip(found.verdicts, found.letters, strict=True):
+    for each, letter in zip(comparison.verdicts, comparison.letters, strict=True):
         shape = "" if each.shape is None else str(each.shape)
         lines.append((each.op.full_name, shape, letter or "-", outcome(each, "values")))
     text = hanging("", clean(asked), width) + "\n" + _columns(lines, width)
-    if reasons := _reasons(found.verdicts, width):
+    if reasons := _reasons(comparison.verdicts, width):
         text += "\n" + reasons
-    parts = [_parts(*each) for each in zip(found.differences, values, strict=True)]
-    text += "\n" + "".join(hanging(*part, width) for part in parts or [("", _agreement(found))])
-    return _styled(text)
+    differences = map(_difference, comparison.differences, values)
+    parts = [*differences] or [("", _agreement(comparison))]
+    return _styled(text + "\n" + "".join(hanging(*part, width) for part in parts))
 
 
-def _agreement(found: Comparison) -> str:
-    """Say who agrees, where no two results differ."""
-    accepting = [
-        op for op, letter in zip(found.verdicts, found.letters, strict=True) if letter is not None
-    ]
-    if not accepting:
+def _agreement(comparison: Comparison) -> str:
+    """Say who agrees, if no two results differ."""
+    ops = [op for group in comparison.groups.values() for op in group]
+    if not ops:
         return "every version refuses"
-    if len(accepting) == len(found.letters):
+    if len(ops) == len(comparison.letters):
         return "all give the same"
-    if len(accepting) == 1:
-        return f"only {accepting[0].op} gives values"
+    if len(ops) == 1:
+        return f"only {ops[0]} gives values"
     return "all that accept give the same"
 
 
-def _parts(each: Difference, values: tuple[str, str]) -> tuple[str, str]:
+def _difference(each: Difference, values: tuple[str, str]) -> tuple[str, str]:
     start = f"{listed(each.groups, 'and')}  "
     if each.at is None:
         return start, "have the shapes {} and {}".format(*each.shapes)
@@ -254,9 +250,9 @@ def _parts(each: Difference, values: tuple[str, str]) -> tuple[str, str]:
 
 
 def compared_json(
-    found: Comparison, asked: dict[str, Any], values: Sequence[tuple[str, str]]
+    comparison: Comparison, asked: dict[str, Any], values: Sequence[tuple[str, str]]
 ) -> str:
-    """Write rows, groups and differences as one object; `values` are JSON themselves."""
+    """Write versions, groups and differences as one object; `values` are JSON already."""
     rows = [
         {
             "version": each.op.full_name,
@@ -267,10 +263,10 @@ def compared_json(
             "filled": each.filled,
             "group": letter,
         }
-        for each, letter in zip(found.verdicts, found.letters, strict=True)
+        for each, letter in zip(comparison.verdicts, comparison.letters, strict=True)
     ]
-    groups = {letter: _names(ops) for letter, ops in found.groups.items()}
-    differences = (_difference_json(*pair) for pair in zip(found.differences, values, strict=True))
+    groups = {letter: [op.full_name for op in ops] for letter, ops in comparison.groups.items()}
+    differences = map(_difference_json, comparison.differences, values)
     head = _dumped(asked | {"rows": rows, "groups": groups})[:-1]
     return f'{head},"differences":[{",".join(differences)}]}}\n'
 
@@ -280,7 +276,3 @@ def _difference_json(each: Difference, values: tuple[str, str]) -> str:
     if each.at is None:
         return f'{groups},"shapes":{_dumped([shape.to_json() for shape in each.shapes])}}}'
     return f'{groups},"at":{_dumped(each.at)},"values":[{",".join(values)}]}}'
-
-
-def _names(ops: Iterable[Op]) -> list[str]:
-    return [op.full_name for op in ops]

@@ -1,4 +1,4 @@
-"""The operator versions in words: how they came about, the list of all, one written out."""
+"""The operator versions in words: what each changed, the list of all, one written out."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ HEADINGS: Final = ("version", "legal indices", "other indices", "batch_dims", "c
 
 
 def cells(op: Op) -> tuple[str, ...]:
-    """Return what a table says of a version, under `HEADINGS`."""
+    """Return the cells of a version in a table with `HEADINGS`."""
     batch_dims = "yes" if op.has_batch_dims else "-"
     return (op.full_name, op.index_range.value, op.out_of_range.done, batch_dims, op.changes)
 
 
 def timeline(ops: Sequence[Op], width: int | None) -> str:
-    """Tell what each version changed, oldest first, by operator and framework."""
+    """List what each version changed, oldest first, by operator and framework."""
     text = ""
-    for name, named in groupby(ops, key=lambda op: op.name):
+    for name, versions in groupby(ops, key=lambda op: op.name):
         text += f"{name}\n"
-        for framework, rows in groupby(named, key=lambda op: op.framework):
+        for framework, rows in groupby(versions, key=lambda op: op.framework):
             for at, op in enumerate(sorted(rows, key=lambda op: op.version)):
                 start = f"  {'' if at else framework:<9} {op.version:>2}  "
                 text += hanging(start, op.changes, width)
@@ -41,10 +41,9 @@ def timeline(ops: Sequence[Op], width: int | None) -> str:
 
 
 def table(ops: Sequence[Op], marked: Collection[Op] = ()) -> str:
-    """Set side by side what the versions do with indices; what each changed is in `timeline`."""
-    lines = [list(HEADINGS[:-1]), *([*cells(op)[:-1]] for op in ops)]
-    for line, op in zip(lines[1:], ops, strict=True):
-        line[0] += " *" if op in marked else ""
+    """Compare what the versions do with indices, with a star at `marked` versions."""
+    lines: list[tuple[str, ...]] = [HEADINGS[:-1]]
+    lines += [(f"{op}{' *' * (op in marked)}", *cells(op)[1:-1]) for op in ops]
     widths = [2 + max(map(len, column)) for column in zip(*lines, strict=True)]
     return "".join(
         "".join(word.ljust(size) for word, size in zip(line, widths, strict=True)).rstrip() + "\n"
@@ -53,54 +52,65 @@ def table(ops: Sequence[Op], marked: Collection[Op] = ()) -> str:
 
 
 def hanging(start: str, rest: str, width: int | None) -> str:
-    """Write `rest` behind `start`, its further lines below its first."""
+    """Write `rest` behind `start`, wrapped with a hanging indent."""
     room = max(24, (width or 0) - len(start))
     parts = [rest] if width is None else wrap(rest, room, break_on_hyphens=False)
     return start + f"\n{' ' * len(start)}".join(parts) + "\n"
 
 
 def aligned(pairs: Iterable[tuple[str, str]], width: int | None, indent: int = 2) -> str:
-    """Write pairs of a heading and what it says, what is said below each other."""
+    """Write pairs of a heading and a text in two columns."""
     pairs = list(pairs)
     size = max((len(name) for name, _ in pairs), default=0)
-    return "".join(hanging(f"{' ' * indent}{name:<{size}}  ", said, width) for name, said in pairs)
+    return "".join(hanging(f"{' ' * indent}{name:<{size}}  ", text, width) for name, text in pairs)
 
 
 def rule_names(op: Op) -> list[str]:
-    """Name the rules that can refuse a call of a version, in the order they are tried."""
-    impossible = {"axis-required"} if op.axis.default is not None else set[str]()
-    impossible |= (
-        {"batch-dims-range", "batch-dims-axis", "batch-shape"}
-        if not op.has_batch_dims
-        else {"batch-dims-unsupported"}
-    )
+    """Return the rules that can refuse a call of a version, in the order they are checked."""
+    axis, impossible = op.attr("axis"), set[str]()
+    if axis is None or axis.default is not None:
+        impossible.add("axis-required")
+    if op.has_batch_dims:
+        impossible.add("batch-dims-unsupported")
+    else:
+        impossible |= {"batch-dims-range", "batch-dims-axis", "batch-shape"}
     if not op.elementwise:
         impossible |= {"indices-rank", "elements-shape"}
-    if len(op.input("data").dtypes) == len(DTYPES):
+    if len(op.inputs[0].dtypes) == len(DTYPES):
         impossible.add("data-dtype")
     return [name for name in rules.SAID if name not in impossible]
 
 
-def said(op: Op, field: str) -> str:
-    """Say in words what a field of a row holds."""
-    words = _WORDS.get(field)
-    return words(op) if words else str(getattr(op, field))
+def trait_text(op: Op, trait: str) -> str:
+    """Describe a trait of a version in words."""
+    if trait.endswith("_types"):
+        return _input_text(op, trait.removesuffix("_types"))
+    write = _TRAITS.get(trait)
+    return write(op) if write else str(getattr(op, trait))
 
 
-_WORDS: Final[dict[str, Callable[[Op], str]]] = {
-    "axis": lambda op: (
-        f"{'an input' if op.axis.is_input else 'an attribute'}, [-r, r-1] for data of rank r, "
-        f"{'required' if op.axis.default is None else f'default {op.axis.default}'} "
-        f"({op.axis.source})"
-    ),
+def _input_text(op: Op, name: str) -> str:
+    rank = "rank 1 or more"
+    if op.input(name).values:
+        rank = "the rank of data" if op.off_axis else "any rank"
+    return f"{rank}; {_types(op.input(name).dtypes)}"
+
+
+def _axis_text(op: Op) -> str:
+    axis = op.attr("axis")
+    if axis is None:
+        return "not in this version"
+    given = "an input" if axis.is_input else "an attribute"
+    default = "required" if axis.default is None else f"default {axis.default}"
+    return f"{given}, [-r, r-1] for data of rank r, {default} ({axis.source})"
+
+
+_TRAITS: Final[dict[str, Callable[[Op], str]]] = {
+    "axis": _axis_text,
     "batch_dims": lambda op: (
         "[-M, M] for indices of rank M, not beyond the axis; default 0"
         if op.has_batch_dims
         else "not in this version"
-    ),
-    "data_types": lambda op: f"rank 1 or more; {_types(op.input('data').dtypes)}",
-    "indices_types": lambda op: (
-        f"{'the rank of data' if op.off_axis else 'any rank'}; {_types(op.input('indices').dtypes)}"
     ),
     "indices": lambda op: f"{op.index_range.value} for an axis of size s",
     "outside": lambda op: op.out_of_range.done,
@@ -111,21 +121,6 @@ _WORDS: Final[dict[str, Callable[[Op], str]]] = {
         else "dimensions are those of one input"
     ),
 }
-_WRITTEN_OUT: Final = (
-    "changes",
-    "equation",
-    "shape",
-    "data_types",
-    "indices_types",
-    "axis",
-    "batch_dims",
-    "indices",
-    "outside",
-    "off_axis",
-    "source",
-)
-
-
 _LEGEND: Final = """\
 s is the size of the axis; where -s is legal, -1 is its last element.
 More: gathercli ops VERSION, --diff A B, --like CALL, --decisions.
@@ -133,23 +128,25 @@ More: gathercli ops VERSION, --diff A B, --like CALL, --decisions.
 
 
 def sheet(op: Op) -> list[tuple[str, str]]:
-    """Write one version out: pairs of a heading and what it says."""
-    fields = (field for field in _WRITTEN_OUT if field != "off_axis" or op.off_axis)
+    """Return the lines of a version written out: pairs of a heading and a text."""
+    names = ["changes", "equation", "shape", *(f"{each.name}_types" for each in op.inputs)]
+    names += ["axis", "batch_dims", "indices", "outside"]
+    names += ["off_axis"] * bool(op.off_axis) + ["source"]
     return [
         ("command", f"gathercli {op.family} DATA INDICES -V {op.id}"),
-        *((heading(field), said(op, field)) for field in fields),
+        *((heading(name), trait_text(op, name)) for name in names),
     ]
 
 
 def written(op: Op, width: int | None) -> str:
-    """Write one version out as text, below its name."""
+    """Write a version out below its name."""
     return f"{op.full_name}\n" + "".join(
         hanging(f"  {name:<15}  ", text, width) for name, text in sheet(op)
     )
 
 
 def sheets(ops: Iterable[Op], width: int | None) -> str:
-    """Write versions out, one below the other, each with what can refuse and what was decided."""
+    """Write versions out, each with its rules and the decisions that concern it."""
     return "\n".join(
         written(op, width)
         + "  rules, in the order they are checked\n"
@@ -167,19 +164,19 @@ def sheets(ops: Iterable[Op], width: int | None) -> str:
 def listing(
     ops: Sequence[Op], width: int | None, defaults: Collection[Op] = (), by: str = ""
 ) -> str:
-    """List versions: what changed from one to the next, then what each does with indices.
+    """List versions: what each changed, then what each does with indices.
 
     Parameters
     ----------
     defaults, by
-        The versions that run where none is named, and what says so if it is not the program.
+        The default versions, and the setting that chose them, if any.
     """
     mark = f"* runs where no version is named{by and f', by {by}'}.\n"
     return f"{timeline(ops, width)}\n{table(ops, defaults)}\n{mark}{_LEGEND}"
 
 
 def colored(text: str, *, color: bool) -> str:
-    """Colour what is written of versions for a terminal: names and headings."""
+    """Colour names and headings."""
     if not color:
         return text
     from rich.text import Text
@@ -200,7 +197,8 @@ def _types(types: tuple[DType, ...]) -> str:
 
 
 def as_json(op: Op) -> dict[str, Any]:
-    """Return everything a version declares, for JSON."""
+    """Return everything that a version declares, for JSON."""
+    axis = op.attr("axis")
     return {
         "id": op.full_name,
         "version": op.id,
@@ -208,15 +206,15 @@ def as_json(op: Op) -> dict[str, Any]:
         "framework": op.framework,
         "operator": op.name,
         "since": op.version,
-        "axis": {
-            "default": op.axis.default,
-            "required": op.axis.default is None,
-            "input": op.axis.is_input,
-            "source": op.axis.source,
+        "axis": axis
+        and {
+            "default": axis.default,
+            "required": axis.default is None,
+            "input": axis.is_input,
+            "source": axis.source,
         },
         "batch_dims": op.has_batch_dims,
-        "data_types": [dtype.name for dtype in op.input("data").dtypes],
-        "indices_types": [dtype.name for dtype in op.input("indices").dtypes],
+        **{f"{each.name}_types": [dtype.name for dtype in each.dtypes] for each in op.inputs},
         "legal_indices": op.index_range.value,
         "other_indices": op.out_of_range.done,
         "off_axis": op.off_axis.value if op.off_axis else None,

@@ -1,4 +1,4 @@
-"""Refusals and notes in words: for people on stderr, or as one line of JSON."""
+"""Errors and notes in words, for people on stderr, and errors as one line of JSON."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ if TYPE_CHECKING:
     from gathercli.errors import GatherError
 
 LONGEST = 2000
-"""Characters of a message that are shown."""
+"""The most characters of a message."""
 
 _WORDS = r" *(?:`[^`]*`|[^ ])+"
-"""What a line is broken between: what is quoted to be pasted stays whole."""
+"""Pieces of a line that are not broken: words, and quotations to paste."""
 _PARTS = r" *(?:[^ ]| (?! ))+"
-"""The same, where several blanks stand between what belongs together."""
+"""The same in a line with several blanks between its pieces."""
 
 _BOLD_RED, _CYAN, _YELLOW, _DIM, _OFF = "\x1b[1;31m", "\x1b[36m", "\x1b[33m", "\x1b[2m", "\x1b[0m"
 
 
 def error_text(error: GatherError, *, color: bool, width: int | None = None) -> str:
-    """Write a refusal: the message, the call it came up in, a hint, the rule.
+    """Write an error: the message, its call, a hint, the rule; then its other errors likewise.
 
-    What was refused at once follows likewise; a rule stands behind the last that it refused.
+    Errors of one rule in a row name it once.
 
     Parameters
     ----------
     width
-        Columns within which lines are broken between words; None for lines of any length.
+        Columns to wrap lines at; None for lines of any length.
     """
     lines: list[str] = []
     for each, after in zip((error, *error.others), (*error.others, None), strict=True):
@@ -48,29 +48,27 @@ def error_text(error: GatherError, *, color: bool, width: int | None = None) -> 
 
 def _message(error: GatherError, color: bool, width: int | None) -> list[str]:
     chosen = f" ({error.version_from})" if error.version_from else ""
-    met = [
-        error.operator and error.operator + chosen,
-        *(f"{name} {each}" for name, each in error.inputs.items()),
-    ]
+    call = [error.operator + chosen] if error.operator else []
+    call += [f"{name} {each}" for name, each in error.inputs.items()]
     lines = [_marked("error:", _BOLD_RED, error.message, color, width)]
-    if any(met):
-        lines.append(_marked(" ", "", "   ".join(part for part in met if part), False, width))
+    if call:
+        lines.append(_marked(" ", "", "   ".join(call), False, width))
     if error.hint:
         lines.append(_marked("hint:", _CYAN, error.hint, color, width))
     return lines
 
 
 def _cut(line: str) -> str:
-    """Keep what strangers made long from filling the screen; its end says what was expected."""
+    """Shorten a long line in the middle, as its end says what was expected."""
     if len(line) <= LONGEST:
         return line
     return f"{line[: LONGEST * 3 // 4]}…{line[-LONGEST // 4 :]}"
 
 
 def error_json(error: GatherError) -> str:
-    """Write a refusal as one line of JSON, with every field present.
+    """Write an error as one line of JSON, with every field present.
 
-    What was refused at once is in two fields more: `others`, and `rest` by rules.
+    Further errors are in two more fields: `others`, and `rest` by rules.
     """
     import json
 
@@ -108,14 +106,14 @@ def note_text(note: str, *, color: bool, width: int | None = None) -> str:
 
 
 def _marked(mark: str, style: str, text: str, color: bool, width: int | None) -> str:
-    """Write text behind a mark, its further lines below its first."""
+    """Write text behind a mark, wrapped with a hanging indent."""
     line = _cut(f"{mark} {clean(text)}" if text else mark)
     line = _folded(line, len(mark) + 1, width, _WORDS if mark.strip() else _PARTS)
     return f"{style}{mark}{_OFF}{line[len(mark) :]}" if color else line
 
 
 def _folded(line: str, indent: int, width: int | None, pieces: str) -> str:
-    r"""Break a line between pieces; the pattern finds them with the blanks before them.
+    r"""Wrap a line between pieces; the pattern matches each with the blanks before it.
 
     >>> print(_folded("hint: try `gathercli ops` instead", 6, 22, _WORDS))
     hint: try
