@@ -9,22 +9,22 @@ from typing import NoReturn
 
 
 def run() -> NoReturn:
-    """Run the command and leave without the interpreter's teardown, a fifth of a short run."""
+    """Run the command and exit without the interpreter's teardown, a fifth of a short run."""
     _speak_utf_8()
-    for fd in (0, 1, 2):  # a closed one must not become the next file that is opened
+    for fd in (0, 1, 2):  # the next file opened must not get the number of a closed stream
         try:
             os.fstat(fd)
         except OSError:
-            # Reading from it, or writing to it, fails as it should.
+            # Opened the wrong way round: reading from it, or writing to it, still fails.
             os.open(os.devnull, os.O_RDONLY if fd else os.O_WRONLY)
 
-    # numpy's BLAS starts a thread for each core, and none of them has anything to do here: on two
-    # cores that was a third of the CPU time of a tiny gather.
+    # numpy's BLAS starts a thread for each core, which a gather never uses: on two cores they took
+    # a third of the CPU time of a tiny gather.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
     import gc
 
-    gc.disable()  # a short run leaves no cycles worth a search, and large lists cost many
+    gc.disable()  # a short run leaves few cycles, and large lists would start many searches
     try:
         from gathercli.cli.main import main
 
@@ -35,10 +35,10 @@ def run() -> NoReturn:
 
 
 def _speak_utf_8() -> None:
-    """Read arguments and name files in UTF-8, which holds ASCII, and write help in it.
+    """Use UTF-8 for arguments, file names and help.
 
-    A locale of ASCII says nothing of other bytes. Python takes them for UTF-8 there, unless
-    ``PYTHONUTF8=0`` forbids it; only a new start of the interpreter can change that.
+    In an ASCII locale, Python uses UTF-8 too unless ``PYTHONUTF8=0`` forbids it; only a restart of
+    the interpreter can change that.
     """
     if sys.getfilesystemencoding() == "ascii" and sys.executable:
         environ = {**os.environ, "PYTHONUTF8": "1"}  # for the processes of a batch, too

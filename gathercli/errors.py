@@ -1,4 +1,4 @@
-"""What can go wrong, and the exit status each kind of failure has.
+"""The exceptions, and the exit status of each.
 
 ::
 
@@ -19,34 +19,33 @@
     ├── OutputError          73   the output cannot be created        (OSError)
     └── TransferError        74   reading or writing failed midway    (OSError)
 
-Every one carries the name of the ``rule`` that refused. The messages follow one pattern: what was
-given, as it was given; what it met; what was allowed, as an interval.
+Each has the name of the ``rule`` that was broken. A message gives the value as the user wrote it,
+what it conflicts with, and what was expected, as an interval.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # `typing` costs a third of what `gathercli --version` takes
+TYPE_CHECKING = False  # importing `typing` takes a third of the time of `gathercli --version`
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import ClassVar, Protocol, Self
 
     class Describable(Protocol):
-        """An input of a call, as `core.call.Operand` describes it; a tensor itself is none."""
+        """An input of a call, such as a `spec.call.Operand`; a tensor is none."""
 
         def described(self) -> str:
-            """Write type and shape."""
+            """Return type and shape."""
 
 
 class Hint(str):
-    """A next step that names settings: in the command's words, `python`'s, or those of a `job`.
+    """A next step, written for the command, for `python` and for a `job`.
 
     Parameters
     ----------
     text
-        With a field for each setting, if there are any: ``"{version} takes complex"``.
+        The step, with a field for each setting: ``"{version} takes complex"``.
     settings
-        Their values, by their names in Python; `_PYTHON` has those that are written otherwise.
-        Of a list each is a choice.
+        The values of the settings; a list holds alternatives.
 
     Examples
     --------
@@ -66,24 +65,24 @@ class Hint(str):
     def __new__(cls, text: str, **settings: str | int | list[str]) -> Self:
         """Write the settings in each way."""
 
-        def words(write: Callable[[str, str | int], str]) -> str:
-            said = {
+        def fill(write: Callable[[str, str | int], str]) -> str:
+            fields = {
                 name: " or ".join(
                     f"`{write(name, each)}`"
                     for each in (value if isinstance(value, list) else [value])
                 )
                 for name, value in settings.items()
             }
-            return text.format_map(said) if said else text
+            return text.format_map(fields) if fields else text
 
-        self = super().__new__(cls, words(_typed))
-        self.python = words(_called)
-        self.job = words(_keyed)
+        self = super().__new__(cls, fill(_as_option))
+        self.python = fill(_as_argument)
+        self.job = fill(_as_key)
         return self
 
 
-def _typed(name: str, value: str | int) -> str:
-    """Write a setting as the command takes it."""
+def _as_option(name: str, value: str | int) -> str:
+    """Write a setting for the command."""
     if name in ("source", "code", "literal"):
         import json
 
@@ -97,8 +96,8 @@ def _typed(name: str, value: str | int) -> str:
     return f"{option} {value}"
 
 
-def _called(name: str, value: str | int) -> str:
-    """Write a setting as a Python caller gives it."""
+def _as_argument(name: str, value: str | int) -> str:
+    """Write a setting for Python."""
     import json
 
     if name == "command":
@@ -107,15 +106,15 @@ def _called(name: str, value: str | int) -> str:
     return _PYTHON[name].format(value, word) if name in _PYTHON else f"{name}={word}"
 
 
-def _keyed(name: str, value: str | int) -> str:
-    """Write a setting as a job has it."""
+def _as_key(name: str, value: str | int) -> str:
+    """Write a setting for a job."""
     import json
 
     return f'"{"op" if name == "command" else name}":{json.dumps(value)}'
 
 
 _OPTIONS = {"version": "-V", "format": "-f"}
-"""The options of the command that are not named like the setting."""
+"""The options whose names differ from the setting's."""
 
 _PYTHON = {
     "code": "{0}",
@@ -125,42 +124,42 @@ _PYTHON = {
     "max_bytes": "max_bytes=None",  # the command's 0
     "source": "{1}",
 }
-"""How Python says a setting that is no argument of this name: its value, bare and quoted."""
+"""The settings that Python writes otherwise than ``name=value``: {0} is the value, {1} quoted."""
 
 
 class GatherError(Exception):
-    """The root of every refusal.
+    """The base of every exception.
 
     Parameters
     ----------
     message
         One sentence, with the value as the user wrote it and what was expected.
     rule
-        The name of the rule, as `cli` and job files spell it: ``axis-range``, ``npy``…
+        The name of the rule, as in `expect_error` of job files: ``axis-range``, ``npy``…
     where
-        The place of the first offender: coordinates (``[1]``), a JSON path (``$[1][2]``), a byte.
+        The place of the first wrong value: coordinates (``[1]``), a JSON path (``$[1][2]``), a
+        byte.
     value, expected
-        The offending value and what would have been accepted.
+        The first wrong value, and the values that are accepted.
     count
-        How many values offend, when several can.
+        The number of wrong values, where several are possible.
     hint
-        A next step, with anything to be pasted in backquotes; a `Hint` where it names settings.
-
+        A next step, with text to paste in backquotes; a `Hint` if it names settings.
     instead
-        Words that are right in the place of `value`, and then those to add to the command line.
+        Words to put in place of `value`, then words to add to the command line.
 
     Attributes
     ----------
-    operator, data, indices
-        The call in which the refusal came up: the row, and both tensors described.
+    operator, inputs
+        The call: the full name of the version, and type and shape of each input.
     version_from
-        The variable that names the row, if who calls did not.
+        The environment variable that names the version, if the caller does not.
     others
-        What else was refused at once.
+        The next errors of a file of jobs.
     rest
-        Where still more was, by rules.
+        The places of all further ones, by rule.
     swapped
-        Whether `data` and `indices` probably stand in each other's place.
+        Whether `data` and `indices` are probably swapped.
     """
 
     status: ClassVar[int] = 70
@@ -199,9 +198,9 @@ class GatherError(Exception):
         inputs: Mapping[str, Describable],
         version_from: str | None = None,
     ) -> None:
-        """Add the call in which this refusal came up; the first to say so is the nearest.
+        """Add the operator and its inputs, unless an inner call has added its own.
 
-        Only what is described can be passed, so that no tensor is shown as Python writes it.
+        The inputs are `Describable`, so that no message holds the `repr` of a tensor.
         """
         if self.operator is None:
             self.operator, self.version_from = operator, version_from
@@ -209,52 +208,52 @@ class GatherError(Exception):
 
     @property
     def data(self) -> str | None:
-        """What is gathered, described."""
+        """Type and shape of `data`."""
         return self.inputs.get("data")
 
     @property
     def indices(self) -> str | None:
-        """What says where, described."""
+        """Type and shape of `indices`."""
         return self.inputs.get("indices")
 
     def prefix(self, place: str) -> None:
-        """Say in which place the refusal came up, before the message."""
+        """Put the place of the error before the message."""
         self.message = f"{place}: {self.message}"
         self.args = (self.message,)
 
     def __str__(self) -> str:
-        """Give the message and the hint, in Python's words."""
+        """Return the message and the hint for Python."""
         return self.message + (
             f"\nhint: {getattr(self.hint, 'python', self.hint)}" if self.hint else ""
         )
 
 
 class MismatchError(GatherError):
-    """The result is not what `--expect` says."""
+    """The result differs from `--expect`."""
 
     status = 1
 
 
 class UsageError(GatherError, ValueError):
-    """The command line itself is wrong."""
+    """The command line is wrong."""
 
     status = 2
 
 
 class VersionError(UsageError):
-    """No row of the operator answers to this version.
+    """The operator has no such version.
 
     Attributes
     ----------
     elsewhere
-        The operator that has it, and how it is written there.
+        The operator that has the version, and its name there.
     """
 
     elsewhere: tuple[str, str] | None = None
 
 
 class OperatorError(GatherError, ValueError):
-    """A rule of the operator's specification refuses the call."""
+    """The call breaks a rule of the operator's specification."""
 
     status = 65
 
@@ -268,19 +267,19 @@ class AxisError(OperatorError):
 
 
 class BatchDimsError(OperatorError):
-    """batch_dims is unknown to the version, out of range, or the batches differ."""
+    """batch_dims is unsupported or out of range, or the batches differ."""
 
 
 class RankError(OperatorError):
-    """A tensor has a rank the operator does not take."""
+    """The operator does not take a tensor of this rank."""
 
 
 class ElementsShapeError(OperatorError):
-    """`indices` of GatherElements do not fit `data` beside the axis."""
+    """`indices` of GatherElements do not fit `data` on the other axes."""
 
 
 class OutOfRangeError(OperatorError, IndexError):
-    """An index value that the version refuses."""
+    """The version refuses an index."""
 
 
 class LimitError(GatherError, ValueError, MemoryError):
@@ -290,14 +289,14 @@ class LimitError(GatherError, ValueError, MemoryError):
 
     @classmethod
     def over(cls, what: str, size: int, limit: int, *, instead: str = "") -> LimitError:
-        """Refuse `size` bytes where `limit` are allowed, and name the option that lifts it.
+        """Return the error of `size` bytes over `limit`, with the option that lifts the limit.
 
         Parameters
         ----------
         what
-            The beginning of the message, with the size.
+            The start of the message, with the size.
         instead
-            What else helps.
+            Another remedy.
         """
         expected = f"at most {limit} bytes"
         return cls(
@@ -310,19 +309,19 @@ class LimitError(GatherError, ValueError, MemoryError):
 
 
 class InputError(GatherError, ValueError):
-    """Bytes or text that are not the tensor they should be."""
+    """Bytes or text are not a valid tensor."""
 
     status = 65
 
 
 class NoInputError(GatherError, OSError):
-    """An input that is absent, unreadable, a directory or a device."""
+    """An input is absent, unreadable, a directory or a device."""
 
     status = 66
 
 
 class OutputError(GatherError, OSError):
-    """An output that cannot be created."""
+    """An output cannot be created."""
 
     status = 73
 
@@ -334,7 +333,7 @@ class TransferError(GatherError, OSError):
 
 
 def reason_of(error: Exception) -> str:
-    """Say why a file cannot be used; a name with a NUL is refused before the system sees it."""
+    """Return why a file cannot be used; Python itself refuses a name with a NUL."""
     reason = getattr(error, "strerror", None)
     if reason is None and isinstance(error, ValueError):
         return "a NUL in its name"
@@ -342,7 +341,7 @@ def reason_of(error: Exception) -> str:
 
 
 def refusal_of(error: Exception) -> GatherError:
-    """Turn whatever was raised into a refusal, with its rule and status."""
+    """Turn any exception into a `GatherError`, with its rule and status."""
     if isinstance(error, GatherError):
         return error
     if isinstance(error, MemoryError | RecursionError):

@@ -1,4 +1,4 @@
-"""Text that strangers wrote, made safe to show: on a terminal and inside JSON."""
+"""Text for messages: safe to print, quoted, counted, and cut to a length."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ UNSAFE = (
 
 
 def clean(text: str) -> str:
-    r"""Show every character that a terminal could act on, or a person could not see, as an escape.
+    r"""Escape every character that controls a terminal or is invisible.
 
     >>> print(clean("a\x1b[31mb\u202e"))
     a\x1b[31mb\u202e
     """
-    return re.sub(UNSAFE, lambda found: _escape(ord(found[0])), text)
+    return re.sub(UNSAFE, lambda match: _escape(ord(match[0])), text)
 
 
 def _escape(code: int) -> str:
@@ -38,7 +38,7 @@ def _escape(code: int) -> str:
 
 
 def json_string(text: str) -> str:
-    r"""Quote `text` for JSON, leaving letters readable and escaping what `clean` would.
+    r"""Quote `text` for JSON, with letters readable and what `clean` escapes escaped.
 
     >>> print(json_string('é"\x9b'))
     "é\"\u009b"
@@ -46,13 +46,14 @@ def json_string(text: str) -> str:
     import json
 
     quoted = json.dumps(text, ensure_ascii=False)
-    return re.sub(UNSAFE, lambda found: json.dumps(found[0])[1:-1], quoted)
+    return re.sub(UNSAFE, lambda match: json.dumps(match[0])[1:-1], quoted)
 
 
 def shell_word(text: str) -> str:
-    r"""Quote `text` so that a shell reads it as one word, whatever bytes a file name has.
+    r"""Quote `text` as one word of a shell.
 
-    What `clean` would escape is escaped in ``$'...'``, which bash, zsh and ksh read.
+    Characters that `clean` escapes, and bytes that are no text, are escaped in ``$'...'``, which
+    bash, zsh and ksh read.
 
     >>> print(shell_word("a b"), shell_word("caf\udce9's"))
     'a b' $'caf\xe9\'s'
@@ -62,7 +63,7 @@ def shell_word(text: str) -> str:
     if not re.search(UNSAFE, text):
         return shlex.quote(text)
     text = text.replace("\\", "\\\\").replace("'", "\\'")
-    return "$'" + re.sub(UNSAFE, lambda found: _bytes_of(found[0]), text) + "'"
+    return "$'" + re.sub(UNSAFE, lambda match: _bytes_of(match[0]), text) + "'"
 
 
 def _bytes_of(character: str) -> str:
@@ -73,7 +74,7 @@ def _bytes_of(character: str) -> str:
 
 
 def literal(value: Any) -> str:
-    """Write numbers in nested lists as an argument: without brackets if they are integers in one.
+    """Write nested lists of numbers as an argument; a flat list of integers has no brackets.
 
     >>> literal([0, 2]), literal([0]), literal([[0.5, 2]]), literal([])
     ('0,2', '0,', '[[0.5,2]]', '[]')
@@ -86,7 +87,7 @@ def literal(value: Any) -> str:
 
 
 def listed(words: Iterable[str], joint: str = "or") -> str:
-    """Join words as a sentence does.
+    """Join words with commas and `joint`.
 
     >>> listed(["int32", "int64"])
     'int32 or int64'
@@ -96,21 +97,21 @@ def listed(words: Iterable[str], joint: str = "or") -> str:
 
 
 def some(words: Iterable[str], most: int = 10) -> str:
-    """List the first words, and say how many more there are.
+    """Join the first words and the number of the others.
 
     >>> some(["a", "b"]), some("abcd", most=2), some([])
     ('a and b', 'a, b and 2 more', 'nothing')
     """
-    known = list(map(short, words))
-    if not known:
+    cut = list(map(short, words))
+    if not cut:
         return "nothing"
-    if len(known) > most:
-        return listed([*known[:most], f"{grouped(len(known) - most)} more"], "and")
-    return listed(known, "and")
+    if len(cut) > most:
+        return listed([*cut[:most], f"{grouped(len(cut) - most)} more"], "and")
+    return listed(cut, "and")
 
 
 def short(text: str, most: int = 100) -> str:
-    """Cut a word that strangers made long.
+    """Cut a text to `most` characters.
 
     >>> short("abcdef", most=3)
     'abc...'
@@ -119,7 +120,7 @@ def short(text: str, most: int = 100) -> str:
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Say how many there are.
+    """Write a number with its noun.
 
     >>> counted(1, "index", "indices"), counted(1997, "row")
     ('1 index', '1 997 rows')
@@ -129,7 +130,7 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def grouped(number: int) -> str:
-    """Write a count with a blank between the thousands.
+    """Write a number with blanks between the thousands.
 
     >>> grouped(1997)
     '1 997'
@@ -137,43 +138,43 @@ def grouped(number: int) -> str:
     return f"{number:,}".replace(",", " ")
 
 
-def meant(key: str | None, names: Iterable[str]) -> str | None:
-    """Name the member that `key` was probably meant to be; without a key, the first with a name.
+def closest_member(key: str | None, names: Iterable[str]) -> str | None:
+    """Return the name that is closest to `key`; without a key, the first name.
 
-    >>> meant("wieght", ["", "weight"]), meant(None, ["", "weight"])
+    >>> closest_member("wieght", ["", "weight"]), closest_member(None, ["", "weight"])
     ('weight', 'weight')
     """
     return closest(key, names) if key else next(filter(None, names), None)
 
 
 def closest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """Name the known word that `word` was probably meant to be, if any is near.
+    """Return the known word that is closest to `word`, if one is close enough.
 
-    Of what strangers wrote only so much is looked at: comparing costs the product of the lengths.
+    A comparison costs the product of the lengths, so only short and not too many words are tried.
     """
     from difflib import get_close_matches
     from itertools import islice
 
-    near = [each for each in islice(known, 1000) if abs(len(each) - len(word)) <= len(word)]
     if len(word) > 100:
         return None
-    return next(iter(get_close_matches(word, near, n=1, cutoff=cutoff)), None)
+    words = [each for each in islice(known, 1000) if abs(len(each) - len(word)) <= len(word)]
+    return next(iter(get_close_matches(word, words, n=1, cutoff=cutoff)), None)
 
 
 class Overflow(float):
-    """A number whose digits overflow float64; it remembers how it was written."""
+    """A number that overflows float64, with its digits as `text`."""
 
     text: str
 
     def __new__(cls, text: str) -> Self:
-        """Make infinity of the digits `text`."""
+        """Return infinity with the digits `text`."""
         self = super().__new__(cls, text)
         self.text = text
         return self
 
 
 def shown(value: object) -> str:
-    """Write an offending value for a message, in JSON's words, cut to a length."""
+    """Write a value for a message as JSON has it, cut to a length."""
     if isinstance(value, Overflow):
         text = value.text
     elif value is None or isinstance(value, bool):
@@ -195,9 +196,9 @@ def shown(value: object) -> str:
 
 
 def as_written(value: object, depth: int = 60) -> str:
-    """Write a value of any kind for a message, text in backquotes and without quotes.
+    """Write a value of any type for a message, strings in backquotes.
 
-    What is `depth` lists deep is left out: the text is cut off before it.
+    Lists nested deeper than `depth` are left out; the text is cut before them.
 
     >>> as_written("one"), as_written(1.5), as_written([0, "x"]), as_written({1})
     ('`one`', '1.5', '[0, `x`]', 'of type `set`')
@@ -220,7 +221,7 @@ def as_written(value: object, depth: int = 60) -> str:
 
 
 def kind_of(value: object) -> str:
-    """Name the type of what has no better description.
+    """Write the type of a value that has no better description.
 
     >>> kind_of({1}), kind_of(None)
     ('of type `set`', 'None')
@@ -229,4 +230,4 @@ def kind_of(value: object) -> str:
 
 
 NON_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
-"""The words by which JSON text carries what JSON numbers cannot."""
+"""The words for numbers that JSON lacks."""

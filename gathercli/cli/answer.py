@@ -1,4 +1,4 @@
-"""What a command answers, and the one place that prints it."""
+"""The answer of a command, and the one place that prints it."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
 
 
 class Answer(NamedTuple):
-    """A text that is made once it is known where it goes.
+    """A result as text, written once its format and its terminal are known.
 
     Attributes
     ----------
     text
-        Makes the text of a width, None for any, with or without colour.
+        Writes the text, from a width (None for no limit) and whether it has colour.
     json
-        Makes a line of JSON, where there is such a format.
+        Writes a line of JSON; None if the command has no such format.
     plain
-        What a pipe gets in place of the text, if it is something else.
+        The text for a pipe, if it differs.
     notes
-        What is printed on stderr after it.
+        Printed on stderr after the text.
     remarks
-        What only a person at a terminal is told after it.
+        Printed after them on a terminal only.
     paged
-        Whether a person reads it through a pager.
+        Whether the text goes through a pager on a terminal.
     status
         The exit status.
     error
-        What to raise once the text is printed, in place of the notes.
+        Raised once the text is printed, in place of the notes.
     """
 
     text: Callable[[int | None, bool], str]

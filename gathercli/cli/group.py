@@ -1,4 +1,4 @@
-"""The command group: commands are imported when they are called, words like `-1,0` are tensors."""
+"""The group of commands: it imports one at a time, and lets words like `-1,0` be tensors."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,12 +16,12 @@ from gathercli.report.terminal import escaped, is_terminal
 STDOUT: Final = 1
 ARGUMENTS: Final = "Arguments"
 _MARK: Final = "\0"
-"""Put before a word that starts like an option and is a tensor; argv cannot hold it."""
+"""A prefix, impossible in argv, of tensors that look like options."""
 
 
 @contextmanager
 def _our_words(line: CommandLine) -> Iterator[None]:
-    """Put what typer refuses in our words."""
+    """Turn a refusal of typer's into ours."""
     try:
         yield
     except typer.TyperException as error:
@@ -43,21 +43,21 @@ class TensorCommand(TyperCommand):
         ]
         with _our_words(line):
             rest = super().parse_args(ctx, marked)
-        for name, given in ctx.params.items():
-            if isinstance(given, str):
-                ctx.params[name] = given.removeprefix(_MARK)
-            elif isinstance(given, list | tuple):
-                ctx.params[name] = [word.removeprefix(_MARK) for word in given]
+        for name, value in ctx.params.items():
+            if isinstance(value, str):
+                ctx.params[name] = value.removeprefix(_MARK)
+            elif isinstance(value, list | tuple):
+                ctx.params[name] = [word.removeprefix(_MARK) for word in value]
         return rest
 
     def get_help_option(self, ctx: Any) -> Any:
-        """Put `--help` in a group, as every other option is."""
+        """Put `--help` into the group of messages."""
         option: Any = super().get_help_option(ctx)
         option.rich_help_panel = MESSAGES
         return option
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options in their groups where there is no rich view, which does so itself."""
+        """Write the options by group in the plain view; the rich one does so itself."""
         groups: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
@@ -69,7 +69,7 @@ class TensorCommand(TyperCommand):
                 formatter.write_dl(records)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write the examples, and where there is more, where there is no rich view."""
+        """Write the examples and a pointer to the manual in the plain view."""
         with formatter.section("Examples"):
             for shows, line in examples(str(self.name)):
                 formatter.write(f"  {shows}\n    {line}\n")
@@ -81,7 +81,7 @@ class TensorCommand(TyperCommand):
 
 
 class LazyGroup(TyperGroup):
-    """A group that knows its commands' names and help lines, and imports the one that is called."""
+    """A group that has its commands' names and help, and imports only the one that runs."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the options before the command."""
@@ -91,7 +91,7 @@ class LazyGroup(TyperGroup):
             return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Find the command, then import it."""
+        """Import the command that the words name."""
         from gathercli.cli.main import COMMANDS, load
 
         if args[0] not in COMMANDS:
@@ -103,7 +103,7 @@ class LazyGroup(TyperGroup):
 
 
 def markup() -> Any:
-    """Choose typer's rich view of help on a terminal, its plain one elsewhere."""
+    """Return typer's rich view of help for a terminal, its plain one otherwise."""
     return "rich" if is_terminal(STDOUT) else None
 
 
@@ -115,7 +115,7 @@ def _settings() -> dict[str, Any]:
 
 
 def group() -> TyperGroup:
-    """Make the root command, with a stub for every command it has."""
+    """Return the root command, with a stub for each command."""
     from gathercli.cli.main import COMMANDS
 
     version = TyperOption(
@@ -130,14 +130,14 @@ def group() -> TyperGroup:
         no_args_is_help=False,
         params=[version],
     )
-    for name, found in COMMANDS.items():
-        stub = TyperCommand(name, help=found.help, short_help=found.help, rich_markup_mode=markup())
+    for name, entry in COMMANDS.items():
+        stub = TyperCommand(name, help=entry.help, short_help=entry.help, rich_markup_mode=markup())
         root.add_command(stub)
     return root
 
 
 def command(name: str, help_line: str, run: Callable[..., Any]) -> TyperCommand:
-    """Let typer make a command of a function; its options stand in the order of their groups."""
+    """Return typer's command for a function, with its options in the order of their groups."""
     app = typer.Typer(add_completion=False, rich_markup_mode=markup())
     app.command(
         name,
@@ -146,15 +146,15 @@ def command(name: str, help_line: str, run: Callable[..., Any]) -> TyperCommand:
         epilog=_epilog(name),
         context_settings=_settings(),
     )(callback(name, run))
-    made = get_command(app)
-    if not isinstance(made, TyperCommand):
+    typer_command = get_command(app)
+    if not isinstance(typer_command, TyperCommand):
         raise TypeError(name)
-    made.params.sort(key=_place)
+    typer_command.params.sort(key=_place)
     unused = _unused(name)
-    for param in made.params:
+    for param in typer_command.params:
         if isinstance(param, TyperOption) and param.name in unused:
             param.hidden = True
-    return made
+    return typer_command
 
 
 def _place(param: Any) -> int:
@@ -163,7 +163,7 @@ def _place(param: Any) -> int:
 
 
 def _unused(name: str) -> set[str]:
-    """Name the attributes that no version of an operator has, and whose options refuse."""
+    """Return the attributes that no version of an operator has."""
     from gathercli.ops import FAMILIES
 
     rows = FAMILIES[name].ROWS if name in FAMILIES else ()
@@ -171,7 +171,7 @@ def _unused(name: str) -> set[str]:
 
 
 def _epilog(name: str) -> str:
-    """Say where there is more; the rich view gets the examples in this way too."""
+    """Return a pointer to the manual, for the rich view with the examples before it."""
     more = f"`gathercli man {name}` has the rules and examples."
     if markup() is None:
         return more
@@ -180,7 +180,7 @@ def _epilog(name: str) -> str:
 
 
 def examples(name: str) -> list[tuple[str, str]]:
-    """Return the examples that the help of a command shows: what each shows, and its line."""
+    """Return the examples in the help of a command: a description and a line each."""
     from gathercli.cli.manual.examples import EXAMPLES, HELPFUL
 
     return [(each.shows, each.command) for each in EXAMPLES[name][:HELPFUL]]

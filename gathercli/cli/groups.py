@@ -1,4 +1,4 @@
-"""The groups of options, in the order in which help and manual show them."""
+"""The groups of options, in the order of help and manual."""
 
 from typing import Final
 

@@ -1,7 +1,6 @@
-"""`--max-bytes`: how much may be held in memory, and how large a result may be.
+"""`--max-bytes`: the limits of memory and of a result, in every format but .zarr.
 
-Whatever the result is made of, and wherever it goes; but .zarr, which is for what nothing else can
-hold, is limited by the disk alone.
+Only the disk limits a .zarr, which is for tensors that nothing else can hold.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ _UNITS: Final = {
 
 
 class Limits(NamedTuple):
-    """Bytes that may be held in memory, and that a result may take; None for no limit.
+    """The most bytes to hold in memory, and of a result; None for no limit.
 
     Attributes
     ----------
     typed
-        Whether the user said so.
+        Whether the user gave the limit.
     """
 
     held: int | None
@@ -52,8 +51,8 @@ class Limits(NamedTuple):
             from gathercli.io.files import free_memory
 
             return cls(free_memory() // 2, FILE)
-        found = re.fullmatch(r"(\d{1,18})(K|M|G|Ki|Mi|Gi|)", text, re.ASCII)
-        if found is None:
+        number = re.fullmatch(r"(\d{1,18})(K|M|G|Ki|Mi|Gi|)", text, re.ASCII)
+        if number is None:
             raise UsageError(
                 f"`--max-bytes` is `{text}`: expected a number of bytes, with K, M, G, Ki, Mi or "
                 "Gi, or 0 for no limit",
@@ -61,12 +60,12 @@ class Limits(NamedTuple):
                 value=text,
                 hint="`--max-bytes 4Gi`",
             )
-        size = int(found[1]) * _UNITS[found[2]]
+        size = int(number[1]) * _UNITS[number[2]]
         return cls(size or None, size or None, typed=True)
 
 
 class MemoryOptions(Options):
-    """How much may be held in memory, and how large a result may be."""
+    """The limits of memory and of a result."""
 
     max_bytes: Annotated[
         str | None,

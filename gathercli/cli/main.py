@@ -1,7 +1,7 @@
-"""From argv to an exit status: the one place that catches, and the one that names commands.
+"""From argv to an exit status: the commands' names, and the one place that catches exceptions.
 
-typer parses the words and returns a request, a function without arguments; the request is run
-outside typer, so that every failure comes here, whatever typer would make of it.
+typer parses the words and returns a request, which runs outside typer, so that every exception
+arrives here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from gathercli.errors import TransferError, UsageError, refusal_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from typer.core import TyperCommand
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 SHELLS: Final = ("bash", "zsh", "fish")
 
 NAMES: Final = "__names"
-"""What the completion scripts call, and people do not."""
+"""A command for the completion scripts alone."""
 
 
 class CommandEntry(NamedTuple):
-    """Where a command is found: the module whose ``run`` does it, and a line of help."""
+    """The module with a command's function ``run``, and a line of help."""
 
     module: str
     help: str
@@ -69,8 +69,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         try:
             let_signals_unwind()
-            if (run := _without_typer(words)) is None:
-                run, errors = _parse(words)
+            if (text := _text_of(words)) is not None:
+                print_text(text)
+                return 0
+            run, errors = _parse(_help_words(words))
             return run()
         except BrokenPipeError:
             raise
@@ -81,29 +83,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except SystemExit as stop:
-        # typer leaves with 1 where the reader of its help went away; signals with their own status
+        # typer exits with 1 if the reader of its help has gone; signals exit with their own status
         return stop.code if isinstance(stop.code, int) and stop.code != 1 else 141
 
 
-def _without_typer(words: list[str]) -> Callable[[], int] | None:
-    """Return what does a request that needs no parsing; None for all others."""
+def _text_of(words: list[str]) -> str | None:
+    """Return the text that a command line prints, if it is known without typer."""
     if words == ["--version"]:
-        return _version
-    if words in ([], ["--"]) or words[0] == "help":
-        return lambda: _help(words[1:])
+        from gathercli import __version__
+
+        return f"gathercli {__version__}\n"
     if len(words) == 2 and words[0] == "completion" and words[1] in SHELLS:
-        from gathercli.cli.scripts import print_script
+        from gathercli.cli.scripts import script
 
-        return lambda: print_script(words[1])
+        return script(words[1])
     if len(words) == 3 and words[0] == NAMES:
-        from gathercli.cli import names
+        from gathercli.cli.names import completions
 
-        return names.request(*words[1:])
+        return completions(*words[1:])
     return None
 
 
 def _failed(words: Sequence[str], errors: ErrorOptions, error: GatherError) -> int:
-    """Print what failed, and return its status."""
+    """Print an error, with a better hint if there is one, and return its status."""
     from gathercli.cli.suggest import suggest
 
     error.hint = suggest(words, error) or error.hint
@@ -112,7 +114,7 @@ def _failed(words: Sequence[str], errors: ErrorOptions, error: GatherError) -> i
 
 
 def _error_options(words: list[str]) -> ErrorOptions:
-    """Find how to print a refusal in words that did not parse."""
+    """Read the options of an error from words that did not parse."""
     from gathercli.cli.messages import ErrorOptions
 
     options = words[: words.index("--")] if "--" in words else words
@@ -124,7 +126,7 @@ def _error_options(words: list[str]) -> ErrorOptions:
 
 
 def _color_of(words: Sequence[str]) -> str:
-    """Find `--color` in words that may not parse."""
+    """Return the value of `--color` in words that may not parse."""
     for before, word in zip(["", *words], words, strict=False):
         if before == "--color" and word in ("always", "never"):
             return word
@@ -133,25 +135,21 @@ def _color_of(words: Sequence[str]) -> str:
     return "auto"
 
 
-def _help(words: list[str]) -> int:
-    """Show the help of the program or of a command; `help` has that of the program."""
-    if words == ["help"]:
-        words = []
-    if len(words) > 1:
+def _help_words(words: list[str]) -> list[str]:
+    """Write `help`, `help COMMAND` and an empty line with `--help`; return other words as is."""
+    if words not in ([], ["--"]) and words[0] != "help":
+        return words
+    topic = words[1:]
+    if topic == ["help"]:
+        topic = []
+    if len(topic) > 1:
         raise UsageError(
-            f"`help` is given `{' '.join(words)[:80]}`: expected one command",
+            f"`help` is given `{' '.join(topic)[:80]}`: expected one command",
             rule="usage",
-            value=words[1],
-            hint=f"`gathercli help {words[0]}`" if words[0] in COMMANDS else None,
+            value=topic[1],
+            hint=f"`gathercli help {topic[0]}`" if topic[0] in COMMANDS else None,
         )
-    return _parse([*words, "--help"]).run()
-
-
-def _version() -> int:
-    from gathercli import __version__
-
-    print_text(f"gathercli {__version__}\n")
-    return 0
+    return [*topic, "--help"]
 
 
 def print_text(text: str) -> None:
@@ -162,7 +160,7 @@ def print_text(text: str) -> None:
 
 
 def _parse(words: list[str]) -> Request:
-    """Let typer read the words; what it prints itself (help) is a request already done."""
+    """Let typer parse the words; it prints help itself and returns a status for it."""
     import typer
 
     from gathercli.cli.command import Request
@@ -180,11 +178,17 @@ def _parse(words: list[str]) -> Request:
         parsed = group().main(words, prog_name="gathercli", standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
-    return parsed if isinstance(parsed, Request) else Request(lambda: _helped(parsed))
+    return parsed if isinstance(parsed, Request) else Request(lambda: _flush_help(parsed))
 
 
-def _helped(status: object) -> int:
-    """Return the status of a help page, which typer has printed; 74 when it could not be."""
+def _flush_help(status: object) -> int:
+    """Flush the help that typer printed, and return its status.
+
+    Raises
+    ------
+    TransferError
+        stdout is closed.
+    """
     if sys.stdout is None:
         raise TransferError("stdout is closed: expected a place for the output", rule="output")
     sys.stdout.flush()
@@ -197,5 +201,5 @@ def load(name: str) -> TyperCommand:
 
     from gathercli.cli.group import command
 
-    found = COMMANDS[name]
-    return command(name, found.help, import_module(f"gathercli.cli.commands.{found.module}").run)
+    entry = COMMANDS[name]
+    return command(name, entry.help, import_module(f"gathercli.cli.commands.{entry.module}").run)

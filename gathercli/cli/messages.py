@@ -1,4 +1,4 @@
-"""Notes on stderr, collected while a command runs and printed once its result is out."""
+"""Messages on stderr: errors, progress, and notes, which are printed after the result."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _Item = TypeVar("_Item")
 
 
 class NoteOptions(Options):
-    """Whether notes are printed."""
+    """The option that silences notes."""
 
     quiet: Annotated[bool, option(MESSAGES, "--quiet", "-q", help="Print no notes.")] = False
 
 
 class ErrorOptions(Options):
-    """How a refusal is printed."""
+    """The options of errors."""
 
     color: Annotated[
         Literal["auto", "always", "never"],
@@ -48,7 +48,7 @@ class ErrorOptions(Options):
     )
 
     def print_error(self, error: GatherError) -> None:
-        """Print a refusal on stderr."""
+        """Print an error on stderr."""
         from gathercli.report.words import error_json, error_text
 
         text = ""
@@ -64,13 +64,13 @@ class ErrorOptions(Options):
 
     @staticmethod
     def write(text: str) -> None:
-        """Write to stderr, if anybody reads it."""
-        with suppress(TransferError, BrokenPipeError):  # nobody listens
+        """Write to stderr; ignore that it is closed or full."""
+        with suppress(TransferError, BrokenPipeError):
             write_all(STDERR, text.encode(errors="backslashreplace"))
 
 
 class Messages(ErrorOptions, NoteOptions):
-    """What the user should know beside the result."""
+    """The notes and the progress of a command."""
 
     def __init__(self, **values: Any) -> None:
         super().__init__(**values)
@@ -78,7 +78,7 @@ class Messages(ErrorOptions, NoteOptions):
         self._progress: Progress | None = None
 
     def progress(self) -> Progress | None:
-        """Make the line that says how far long work is, if a person reads stderr."""
+        """Return the progress line, if stderr is a terminal and notes are wanted."""
         if self.watched and not self.json_errors and self._progress is None:
             from gathercli.report.progress import Progress
 
@@ -86,7 +86,7 @@ class Messages(ErrorOptions, NoteOptions):
         return self._progress
 
     def clear(self) -> None:
-        """Take that line away."""
+        """Erase the progress line."""
         if self._progress is not None:
             self._progress.clear()
 
@@ -107,12 +107,12 @@ class Messages(ErrorOptions, NoteOptions):
             self._say("".join(map(self._note, self.notes)))
 
     def say(self, text: str) -> None:
-        """Tell a person something that scripts need not know."""
+        """Print a line on a terminal only."""
         if self.watched:
             self._say(text + "\n")
 
     def remark(self, text: str) -> None:
-        """Say why nothing happens, even to who wants no notes; as a line of JSON beside those."""
+        """Print a note at once, even if notes are silenced; with `--json-errors` as JSON."""
         if self.json_errors:
             import json
 
@@ -126,45 +126,45 @@ class Messages(ErrorOptions, NoteOptions):
         return note_text(text, color=wants_color(self.color, STDERR), width=width_of(STDERR))
 
     def inputs(self, held: int | None, progress: ProgressCallback | None = None) -> Inputs:
-        """Make what reads the tensors of the command and says here what is to be said of that."""
+        """Return a reader of the command's tensors, with notes and progress that go here."""
         from gathercli.io.source import Inputs
 
         return Inputs(held, notes=self.notes, progress=progress, awaits=self._awaits)
 
     def _awaits(self, what: str) -> None:
-        """Say what to type, if standard input is a terminal and so waits for a person."""
+        """Say what to type if standard input is a terminal."""
         if is_terminal(STDIN) and not (self.quiet or self.json_errors):
             text = f"type {what}, such as 0,1,2 or [[0,1],[2,3]], and end it with Ctrl-D"
             self._say(self._note(text))
 
     def each(self, items: Sequence[_Item], do: Callable[[_Item], int]) -> int:
-        """Process every item; if one is refused, go on with the others.
+        """Process every item; print the errors and go on.
 
         Parameters
         ----------
         do
-            Returns a status.
+            Processes an item and returns a status.
 
         Returns
         -------
-            The first status that is not 0, else 0.
+            The first status that is not 0, or 0.
 
         Raises
         ------
         GatherError
-            The only item was refused.
+            There is one item, and it failed.
         """
-        status = 0
+        first = 0
         for item in items:
             try:
-                done = do(item)
+                status = do(item)
             except GatherError as error:
                 if len(items) == 1:
                     raise
                 self.print_error(error)
-                done = error.status
-            status = status or done
-        return status
+                status = error.status
+            first = first or status
+        return first
 
     def _say(self, text: str) -> None:
         self.clear()

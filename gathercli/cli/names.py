@@ -1,7 +1,7 @@
-"""What may follow ``#``, for the completion scripts: members of a file of tensors, ids of jobs.
+"""The words that may follow ``#``: members of a file of tensors, ids of jobs.
 
-The scripts run ``gathercli __names KIND WORD`` and offer the lines it prints. Only headers are read
-where a format has one; of what cannot be read nothing is said.
+The completion scripts run ``gathercli __names KIND WORD`` and offer the lines it prints. Only
+headers are read where a format has one, and a file that cannot be read has no names.
 """
 
 from __future__ import annotations
@@ -11,42 +11,36 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from gathercli.cli.main import print_text
 from gathercli.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 LARGEST: Final = 16 << 20
-"""Bytes of text that are read while a person waits."""
+"""The most bytes of text to read while a person waits."""
 
 
-def request(kind: str, word: str) -> Callable[[], int]:
-    """Make the request that prints the words that `word`, ``FILE#PART``, may become.
+def completions(kind: str, word: str) -> str:
+    """Write the completions of `word`, ``FILE#PART``, each on a line.
 
     Parameters
     ----------
     kind
         A key of `KINDS`.
     """
-
-    def run() -> int:
-        with suppress(Exception):
-            print_text("".join(f"{each}\n" for each in words(kind, word)))
-        return 0
-
-    return run
+    with suppress(Exception):
+        return "".join(f"{each}\n" for each in _words(kind, word))
+    return ""
 
 
-def words(kind: str, word: str) -> list[str]:
-    """List the words that name something in the file of `word`; ``@`` before it stays."""
+def _words(kind: str, word: str) -> list[str]:
     path, mark, _ = word.rpartition("#")
     while mark and not os.path.lexists(_file(path)) and "#" in path:  # an id may hold one too
         path, mark, _ = path.rpartition("#")
     mode = os.stat(_file(path)).st_mode
-    if not mark or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # a pipe is not to be read
+    if not mark or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading a pipe would empty it
         return []
-    # A line and a screen hold nothing else than what is printed as it is.
+    # A name with control characters can neither be a line nor be shown.
     return [f"{path}#{name}" for name in KINDS[kind](_file(path)) if name and clean(name) == name]
 
 

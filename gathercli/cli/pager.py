@@ -1,4 +1,4 @@
-"""Long text for a person: through a pager on a terminal, as git's goes."""
+"""Long text on a terminal goes through a pager, as in git."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from gathercli.io.write import STDOUT
 from gathercli.report.terminal import DEFAULT_WIDTH, height_of, is_terminal, width_of
 
 _LESS: Final = {"LESS": "FRX"}
-"""Quit where it fits the screen, keep colours, leave the screen as it is; LESS takes precedence."""
+"""Quit if the text fits, keep colours, do not clear the screen; the user's LESS overrides it."""
 
 _NO_PROGRAM: Final = (126, 127)
-"""The statuses with which a shell says that it could not run a program."""
+"""The statuses of a shell that cannot run a program."""
 
 
 def show(text: str) -> None:
-    """Print text, through $PAGER where stdout is a terminal with fewer lines.
+    """Print text, through $PAGER if stdout is a terminal with fewer lines.
 
-    Without PAGER it is less, if there is one; empty or ``cat`` it is none.
+    The default is less, if it is installed; an empty PAGER or ``cat`` means none.
     """
     command = _command() if is_terminal(STDOUT) and not _fits(text) else ""
-    if command in ("", "cat") or _paged(command, text) in _NO_PROGRAM:
+    if command in ("", "cat") or _page(command, text) in _NO_PROGRAM:
         print_text(text)
 
 
@@ -34,17 +34,17 @@ def _command() -> str:
 
 
 def _fits(text: str) -> bool:
-    """Tell whether the screen holds all lines, and that of the prompt."""
+    """Return whether the screen holds all lines and the prompt."""
     plain = re.sub(r"\x1b\[[\d;]*m", "", text).splitlines()
     width = width_of(STDOUT) or DEFAULT_WIDTH
     return sum(max(1, -(-len(line) // width)) for line in plain) < height_of(STDOUT)
 
 
-def _paged(command: str, text: str) -> int:
-    """Show text through a command; return its status.
+def _page(command: str, text: str) -> int:
+    """Feed text to a pager, which may quit before it has read all; return its status.
 
-    A person may leave it before it has read all. What interrupts is meant for it: a handler is not
-    inherited, as ignoring the signal would be.
+    Ctrl-C is for the pager: this process handles SIGINT by doing nothing. Ignoring the signal
+    instead would be inherited by the pager.
     """
     import signal
     from subprocess import PIPE, Popen

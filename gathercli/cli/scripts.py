@@ -1,4 +1,4 @@
-"""The completion scripts as they were written beforehand; neither typer nor numpy is needed."""
+"""The generated completion scripts; reading them needs neither typer nor numpy."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from typing import Final
 SCRIPTS: Final = Path(__file__).with_name("completions")
 
 
-def print_script(shell: str) -> int:
-    """Print a shell's script, and return the status."""
-    from gathercli.cli.main import print_text
-
-    print_text((SCRIPTS / f"gathercli.{shell}").read_text(encoding="utf-8"))
-    return 0
+def script(shell: str) -> str:
+    """Return the script of a shell."""
+    return (SCRIPTS / f"gathercli.{shell}").read_text(encoding="utf-8")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from gathercli.cli.answer import Answer
 from gathercli.cli.command import argument
-from gathercli.cli.scripts import print_script
+from gathercli.cli.scripts import script
 
 Shell = Annotated[Literal["bash", "zsh", "fish"], argument("SHELL", "bash, zsh or fish.")]
 
 
-def run(shell: Shell) -> int:
-    """Print the script."""
-    return print_script(shell)
+def run(shell: Shell) -> Answer:
+    """Return the script."""
+    return Answer(lambda *_: script(shell))

@@ -1,4 +1,4 @@
-"""`man`: the manual, anywhere, whether or not man(1) is there."""
+"""`man`: show the manual without man(1)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Topic = Annotated[
 
 
 def run(*, topic: Topic = None, errors: ErrorOptions) -> Answer:
-    """Show a page."""
-    del errors  # they are for what is refused
+    """Return a page of the manual."""
+    del errors  # they apply to refusals alone
     from gathercli.cli.manual.pages import TOPICS, page
     from gathercli.report.manual import shown
 

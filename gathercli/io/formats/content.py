@@ -11,7 +11,7 @@ from gathercli.errors import Hint, InputError, LimitError
 from gathercli.io.formats.table import FORMATS, load
 from gathercli.spec.dtypes import FLOAT64, DType
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
-from gathercli.text import clean, meant, short
+from gathercli.text import clean, closest_member, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -176,7 +176,7 @@ def key_hint(name: str, key: str | None, known: Iterable[str], noun: str) -> Hin
     names = list(known)
     if name == "-" and key is None and {"data", "indices"} <= set(names):
         return Hint(f"name both {noun}s: `-#data -#indices`")
-    near = meant(key, names)
+    near = closest_member(key, names)
     return Hint(f"name the {noun}: {{source}}", source=f"{name}#{near}") if near else None
 
 
