@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gathercli import engine
-from gathercli.arrays import partition as cutting
-from gathercli.arrays import streamed
-from gathercli.arrays.blocks import CopyBlocks, GatherBlocks, suited
+from gathercli.arrays import partition, streamed
+from gathercli.arrays.blocks import CopyBlocks, GatherBlocks, chunk_sizes
 from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.chunks import (
     Box,
@@ -151,7 +150,7 @@ def test_chunks_give_what_whole_tensors_give(case: Case, held: int | None, threa
     expected = wanted.whole().array
     assert output.whole().array.tobytes() == expected.tobytes()
     assert b"".join(block.tobytes() for block in output.blocks(3)) == expected.tobytes()
-    _, boxes = cutting.divided(case.gathering, case.out_chunks, held, threads)
+    _, boxes = partition.cut_boxes(case.gathering, case.out_chunks, held, threads)
     seen = np.zeros(expected.shape, np.int64)
     made = np.zeros(expected.shape, expected.dtype)
     for box in boxes:
@@ -191,7 +190,7 @@ def test_few_indices_read_only_the_chunks_they_are_in() -> None:
 def test_what_is_sorted_reads_every_chunk_once_however_many_boxes_there_are() -> None:
     indices = np.repeat(np.arange(100), 5)
     made, data = gathering(np.arange(100_000).reshape(100, 1000), indices, (10, 1000))
-    _, boxes = cutting.divided(made, (50, 1000), 6_000_000, 1)
+    _, boxes = partition.cut_boxes(made, (50, 1000), 6_000_000, 1)
     assert len(boxes) > 1
     for box in boxes:
         made.block(box)
@@ -242,7 +241,7 @@ def test_more_memory_means_fewer_readings() -> None:
     counts = []
     for held in (2_000_000, 8_000_000, None):
         data.reads.clear()
-        for box in cutting.divided(made, (8, 512), held, 2)[1]:
+        for box in partition.cut_boxes(made, (8, 512), held, 2)[1]:
             made.block(box, 2)
         counts.append(max(data.reads.values()))
     assert counts[0] > counts[1] > counts[2] == 1
@@ -251,13 +250,13 @@ def test_more_memory_means_fewer_readings() -> None:
 def test_memory_for_the_smallest_box_must_be_there() -> None:
     made, _ = gathering(np.zeros((100, 1000)), np.arange(100), (100, 1000))
     with pytest.raises(LimitError, match=r"a chunk of the result.*expected at most 400000 bytes"):
-        cutting.divided(made, (100, 1000), 1_000_000, 4)
+        partition.cut_boxes(made, (100, 1000), 1_000_000, 4)
 
 
 def test_the_program_has_its_share_of_memory() -> None:
     made, _ = gathering(np.zeros((1000, 1000)), np.zeros(1 << 20, np.int64), (10, 1000))
-    _, boxes = cutting.divided(made, (10, 1000), 10**9, 2)
-    room = (10**9 - cutting.PROGRAM) * cutting.SHARE
+    _, boxes = partition.cut_boxes(made, (10, 1000), 10**9, 2)
+    room = (10**9 - partition.PROGRAM) * partition.SHARE
     assert 0.9 * room < max(made.cost(box, 2) for box in boxes) <= room
 
 
@@ -278,8 +277,8 @@ def test_numbered_parts_are_those_of_a_box_that_is_cut(dims: list[tuple[int, int
 
 def test_fewer_threads_work_where_memory_is_short() -> None:
     made, _ = gathering(np.zeros((8, 100_000)), np.arange(8), (1, 100_000))
-    assert cutting.divided(made, (1, 100_000), None, 4)[0] == 4
-    assert cutting.divided(made, (1, 100_000), 15_000_000, 4)[0] == 1
+    assert partition.cut_boxes(made, (1, 100_000), None, 4)[0] == 4
+    assert partition.cut_boxes(made, (1, 100_000), 15_000_000, 4)[0] == 1
 
 
 def test_the_first_refused_index_is_the_first_of_all_not_of_a_chunk() -> None:
@@ -321,7 +320,7 @@ def test_more_chunks_than_small_integers_count() -> None:
 def test_a_copy_is_made_box_by_box() -> None:
     data = Chunks(np.arange(77).reshape(7, 11), (2, 3))
     made = CopyBlocks(data)
-    assert made.suited_chunks() == (2, 3)
+    assert made.choose_chunks() == (2, 3)
     found = streamed.BlockResult(made, 5_000, threads=2)
     assert b"".join(block.tobytes() for block in found.blocks(5)) == data.array.tobytes()
     assert (found.whole().array == data.array).all()
@@ -342,7 +341,7 @@ def test_a_copy_is_made_box_by_box() -> None:
 def test_chunks_are_chosen_from_the_last_dimension_on(
     shape: tuple[int, ...], fixed: tuple[int | None, ...], chosen: tuple[int, ...]
 ) -> None:
-    assert suited(shape, fixed, 4, 4096) == chosen
+    assert chunk_sizes(shape, fixed, 4, 4096) == chosen
 
 
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(1, 9))

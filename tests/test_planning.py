@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gathercli import engine
-from gathercli.arrays import partition as cutting
+from gathercli.arrays import partition
 from gathercli.arrays.blocks import COPIES, FLAT_INDEX_BYTES, INDEX_BYTES, PIECE, GatherBlocks
 from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.partition import PROGRAM, SHARE
@@ -31,7 +31,7 @@ def test_the_boxes_of_the_large_gather_are_those_that_would_be_made() -> None:
         find("openvino-8", "gather").op, Operand.of(data), Operand.of(indices), axis=0
     )
     made = GatherBlocks(BoundCall(call, data, indices))
-    _, boxes = cutting.divided(made, made.suited_chunks(), LARGE.held, 1)
+    _, boxes = partition.cut_boxes(made, made.choose_chunks(), LARGE.held, 1)
     assert len(boxes) == LARGE.boxes
 
 
@@ -40,7 +40,7 @@ def test_the_boxes_of_the_large_gather_are_those_that_would_be_made() -> None:
 def test_a_chunk_is_read_as_often_as_is_reckoned(rows: int, held: int | None) -> None:
     rng = np.random.default_rng(rows)
     made, data = gathering(rng.random((1024, 64)), rng.permutation(1024), (rows, 64))
-    boxes = cutting.divided(made, (rows, 64), held, 1)[1]
+    boxes = partition.cut_boxes(made, (rows, 64), held, 1)[1]
     for box in boxes:
         made.block(box)
     counted = Counter(data.reads).total() / len(data.reads)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from gathercli.arrays.conversion import cast, check_kinds, not_held, whole
 from gathercli.arrays.tensor import Tensor, place, storage_of
 from gathercli.errors import InputError
@@ -85,8 +87,6 @@ class CastTensor:
         return Tensor(self.dtype, held.reshape(self.shape))
 
     def _cast(self, block: AnyArray) -> tuple[AnyArray, AnyArray]:
-        import numpy as np
-
         part = Tensor(self._tensor.dtype, block)
         if part.dtype is self.dtype:
             return block, np.ones(block.shape, np.bool_)
@@ -122,8 +122,6 @@ class CastTensor:
 
     def _beyond(self, block: AnyArray, held: AnyArray) -> Any:
         """Tell which values the type cannot come near: they would wrap or become infinite."""
-        import numpy as np
-
         values = Tensor(self._tensor.dtype, block).values()
         if self.dtype.integral:
             bottom, top = self.dtype.bounds
@@ -169,8 +167,6 @@ class CastTensor:
 
     def _reads_as_text(self) -> bool:
         """Tell whether text of the elements can be read as the type: integers are not rounded."""
-        import numpy as np
-
         for block in self._tensor.blocks():
             values = Tensor(self._tensor.dtype, block).values()
             if (~self._cast(block)[1] & (values == np.floor(values))).any():

@@ -1,4 +1,4 @@
-"""Tensors in chunks: boxes of their coordinates, and what reads one."""
+"""Tensors in chunks: boxes of coordinates, and how chunks cut them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
         @property
         def decided(self) -> str | None:
-            """What decided the type, as of `Tensor`."""
+            """The path of the element that decided the type, as in `Tensor`."""
 
         @property
         def storage(self) -> np.dtype[Any]:
@@ -38,25 +38,25 @@ if TYPE_CHECKING:
 
         @property
         def chunks(self) -> tuple[int, ...]:
-            """Sizes of what is read at once, from 1 on."""
+            """Sizes of a chunk, each at least 1."""
 
         @property
         def in_memory(self) -> Tensor | None:
-            """All of it, if that lies in memory or is mapped; None if it is read in chunks."""
+            """The whole tensor if it is in memory or mapped; None if it is read in chunks."""
 
         def read(self, box: Box) -> AnyArray:
             """Return the elements of a box: its shape, in either byte order."""
 
 
 Span: TypeAlias = "tuple[int, int]"
-"""Coordinates of one dimension: the first, and the first that is none of them."""
+"""Coordinates along one dimension: the first, and the one after the last."""
 
 Box: TypeAlias = "tuple[Span, ...]"
-"""A span of each dimension."""
+"""A span along each dimension."""
 
 
 def slices(box: Box) -> Any:
-    """Return what numpy takes for a box, so that it gives an array even of a 0-D one."""
+    """Return an index for numpy that selects a box, as an array even if it is 0-D."""
     return (*(slice(start, stop) for start, stop in box), ...)
 
 
@@ -75,7 +75,7 @@ def cells(box: Box) -> int:
 
 
 def cuts(span: Span, size: int) -> Iterator[Span]:
-    """Cut a span where chunks of a size end.
+    """Cut a span where chunks of `size` coordinates end.
 
     >>> list(cuts((3, 9), 4))
     [(3, 4), (4, 8), (8, 9)]
@@ -92,8 +92,21 @@ def tiled(box: Box, chunks: Sequence[int]) -> Iterator[Box]:
     return combinations(*(list(cuts(*each)) for each in zip(box, chunks, strict=True)))
 
 
+def count_chunks(box: Sequence[Span], chunks: Sequence[int]) -> int:
+    """Count the chunks that a box meets."""
+    return product(_chunk_counts(box, chunks))
+
+
+def _chunk_counts(box: Sequence[Span], chunks: Sequence[int]) -> list[int]:
+    """Count the chunks that a box meets along each dimension."""
+    spans = zip(box, chunks, strict=True)
+    return [
+        -(-stop // size) - start // size if start < stop else 0 for (start, stop), size in spans
+    ]
+
+
 class ChunkGrid(NamedTuple):
-    """A box cut where chunks end, whose parts are numbered row-major; they may be very many."""
+    """A box cut where chunks end; the parts are numbered row-major, and never listed."""
 
     box: Box
     chunks: Sequence[int]
@@ -101,32 +114,24 @@ class ChunkGrid(NamedTuple):
     @property
     def number(self) -> int:
         """How many parts there are."""
-        return product(self._counts)
-
-    @property
-    def _counts(self) -> list[int]:
-        spans = zip(self.box, self.chunks, strict=True)
-        return [
-            -(-stop // size) - start // size if start < stop else 0 for (start, stop), size in spans
-        ]
+        return count_chunks(self.box, self.chunks)
 
     def part(self, number: int) -> Box:
-        """Return one part.
+        """Return the part of a number.
 
         >>> ChunkGrid(((3, 9), (0, 2)), (4, 2)).part(1)
         ((4, 8), (0, 2))
         """
-        found = []
-        for place, span, size in zip(
-            coordinate(number, self._counts), self.box, self.chunks, strict=True
-        ):
-            at = (span[0] // size + place) * size
-            found.append((max(span[0], at), min(span[1], at + size)))
-        return tuple(found)
+        places = coordinate(number, _chunk_counts(self.box, self.chunks))
+        part = []
+        for place, (start, stop), size in zip(places, self.box, self.chunks, strict=True):
+            first = (start // size + place) * size
+            part.append((max(start, first), min(stop, first + size)))
+        return tuple(part)
 
 
 def inside(part: Box, box: Box) -> Box:
-    """Return a part of a box by the coordinates it has there.
+    """Return a part of a box in coordinates relative to the box.
 
     >>> inside(((4, 6), (1, 2)), ((3, 9), (0, 2)))
     ((1, 3), (1, 2))
@@ -149,11 +154,11 @@ class ChunkLayout(NamedTuple):
     version
         The version of the format zarr.
     chunks
-        Sizes of what is read at once.
+        Sizes of a chunk.
     shards
-        Sizes of what one file holds, where that is several chunks.
+        Sizes of a shard, a file of several chunks; None if each chunk is a file.
     codecs
-        How a chunk is written, in a few words: ``blosc(lz4)+shuffle``, ``none``.
+        The codecs of a chunk in brief: ``blosc(lz4)+shuffle``, ``none``.
     """
 
     version: int

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from gathercli.arrays.tensor import Tensor, equal
 from gathercli.errors import InputError, MismatchError
 from gathercli.spec.coordinates import cell, coordinate
@@ -70,8 +72,6 @@ class Tolerance(NamedTuple):
 
     def _near(self, dtype: DType, got: AnyArray, wanted: AnyArray) -> AnyArray:
         """Tell element by element what is near enough; NaN equals NaN, -0.0 equals 0.0."""
-        import numpy as np
-
         same = equal(dtype, got, wanted)
         if (self.rtol or self.atol) and dtype.kind not in (Kind.BOOL, Kind.STRING):
             wide = np.complex128 if dtype.kind is Kind.COMPLEX else np.float64
@@ -114,16 +114,12 @@ def read_expected(read: Callable[[], Tensor], dtype: DType) -> Tensor | Mismatch
 
 def _gap(got: AnyArray, wanted: AnyArray) -> AnyArray:
     """Subtract integers exactly: the smaller from the larger, modulo 2^64."""
-    import numpy as np
-
     one, other = got.astype(np.uint64), wanted.astype(np.uint64)
     return np.where(got > wanted, one - other, other - one)
 
 
 def _shown(value: object) -> str:
     """Write a value as JSON does."""
-    import numpy as np
-
     if isinstance(value, np.str_):
         return json_string(str(value))
     return str(value).lower() if isinstance(value, np.bool_) else str(value)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.errors import InputError
 from gathercli.spec.coordinates import cell, coordinate, path
@@ -51,8 +53,6 @@ def store(flat: list[Any], dtype: DType, where: Place, kinds: set[type] | None =
     kinds
         The types of the elements, if they are known.
     """
-    import numpy as np
-
     kinds = set(map(type, flat)) if kinds is None else kinds
     refuse = _Refusal(flat, dtype, where)
     if not flat:
@@ -94,8 +94,6 @@ def store(flat: list[Any], dtype: DType, where: Place, kinds: set[type] | None =
 
 def _encode_floats(flat: list[Any], dtype: DType, refuse: _Refusal, kinds: set[type]) -> AnyArray:
     """Round numbers to a float type; `refuse` names those that it cannot hold."""
-    import numpy as np
-
     if kinds - {float}:
         digits = _SIGNIFICANT.get(dtype.name) or _significant(dtype)
         refuse.first(lambda v: type(v) is bool, "a number", flat)
@@ -141,8 +139,6 @@ def as_bits(values: AnyArray, dtype: DType) -> AnyArray:
 
     What a narrow float type has nothing near to becomes a byte of zeros.
     """
-    import numpy as np
-
     if dtype is BFLOAT16:
         return to_bfloat16(_sticky(values))
     if dtype.narrow and dtype.integral:
@@ -161,8 +157,6 @@ def to_bfloat16(wide: AnyArray) -> AnyArray:
     Through float32 with its last bit made sticky, so that nothing is rounded twice (`ml_dtypes`
     rounds 1.00390625 + 2^-40 down to 1.0, as it goes through the nearest float32).
     """
-    import numpy as np
-
     with np.errstate(over="ignore", under="ignore"):
         near = wide.astype(np.float32)
     beyond = np.abs(near.astype(np.float64)) > np.abs(wide)
@@ -258,8 +252,6 @@ def cast(tensor: Tensor, dtype: DType, *, truncate: bool = False) -> tuple[AnyAr
     -------
         The array that holds them, and where they are still the same.
     """
-    import numpy as np
-
     values = tensor.values()
     with np.errstate(all="ignore"):
         held = as_bits(whole(values, truncate=truncate) if dtype.integral else values, dtype)
@@ -283,8 +275,6 @@ def whole(values: AnyArray, *, truncate: bool) -> AnyArray:
     >>> whole(np.array([1.9, 2.5, -1.5, -0.5]), truncate=False)
     array([ 2.,  2., -2., -0.])
     """
-    import numpy as np
-
     if values.dtype.kind != "f":
         return values
     rounded: AnyArray = np.trunc(values) if truncate else np.rint(values)
@@ -307,8 +297,6 @@ def not_held(tensor: Tensor, at: int, dtype: DType) -> InputError:
 
 def _sticky(values: AnyArray) -> AnyArray:
     """Return integers as float64, with what it cannot hold in the last bit, to be rounded once."""
-    import numpy as np
-
     if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
         cut = (values >> 11 | (values & 0x7FF != 0)) << 11
         values = np.where(np.abs(values.astype(np.float64)) > EXACT, cut, values)
@@ -326,8 +314,6 @@ def _within(values: AnyArray, dtype: DType) -> Any:
 
 def _survive_as_floats(values: AnyArray, back: AnyArray) -> Any:
     """Compare integers with floats exactly: as integers, where float64 holds them as such."""
-    import numpy as np
-
     real = back.real.astype(np.float64)
     same = np.asarray(real == values.astype(np.float64))
     large = np.abs(real) >= EXACT
@@ -341,8 +327,6 @@ def _survive_as_floats(values: AnyArray, back: AnyArray) -> Any:
 
 def numbers(flat: list[Any], kinds: set[type]) -> AnyArray | None:
     """Make an array of elements that are all floats, or all integers of 64 bits; else None."""
-    import numpy as np
-
     if kinds == {float}:
         return np.frombuffer(array("d", flat), np.float64)
     if kinds == {int}:

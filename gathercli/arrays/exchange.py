@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from gathercli.arrays.tensor import Tensor, dtype_of, storage_of
 from gathercli.errors import InputError
 from gathercli.spec.dtypes import foreign, named
@@ -46,8 +48,6 @@ def viewed(value: Any) -> Tensor:
     InputError
         ``dtype``: there is no array in it that the process can read.
     """
-    import numpy as np
-
     if getattr(value, "requires_grad", False) is True:
         value = value.detach()
     exports = hasattr(value, "__dlpack__")
@@ -79,8 +79,6 @@ def _unreadable(value: Any, error: Exception) -> InputError:
 
 def _imported(value: Any) -> Tensor:
     """View what an object exports by DLPack."""
-    import numpy as np
-
     device = value.__dlpack_device__()
     if device[0] not in _HOSTS:
         raise BufferError("it is in the memory of a device, and not of the CPU")

@@ -11,6 +11,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from gathercli.spec.dtypes import DType, Kind
 
 if TYPE_CHECKING:
@@ -49,7 +51,6 @@ def values(dtype: DType) -> AnyArray:
         Shape (256,), float32 or integers of 8 bits.
     """
     import ml_dtypes
-    import numpy as np
 
     codes = np.arange(256, dtype=np.uint8) & (2**dtype.bits - 1)
     wide = {Kind.FLOAT: np.float32, Kind.INT: np.int8, Kind.UINT: np.uint8}[dtype.kind]
@@ -81,7 +82,6 @@ class _Scale(NamedTuple):
 @lru_cache
 def _scale(dtype: DType) -> _Scale:
     import ml_dtypes
-    import numpy as np
 
     table = values(dtype)[: 2**dtype.bits].astype(np.float64)
     sign = 2 ** (dtype.bits - 1) if (table < 0).any() else 0
@@ -113,8 +113,6 @@ def nearest(wide: AnyArray, dtype: DType) -> tuple[AnyArray, Any]:
         The bits as uint8, shape (D..), and where the type has something near: nothing where it
         lacks NaN, infinity, zero or negative numbers, or ends before the number.
     """
-    import numpy as np
-
     scale = _scale(dtype)
     sizes = np.abs(wide)
     below = np.searchsorted(scale.between, sizes)
@@ -138,8 +136,6 @@ def unpacked(data: AnyArray, count: int, bits: int) -> AnyArray:
     >>> unpacked(np.array([0x21, 0x03], np.uint8), 3, 4).tolist()
     [1, 2, 3]
     """
-    import numpy as np
-
     out = np.empty(count, np.uint8)
     for start in range(0, count, _GROUPS):
         part = out[start : start + _GROUPS]
@@ -160,8 +156,6 @@ def packed(data: AnyArray, bits: int) -> bytes:
     >>> packed(np.array([1, 2, 3], np.uint8), 4).hex()
     '2103'
     """
-    import numpy as np
-
     parts = []
     for start in range(0, data.size, _GROUPS):
         part = data[start : start + _GROUPS]

@@ -1,4 +1,4 @@
-"""The boxes of an output that are made one by one, so that few of them need the same chunk."""
+"""Cut an output into boxes that fit into memory, so that few boxes need the same chunk."""
 
 from __future__ import annotations
 
@@ -18,24 +18,23 @@ if TYPE_CHECKING:
     from gathercli.arrays.chunks import Box
 
 WORTH: Final = 64 << 20
-"""Bytes of output that are worth a task, whatever it must read."""
-
+"""Bytes of output from which a box is worth a task, whatever it reads."""
 
 PROGRAM: Final = 96 << 20
 """Bytes that the program itself takes."""
 
 SHARE, LEAST = 2 / 3, 0.4
-"""How much of the rest boxes may take, as not all that is freed is there again at once; and how
-much of all memory they may take even if the program has no room for more."""
+"""The share of the remaining memory for a box, as freed memory does not return at once; and the
+share of all memory for a box, even if that leaves too little for the program."""
 
 WHOLE: Final = 1 << 30
-"""Bytes that a box may take where any number may be held."""
+"""Bytes of a box where memory is not limited."""
 
 
-def divided(
-    making: BlockSource,
+def cut_boxes(
+    source: BlockSource,
     chunks: Sequence[int] | None,
-    held: int | None,
+    memory: int | None,
     threads: int,
     *,
     least: int = 1,
@@ -45,13 +44,14 @@ def divided(
     Parameters
     ----------
     chunks
-        Those of the output, which are not divided; None where boxes follow each other row-major.
-    held
-        Bytes of memory for the program, a box, and what is read for it; None for any.
+        The chunks of the output, each of which lies in one box; None for boxes whose elements
+        follow each other row-major.
+    memory
+        Bytes for the program, a box, and what is read for it; None for no limit.
     threads
-        How many work on a box; fewer where memory is short.
+        How many threads work on a box; fewer do where memory is short.
     least
-        How many boxes there should be, if there are as many chunks.
+        The smallest number of boxes, if there are as many chunks.
 
     Returns
     -------
@@ -62,80 +62,83 @@ def divided(
     LimitError
         ``limit``: the smallest box, and what is read for it, takes more.
     """
-    if 0 in making.shape:
+    if 0 in source.shape:
         return 1, []
-    most = WHOLE if held is None else int(max((held - PROGRAM) * SHARE, held * LEAST))
+    most = WHOLE if memory is None else int(max((memory - PROGRAM) * SHARE, memory * LEAST))
     while True:
         try:
             if chunks is None:
-                return threads, _slabs(making, most, threads)
-            return threads, _tasks(making, chunks, most, threads, least)
+                return threads, _slabs(source, most, threads)
+            return threads, _chunk_boxes(source, chunks, most, threads, least)
         except LimitError:
             if threads == 1:
                 raise
             threads //= 2
 
 
-def _tasks(
-    making: BlockSource, chunks: Sequence[int], most: int, threads: int, least: int
+def _chunk_boxes(
+    source: BlockSource, chunks: Sequence[int], most: int, threads: int, least: int
 ) -> list[Box]:
     """Cut an output into boxes of whole chunks.
 
-    A box grows first along what walks along `indices` alone: all that it covers there is served
-    by one reading of `data`.
+    A box grows first along the dimensions of `indices` alone: however large it is there, it reads
+    no chunk of `data` twice.
     """
-    shape = making.shape
+    shape, itemsize = source.shape, source.data.storage.itemsize
     counts = [-(-n // size) for n, size in zip(shape, chunks, strict=True)]
-    grown = [1] * len(shape)
+    factors = [1] * len(shape)  # a box is as many chunks along each dimension
 
-    def box(times: Sequence[int]) -> Box:
-        return tuple((0, min(t * c, n)) for t, c, n in zip(times, chunks, shape, strict=True))
+    def box(factors: Sequence[int]) -> Box:
+        # The box at the origin: no other of its factors is larger.
+        return tuple((0, min(f * c, n)) for f, c, n in zip(factors, chunks, shape, strict=True))
 
-    def cost(times: Sequence[int]) -> int:
-        nbytes = making.data.storage.itemsize * product(chunks)
-        writers = min(threads, product(times))
-        written = making.data.storage.itemsize * cells(box(times)) + writers * COPIES * nbytes
-        return max(making.cost(box(times), threads), written)
+    def cost(factors: Sequence[int]) -> int:
+        writers = min(threads, product(factors))
+        output = itemsize * (cells(box(factors)) + writers * COPIES * product(chunks))
+        # The box is written after all of it was computed: the two costs do not add up.
+        return max(source.cost(box(factors), threads), output)
 
-    def fits(times: Sequence[int]) -> bool:
-        number = product([-(-count // t) for count, t in zip(counts, times, strict=True)])
-        return number >= least and cost(times) <= most
+    def fits(factors: Sequence[int]) -> bool:
+        number = product([-(-count // f) for count, f in zip(counts, factors, strict=True)])
+        return number >= least and cost(factors) <= most
 
-    _check(cost(grown), most)
-    alone = making.alone
+    _check(cost(factors), most)
+    alone = source.index_dims
     others = [o for o in range(len(shape)) if o not in alone]
     for o in reversed(alone):
-        grown[o] = _grow(grown, o, counts[o], fits)
+        factors[o] = _grow(factors, o, counts[o], fits)
     for o in reversed(others):
-        if cells(box(grown)) * making.data.storage.itemsize < WORTH:
-            grown[o] = _grow(grown, o, counts[o], fits)
-    steps = [t * c for t, c in zip(grown, chunks, strict=True)]
+        if cells(box(factors)) * itemsize < WORTH:
+            factors[o] = _grow(factors, o, counts[o], fits)
+    steps = [f * c for f, c in zip(factors, chunks, strict=True)]
     spans = [list(cuts((0, n), step)) for n, step in zip(shape, steps, strict=True)]
-    # Boxes that need the same chunks follow each other: the system may still hold them.
+    # Boxes that need the same chunks follow each other: the system may still hold these.
     dims = [*others, *alone]
-    found = combinations(*(spans[o] for o in dims))
-    return [tuple(each[dims.index(o)] for o in range(len(shape))) for each in found]
+    boxes = combinations(*(spans[o] for o in dims))
+    return [tuple(box[dims.index(o)] for o in range(len(shape))) for box in boxes]
 
 
-def _slabs(making: BlockSource, most: int, threads: int) -> list[Box]:
+def _slabs(source: BlockSource, most: int, threads: int) -> list[Box]:
     """Cut an output into boxes that follow each other row-major."""
-    shape = making.shape
+    shape = source.shape
     steps = [1] * len(shape)
 
-    def fits(times: Sequence[int]) -> bool:
-        return making.cost(everything(times), threads) <= most
+    def cost(steps: Sequence[int]) -> int:
+        return source.cost(everything(steps), threads)
 
-    _check(making.cost(everything(steps), threads), most)
+    _check(cost(steps), most)
     for o in reversed(range(len(shape))):
-        steps[o] = _grow(steps, o, shape[o], fits)
+        steps[o] = _grow(steps, o, shape[o], lambda steps: cost(steps) <= most)
+        # A box of several rows that are not whole would not be row-major in the output.
         if steps[o] < shape[o]:
             break
     return list(tiled(everything(shape), steps))
 
 
 def _check(cost: int, most: int) -> None:
-    """Refuse the smallest box if it is too large."""
+    """Raise if the smallest box is too large."""
     if cost > most:
+        # The inverse of `most` in `cut_boxes`: a limit with which this box fits.
         enough = min(cost / LEAST, PROGRAM + cost / SHARE)
         raise LimitError(
             f"a chunk of the result, and what is read for it, takes about {cost} bytes: "
@@ -147,16 +150,13 @@ def _check(cost: int, most: int) -> None:
         )
 
 
-def _grow(grown: Sequence[int], o: int, count: int, fits: Callable[[Sequence[int]], bool]) -> int:
-    """Find how many chunks of a dimension a box may have."""
-
-    def times(number: int) -> list[int]:
-        return [*grown[:o], number, *grown[o + 1 :]]
-
-    low, high = 1, count
+def _grow(factors: Sequence[int], o: int, most: int, fits: Callable[[Sequence[int]], bool]) -> int:
+    """Return the largest factor, up to `most`, of dimension `o` with which a box fits."""
+    low, high = 1, most
+    # Invariant: `low` fits, nothing above `high` does; a larger box never costs less.
     while low < high:
         middle = (low + high + 1) // 2
-        if fits(times(middle)):
+        if fits([*factors[:o], middle, *factors[o + 1 :]]):
             low = middle
         else:
             high = middle - 1

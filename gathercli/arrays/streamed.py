@@ -1,8 +1,9 @@
-"""Results that are made slab by slab, where their elements follow each other row-major."""
+"""Results that are computed slab by slab: boxes that follow each other row-major."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import accumulate
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from gathercli.arrays.chunks import ChunkGrid, cells, everything, sizes
 from gathercli.arrays.counts import IndexCount, IndexCounts, count_indices
 from gathercli.arrays.indices import IndexPolicy
 from gathercli.arrays.kernel import BLOCK
-from gathercli.arrays.partition import divided
+from gathercli.arrays.partition import cut_boxes
 from gathercli.arrays.result import no_memory
 from gathercli.arrays.tensor import Tensor
 from gathercli.arrays.threads import share
@@ -36,18 +37,18 @@ if TYPE_CHECKING:
 
 
 class BlockResult:
-    """An output that is made slab by slab, never held as a whole.
+    """An output that is computed slab by slab, and never held as a whole.
 
     Parameters
     ----------
     source
-        What makes its boxes.
+        What computes its boxes.
     memory
-        Bytes of memory for it; None for any.
+        Bytes of memory to use; None for no limit.
     threads
-        How many may work.
+        How many threads may work.
     progress
-        Takes how many bytes were made, and of how many.
+        Called with how many bytes of the output are done, and how many there are.
 
     Attributes
     ----------
@@ -65,10 +66,9 @@ class BlockResult:
     ) -> None:
         self._source, self.progress = source, progress
         self.dtype, self.shape = source.data.dtype, source.shape
-        self.threads, self._slabs = divided(source, None, memory, threads)
-        self._ends = [0]
-        for box in self._slabs:
-            self._ends.append(self._ends[-1] + cells(box))
+        self.threads, self._slabs = cut_boxes(source, None, memory, threads)
+        # Slab k has the flat positions from _ends[k] to before _ends[k + 1].
+        self._ends = [0, *accumulate(map(cells, self._slabs))]
 
     def __str__(self) -> str:
         return described(self.dtype, ",".join(map(str, self.shape)))
@@ -84,27 +84,25 @@ class BlockResult:
         return self._ends[-1] * self.storage.itemsize
 
     def source(self) -> BlockSource:
-        """Return what makes any box of the output."""
+        """Return what computes any box of the output."""
         return self._source
 
     def parts(self) -> Callable[[int, int], AnyArray]:
-        """Return what gives any part of the output, as `GatherResult.parts` does."""
-        held: tuple[int, AnyArray] = -1, np.empty(0, self.storage)
+        """Return a function that gives any part of the output, as `GatherResult.parts` does."""
+        current, slab = -1, np.empty(0, self.storage)  # the slab computed last, and its number
 
         def part(start: int, stop: int) -> AnyArray:
-            nonlocal held
-            found: list[AnyArray] = []
+            nonlocal current, slab
+            pieces: list[AnyArray] = []
             while start < stop:
                 number = bisect_right(self._ends, start) - 1
-                if held[0] != number:
-                    held = (
-                        number,
-                        self._source.block(self._slabs[number], self.threads).reshape(-1),
-                    )
-                base, end = self._ends[number], min(stop, self._ends[number + 1])
-                found.append(held[1][start - base : end - base])
+                if current != number:
+                    slab = self._source.block(self._slabs[number], self.threads).reshape(-1)
+                    current = number
+                first, end = self._ends[number], min(stop, self._ends[number + 1])
+                pieces.append(slab[start - first : end - first])
                 start = end
-            return found[0] if len(found) == 1 else np.concatenate([held[1][:0], *found])
+            return pieces[0] if len(pieces) == 1 else np.concatenate([slab[:0], *pieces])
 
         return part
 
@@ -118,7 +116,7 @@ class BlockResult:
             self.report_progress("gathered", stop * self.storage.itemsize)
 
     def place(self, put: Callable[[AnyArray, int], None]) -> None:
-        """Give the output slab by slab, as `GatherResult.place` does."""
+        """Pass the output to `put` slab by slab, as `GatherResult.place` does."""
         itemsize = self.storage.itemsize
         for start, stop, box in zip(self._ends, self._ends[1:], self._slabs, strict=False):
             block = self._source.block(box, self.threads)
@@ -126,7 +124,7 @@ class BlockResult:
             self.report_progress("gathered", stop * itemsize)
 
     def whole(self) -> Tensor:
-        """Return all of the output."""
+        """Compute all of the output."""
         try:
             out = np.empty(self.shape, self.storage)
         except MemoryError as error:
@@ -134,25 +132,25 @@ class BlockResult:
         return self.stored(out)
 
     def stored(self, out: AnyArray | None) -> Tensor:
-        """Return all of the output, in `out` if that is given."""
+        """Compute all of the output, into `out` unless it is None."""
         if out is None:
             return self.whole()
         flat = out.reshape(-1).view(np.uint8)
 
-        def put(part: AnyArray, at: int) -> None:
-            flat[at : at + part.size] = part
+        def put(part: AnyArray, start: int) -> None:
+            flat[start : start + part.size] = part
 
         self.place(put)
         return Tensor(self.dtype, out)
 
     def report_progress(self, what: str, done: int) -> None:
-        """Say that so many bytes of the output have been `what`."""
+        """Report that `done` bytes of the output have been ``gathered`` or the like."""
         if self.progress is not None:
             self.progress(what, min(done, self.nbytes), self.nbytes)
 
 
 class StreamedResult(BlockResult):
-    """The output of a call whose every index was checked, made slab by slab."""
+    """The output of a call, computed slab by slab; every index was checked."""
 
     def __init__(
         self,
@@ -172,7 +170,7 @@ class StreamedResult(BlockResult):
 def check_indices(
     bound: BoundCall, *, threads: int = 1, progress: ProgressCallback | None = None
 ) -> list[Adjustment]:
-    """Look at every index, chunk by chunk, as `check.check_indices` does.
+    """Check every index, chunk by chunk, as `check.check_indices` does.
 
     Raises
     ------
@@ -184,44 +182,47 @@ def check_indices(
     if indices.in_memory is not None:
         array = indices.in_memory.array
         return check.check_indices(call, along, array, threads=threads, progress=progress)[1]
-    tiling = ChunkGrid(everything(indices.shape), _larger(indices))
-    found, lock = IndexCounts(IndexCount(), IndexCount(), IndexCount()), Lock()
-    how = IndexPolicy(along.size, call.wraps_negative, call.outside)
+    grid = ChunkGrid(everything(indices.shape), _larger_chunks(indices))
+    total, lock = IndexCounts(IndexCount(), IndexCount(), IndexCount()), Lock()
+    policy = IndexPolicy(along.size, call.wraps_negative, call.outside)
     counts = call.negative is Negative.ERROR or call.op.index_range is IndexRange.UNSIGNED
 
-    def look(number: int) -> None:
-        nonlocal found
-        box = tiling.part(number)
-        seen, _ = count_indices(indices.read(box), how, counts=counts)
-        for tally in seen:
-            _place(tally, box, indices.shape)
+    def scan(number: int) -> None:
+        nonlocal total
+        box = grid.part(number)
+        part, _ = count_indices(indices.read(box), policy, counts=counts)
+        for count in part:
+            _locate(count, box, indices.shape)
+        # The sum does not depend on the order in which threads get here: `|` keeps the first.
         with lock:
-            found = IndexCounts(*(one | other for one, other in zip(found, seen, strict=True)))
+            total = IndexCounts(*(one | other for one, other in zip(total, part, strict=True)))
 
-    total = product(indices.shape) * indices.storage.itemsize
-    told = (
-        None
-        if progress is None
-        else lambda done: progress("checked", total * done // tiling.number, total)
-    )
-    share(tiling.number, lambda: look, threads, told)
-    return check.check_counts(call, along, found, indices.shape)
+    nbytes = product(indices.shape) * indices.storage.itemsize
 
+    def report(done: int) -> None:
+        if progress is not None:
+            progress("checked", nbytes * done // grid.number, nbytes)
 
-def _larger(tiles: ChunkedTensor) -> list[int]:
-    """Return sizes of boxes of whole chunks that are worth looking at one by one."""
-    grown = list(tiles.chunks)
-    for d in reversed(range(len(grown))):
-        room = (BLOCK // tiles.storage.itemsize) // max(1, product(grown))
-        grown[d] *= max(1, min(room, -(-tiles.shape[d] // grown[d])))
-    return grown
+    share(grid.number, lambda: scan, threads, report)
+    return check.check_counts(call, along, total, indices.shape)
 
 
-def _place(tally: IndexCount, box: Box, shape: Sequence[int]) -> None:
-    """Count the first of a box among all: what is row-major in a box is so in the whole."""
-    at = 0
-    for inner, (start, _), size in zip(
-        coordinate(tally.first, sizes(box)), box, shape, strict=True
-    ):
-        at = at * size + start + inner
-    tally.first = at
+def _larger_chunks(tensor: ChunkedTensor) -> list[int]:
+    """Return the sizes of boxes of whole chunks, of up to `BLOCK` bytes if a chunk has fewer."""
+    sizes = list(tensor.chunks)
+    for d in reversed(range(len(sizes))):
+        room = (BLOCK // tensor.storage.itemsize) // max(1, product(sizes))
+        sizes[d] *= max(1, min(room, -(-tensor.shape[d] // sizes[d])))
+    return sizes
+
+
+def _locate(count: IndexCount, box: Box, shape: Sequence[int]) -> None:
+    """Turn the first position of a count from one in `box` to one in a tensor of `shape`.
+
+    Row-major order in a box is row-major order in the tensor, so the first stays the first.
+    """
+    flat = 0
+    places = coordinate(count.first, sizes(box))
+    for place, (start, _), size in zip(places, box, shape, strict=True):
+        flat = flat * size + start + place
+    count.first = flat

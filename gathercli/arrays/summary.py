@@ -9,6 +9,8 @@ from math import frexp, isfinite, ldexp
 from operator import gt, lt
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
+
 from gathercli.arrays.tensor import Tensor
 from gathercli.spec.coordinates import coordinate
 from gathercli.spec.dtypes import STRING, Kind
@@ -78,8 +80,6 @@ class Summary(NamedTuple):
 
 def summarise(tensor: Tensor) -> Summary:
     """Summarise the elements of a tensor of shape (D..)."""
-    import numpy as np
-
     kind = tensor.dtype.kind
     if tensor.dtype is STRING:
         lengths = (int(np.char.str_len(block).max()) for block in _blocks(tensor))
@@ -93,16 +93,12 @@ def summarise(tensor: Tensor) -> Summary:
 
 def _blocks(tensor: Tensor) -> Iterator[AnyArray]:
     """Yield the values, flat, block by block; 16-bit floats as float32."""
-    import numpy as np
-
     for block in tensor.blocks():
         values = Tensor(tensor.dtype, block).values()
         yield values.astype(np.float32) if values.dtype == np.float16 else values
 
 
 def _of_reals(tensor: Tensor) -> Summary:
-    import numpy as np
-
     least, most = _Record(tensor, lt), _Record(tensor, gt)
     total, start, nan, infinite = _Total(), 0, 0, 0
     floats = tensor.dtype.kind is Kind.FLOAT
@@ -123,8 +119,6 @@ def _of_reals(tensor: Tensor) -> Summary:
 
 
 def _of_complex(tensor: Tensor) -> Summary:
-    import numpy as np
-
     real, imaginary, nan, infinite = _Total(), _Total(), 0, 0
     for block in _blocks(tensor):
         finite = block[np.isfinite(block)]
@@ -162,8 +156,6 @@ class _Total:
         self._count, self._sum = 0, 0
 
     def add(self, values: AnyArray) -> None:
-        import numpy as np
-
         self._count += values.size
         if values.dtype.kind in "iu":
             high, low = values >> 32 if values.itemsize == 8 else values * 0, values
@@ -205,8 +197,6 @@ def _exact_parts(values: AnyArray) -> Iterator[float]:
     >>> sum(_exact_parts(np.array([1e16, 1.0, -1e16, 1.0])))
     2.0
     """
-    import numpy as np
-
     while values.size:
         place = ldexp(1.0, frexp(_size(values))[1] + (values.size + 1).bit_length())
         leading = values + place
@@ -224,8 +214,6 @@ def _size(values: AnyArray) -> float:
 
 def _histogram(tensor: Tensor, ends: tuple[Extreme | None, Extreme | None]) -> Histogram | None:
     """Count the finite elements in bins of one width between the extremes."""
-    import numpy as np
-
     ends = _finite_ends(tensor, ends)
     if ends[0] is None or ends[1] is None:
         return None
@@ -256,8 +244,6 @@ def _edges(low: float, high: float, bits: int) -> list[float]:
     """
     from fractions import Fraction
 
-    import numpy as np
-
     first, last = Fraction(low), Fraction(high)
     exact = (first + (last - first) * at / BINS for at in range(1, BINS))
     narrow = np.float64 if bits == 64 else np.float32
@@ -268,8 +254,6 @@ def _finite_ends(
     tensor: Tensor, ends: tuple[Extreme | None, Extreme | None]
 ) -> tuple[Extreme | None, Extreme | None]:
     """Return the finite extremes; those found unless one of them is infinite."""
-    import numpy as np
-
     if all(end is None or isfinite(end.value) for end in ends):
         return ends
     least, most = _Record(tensor, lt), _Record(tensor, gt)

@@ -1,4 +1,4 @@
-"""Work in numbered pieces, done by several threads of which the caller's is one."""
+"""Work in numbered pieces, shared by threads, one of which is the caller's."""
 
 from __future__ import annotations
 
@@ -22,61 +22,61 @@ def share(
     Parameters
     ----------
     worker
-        Makes, for every thread, what does a piece; so each thread has its own buffers.
+        Returns, for each thread, a function that does a piece; so each thread has its own buffers.
     threads
-        How many work at most.
-    tick
-        Is told by the caller's thread, now and then, how many pieces were taken up.
+        The largest number of threads.
+    progress
+        Called by the caller's thread, now and then, with the number of pieces begun.
 
     Raises
     ------
     BaseException
-        The first that a piece raised; the pieces not yet taken up are dropped.
+        The first that a piece raised; the pieces not yet begun are dropped.
     """
-    taken = iter(range(count))  # next() on it is one step, which the interpreter's lock guards
-    failed: list[BaseException] = []
+    pieces = iter(range(count))  # next() on it is one step, which the interpreter's lock guards
+    errors: list[BaseException] = []
 
-    def work(told: Callable[[int], None] | None = None) -> None:
+    def work(progress: Callable[[int], None] | None = None) -> None:
         try:
             do = worker()
-            for piece in taken:
-                if failed:
+            for piece in pieces:
+                if errors:
                     return
                 do(piece)
-                if told is not None:
-                    told(piece + 1)
+                if progress is not None:
+                    progress(piece + 1)
         except BaseException as error:  # noqa: BLE001  (the caller raises it)
-            failed.append(error)
+            errors.append(error)
 
     others: list[Thread] = []
     try:
         if min(threads, count) > 1:
             _start(work, min(threads, count) - 1, others)
         work(progress)
-    except BaseException as error:  # noqa: BLE001  (a signal, while they were started)
-        failed.append(error)
+    except BaseException as error:  # noqa: BLE001  (a signal while the threads started)
+        errors.append(error)
     for other in others:
-        _join(other, failed)
-    if failed:
-        raise failed[0]
+        _join(other, errors)
+    if errors:
+        raise errors[0]
 
 
-def _join(thread: Thread, failed: list[BaseException]) -> None:
-    """Wait for a thread to end, whatever signals come: it sees what failed, and stops."""
+def _join(thread: Thread, errors: list[BaseException]) -> None:
+    """Wait for a thread whatever signals come: they are errors, at which it stops."""
     while thread.is_alive():
         try:
             thread.join()
         except BaseException as error:  # noqa: BLE001  (the caller raises it)
-            failed.append(error)
+            errors.append(error)
 
 
-def _start(work: Callable[[], None], count: int, started: list[Thread]) -> None:
-    """Start threads; fewer where the system has no more."""
+def _start(work: Callable[[], None], count: int, threads: list[Thread]) -> None:
+    """Start `count` threads and append them to `threads`; fewer if the system has no more."""
     from threading import Thread
 
     for _ in range(count):
         thread = Thread(target=work, daemon=True)
-        started.append(thread)
+        threads.append(thread)  # before it runs: a signal may come between the two
         try:
             thread.start()
         except RuntimeError:

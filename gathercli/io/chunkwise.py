@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gathercli.arrays.blocks import CopyBlocks
 from gathercli.arrays.chunks import ChunkGrid, cells, inside, slices
-from gathercli.arrays.partition import divided
+from gathercli.arrays.partition import cut_boxes
 from gathercli.arrays.threads import share
 from gathercli.errors import LimitError, OutputError, UsageError
 from gathercli.spec.shapes import product
@@ -78,9 +78,9 @@ def write(
     from gathercli.io.zarr import ZarrArray, writer
 
     if crew is None:
-        cut = partial(divided, making, held=held, threads=threads)
+        cut = partial(cut_boxes, making, memory=held, threads=threads)
     else:
-        cut = partial(divided, making, held=crew.held, threads=1, least=crew.threads)
+        cut = partial(cut_boxes, making, memory=crew.held, threads=1, least=crew.threads)
     if chunks is None:
         sizes, (threads, boxes) = _suited(making, cut)
     else:
@@ -128,12 +128,12 @@ def _suited(
     making: BlockSource, cut: Callable[[Sequence[int]], tuple[int, list[Box]]]
 ) -> tuple[Sequence[int], tuple[int, list[Box]]]:
     """Choose chunks that suit the data, smaller ones where memory is short."""
-    sizes = list(making.suited_chunks())
+    sizes = list(making.choose_chunks())
     while True:
         try:
             return sizes, cut(sizes)
         except LimitError:
-            open_ones = [o for o in making.alone if sizes[o] > 1] or range(len(sizes))
+            open_ones = [o for o in making.index_dims if sizes[o] > 1] or range(len(sizes))
             largest = max(open_ones, key=sizes.__getitem__, default=None)
             if largest is None or sizes[largest] == 1:
                 raise
