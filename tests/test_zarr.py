@@ -194,7 +194,7 @@ def test_every_codec_is_read_and_taken_over(folder: Path, packer: str) -> None:
     version, options = PACKERS[packer]
     peer("x.zarr", X, zarr_format=version, **options)
     found = stored("x.zarr")
-    assert (found.version, found.codecs) == (version, packer.removeprefix("2 "))
+    assert (found.spec.version, found.spec.codec_names) == (version, packer.removeprefix("2 "))
     assert same(found.read(everything(X.shape)), X)
     create("y.zarr", X, (2, 3), found)
     told = metadata("y.zarr")
@@ -213,7 +213,7 @@ def test_the_chunks_of_shards_are_read_one_by_one(place: Any) -> None:
     array = X.copy()
     array[2:4, 3:6] = 0
     found = stored("x.zarr")
-    assert (found.chunks, found.spec.grid, found.chunk_nbytes) == ((2, 3), (4, 6), 24)
+    assert (found.chunks, found.spec.grid, found.spec.chunk_nbytes) == ((2, 3), (4, 6), 24)
     assert same(found.read(everything(X.shape)), array)
     assert same(found.read(((1, 5), (2, 7))), array[1:5, 2:7])
     assert same(found.read(((4, 5), (0, 1))), array[4:5, :1])
@@ -1044,7 +1044,7 @@ def test_a_chunk_never_unpacks_to_more_than_it_holds(
     with open(path, "wb") as out:
         out.write(bomb())
     # The check of sizes would stop most of them before they are unpacked.
-    monkeypatch.setattr("gathercli.io.zarr.arrayspec.ArraySpec.packed", 1 << 30)
+    monkeypatch.setattr("gathercli.io.zarr.arrayspec.ArraySpec.max_packed", 1 << 30)
     tracemalloc.start()
     try:
         found = refusal("x.zarr", limit=1 << 30)
@@ -1462,7 +1462,7 @@ def test_an_array_that_holds_anything_else_is_not_replaced(folder: Path, name: s
 def test_all_of_an_array_is_looked_at_before_it_is_replaced(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gathercli.io.zarr.created.LOOKED", 2)
+    monkeypatch.setattr("gathercli.io.zarr.created.MAX_NAMES", 2)
     peer("x.zarr", X)
     (folder / "x.zarr/c/0/thesis.tex").write_text("mine")
     with pytest.raises(OutputError, match="holds `c/0/thesis"):

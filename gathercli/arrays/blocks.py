@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from gathercli.arrays.chunks import Box, ChunkedTensor, Span
     from gathercli.arrays.tensor import AnyArray
     from gathercli.spec.call import Call
-    from gathercli.spec.op import DimMap
 
 PIECE: Final = 1 << 18
 """Elements that are scattered at a time."""
@@ -46,43 +45,30 @@ CHUNK: Final = 16 << 20
 """Bytes of a chunk of the output if the data has no chunks."""
 
 
-class GatherBlocks(NamedTuple):
-    """The output of a bound call in boxes; its inputs are read chunk by chunk."""
+class GatherBlocks:
+    """The output of a bound call in boxes; its inputs are read chunk by chunk.
 
-    bound: BoundCall
+    Attributes
+    ----------
+    bound, call
+        The call, with its inputs and without.
+    data, indices, shape
+        The inputs, and the shape of the output.
+    axis, dim_map
+        The dimension of `data` that the index replaces; and for each output dimension, those of
+        `data` and of `indices` it runs along.
+    index_dims
+        The output dimensions that run along `indices` alone.
+    """
 
-    @property
-    def call(self) -> Call:
-        """The call."""
-        return self.bound.call
-
-    @property
-    def data(self) -> ChunkedTensor:
-        """The input `data`."""
-        return self.bound.data
-
-    @property
-    def indices(self) -> ChunkedTensor:
-        """The input `indices`."""
-        return self.bound.indices
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the output."""
-        return self.bound.shape
-
-    @property
-    def dim_map(self) -> DimMap:
-        """For each output dimension, those of `data` and of `indices` it runs along."""
+    def __init__(self, bound: BoundCall) -> None:
+        self.bound, self.call, self.shape = bound, bound.call, bound.shape
+        self.data, self.indices = bound.data, bound.indices
         as_gather = FAMILIES[self.call.op.family].as_gather(self.call)
         if as_gather is None:
             raise LookupError(f"{self.call.op} gathers along no axis")
-        return as_gather.dim_map
-
-    @property
-    def index_dims(self) -> list[int]:
-        """The output dimensions that run along `indices` alone."""
-        return [o for o, (d, _) in enumerate(self.dim_map) if d is None]
+        self.axis, self.dim_map = as_gather.axis, as_gather.dim_map
+        self.index_dims = [o for o, (d, _) in enumerate(self.dim_map) if d is None]
 
     def choose_chunks(self) -> tuple[int, ...]:
         """Choose chunks of the output: like those of `data` along its dimensions, and as large."""
@@ -133,14 +119,14 @@ class GatherBlocks(NamedTuple):
 
     def _max_parts(self, box: Box) -> int:
         """Count the chunks of `data` that a box may need."""
-        axis, chunks = self.call.places[0], self.data.chunks
+        chunks = self.data.chunks
         dims = [
             (span, chunks[d])
             for span, (d, _) in zip(box, self.dim_map, strict=True)
             if d is not None
         ]
         around = count_chunks([span for span, _ in dims], [size for _, size in dims])
-        along = -(-self.call.size // chunks[axis])
+        along = -(-self.call.size // chunks[self.axis])
         return around * min(along, cells(self._indices_box(box)))
 
     def _is_flat(self, box: Box) -> bool:
@@ -161,7 +147,7 @@ class GatherBlocks(NamedTuple):
         The parts cover each element once, but for those without a position, which stay zero. No
         two of them read the same chunk.
         """
-        dim_map, chunks, axis = self.dim_map, self.data.chunks, self.call.places[0]
+        dim_map, chunks = self.dim_map, self.data.chunks
         shared = {d: o for o, (d, i) in enumerate(dim_map) if d is not None and i is not None}
         free = {d: o for o, (d, i) in enumerate(dim_map) if d is not None and i is None}
         for shared_spans in _cut_dims(box, shared, chunks):
@@ -170,7 +156,7 @@ class GatherBlocks(NamedTuple):
                 rows[dim_map[o][1] or 0] = _slice_in(shared_spans[d], box[o])
             part = positions[(*rows, ...)]  # a view, even of 0-D
             # The positions do not depend on the free dimensions: they are grouped once.
-            groups = list(_group_by_chunk(part, chunks[axis]))
+            groups = list(_group_by_chunk(part, chunks[self.axis]))
             for free_spans in _cut_dims(box, free, chunks):
                 spans = shared_spans | free_spans
                 target: list[Any] = [
@@ -193,20 +179,12 @@ def _check_again(call: Call, indices: AnyArray) -> None:
         ) from None
 
 
-class CopyBlocks(NamedTuple):
+class CopyBlocks:
     """A copy of a tensor in boxes; the members are those of `GatherBlocks`."""
 
-    data: ChunkedTensor
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the output."""
-        return self.data.shape
-
-    @property
-    def index_dims(self) -> list[int]:
-        """No dimension: all run along `data`."""
-        return []
+    def __init__(self, data: ChunkedTensor) -> None:
+        self.data, self.shape = data, data.shape
+        self.index_dims: list[int] = []
 
     def choose_chunks(self) -> tuple[int, ...]:
         """Choose chunks of the output: those of `data`."""
@@ -337,8 +315,8 @@ class _Part:
         out: AnyArray,
         group: _Group,
     ) -> None:
-        self._data, self._dim_map = blocks.data, blocks.dim_map
-        self._axis = blocks.call.places[0]
+        self._data, self._dim_map, self._axis = blocks.data, blocks.dim_map, blocks.axis
+        self._index_dims = blocks.index_dims
         self._spans, self._positions, self._out, self._group = spans, positions, out, group
 
     def fill(self) -> None:
@@ -373,10 +351,9 @@ class _Part:
 
     def _scatter(self, order: AnyArray) -> None:
         """Copy to some flat places of the positions, piece by piece."""
-        alone = [o for o, (d, _) in enumerate(self._dim_map) if d is None]
         contiguous = self._positions.flags.c_contiguous and self._out.flags.c_contiguous
-        if alone and contiguous and all(i is not None for _, i in self._dim_map):
-            self._scatter_flat(order, alone)
+        if self._index_dims and contiguous and all(i is not None for _, i in self._dim_map):
+            self._scatter_flat(order)
             return
         places = np.unravel_index(order, self._positions.shape)
         positions = self._positions[places]
@@ -391,18 +368,18 @@ class _Part:
             piece = slice(start, start + step)
             put(chunk, positions[piece], tuple(coordinates[piece] for coordinates in places))
 
-    def _scatter_flat(self, order: AnyArray, alone: Sequence[int]) -> None:
+    def _scatter_flat(self, order: AnyArray) -> None:
         """Copy to flat places of `out`, whose elements have an index each, in the same order.
 
-        With the dimensions (B.., A, E..), where A.. are `alone`, the element at [b, a, e] comes
-        from [b, position, e] of the chunk, whose B.. and E.. are those of `out`.
+        Of the dimensions (B.., A.., E..), A.. are those of `indices` alone. The element [b, a, e]
+        comes from [b, position, e] of the chunk, whose B.. and E.. are those of `out`.
         """
         positions = self._positions.reshape(-1)[order]
         first = int(positions.min())
         chunk = self._read(first, int(positions.max()))
         source, out = np.ascontiguousarray(chunk).reshape(-1), self._out.reshape(-1)
-        shape = self._out.shape
-        inner, batch = product(shape[alone[-1] + 1 :]), product(shape[alone[0] :])
+        shape, dims = self._out.shape, self._index_dims
+        inner, batch = product(shape[dims[-1] + 1 :]), product(shape[dims[0] :])
         for start in range(0, order.size, PIECE):
             places = order[start : start + PIECE]
             at = positions[start : start + PIECE] - first

@@ -1,4 +1,4 @@
-"""Tensors on their way to another type, block by block."""
+"""Convert tensors to another type, block by block."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _BYTE: Final = dtype_named("uint8")
 
 
 class CastTensor:
-    """A tensor as another type; has the members of a result that `save.write` takes.
+    """A tensor converted to another type, a `Result`.
 
     Parameters
     ----------
     tensor
-        What is converted.
+        The tensor to convert.
     dtype
-        The type it becomes.
+        The type to convert to.
     lossy
         Whether values may change: to the nearest, ties to even, or to true or false; none becomes
         infinite or wraps around.
     truncate
-        Whether floats become integers towards zero instead, if they may change.
+        Whether floats that may change are truncated to integers instead.
 
     Raises
     ------
     InputError
-        ``dtype``: the types do not convert, or a value would change, or does not fit at all.
+        ``dtype``: the types do not convert, a value would change, or it is out of range.
     """
 
     def __init__(
@@ -74,38 +74,39 @@ class CastTensor:
             yield self._cast(block)[0]
 
     def source(self) -> BlockSource:
-        """Return what copies any box of it, once all of it is converted."""
+        """Convert all of it, and return what copies any box of that."""
         return self.whole().source()
 
     def place(self, put: Callable[[AnyArray, int], None]) -> None:
-        """Give the bytes in blocks, each with where it belongs."""
+        """Pass the bytes to `put` in blocks, each with its position."""
         place(self.blocks(), put)
 
     def whole(self) -> Tensor:
         """Return all of the tensor."""
-        held = self._cast(self._tensor.array.reshape(-1))[0]
-        return Tensor(self.dtype, held.reshape(self.shape))
+        array = self._cast(self._tensor.array.reshape(-1))[0]
+        return Tensor(self.dtype, array.reshape(self.shape))
 
     def _cast(self, block: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """Return the elements of a block as the type, and which of them kept their value."""
         part = Tensor(self._tensor.dtype, block)
         if part.dtype is self.dtype:
             return block, np.ones(block.shape, np.bool_)
         if self.dtype is BOOL:
-            held: AnyArray = part.values() != 0
-            return held, held == part.values()
+            truths: AnyArray = part.values() != 0
+            return truths, truths == part.values()
         if part.dtype is BOOL:
             part = Tensor(_BYTE, (block != 0).view(np.uint8))
         return cast(part, self.dtype, truncate=self._truncate)
 
     def _check(self) -> str | None:
-        """Refuse the first value that does not convert; say how many change."""
+        """Raise for the first value that does not convert; return a note of how many change."""
         if self._tensor.dtype is self.dtype:
             return None
         start = changed = 0
         first = None
         for block in self._tensor.blocks():
-            held, kept = self._cast(block)
-            bad = ~kept if not self._lossy else ~kept & self._beyond(block, held)
+            array, kept = self._cast(block)
+            bad = ~kept & self._out_of_range(block, array) if self._lossy else ~kept
             if bad.any():
                 raise self._refusal(start + int(bad.argmax()))
             if not kept.all():
@@ -115,13 +116,13 @@ class CastTensor:
         if first is None:
             return None
         total = counted(self._tensor.array.size, "element")
-        how = "rounded to the nearest"
-        if self.dtype is BOOL or self._truncate:
-            how = "truncated to" if self._truncate else "changed to"
+        how = "changed to" if self.dtype is BOOL else "rounded to the nearest"
+        if self._truncate:
+            how = "truncated to"
         return f"{grouped(changed)} of {total} {how} {self.dtype}, {self._at(first)}"
 
-    def _beyond(self, block: AnyArray, held: AnyArray) -> Any:
-        """Tell which values the type cannot come near: they would wrap or become infinite."""
+    def _out_of_range(self, block: AnyArray, array: AnyArray) -> Any:
+        """Return which values of a block are out of range: those of `array` wrapped or infinite."""
         values = Tensor(self._tensor.dtype, block).values()
         if self.dtype.integral:
             bottom, top = self.dtype.bounds
@@ -135,7 +136,7 @@ class CastTensor:
 
             return ~nearest(values.astype(np.float64), self.dtype)[1]
         if self.dtype.kind in (Kind.FLOAT, Kind.COMPLEX):
-            return np.isinf(Tensor(self.dtype, held).values()) & np.isfinite(values)
+            return np.isinf(Tensor(self.dtype, array).values()) & np.isfinite(values)
         return np.zeros(block.shape, np.bool_)
 
     def _refusal(self, at: int) -> InputError:
@@ -146,19 +147,19 @@ class CastTensor:
         return error
 
     def _advice(self) -> Iterator[str]:
-        """Name the options with which every element converts."""
-        found = self._tensor.dtype
+        """Yield the options with which every element would convert."""
+        source = self._tensor.dtype
         if not self._lossy and self._fits(truncate=False):
-            floats = {self.dtype.kind, found.kind} == {Kind.FLOAT}
+            floats = {self.dtype.kind, source.kind} == {Kind.FLOAT}
             if floats and not self._tensor.typed and self._reads_as_text():
                 yield f"`--data-dtype {self.dtype}` reads the text as {self.dtype}"
             yield "`--lossy` converts to the nearest value"
-        truncates = self.dtype.integral and found.kind is Kind.FLOAT
+        truncates = self.dtype.integral and source.kind is Kind.FLOAT
         if truncates and not self._truncate and self._fits(truncate=True):
             yield "`--truncate` converts towards zero"
 
     def _fits(self, *, truncate: bool) -> bool:
-        """Tell whether every element converts if it may change."""
+        """Tell whether every element converts with ``--lossy``."""
         try:
             CastTensor(self._tensor, self.dtype, lossy=True, truncate=truncate)
         except InputError:
@@ -166,7 +167,7 @@ class CastTensor:
         return True
 
     def _reads_as_text(self) -> bool:
-        """Tell whether text of the elements can be read as the type: integers are not rounded."""
+        """Tell whether the elements as text can be read as the type, which rounds no integer."""
         for block in self._tensor.blocks():
             values = Tensor(self._tensor.dtype, block).values()
             if (~self._cast(block)[1] & (values == np.floor(values))).any():

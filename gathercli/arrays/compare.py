@@ -1,4 +1,4 @@
-"""A result beside the tensor that it should equal."""
+"""Compare a result with an expected tensor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Tolerance(NamedTuple):
-    """How near a result must be to what is expected: within atol + rtol * |expected|."""
+    """The largest difference that passes: atol + rtol * |expected|."""
 
     rtol: float = 0.0
     atol: float = 0.0
@@ -28,75 +28,74 @@ class Tolerance(NamedTuple):
     def difference(
         self, result: GatherOutput, expected: Tensor | MismatchError
     ) -> MismatchError | None:
-        """Compare shape, type and values; name the first difference and how many there are.
+        """Compare shape, type and values; return the first difference, None if there is none.
 
         Parameters
         ----------
         expected
-            What `read_expected` returned.
+            The tensor, or the error, that `read_expected` returned.
         """
+        error: MismatchError | None
         if isinstance(expected, MismatchError):
             error = expected
         elif result.shape != expected.shape or result.dtype is not expected.dtype:
             error = _mismatch(f"is {result}", str(result), str(expected))
         else:
-            found = self._first_difference(result, expected)
-            if found is None:
-                return None
-            error = found
-        result.bound.call.add_call(error)
+            error = self._first_difference(result, expected)
+        if error is not None:
+            result.bound.call.add_call(error)
         return error
 
     def _first_difference(self, result: GatherOutput, expected: Tensor) -> MismatchError | None:
-        """Go through both block by block; name the first difference, and how many there are."""
-        start = count = at = 0
-        found = wished = ""
+        """Compare values block by block; return the first difference, with their number."""
+        start = count = first = 0
+        texts = "", ""
         part = result.parts()
         for block in expected.blocks():
             stop = start + block.size
-            got = Tensor(result.dtype, part(start, stop)).values()
+            values = Tensor(result.dtype, part(start, stop)).values()
             wanted = Tensor(result.dtype, block).values()
-            differs = ~self._near(result.dtype, got, wanted)
+            differs = ~self._near(result.dtype, values, wanted)
             number = int(differs.sum())
             if number and not count:
-                first = int(differs.argmax())
-                at, found, wished = start + first, _shown(got[first]), _shown(wanted[first])
+                at = int(differs.argmax())
+                first, texts = start + at, (_text(values[at]), _text(wanted[at]))
             start, count = stop, count + number
             result.report_progress("compared", stop * int(result.storage.itemsize))
         if not count:
             return None
-        where = cell(coordinate(at, result.shape))
-        error = _mismatch(f"has {found} at `{where}`", found, wished, count, start)
+        where = cell(coordinate(first, result.shape))
+        error = _mismatch(f"has {texts[0]} at `{where}`", *texts, count, start)
         error.where = where
         return error
 
-    def _near(self, dtype: DType, got: AnyArray, wanted: AnyArray) -> AnyArray:
-        """Tell element by element what is near enough; NaN equals NaN, -0.0 equals 0.0."""
-        same = equal(dtype, got, wanted)
+    def _near(self, dtype: DType, values: AnyArray, wanted: AnyArray) -> AnyArray:
+        """Return which values are near enough; NaN equals NaN, -0.0 equals 0.0."""
+        same = equal(dtype, values, wanted)
         if (self.rtol or self.atol) and dtype.kind not in (Kind.BOOL, Kind.STRING):
             wide = np.complex128 if dtype.kind is Kind.COMPLEX else np.float64
             with np.errstate(all="ignore"):
                 gap = (
-                    _gap(got, wanted)
+                    _gap(values, wanted)
                     if dtype.integral
-                    else np.abs(got.astype(wide) - wanted.astype(wide))
+                    else np.abs(values.astype(wide) - wanted.astype(wide))
                 )
                 near = gap <= self.atol + self.rtol * np.abs(wanted.astype(wide))
-            same |= near & np.isfinite(got.astype(wide)) & np.isfinite(wanted.astype(wide))
+            same |= near & np.isfinite(values.astype(wide)) & np.isfinite(wanted.astype(wide))
         return same
 
 
 def read_expected(read: Callable[[], Tensor], dtype: DType) -> Tensor | MismatchError:
-    """Read the expected tensor, whose type is that of the result where it has none of its own.
+    """Read the expected tensor, as the type of the result if it states none.
 
     Returns
     -------
-        A mismatch when it holds what the type cannot.
+        The tensor, or a mismatch if the type cannot hold one of its values.
 
     Raises
     ------
     GatherError
-        As `read` raises it.
+        Any other error of `read`.
     """
     try:
         return read()
@@ -112,14 +111,14 @@ def read_expected(read: Callable[[], Tensor], dtype: DType) -> Tensor | Mismatch
         )
 
 
-def _gap(got: AnyArray, wanted: AnyArray) -> AnyArray:
-    """Subtract integers exactly: the smaller from the larger, modulo 2^64."""
-    one, other = got.astype(np.uint64), wanted.astype(np.uint64)
-    return np.where(got > wanted, one - other, other - one)
+def _gap(values: AnyArray, wanted: AnyArray) -> AnyArray:
+    """Return the distance of integers, exactly: the larger less the smaller, modulo 2^64."""
+    one, other = values.astype(np.uint64), wanted.astype(np.uint64)
+    return np.where(values > wanted, one - other, other - one)
 
 
-def _shown(value: object) -> str:
-    """Write a value as JSON does."""
+def _text(value: object) -> str:
+    """Format a value as JSON does."""
     if isinstance(value, np.str_):
         return json_string(str(value))
     return str(value).lower() if isinstance(value, np.bool_) else str(value)
@@ -128,13 +127,11 @@ def _shown(value: object) -> str:
 def _mismatch(
     what: str, value: str, expected: str, count: int | None = None, total: int = 0
 ) -> MismatchError:
-    many = (
-        f" ({grouped(count)} of {counted(total, 'element')} differ{'s' * (count == 1)})"
-        if count is not None
-        else ""
-    )
+    differ = ""
+    if count is not None:
+        differ = f" ({grouped(count)} of {counted(total, 'element')} differ{'s' * (count == 1)})"
     return MismatchError(
-        f"the result {what}: expected {expected}{many}",
+        f"the result {what}: expected {expected}{differ}",
         rule="expect",
         value=value,
         expected=expected,

@@ -1,7 +1,6 @@
-"""Values stored as an element type, or refused by the place of the first that does not fit.
+"""Store values as an element type, or raise for the first that it cannot hold.
 
-Nothing is rounded that was given as an integer, nothing is rounded twice, nothing overflows to
-infinity, and no value changes its meaning: what a type cannot hold is refused.
+No integer is rounded, nothing is rounded twice, and nothing overflows to infinity.
 """
 
 from __future__ import annotations
@@ -28,30 +27,30 @@ EXACT: Final = 2**53
 """Integers up to this size are exact in float64."""
 
 _SIGNIFICANT: Final = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-"""Significant bits of the float types; those of the narrow ones are in their names."""
+"""Significant bits of the float types that numpy has, and of bfloat16."""
 
 PARTS: Final = {64: dtype_named("float32"), 128: FLOAT64}
 """The type of the parts of a complex type, by its bits."""
 
 
 class Place:
-    """Writes paths of a nested list's elements."""
+    """Formats the paths of a nested list's elements."""
 
     def __init__(self, root: str, shape: Sequence[int]) -> None:
         self._root, self._shape = root, shape
 
     def __call__(self, at: int) -> str:
-        """Write the path of the element at a flat position."""
+        """Return the path of the element at a flat position."""
         return path(self._root, at, self._shape)
 
 
 def store(flat: list[Any], dtype: DType, where: Place, kinds: set[type] | None = None) -> AnyArray:
-    """Store elements as `dtype`, refusing the first that it cannot hold.
+    """Store elements as `dtype`; raise for the first that it cannot hold.
 
     Parameters
     ----------
     kinds
-        The types of the elements, if they are known.
+        The Python types of the elements, if the caller knows them.
     """
     kinds = set(map(type, flat)) if kinds is None else kinds
     refuse = _Refusal(flat, dtype, where)
@@ -75,10 +74,10 @@ def store(flat: list[Any], dtype: DType, where: Place, kinds: set[type] | None =
         ends: Any = flat if whole is None else (int(whole.min()), int(whole.max()))
         if min(ends) < bottom or max(ends) > top:
             refuse.first(lambda v: not bottom <= v <= top, f"{bottom} to {top}")
-        held = np.array(
+        values = np.array(
             flat if whole is None else whole, np.int8 if dtype.narrow else storage_of(dtype)
         )
-        return as_bits(held, dtype) if dtype.narrow else held
+        return as_bits(values, dtype) if dtype.narrow else values
     if dtype.kind is Kind.COMPLEX:
         parts = PARTS[dtype.bits]
         wrong = (bool, str)
@@ -93,7 +92,7 @@ def store(flat: list[Any], dtype: DType, where: Place, kinds: set[type] | None =
 
 
 def _encode_floats(flat: list[Any], dtype: DType, refuse: _Refusal, kinds: set[type]) -> AnyArray:
-    """Round numbers to a float type; `refuse` names those that it cannot hold."""
+    """Round numbers to a float type; `refuse` raises for the first that it cannot hold."""
     if kinds - {float}:
         digits = _SIGNIFICANT.get(dtype.name) or _significant(dtype)
         refuse.first(lambda v: type(v) is bool, "a number", flat)
@@ -135,15 +134,15 @@ def _significant(dtype: DType) -> int:
 
 
 def as_bits(values: AnyArray, dtype: DType) -> AnyArray:
-    """Return what holds numbers as `dtype`: integers modulo its size, floats rounded once.
+    """Return the storage of numbers as `dtype`: integers modulo its size, floats rounded once.
 
-    What a narrow float type has nothing near to becomes a byte of zeros.
+    A number that is out of range of a narrow float type becomes a byte of zeros.
     """
     if dtype is BFLOAT16:
         return to_bfloat16(_sticky(values))
     if dtype.narrow and dtype.integral:
-        held: AnyArray = values.astype(np.int8).view(np.uint8) & (2**dtype.bits - 1)
-        return held
+        bits: AnyArray = values.astype(np.int8).view(np.uint8) & (2**dtype.bits - 1)
+        return bits
     if dtype.narrow:
         from gathercli.arrays.narrow import nearest
 
@@ -154,8 +153,8 @@ def as_bits(values: AnyArray, dtype: DType) -> AnyArray:
 def to_bfloat16(wide: AnyArray) -> AnyArray:
     """Round float64 to the nearest bfloat16, ties to even, and return the bits as uint16.
 
-    Through float32 with its last bit made sticky, so that nothing is rounded twice (`ml_dtypes`
-    rounds 1.00390625 + 2^-40 down to 1.0, as it goes through the nearest float32).
+    The way is a float32 truncated towards zero, with a sticky last bit, so that nothing is rounded
+    twice (`ml_dtypes` rounds to float32 first, and so 1.00390625 + 2^-40 down to 1.0).
     """
     with np.errstate(over="ignore", under="ignore"):
         near = wide.astype(np.float32)
@@ -164,8 +163,8 @@ def to_bfloat16(wide: AnyArray) -> AnyArray:
     bits = toward.view(np.uint32) | (toward.astype(np.float64) != wide)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
     nan = np.isnan(wide)
-    held: AnyArray = np.where(nan, (bits >> 16) | 0x40, rounded).astype(np.uint16)
-    return held
+    codes: AnyArray = np.where(nan, (bits >> 16) | 0x40, rounded).astype(np.uint16)
+    return codes
 
 
 class _Refusal:
@@ -210,21 +209,21 @@ def _is_exact(v: int, digits: int) -> bool:
     return abs(v) < 1 << digits or (abs(v) // (v & -v) < 1 << digits and v.bit_length() < 1024)
 
 
-def check_kinds(found: DType, dtype: DType) -> None:
-    """Refuse a conversion between types whose values are of different sorts."""
-    sorts = {found.kind, dtype.kind}
-    complex_to_real = found.kind is Kind.COMPLEX and dtype.kind is not Kind.COMPLEX
-    if found is not dtype and (sorts & {Kind.BOOL, Kind.STRING} or complex_to_real):
+def check_kinds(source: DType, dtype: DType) -> None:
+    """Raise if no value of a type converts to another: a string or boolean, complex to real."""
+    kinds = {source.kind, dtype.kind}
+    complex_to_real = source.kind is Kind.COMPLEX and dtype.kind is not Kind.COMPLEX
+    if source is not dtype and (kinds & {Kind.BOOL, Kind.STRING} or complex_to_real):
         raise InputError(
-            f"the type is {found}, which does not convert to {dtype}: expected {dtype}",
+            f"the type is {source}, which does not convert to {dtype}: expected {dtype}",
             rule="dtype",
-            value=found.name,
+            value=source.name,
             expected=dtype.name,
         )
 
 
 def convert(tensor: Tensor, dtype: DType) -> Tensor:
-    """Return `tensor` as `dtype` when every value survives.
+    """Convert a tensor to a type that holds every value of it exactly.
 
     Raises
     ------
@@ -234,28 +233,28 @@ def convert(tensor: Tensor, dtype: DType) -> Tensor:
     if tensor.dtype is dtype:
         return tensor
     check_kinds(tensor.dtype, dtype)
-    held, kept = cast(tensor, dtype)
+    array, kept = cast(tensor, dtype)
     if not kept.all():
         raise not_held(tensor, int(kept.reshape(-1).argmin()), dtype)
-    return Tensor(dtype, held, tensor.typed)
+    return Tensor(dtype, array, tensor.typed)
 
 
 def cast(tensor: Tensor, dtype: DType, *, truncate: bool = False) -> tuple[AnyArray, AnyArray]:
-    """Convert values to the nearest that `dtype` has, ties to even.
+    """Convert values to the nearest of a type, ties to even.
 
     Parameters
     ----------
     truncate
-        Whether floats become integers towards zero instead.
+        Whether to truncate floats to integers instead.
 
     Returns
     -------
-        The array that holds them, and where they are still the same.
+        The storage of the new values, and which of them equal the old.
     """
     values = tensor.values()
     with np.errstate(all="ignore"):
-        held = as_bits(whole(values, truncate=truncate) if dtype.integral else values, dtype)
-        back = Tensor(dtype, held).values()
+        array = as_bits(whole(values, truncate=truncate) if dtype.integral else values, dtype)
+        back = Tensor(dtype, array).values()
         if tensor.dtype.integral and not dtype.integral:
             kept = _survive_as_floats(values, back)
         elif dtype.integral and not tensor.dtype.integral:
@@ -265,11 +264,11 @@ def cast(tensor: Tensor, dtype: DType, *, truncate: bool = False) -> tuple[AnyAr
             kept = (values >= bottom) & (values <= top)
         else:
             kept = _same(back.real, values.real) & _same(back.imag, values.imag)
-    return held, kept
+    return array, kept
 
 
 def whole(values: AnyArray, *, truncate: bool) -> AnyArray:
-    """Round floats to integers, ties to even, or towards zero; exact in any float type.
+    """Round floats to integers, ties to even, or truncate them; the type stays.
 
     >>> import numpy as np
     >>> whole(np.array([1.9, 2.5, -1.5, -0.5]), truncate=False)
@@ -282,7 +281,7 @@ def whole(values: AnyArray, *, truncate: bool) -> AnyArray:
 
 
 def not_held(tensor: Tensor, at: int, dtype: DType) -> InputError:
-    """Refuse the conversion of the element at a flat position."""
+    """Return the error that the element at a flat position does not convert."""
     where = cell(coordinate(at, tensor.shape))
     value = str(tensor.at(at))
     return InputError(
@@ -296,7 +295,7 @@ def not_held(tensor: Tensor, at: int, dtype: DType) -> InputError:
 
 
 def _sticky(values: AnyArray) -> AnyArray:
-    """Return integers as float64, with what it cannot hold in the last bit, to be rounded once."""
+    """Return numbers as float64; a sticky last bit keeps integers from being rounded twice."""
     if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
         cut = (values >> 11 | (values & 0x7FF != 0)) << 11
         values = np.where(np.abs(values.astype(np.float64)) > EXACT, cut, values)
@@ -313,25 +312,25 @@ def _within(values: AnyArray, dtype: DType) -> Any:
 
 
 def _survive_as_floats(values: AnyArray, back: AnyArray) -> Any:
-    """Compare integers with floats exactly: as integers, where float64 holds them as such."""
+    """Compare integers with floats exactly: large ones as integers."""
     real = back.real.astype(np.float64)
     same = np.asarray(real == values.astype(np.float64))
     large = np.abs(real) >= EXACT
     if large.any():
         bounds = np.iinfo(values.dtype)
-        held = large & (real >= float(bounds.min)) & (real < float(bounds.max + 1))
+        fits = large & (real >= float(bounds.min)) & (real < float(bounds.max + 1))
         same[large] = False
-        same[held] = real[held].astype(values.dtype) == values[held]
+        same[fits] = real[fits].astype(values.dtype) == values[fits]
     return same
 
 
 def numbers(flat: list[Any], kinds: set[type]) -> AnyArray | None:
-    """Make an array of elements that are all floats, or all integers of 64 bits; else None."""
+    """Return elements that are all floats, or all integers of 64 bits, as an array; else None."""
     if kinds == {float}:
         return np.frombuffer(array("d", flat), np.float64)
     if kinds == {int}:
         try:
             return np.frombuffer(array("q", flat), np.int64)
         except OverflowError:
-            return None
+            pass
     return None

@@ -1,4 +1,4 @@
-"""Arrays of other libraries, viewed through the protocols they share; none is imported here."""
+"""View arrays of other libraries, by the protocols they share; none is imported here."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from gathercli.arrays.tensor import AnyArray
 
 _HOSTS: Final = (1, 3, 13)
-"""DLPack's devices whose memory is that of the process: CPU, pinned for CUDA, managed by CUDA."""
+"""DLPack's devices with memory the process can read: CPU, CUDA pinned, CUDA managed."""
 
 _LAZY: Final = ("resolve_conj", "resolve_neg")
-"""PyTorch's methods that compute what a tensor is only marked to be; numpy takes no such mark."""
+"""PyTorch's methods that compute a conjugation or negation that is only marked on a tensor."""
 
 _UINT: Final = 1
-"""DLPack's code of unsigned integers."""
+"""DLPack's type code of unsigned integers."""
 
 _CODES: Final = {
     (4, 16): "bfloat16",
@@ -33,20 +33,19 @@ _CODES: Final = {
     (13, 8): "float8_e5m2fnuz",
     (14, 8): "float8_e8m0fnu",
 }
-"""The types that numpy lacks, by DLPack's code and the bits of an element."""
+"""Types that numpy lacks, by DLPack's type code and bits."""
 
 
 def viewed(value: Any) -> Tensor:
     """View an array of any library: `__array__`, the buffer protocol, or DLPack.
 
-    Nothing is copied that need not be. A tensor that is part of a graph of gradients is detached
-    from it, and one that PyTorch has marked as conjugate or negative is computed. bfloat16, which
-    numpy has no name for, is viewed as its bits.
+    Nothing is copied without need. A tensor that requires gradients is detached, and a conjugation
+    or negation that PyTorch only marked is computed. Types that numpy lacks are viewed as bits.
 
     Raises
     ------
     InputError
-        ``dtype``: there is no array in it that the process can read.
+        ``dtype``: it is no array that the process can read.
     """
     if getattr(value, "requires_grad", False) is True:
         value = value.detach()
@@ -54,31 +53,31 @@ def viewed(value: Any) -> Tensor:
     try:
         for resolve in _LAZY:
             if hasattr(value, resolve):
-                value = getattr(value, resolve)()  # itself, if nothing is to be computed
+                value = getattr(value, resolve)()  # itself, if there is nothing to compute
         if exports and not hasattr(value, "__array__"):
-            return _imported(value)
+            return _from_dlpack(value)
         array = np.asarray(value)
     except Exception as error:  # noqa: BLE001  (another library may raise anything)
         try:
             if exports and hasattr(value, "__array__"):
-                return _imported(value)
-        except Exception:  # noqa: BLE001, S110  (the first reason is the one that is known)
+                return _from_dlpack(value)
+        except Exception:  # noqa: BLE001, S110  (the first error is raised)
             pass
         raise _unreadable(value, error) from None
-    found = dtype_of(array.dtype) or foreign(array.dtype)
-    return Tensor(found, array.view(storage_of(found)) if found.opaque else array)
+    dtype = dtype_of(array.dtype) or foreign(array.dtype)
+    return Tensor(dtype, array.view(storage_of(dtype)) if dtype.opaque else array)
 
 
 def _unreadable(value: Any, error: Exception) -> InputError:
-    what = type(value).__name__
     return InputError(
-        f"it is {what}, which numpy cannot read ({error}): expected an array or nested lists",
+        f"it is {type(value).__name__}, which numpy cannot read ({error}): "
+        "expected an array or nested lists",
         rule="dtype",
     )
 
 
-def _imported(value: Any) -> Tensor:
-    """View what an object exports by DLPack."""
+def _from_dlpack(value: Any) -> Tensor:
+    """View an array that an object exports by DLPack."""
     device = value.__dlpack_device__()
     if device[0] not in _HOSTS:
         raise BufferError("it is in the memory of a device, and not of the CPU")
@@ -86,7 +85,7 @@ def _imported(value: Any) -> Tensor:
         array: AnyArray = np.from_dlpack(value)
     except Exception:
         capsule = value.__dlpack__()
-        name = _renamed(capsule)
+        name = _retype(capsule)
         if name is None:
             raise
         export: Any = _Export(capsule, device)
@@ -95,7 +94,7 @@ def _imported(value: Any) -> Tensor:
 
 
 class _Export:
-    """What was exported, for numpy to import."""
+    """A DLPack capsule, with the methods that numpy imports it by."""
 
     def __init__(self, capsule: object, device: tuple[int, int]) -> None:
         self._capsule, self._device = capsule, device
@@ -107,8 +106,8 @@ class _Export:
         return self._device
 
 
-def _renamed(capsule: object) -> str | None:
-    """Make a type that numpy lacks unsigned integers of its size, and return its name."""
+def _retype(capsule: object) -> str | None:
+    """Turn a type that numpy lacks into unsigned integers of its size, and return its name."""
     import ctypes
 
     pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(

@@ -1,9 +1,9 @@
-"""Element types that numpy lacks, of 8 bits or less: what their bits mean, and values as bits.
+"""Element types of 8 bits or less that numpy lacks: decode their bits, and encode values.
 
-A tensor of one is held as a byte an element, as `ml_dtypes` holds it, whose conversions to wider
-types are exact and give the tables here. Its conversions from wider types round twice, by way of
-float32, and make what is out of range infinite or NaN; here values are rounded once, ties to even,
-and what is out of range is told apart.
+A tensor has a byte for each element, as in `ml_dtypes`, whose conversions to wider types are exact
+and give the tables here. Its conversions from wider types round twice, by way of float32, and make
+infinity or NaN of values out of range. Here values are rounded once, ties to even, and those out of
+range are reported.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from gathercli.arrays.tensor import AnyArray
 
 _GROUPS = 1 << 16
-"""Elements that are packed together: a whole number of bytes, whatever their bits."""
+"""Elements packed at a time: a whole number of bytes, whatever their bits."""
 
 
 def significant(dtype: DType) -> int:
-    """Return the significant bits of a float type, by the m of its name.
+    """Return the significant bits of a float type: one more than the ``m`` in its name.
 
     >>> from gathercli.spec.dtypes import dtype
     >>> significant(dtype("float8_e4m3fn")), significant(dtype("float8_e8m0fnu"))
@@ -33,7 +33,7 @@ def significant(dtype: DType) -> int:
 
 
 def steps_below_one(dtype: DType) -> int:
-    """Return into how many equal steps a float type cuts the numbers from 0 to 1, or fewer.
+    """Return a number of equal steps from 0 to 1 that a float type represents exactly.
 
     >>> from gathercli.spec.dtypes import dtype
     >>> steps_below_one(dtype("float8_e4m3fn")), steps_below_one(dtype("float4_e2m1fn"))
@@ -44,7 +44,7 @@ def steps_below_one(dtype: DType) -> int:
 
 @lru_cache
 def values(dtype: DType) -> AnyArray:
-    """Return what each byte means; bits beyond the type's are ignored.
+    """Return the value of each byte; bits beyond the type's are ignored.
 
     Returns
     -------
@@ -54,23 +54,23 @@ def values(dtype: DType) -> AnyArray:
 
     codes = np.arange(256, dtype=np.uint8) & (2**dtype.bits - 1)
     wide = {Kind.FLOAT: np.float32, Kind.INT: np.int8, Kind.UINT: np.uint8}[dtype.kind]
-    found: AnyArray = codes.view(getattr(ml_dtypes, dtype.name)).astype(wide)
-    return found
+    table: AnyArray = codes.view(getattr(ml_dtypes, dtype.name)).astype(wide)
+    return table
 
 
 class _Scale(NamedTuple):
-    """The finite values of a float type that are not negative, and what the others are.
+    """The finite values v[0] < v[1] < .. of a float type from zero on, and its special codes.
 
     Attributes
     ----------
     between
-        The numbers halfway from each to the next: the last is where the range ends.
+        The numbers halfway between v[k] and v[k + 1]; the last is where the range ends.
     sign
-        The bit that negates; 0 where there is none.
+        The sign bit; 0 if there is none.
     zero
-        Whether zero can be negated.
+        Whether there is a negative zero.
     special
-        The codes of NaN, infinity and minus infinity, where there are such.
+        The codes of NaN, infinity and minus infinity, as far as the type has them.
     """
 
     between: AnyArray
@@ -110,8 +110,8 @@ def nearest(wide: AnyArray, dtype: DType) -> tuple[AnyArray, Any]:
 
     Returns
     -------
-        The bits as uint8, shape (D..), and where the type has something near: nothing where it
-        lacks NaN, infinity, zero or negative numbers, or ends before the number.
+        The bits as uint8, shape (D..), and where they are near: not for a number out of range, and
+        not for NaN, infinity, zero or a negative number if the type has none.
     """
     scale = _scale(dtype)
     sizes = np.abs(wide)
@@ -130,7 +130,7 @@ def nearest(wide: AnyArray, dtype: DType) -> tuple[AnyArray, Any]:
 
 
 def unpacked(data: AnyArray, count: int, bits: int) -> AnyArray:
-    """Take elements of less than 8 bits apart that lie one after the other, lowest bits first.
+    """Unpack elements of less than 8 bits from adjacent bits, lowest first, to a byte each.
 
     >>> import numpy as np
     >>> unpacked(np.array([0x21, 0x03], np.uint8), 3, 4).tolist()
@@ -150,7 +150,7 @@ def unpacked(data: AnyArray, count: int, bits: int) -> AnyArray:
 
 
 def packed(data: AnyArray, bits: int) -> bytes:
-    """Put elements of less than 8 bits, shape (N,), one after the other, lowest bits first.
+    """Pack elements of less than 8 bits, shape (N,), into adjacent bits, lowest first.
 
     >>> import numpy as np
     >>> packed(np.array([1, 2, 3], np.uint8), 4).hex()

@@ -26,7 +26,6 @@ from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
 
     from gathercli.arrays.blocks import BlockSource
     from gathercli.arrays.bound import BoundCall
@@ -52,8 +51,8 @@ class BlockResult:
 
     Attributes
     ----------
-    dtype, shape
-        Its type and shape.
+    dtype, storage, shape, nbytes
+        Its type, the numpy dtype of its elements in native byte order, its shape, and its bytes.
     """
 
     def __init__(
@@ -69,19 +68,11 @@ class BlockResult:
         self.threads, self._slabs = cut_boxes(source, None, memory, threads)
         # Slab k has the flat positions from _ends[k] to before _ends[k + 1].
         self._ends = [0, *accumulate(map(cells, self._slabs))]
+        self.storage = source.data.storage
+        self.nbytes = self._ends[-1] * self.storage.itemsize
 
     def __str__(self) -> str:
         return described(self.dtype, ",".join(map(str, self.shape)))
-
-    @property
-    def storage(self) -> np.dtype[Any]:
-        """The numpy dtype of the elements, in native byte order."""
-        return self._source.data.storage
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes the output takes."""
-        return self._ends[-1] * self.storage.itemsize
 
     def source(self) -> BlockSource:
         """Return what computes any box of the output."""

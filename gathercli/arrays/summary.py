@@ -1,6 +1,6 @@
-"""What the elements of a tensor are like: extremes, mean, what is not finite, a histogram.
+"""Summarise the elements of a tensor: extremes, mean, NaN and infinities, a histogram.
 
-Read twice block by block, so that a mapped tensor larger than memory has a summary too.
+The tensor is read twice, block by block, so that it may be mapped and larger than memory.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from gathercli.arrays.tensor import AnyArray
 
 _PLACES: Final = 1074
-"""Binary places after the point of the smallest float64, and so of every one."""
+"""Binary places after the point of the smallest float64, enough for every float64."""
 
 _LARGE: Final = 2.0**900
-"""Numbers from which on a sum might overflow, and is taken of smaller ones."""
+"""The least size of numbers that are scaled down, so that their sum does not overflow."""
 
 _SCALE: Final = 128
-"""Binary places by which these are smaller; they lose no bit by it."""
+"""Binary places by which they are scaled down; they lose no bit."""
 
 BINS: Final = 16
 """Bins of a histogram, fewer for integers of a narrow range."""
 
 
 class Extreme(NamedTuple):
-    """The smallest or largest element, and the first place where it is."""
+    """The smallest or largest element, and the coordinates of the first such."""
 
     value: int | float
     at: tuple[int, ...]
@@ -54,18 +54,16 @@ class Histogram(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What is known of the elements; None for what their type does not have.
+    """Statistics of the elements; None for those that their type does not have.
 
     Attributes
     ----------
     minimum, maximum
-        Of all that is not NaN.
-    mean
-        Of all that is finite.
+        The extremes of all elements but NaN.
+    mean, histogram
+        Of the finite elements.
     nan, infinite, true, longest
         How many are NaN, infinite, true; the length of the longest string.
-    histogram
-        Of all that is finite.
     """
 
     minimum: Extreme | None = None
@@ -132,20 +130,20 @@ def _of_complex(tensor: Tensor) -> Summary:
 
 
 class _Record:
-    """The smallest or largest element seen, and where it was first."""
+    """The smallest or largest element of the blocks so far."""
 
     def __init__(self, tensor: Tensor, better: Callable[[Any, Any], bool]) -> None:
         self._shape, self._better = tensor.shape, better
         self.best: Extreme | None = None
 
     def see(self, block: AnyArray, start: int) -> None:
-        numbers = block[~(block != block)]  # noqa: PLR0124  (NaN differs from itself)
+        numbers = block[block == block]  # noqa: PLR0124  (NaN differs from itself)
         if not numbers.size:
             return
         value = (numbers.min() if self._better is lt else numbers.max()).item()
         if self.best is None or self._better(value, self.best.value):
             at = int((block == value).argmax())
-            # The element itself: of 0.0 and -0.0 either may be the smallest.
+            # The first element, not `value`: of 0.0 and -0.0 numpy may return either.
             self.best = Extreme(block[at].item(), coordinate(start + at, self._shape))
 
 
@@ -158,11 +156,11 @@ class _Total:
     def add(self, values: AnyArray) -> None:
         self._count += values.size
         if values.dtype.kind in "iu":
-            high, low = values >> 32 if values.itemsize == 8 else values * 0, values
-            if values.itemsize == 8:
-                low = values & 0xFFFFFFFF
-            whole = (int(high.sum(dtype=np.int64)) << 32) + int(low.sum(dtype=np.int64))
-            self._sum += whole << _PLACES
+            whole = 0
+            if values.itemsize == 8:  # in halves, whose sums do not overflow
+                whole = int((values >> 32).sum(dtype=np.int64)) << 32
+                values = values & 0xFFFFFFFF
+            self._sum += (whole + int(values.sum(dtype=np.int64))) << _PLACES
             return
         wide = values.astype(np.float64)
         if _size(wide) >= _LARGE:
@@ -177,21 +175,21 @@ class _Total:
             self._sum += numerator << (_PLACES + scale + 1 - denominator.bit_length())
 
     def mean(self) -> float | None:
-        # The quotient of two integers is rounded once.
+        # Python rounds the quotient of two integers once.
         return self._sum / (self._count << _PLACES) if self._count else None
 
 
 def _exact_parts(values: AnyArray) -> Iterator[float]:
-    """Yield numbers, two or three as a rule, that together are exactly the sum of float64 values.
+    """Yield numbers, as a rule two or three, with exactly the sum of some float64 values.
 
-    The leading bits of all values are cut off at one place: so low that they and the place fill a
-    float64, so high that their sum does not need another bit. The rest of each value is exact too,
-    and goes the same way (Rump, Ogita and Oishi, "Accurate floating-point summation", 2008).
+    The leading bits of all values are cut off at one binary place, high enough that their sum is
+    exact. The rest of each value is exact too, and is cut in the same way (Rump, Ogita and Oishi,
+    "Accurate floating-point summation", 2008).
 
     Parameters
     ----------
     values
-        Shape (N,); below 2^900 in size. They are overwritten.
+        Shape (N,), less than 2^900 in size; overwritten.
 
     >>> import numpy as np
     >>> sum(_exact_parts(np.array([1e16, 1.0, -1e16, 1.0])))
@@ -208,12 +206,12 @@ def _exact_parts(values: AnyArray) -> Iterator[float]:
 
 
 def _size(values: AnyArray) -> float:
-    """Return the largest absolute value, 0 of none."""
+    """Return the largest absolute value; 0 if there are no values."""
     return max(float(values.max(initial=0)), -float(values.min(initial=0)))
 
 
 def _histogram(tensor: Tensor, ends: tuple[Extreme | None, Extreme | None]) -> Histogram | None:
-    """Count the finite elements in bins of one width between the extremes."""
+    """Count the finite elements in bins of equal width between the extremes."""
     ends = _finite_ends(tensor, ends)
     if ends[0] is None or ends[1] is None:
         return None
@@ -235,12 +233,12 @@ def _histogram(tensor: Tensor, ends: tuple[Extreme | None, Extreme | None]) -> H
 
 
 def _edges(low: float, high: float, bits: int) -> list[float]:
-    """Divide the distance of two floats into bins of one width, fewer where they are near.
+    """Return the inner edges of bins of equal width; fewer if `low` and `high` are near.
 
     Parameters
     ----------
     bits
-        Those of the type of the elements, of which the edges are.
+        The bits of the element type, which the edges have too.
     """
     from fractions import Fraction
 
@@ -253,7 +251,7 @@ def _edges(low: float, high: float, bits: int) -> list[float]:
 def _finite_ends(
     tensor: Tensor, ends: tuple[Extreme | None, Extreme | None]
 ) -> tuple[Extreme | None, Extreme | None]:
-    """Return the finite extremes; those found unless one of them is infinite."""
+    """Return the extremes of the finite elements: `ends`, unless one of those is infinite."""
     if all(end is None or isfinite(end.value) for end in ends):
         return ends
     least, most = _Record(tensor, lt), _Record(tensor, gt)

@@ -1,7 +1,7 @@
 """The format zarr, versions 2 and 3: folders of chunks.
 
-The metadata, which are checked before anything acts on them, alone tell what an array is, and how
-many bytes a chunk may have, packed and unpacked. The codecs are those of `numcodecs`.
+The metadata alone tell what an array is, and how many bytes a chunk may have, packed and unpacked;
+they are checked before anything acts on them. The codecs are those of `numcodecs`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 from gathercli.arrays.chunks import everything
 from gathercli.arrays.tensor import Tensor
-from gathercli.errors import GatherError, InputError, LimitError
+from gathercli.errors import GatherError, LimitError
 from gathercli.io.formats.content import key_hint
 from gathercli.io.zarr.chunkwriter import Writer, writer
 from gathercli.io.zarr.created import Creation
+from gathercli.io.zarr.members import refused
 from gathercli.io.zarr.stored import Node, ZarrArray
 from gathercli.text import clean, short, some
 
@@ -30,15 +31,11 @@ if TYPE_CHECKING:
 __all__ = ["Creation", "Writer", "Zarr", "ZarrArray", "writer"]
 
 MAX_MEMBERS: Final = 10_000
-"""Arrays and groups of a group that are accepted."""
-
-
-def _refused(what: str, expected: str, hint: str | None = None) -> InputError:
-    return InputError(f"{what}: expected {expected}", rule="format", expected=expected, hint=hint)
+"""Arrays and groups accepted in a group."""
 
 
 class Zarr:
-    """A zarr folder; `format` and the members are those of `content.Content`."""
+    """A zarr folder, a `content.Content`."""
 
     format = "zarr"
 
@@ -48,39 +45,39 @@ class Zarr:
         self._path = folder.path
         self._root = Node.at(folder, self._path)
         if self._root is None:
-            raise _refused("the folder has no metadata", "a zarr array or group")
+            raise refused("the folder has no metadata", "a zarr array or group")
 
     @cached_property
     def names(self) -> Sequence[str] | None:
-        """The names of the arrays in a group; None for an array."""
+        """The sorted names of the arrays in a group; None for an array."""
         if self._root is None or self._root.is_array:
             return None
         return sorted(self._walk())
 
     def _walk(self) -> Iterator[str]:
-        """Yield the names of the arrays in a group, and in the groups in it."""
-        groups, seen = [""], 0
+        """Yield the names of the arrays in a group, at any depth."""
+        groups, members = [""], 0
         while groups:
             group = groups.pop()
             with os.scandir(os.path.join(self._path, group)) as entries:
                 for entry in entries:
-                    begun = entry.name.startswith(".") and entry.name.endswith((".tmp", ".old"))
-                    if begun or not entry.is_dir(follow_symlinks=False):
+                    hidden = entry.name.startswith(".") and entry.name.endswith((".tmp", ".old"))
+                    if hidden or not entry.is_dir(follow_symlinks=False):
                         continue
                     name = f"{group}/{entry.name}" if group else entry.name
                     try:
                         node = Node.at(self._folder, entry.path)
                     except GatherError:
-                        yield name  # who asks for it is told what is wrong
+                        yield name  # reading it raises the error again
                         continue
                     if node is None:
                         continue
-                    seen += 1
-                    if seen > MAX_MEMBERS:
+                    members += 1
+                    if members > MAX_MEMBERS:
                         raise LimitError(
                             f"the group has more than {MAX_MEMBERS} members: expected at most that",
                             rule="limit",
-                            value=seen,
+                            value=members,
                         )
                     if node.is_array:
                         yield name
@@ -88,7 +85,7 @@ class Zarr:
                         groups.append(name)
 
     def layout(self, key: str | None, declared: DType | None) -> Layout:
-        """Describe an array by its metadata."""
+        """Return the layout of an array."""
         del declared  # the metadata name the type
         return self._node(key)[1].layout
 
@@ -98,7 +95,7 @@ class Zarr:
         Raises
         ------
         LimitError
-            ``limit``: it is larger than what may be held.
+            ``limit``: it is larger than the limit.
         """
         del declared, empty
         size, limit, progress = self._node(key)[1].nbytes, self._folder.limit, self._folder.progress
@@ -109,17 +106,17 @@ class Zarr:
                 limit,
                 instead="`info --header` describes it without reading it",
             )
-        stored = self.chunked(key)
+        array = self.chunked(key)
         report = None if progress is None else lambda done: progress("read", done, size)
-        return Tensor(stored.dtype, stored.read(everything(stored.shape), report))
+        return Tensor(array.dtype, array.read(everything(array.shape), report))
 
     def chunked(self, key: str | None) -> ZarrArray:
-        """Open an array to be read box by box.
+        """Open an array for reading box by box.
 
         Raises
         ------
         LimitError
-            ``limit``: a chunk is larger than what may be held.
+            ``limit``: a chunk is larger than the limit.
         """
         path, spec = self._node(key)
         limit = self._folder.limit
@@ -132,7 +129,7 @@ class Zarr:
         return ZarrArray(name, path, spec, self._folder.watch)
 
     def _member(self, key: str) -> ArraySpec | None:
-        """Find the array of a name, looking at no other; None if there is no such one."""
+        """Return the array of a name, without a look at the others; None if there is none."""
         path, node = self._path, self._root
         for name in key.split("/"):
             path = os.path.join(path, name)
@@ -143,12 +140,10 @@ class Zarr:
         return node.spec if node is not None and node.is_array else None
 
     def _node(self, key: str | None) -> tuple[str, ArraySpec]:
-        """Find the array `key`, or the only one."""
+        """Return the path and the metadata of the array `key`; of the only one if `key` is None."""
         if self._root is not None and self._root.is_array:
             if key is not None:
-                raise _refused(
-                    f"the folder is one array and has no member `{clean(key)}`", "no key"
-                )
+                raise refused(f"the folder is one array and has no member `{clean(key)}`", "no key")
             return self._path, self._root.spec
         if key is not None and (spec := self._member(key)) is not None:
             return os.path.join(self._path, key), spec
@@ -156,14 +151,14 @@ class Zarr:
         if key is None and len(names) == 1:
             key = names[0]
         if key is None or key not in names:
-            raise _refused(
+            raise refused(
                 "the group has "
                 + (some(f"`{clean(name)}`" for name in names) if names else "no arrays"),
                 f"the array `{clean(short(key))}`" if key else "the name of one",
-                key_hint(self._folder.name, key, names, "array"),
+                hint=key_hint(self._folder.name, key, names, "array"),
             )
         path = os.path.join(self._path, key)
         node = Node.at(self._folder, path)
         if node is None or not node.is_array:
-            raise _refused(f"`{clean(key)}` is no array any more", "it to stay as it was")
+            raise refused(f"`{clean(key)}` is no array any more", "it to stay as it was")
         return path, node.spec

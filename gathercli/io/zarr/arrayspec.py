@@ -1,4 +1,4 @@
-"""What an array in chunks is, as its metadata say; both versions of the format in one form."""
+"""The metadata of an array, in one form for both versions of the format."""
 
 from __future__ import annotations
 
@@ -19,150 +19,150 @@ if TYPE_CHECKING:
     from gathercli.arrays.tensor import AnyArray
 
 Codec = dict[str, Any]
-"""The name of a codec, with the key ``name``, and what the codec is told."""
+"""The name of a codec, under the key ``name``, and its options."""
 
 SLACK: Final = 1 << 10
-"""Bytes by which headers and sums may lengthen a chunk."""
+"""Bytes that headers and checksums may add to a chunk."""
 
 
 class ArraySpec(NamedTuple):
-    """What the metadata of an array says.
+    """The metadata of an array.
 
     Attributes
     ----------
     version
-        2 or 3.
-    dtype, held, shape
-        The type, as numpy holds it in the files, and the sizes of the dimensions.
+        The version of the format: 2 or 3.
+    dtype, file_dtype, shape
+        The element type, the numpy dtype of the elements in the files, and the shape.
     grid, chunks
-        Sizes of what one file holds, and of what is read at once: less, in a shard.
+        The shape of a file's elements, and of a chunk's: they differ for a shard.
     codecs
-        In the order of writing, each with the key ``name``; in version 2 the filters, then the
-        compressor, in version 3 those of the chunks, whether they lie in shards or not.
+        In the order of writing: in version 2 the filters, then the compressor; in version 3 those
+        of the chunks, in shards or not.
     fill
-        What the elements of an absent chunk are, as the file says it; None for zero.
+        The fill value, as JSON; None for zero.
     order
-        Version 2: ``C`` or ``F``.
-    keys, separator
-        How the files are named: ``default`` or ``v2``, with ``.`` or ``/``.
+        ``C`` or ``F``, the order of elements that version 2 states.
+    key_encoding, separator
+        How chunk files are named: ``default`` or ``v2``, with ``.`` or ``/``.
     shard_index, index_first
-        The codecs of a shard's index, and whether it comes before the chunks.
-    attributes, names
-        Version 3: what the user says of the array, and the names of its dimensions.
+        The codecs of a shard's index, and whether the index comes before the chunks.
+    attributes, dimension_names
+        The user's attributes, and names of the dimensions, in version 3.
     """
 
     version: int
     dtype: DType
-    held: np.dtype[Any]
+    file_dtype: np.dtype[Any]
     shape: tuple[int, ...]
     grid: tuple[int, ...]
     chunks: tuple[int, ...]
     codecs: tuple[Codec, ...]
     fill: Any
     order: str = "C"
-    keys: str = "v2"
+    key_encoding: str = "v2"
     separator: str = "."
     shard_index: tuple[Codec, ...] = ()
     index_first: bool = False
     attributes: dict[str, Any] | None = None
-    names: list[str | None] | None = None
+    dimension_names: list[str | None] | None = None
 
     @property
     def sharded(self) -> bool:
-        """Whether a file holds several chunks, or may."""
+        """Whether a file is a shard, with an index of its chunks."""
         return bool(self.shard_index)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the elements."""
-        return product(self.shape) * self.held.itemsize
+        """Bytes of all elements."""
+        return product(self.shape) * self.file_dtype.itemsize
 
     @property
     def chunk_nbytes(self) -> int:
         """Bytes of the elements of a chunk."""
-        return product(self.chunks) * self.held.itemsize
+        return product(self.chunks) * self.file_dtype.itemsize
 
     @property
-    def inner(self) -> tuple[int, ...]:
-        """How many chunks a file holds, along each dimension."""
+    def chunks_per_file(self) -> tuple[int, ...]:
+        """How many chunks a file has along each dimension."""
         return tuple(whole // part for whole, part in zip(self.grid, self.chunks, strict=True))
 
     @property
     def index_nbytes(self) -> int:
         """Bytes of the index of a shard."""
-        sums = sum(codec["name"] == "crc32c" for codec in self.shard_index)
-        return 16 * product(self.inner) + 4 * sums if self.sharded else 0
+        checksums = sum(codec["name"] == "crc32c" for codec in self.shard_index)
+        return 16 * product(self.chunks_per_file) + 4 * checksums if self.sharded else 0
 
     @property
-    def packed(self) -> int:
-        """Bytes that no sound chunk exceeds: codecs may add a little to what cannot be reduced."""
+    def max_packed(self) -> int:
+        """Bytes that no valid packed chunk exceeds: codecs add a little to incompressible data."""
         return self.chunk_nbytes + self.chunk_nbytes // 8 + SLACK
 
     @property
-    def most(self) -> int:
-        """Bytes that no sound file exceeds."""
-        return self.packed * (product(self.inner) if self.sharded else 1) + self.index_nbytes
+    def max_file(self) -> int:
+        """Bytes that no valid file exceeds."""
+        chunks = product(self.chunks_per_file) if self.sharded else 1
+        return self.max_packed * chunks + self.index_nbytes
 
     @property
     def fortran(self) -> bool:
         """Whether the first dimension varies fastest in the files."""
-        ranked = list(range(len(self.shape)))
+        axes = list(range(len(self.shape)))
         return self.order == "F" or any(
-            codec["name"] == "transpose" and codec["order"] == ranked[::-1] != ranked
+            codec["name"] == "transpose" and codec["order"] == axes[::-1] != axes
             for codec in self.codecs
         )
 
     @property
     def plain(self) -> bool:
-        """Whether a file holds the elements of a chunk as they are, row-major."""
+        """Whether a file is the elements of a chunk, row-major and not packed."""
         packed = any(codec["name"] != "bytes" for codec in self.codecs)
         return not (packed or self.sharded or self.order == "F" or self.dtype is STRING)
 
     @property
-    def steps(self) -> tuple[Codec, ...]:
-        """The codecs from elements to bytes; those of version 2 begin as version 3 says it."""
-        if self.version == 3:
-            return self.codecs
+    def pipeline(self) -> tuple[Codec, ...]:
+        """The codecs from elements to bytes; ``order`` is a codec too."""
         axes = list(range(len(self.shape)))[::-1]
         ordered = ({"name": "transpose", "order": axes},) if self.order == "F" else ()
-        return (*ordered, {"name": "bytes"}, *self.codecs)
+        return (*ordered, *self.codecs)
 
     @property
-    def words(self) -> str:
-        """The codecs in a few words."""
-        words = (_words(codec) for codec in self.codecs if codec["name"] != "bytes")
-        return "+".join(words) or "none"
+    def codec_names(self) -> str:
+        """The codecs in brief: ``blosc(lz4)+shuffle``, ``none``."""
+        return "+".join(_brief(each) for each in self.codecs if each["name"] != "bytes") or "none"
 
     @property
     def layout(self) -> Layout:
-        """How the elements lie in the files."""
+        """The layout of the elements in the files."""
         shards = self.grid if self.sharded else None
-        chunked = ChunkLayout(self.version, self.chunks, shards, self.words)
-        return Layout(self.dtype, self.shape, self.held, 0, self.fortran, chunked)
+        chunked = ChunkLayout(self.version, self.chunks, shards, self.codec_names)
+        return Layout(self.dtype, self.shape, self.file_dtype, 0, self.fortran, chunked)
 
-    def filled(self, sizes: Sequence[int]) -> AnyArray:
-        """Make elements of absent chunks, in native byte order."""
-        held = self.held.newbyteorder("=")
+    def fill_array(self, shape: Sequence[int]) -> AnyArray:
+        """Return an array of the fill value, in native byte order."""
+        dtype = self.file_dtype.newbyteorder("=")
         if self.fill is None:
-            return np.zeros(sizes, held)
+            return np.zeros(shape, dtype)
         with np.errstate(over="ignore"):  # it may be too large for the type
-            return np.full(sizes, fill_value(self.fill, self.dtype), held)
+            return np.full(shape, parse_fill(self.fill, self.dtype), dtype)
 
-    def inside(self, part: Box) -> Box:
-        """Return a part of one chunk by the coordinates it has there."""
-        firsts = (start // size * size for (start, _), size in zip(part, self.chunks, strict=True))
-        return tuple((a - at, b - at) for (a, b), at in zip(part, firsts, strict=True))
+    def inside_chunk(self, box: Box) -> Box:
+        """Return a box that lies in one chunk in coordinates relative to the chunk."""
+        return tuple(
+            (start % size, stop - start + start % size)
+            for (start, stop), size in zip(box, self.chunks, strict=True)
+        )
 
     def key(self, place: Sequence[int]) -> str:
-        """Name the file of the chunk, or shard, at `place` in the grid, in the folder."""
+        """Return the path of a chunk file in the folder, by its coordinates in the grid."""
         words = [str(each) for each in place]
-        if self.keys == "default":
+        if self.key_encoding == "default":
             return self.separator.join(["c", *words])
         return self.separator.join(words) or "0"
 
 
-def _words(codec: Codec) -> str:
-    """Name a codec, and the parts of one that has some."""
+def _brief(codec: Codec) -> str:
+    """Return the name of a codec, with the parts of blosc."""
     if codec["name"] != "blosc":
         return str(codec["name"])
     shuffle = codec.get("shuffle", 0)
@@ -171,13 +171,13 @@ def _words(codec: Codec) -> str:
     return f"blosc({codec['cname']})" + ("" if shuffle == "noshuffle" else f"+{shuffle}")
 
 
-def fill_value(value: Any, dtype: DType) -> Any:
-    """Return the element that a fill value of the metadata says; see `zero` for the other way.
+def parse_fill(value: Any, dtype: DType) -> Any:
+    """Return the element of a fill value in JSON.
 
     Raises
     ------
     ValueError, OverflowError
-        It says none.
+        It is no value of the type.
     """
     if dtype is STRING:
         if isinstance(value, str):
@@ -193,7 +193,7 @@ def fill_value(value: Any, dtype: DType) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """Return a real number, which is a word or the digits of its bits where JSON has none."""
+    """Return a real number; what JSON cannot write is a word, or the hex digits of its bits."""
     if isinstance(value, str) and value.startswith("0x") and len(value) in (6, 10, 18):
         return np.frombuffer(bytes.fromhex(value[2:]), f">f{len(value) // 2 - 1}")[0]
     if isinstance(value, str) and value in ("NaN", "Infinity", "-Infinity"):
@@ -203,8 +203,8 @@ def _number(value: Any) -> Any:
     raise ValueError("no number")
 
 
-def zero(dtype: DType) -> Any:
-    """Return the fill value of a new array, as the metadata says it."""
+def zero_fill(dtype: DType) -> Any:
+    """Return the fill value of a new array, as JSON."""
     if dtype is STRING:
         return ""
     if dtype is BOOL:

@@ -1,10 +1,10 @@
-"""The files of chunks: regular files below one folder, none larger than a chunk can be."""
+"""Chunk files: regular files below the folder of an array, none larger than it can be."""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from gathercli.io.links import check_place, open_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
     from typing import TypeAlias
 
     from gathercli.arrays.tensor import AnyArray
@@ -23,33 +22,25 @@ if TYPE_CHECKING:
 
 
 class ChunkFile:
-    """The file of a chunk or of a shard, open until the context ends."""
+    """The open file of a chunk or a shard."""
 
     def __init__(self, fd: int, size: int, spec: ArraySpec) -> None:
         self._fd, self.size, self._spec = fd, size, spec
         self._content: AnyArray | None = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Close the file."""
         os.close(self._fd)
 
     def read(self) -> AnyArray:
-        """Read all of it, once.
+        """Read the file, once; `part` then takes its bytes from memory.
 
         Raises
         ------
         ValueError
-            It is longer than a chunk can be, or became shorter.
+            It is longer than a file can be, or was truncated.
         """
-        if self.size > self._spec.most:
-            raise ValueError(f"it has {self.size} bytes, more than a chunk can have")
+        self._check_size()
         if self._content is None:
             self._content = self._bytes(0, self.size)
         return self._content
@@ -62,23 +53,26 @@ class ChunkFile:
         ValueError
             The file has no such bytes, or they are more than a chunk can have.
         """
-        most = max(self._spec.packed, self._spec.index_nbytes)
-        if self.size > self._spec.most:
-            raise ValueError(f"it has {self.size} bytes, more than a chunk can have")
+        self._check_size()
         first = start + self.size if start < 0 else start
         stop = first + length
+        # An index is 64-bit numbers of the file: start and length may be anything.
         if not 0 <= first < stop <= self.size:
             raise ValueError(f"it has {self.size} bytes, and none at {first} to {stop}")
-        if length > most:
+        if length > max(self._spec.max_packed, self._spec.index_nbytes):
             raise ValueError(f"its part has {length} bytes, more than a chunk can have")
         return self._bytes(first, length) if self._content is None else self._content[first:stop]
 
     def rows(self, first: int, stop: int) -> AnyArray:
-        """Read some rows of a chunk whose elements lie in the file as they are."""
-        out = np.empty((stop - first, *self._spec.chunks[1:]), self._spec.held)
-        raw = out.reshape(-1).view(np.uint8)
-        self._fill(raw, first * (raw.size // len(out)))
-        return out
+        """Read rows of a chunk that is `ArraySpec.plain`."""
+        rows = np.empty((stop - first, *self._spec.chunks[1:]), self._spec.file_dtype)
+        raw = rows.reshape(-1).view(np.uint8)
+        self._fill(raw, first * (raw.size // len(rows)))
+        return rows
+
+    def _check_size(self) -> None:
+        if self.size > self._spec.max_file:
+            raise ValueError(f"it has {self.size} bytes, more than a chunk can have")
 
     def _bytes(self, start: int, length: int) -> AnyArray:
         out = np.empty(length, np.uint8)
@@ -87,7 +81,7 @@ class ChunkFile:
 
     def _fill(self, raw: AnyArray, start: int) -> None:
         done = 0
-        while done < len(raw):
+        while done < len(raw):  # the system may read less than it was asked for
             count = os.preadv(self._fd, [raw[done:].data], start + done)
             if not count:
                 raise ValueError(f"it ends before byte {start + len(raw)}")
@@ -95,25 +89,25 @@ class ChunkFile:
 
 
 class ChunkFiles:
-    """The files in the folder of an array.
+    """The chunk files in the folder of an array.
 
     Parameters
     ----------
     folder, name
-        The folder, and how the user calls it.
+        The folder, and its name in messages.
     note
-        Is told the path and the state of each file that is read, None where it is absent; it may
-        refuse to go on.
+        Called with the path and the status of each file that is read, None if it is absent; it may
+        raise.
     """
 
     def __init__(self, folder: str, name: str, spec: ArraySpec, note: Note | None = None) -> None:
         self._folder, self._name, self._spec, self._note = folder, name, spec, note
         self._real = os.path.realpath(folder)
-        self._absent = ""
-        """The last folder in which a file was looked for and was not."""
+        self._checked = ""
+        """The folder that `_check_absent` accepted last."""
 
     def open(self, key: str) -> ChunkFile | None:
-        """Open a file to be read; None if there is none.
+        """Open a file for reading; return None if it is absent.
 
         Raises
         ------
@@ -143,13 +137,13 @@ class ChunkFiles:
         return ChunkFile(fd, status.st_size, self._spec)
 
     def _check_absent(self, folder: str) -> None:
-        """Refuse to find nothing where a link leads out of the folder."""
-        if folder != self._absent:
+        """Raise if a file is absent because a link leads out of the folder of the array."""
+        if folder != self._checked:
             check_place(os.path.realpath(folder), self._real)
-            self._absent = folder
+            self._checked = folder
 
     def write(self, key: str, content: memoryview) -> None:
-        """Write a file, which is absent or whole; the folder is not made again when it is gone.
+        """Write a file atomically; never create the folder of the array, which may be removed.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Chunks into an array that is being created, perhaps from several threads or processes."""
+"""Write chunks of an array that is being created, from any thread or process."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 
 class Writer:
-    """An array that is being created, to which several threads may write at once."""
+    """An array that is being created; several threads may write to it at once."""
 
     def __init__(self, path: str, spec: ArraySpec) -> None:
         self._path, self._spec = path, spec
         self._files, self._codec = ChunkFiles(path, path, spec), ChunkCodec(spec)
 
     def write(self, box: Box, block: AnyArray) -> None:
-        """Write a box that consists of whole chunks, or ends where the array does.
+        """Write a box of whole chunks; one at the end of the array may be cut off there.
 
         Raises
         ------
         TransferError
-            ``output``: the writing was stopped.
+            ``output``: the writing failed.
         """
         if 0 in sizes(box):
             return
@@ -53,18 +53,18 @@ class Writer:
             ) from error
 
     def _write_chunk(self, part: Box, elements: AnyArray) -> None:
-        """Write a chunk; behind the end of the array it holds the fill value."""
+        """Write a chunk; beyond the end of the array it has the fill value."""
         spec = self._spec
         if elements.shape != spec.chunks:
-            whole = spec.filled(spec.chunks)
-            whole[slices(spec.inside(part))] = elements
-            elements = whole
+            chunk = spec.fill_array(spec.chunks)
+            chunk[slices(spec.inside_chunk(part))] = elements
+            elements = chunk
         place = [start // size for (start, _), size in zip(part, spec.chunks, strict=True)]
         self._files.write(spec.key(place), self._codec.encode(elements))
 
 
 def writer(path: str) -> Writer:
-    """Open an array that `Creation` made at `path`, perhaps in another process."""
+    """Return a writer for the array that `Creation` made at `path`, perhaps in another process."""
     node = Node.at(Folder(path, path, None), path)
     if node is None or not node.is_array:
         raise _gone(path)

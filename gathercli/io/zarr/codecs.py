@@ -1,8 +1,8 @@
-"""Chunks to bytes and back, by the codecs that the metadata name.
+"""Pack chunks to bytes and unpack them, by the codecs of the metadata.
 
-A codec is looked up in the tables below, and never in a registry, whose plugins would be code that
-a file can name. Before anything is unpacked it is known how many bytes that gives, and no more are
-ever made. The packages are imported when the first codec of theirs is needed.
+A codec is looked up in the tables below, never in a registry: a file must not name a plugin to run.
+The unpacked size is known before anything is unpacked, and no codec returns more. A package is
+imported when its first codec is needed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PACKAGES: Final = {
     "delta": "numcodecs",
     "crc32c": "google_crc32c",
 }
-"""What a codec needs that the standard library does not have."""
+"""The packages of the codecs that the standard library lacks."""
 
 _SHUFFLES: Final = {"noshuffle": 0, "shuffle": 1, "bitshuffle": 2}
 
@@ -52,10 +52,10 @@ def _package(name: str) -> Any:
     try:
         module: Any = import_module(name)
     except ImportError:
-        what = missing(name.replace("_", "-"))
-        raise InputError(what, rule="format", hint=install("zarr")) from None
+        message = missing(name.replace("_", "-"))
+        raise InputError(message, rule="format", hint=install("zarr")) from None
     if name == "numcodecs":
-        module.blosc.use_threads = False  # its threads share one lock: ours unpack side by side
+        module.blosc.use_threads = False  # its threads share one lock; ours run in parallel
     return module
 
 
@@ -72,9 +72,9 @@ class ChunkCodec:
         self._spec = spec
         self._axes = list(range(len(spec.chunks)))
         self._steps: list[tuple[Codec, int]] = []
-        """Each codec from elements on, and how many bytes it is given to pack."""
+        """Each codec in the order of packing, and the bytes that go into it."""
         size = spec.chunk_nbytes
-        for codec in spec.steps:
+        for codec in spec.pipeline:
             name = codec["name"]
             if name == "transpose":
                 self._axes = [self._axes[d] for d in codec["order"]]
@@ -89,21 +89,21 @@ class ChunkCodec:
 
         Returns
         -------
-            Its elements, in the shape of a chunk and the byte order of the file.
+            The elements in the shape of a chunk and the byte order of the file.
 
         Raises
         ------
         ValueError, RuntimeError
-            They are not those of a chunk.
+            The bytes are no chunk.
         """
         spec = self._spec
-        if len(raw) > spec.packed:
+        if len(raw) > spec.max_packed:
             raise ValueError(f"it has {len(raw)} bytes, more than a chunk can have")
         for codec, size in reversed(self._steps):
             raw = _DECODERS[codec["name"]](raw, codec, size)
         if raw.nbytes != spec.chunk_nbytes:
             raise ValueError(f"it has {raw.nbytes} bytes")
-        stored = raw.view(spec.held).reshape([spec.chunks[d] for d in self._axes])
+        stored = raw.view(spec.file_dtype).reshape([spec.chunks[d] for d in self._axes])
         return stored.transpose(np.argsort(self._axes))
 
     def encode(self, chunk: AnyArray) -> memoryview:
@@ -112,9 +112,9 @@ class ChunkCodec:
         Raises
         ------
         ValueError, TypeError, RuntimeError
-            A codec cannot do as the metadata say.
+            A codec does not accept its options.
         """
-        stored = chunk.transpose(self._axes).astype(self._spec.held, order="C", copy=False)
+        stored = chunk.transpose(self._axes).astype(self._spec.file_dtype, order="C", copy=False)
         packed: Any = stored.reshape(-1)
         for codec, _ in self._steps:
             packed = _ENCODERS[codec["name"]](packed, codec)
@@ -122,9 +122,10 @@ class ChunkCodec:
 
 
 def _packed_size(codec: Codec, size: int, spec: ArraySpec) -> int:
-    """Count the bytes that a filter or a sum makes of `size` bytes; nobody asks a compressor."""
+    """Return the bytes that a codec makes of `size` bytes; of no use behind a compressor."""
     if codec["name"] == "delta":
-        return product(spec.chunks) * np.dtype(_astype(codec)).itemsize
+        differences = np.dtype(codec.get("astype", codec["dtype"]))
+        return product(spec.chunks) * differences.itemsize
     return size + 4 if codec["name"] == "crc32c" else size
 
 
@@ -135,9 +136,9 @@ def _options(codec: Codec) -> dict[str, Any]:
 # Unpacking
 
 
-def _check(found: int, size: int) -> None:
-    if found != size:
-        raise ValueError(f"it unpacks to {found} bytes")
+def _check(stated: int, size: int) -> None:
+    if stated != size:
+        raise ValueError(f"it unpacks to {stated} bytes")
 
 
 def _from_blosc(raw: AnyArray, _: Codec, size: int) -> AnyArray:
@@ -153,21 +154,21 @@ def _from_blosc(raw: AnyArray, _: Codec, size: int) -> AnyArray:
 
 
 def _from_zstd(array: AnyArray, _: Codec, size: int) -> AnyArray:
-    """Unpack a frame; one that does not say its size is made to say it, so that it cannot lie."""
+    """Unpack a frame; write the expected size into the header of one that states none."""
     raw = array.data
     if bytes(raw[:4]) != _ZSTD or len(raw) < 6:
         raise ValueError("it does not start as zstd does")
     flags = raw[4]
     single = flags >> 5 & 1
+    # RFC 8878, 3.1.1.1: flags, a window unless it is a single segment, a dictionary's id, the size
     at = 5 + (not single) + (0, 1, 2, 4)[flags & 3]
     width = (single, 2, 4, 8)[flags >> 6]
     if width:
-        found = int.from_bytes(raw[at : at + width], "little") + (256 if width == 2 else 0)
-        _check(found, size)
+        _check(int.from_bytes(raw[at : at + width], "little") + 256 * (width == 2), size)
     else:
         stated = size.to_bytes(8, "little")
         raw = memoryview(b"".join((raw[:4], bytes([flags | 0xC0]), raw[5:at], stated, raw[at:])))
-    out = np.empty(size, np.uint8)
+    out = np.empty(size, np.uint8)  # of the size in the header, so that no frame overruns it
     _package("numcodecs").zstd.decompress(raw, out)
     return out
 
@@ -193,43 +194,31 @@ def _inflated(raw: AnyArray, size: int, bits: int) -> AnyArray:
 
 
 def without_sum(raw: AnyArray) -> AnyArray:
-    """Check the CRC-32C behind bytes, and take it off.
+    """Check the CRC-32C at the end of some bytes, and return the bytes before it.
 
     Raises
     ------
     ValueError
-        It is another.
+        It does not match.
     """
     if len(raw) < 4:
         raise ValueError(f"it has {len(raw)} bytes, fewer than its checksum")
     rest, stated = raw[:-4], int.from_bytes(raw[-4:], "little")
-    found = _package("google_crc32c").value(rest.tobytes())
-    if found != stated:
-        raise ValueError(f"its checksum is 0x{found:08x} and it says 0x{stated:08x}")
+    checksum = _package("google_crc32c").value(rest.tobytes())
+    if checksum != stated:
+        raise ValueError(f"its checksum is 0x{checksum:08x} and it says 0x{stated:08x}")
     return rest
 
 
-def _shuffle(codec: Codec) -> Any:
-    return _package("numcodecs").Shuffle(**_options(codec))
+def _filter(codec: Codec) -> Any:
+    """Return the filter of `numcodecs` with the options of a codec."""
+    package = _package("numcodecs")
+    return {"shuffle": package.Shuffle, "delta": package.Delta}[codec["name"]](**_options(codec))
 
 
-def _delta(codec: Codec) -> Any:
-    return _package("numcodecs").Delta(**_options(codec))
-
-
-def _astype(codec: Codec) -> str:
-    """Name the type of the differences that the filter `delta` stores."""
-    return str(codec.get("astype", codec["dtype"]))
-
-
-def _from_delta(raw: AnyArray, codec: Codec, _: int) -> AnyArray:
-    out: AnyArray = _delta(codec).decode(raw)
-    return out.view(np.uint8)
-
-
-def _from_shuffle(raw: AnyArray, codec: Codec, _: int) -> AnyArray:
-    out: AnyArray = _shuffle(codec).decode(raw)
-    return out
+def _unfiltered(raw: AnyArray, codec: Codec, _: int) -> AnyArray:
+    elements: AnyArray = _filter(codec).decode(raw)
+    return elements.view(np.uint8)
 
 
 _DECODERS: Final[dict[str, Callable[[AnyArray, Codec, int], AnyArray]]] = {
@@ -238,18 +227,18 @@ _DECODERS: Final[dict[str, Callable[[AnyArray, Codec, int], AnyArray]]] = {
     "lz4": _from_lz4,
     "gzip": lambda raw, _, size: _inflated(raw, size, _GZIP),
     "zlib": lambda raw, _, size: _inflated(raw, size, zlib.MAX_WBITS),
-    "shuffle": _from_shuffle,
-    "delta": _from_delta,
+    "shuffle": _unfiltered,
+    "delta": _unfiltered,
     "crc32c": lambda raw, *_: without_sum(raw),
 }
-"""What undoes each codec: from bytes, the codec, and how many bytes they unpack to."""
+"""What unpacks each codec: a function of the bytes, the codec, and the size they unpack to."""
 
 
 # Packing
 
 
 def _to_blosc(elements: Any, codec: Codec) -> Any:
-    """Pack by blosc, which learns the size of an element from `elements` unless the codec says."""
+    """Pack by blosc, which takes the item size from `elements` unless the codec states it."""
     options = {"shuffle": -1} | _options(codec)
     options["shuffle"] = _SHUFFLES.get(options["shuffle"], options["shuffle"])
     return _package("numcodecs").Blosc(**options).encode(elements)
@@ -262,8 +251,8 @@ def _deflated(elements: Any, codec: Codec, bits: int) -> bytes:
 
 def _with_sum(elements: Any, _: Codec) -> bytes:
     raw = bytes(elements)
-    found: int = _package("google_crc32c").value(raw)
-    return raw + found.to_bytes(4, "little")
+    checksum: int = _package("google_crc32c").value(raw)
+    return raw + checksum.to_bytes(4, "little")
 
 
 _ENCODERS: Final[dict[str, Callable[[Any, Codec], Any]]] = {
@@ -272,8 +261,8 @@ _ENCODERS: Final[dict[str, Callable[[Any, Codec], Any]]] = {
     "lz4": lambda raw, codec: _package("numcodecs").LZ4(**_options(codec)).encode(raw),
     "gzip": lambda raw, codec: _deflated(raw, codec, _GZIP),
     "zlib": lambda raw, codec: _deflated(raw, codec, zlib.MAX_WBITS),
-    "shuffle": lambda raw, codec: _shuffle(codec).encode(raw),
-    "delta": lambda raw, codec: _delta(codec).encode(raw),
+    "shuffle": lambda raw, codec: _filter(codec).encode(raw),
+    "delta": lambda raw, codec: _filter(codec).encode(raw),
     "crc32c": _with_sum,
 }
-"""What each codec does: with elements, or bytes, and the codec."""
+"""What packs by each codec: a function of the elements, or bytes, and the codec."""

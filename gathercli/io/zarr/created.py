@@ -1,11 +1,14 @@
-"""Atomic writes of zarr arrays: one is absent, old or complete, whichever process dies."""
+"""Create zarr arrays atomically: one is absent, old or complete, whenever a process dies."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
 
 from gathercli.arrays.tensor import storage_of
 from gathercli.errors import GatherError, InputError, OutputError, TransferError, reason_of
@@ -13,26 +16,24 @@ from gathercli.io.folders import Folder
 from gathercli.io.links import lies_in
 from gathercli.io.write import OUTSIDE, is_stream, persist
 from gathercli.io.zarr import metadata
-from gathercli.io.zarr.arrayspec import ArraySpec, zero
+from gathercli.io.zarr.arrayspec import ArraySpec, zero_fill
 from gathercli.io.zarr.codecs import ChunkCodec
-from gathercli.io.zarr.target import LOOKED, around, kept, settled
+from gathercli.io.zarr.target import MAX_NAMES, enclosing_array, resolve_target, why_kept
 from gathercli.spec.dtypes import STRING, DType
 from gathercli.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from types import TracebackType
-
-    import numpy as np
 
     from gathercli.io.zarr.arrayspec import Codec
     from gathercli.io.zarr.stored import ZarrArray
 
 _TRIES: Final = 10
-"""How often a folder is removed into which a thread may still be writing."""
+"""Attempts to remove a folder into which a thread may still be writing."""
 
 _ZSTD: Final[Codec] = {"name": "zstd", "level": 0, "checksum": False}
-"""How zarr itself packs a new array."""
+"""The codec that the package zarr chooses for a new array."""
 
 
 class Creation:
@@ -41,13 +42,13 @@ class Creation:
     Parameters
     ----------
     path
-        Its folder. An array that has the name is replaced; nothing else is.
+        Its folder. An array of this name is replaced; nothing else is.
     no_clobber
-        Whether an array that has the name is left alone.
+        Whether to replace nothing.
     fsync
-        Whether the chunks, and then the name, are on the disk before `commit` returns.
+        Whether to write the chunks, and then the name, to the disk before `commit` returns.
     within
-        The real path of a folder out of which no link may lead; None for any place.
+        The real path of a folder that it must lie in, whatever links there are; None for any.
 
     Raises
     ------
@@ -66,41 +67,37 @@ class Creation:
         self.path, self._no_clobber, self._fsync = path, no_clobber, fsync
         self.temporary = self._old = ""
         self._own: os.stat_result | None = None
-        self._had_name = False
-        """Whether it got the name, which another run may have taken since."""
-        self._target = self._settled()
+        self._renamed = False
+        """Whether the array got its name, which another run may have taken since."""
+        self._target = self._resolve()
         if within is not None and not lies_in(self._target, within):
             raise self._refused(*OUTSIDE)
-        self._check_target(LOOKED)
+        self._check_target(MAX_NAMES)
 
     @property
     def folder(self) -> str:
-        """The folder that it lies in."""
+        """The folder in which the array lies."""
         return os.path.dirname(self._target)
 
-    def _settled(self) -> str:
-        """Find out once where the array goes: what is looked at and renamed is then the same."""
+    def _resolve(self) -> str:
+        """Resolve the path once, so that what is checked and what is renamed are the same."""
         if not self.path:
             raise self._refused("the name is empty", "the name of a folder")
-        try:
+        with self._writable():
             if is_stream(self.path.rstrip("/")):
                 raise self._refused("it is a device or a pipe", "the name of a folder")
-            target = settled(self.path)
-        except (OSError, ValueError) as error:
-            if isinstance(error, GatherError):
-                raise
-            raise self._refused(reason_of(error), "a folder that can be written") from None
+            target = resolve_target(self.path)
         if not os.path.basename(target):
             raise self._refused("its last part names no folder", "the name of a folder")
-        array = around(target)
+        array = enclosing_array(target)
         if array is not None:
             raise self._refused(f"it lies in the array `{clean(array)}`", "a place outside of it")
         return target
 
     def _check_target(self, most: int | None = None) -> None:
-        """Refuse what cannot be replaced, looking at so many of its files."""
+        """Raise if the target must not be replaced; look at up to `most` of its files."""
         target = self._target
-        try:
+        with self._writable():
             if os.path.islink(target):
                 raise self._refused("it is a symbolic link", "the name of a folder")
             if is_stream(target):
@@ -111,9 +108,15 @@ class Creation:
                 raise self._refused(
                     "it exists", "a new name", "without `--no-clobber` it would be replaced"
                 )
-            why = kept(target, most)
+            why = why_kept(target, most)
             if why is not None:
                 raise self._refused(why, "a new name, or a zarr array to replace")
+
+    @contextmanager
+    def _writable(self) -> Iterator[None]:
+        """Turn errors of the system, and of a NUL in a path, into `OutputError`."""
+        try:
+            yield
         except (OSError, ValueError) as error:
             if isinstance(error, GatherError):
                 raise
@@ -137,39 +140,39 @@ class Creation:
         storage: np.dtype[Any] | None = None,
         same: bool = False,
     ) -> None:
-        """Make the array, without a chunk, in a hidden folder beside the target.
+        """Create the array, without chunks, in a hidden folder beside the target.
 
         Parameters
         ----------
         shape, dtype, chunks
-            What it is; a chunk has a size from 1 on along each dimension.
+            Its shape and type, and the sizes of a chunk, each at least 1.
         like
-            The array whose version, codecs, order and names of files it takes.
+            The array to copy version, codecs, order and names of chunk files from.
         storage
-            The numpy dtype, where that is not the one of `like`: of strings, for their width.
+            The numpy dtype, if it is not that of `like`: of strings, it tells their width.
         same
-            Whether it is the tensor of `like`, whose attributes it then keeps.
+            Whether the tensor is that of `like`, so that the user's attributes are copied too.
 
         Raises
         ------
         InputError
-            ``dtype``: the format has no such type.
+            ``dtype``: zarr does not have the type.
         OutputError
             ``output``.
         """
-        held = _held(dtype, like, storage)
-        spec = _planned(tuple(shape), dtype, held, tuple(chunks), like)
-        ChunkCodec(spec)  # its packages are there, or nothing is made
+        file_dtype = _file_dtype(dtype, like, storage)
+        spec = _new_spec(tuple(shape), dtype, file_dtype, tuple(chunks), like)
+        ChunkCodec(spec)  # raises if a package is missing, before anything is created
         folder, name = os.path.split(self._target)
         short_name = os.fsdecode(os.fsencode(name)[:200])
-        # Known before it is there: a signal may come.
+        # Set before the folder exists: a signal may come between the two.
         self.temporary = os.path.join(folder, f".{short_name}.{os.urandom(6).hex()}.tmp")
         if not same:
-            spec = spec._replace(attributes=None, names=None)
-        documents = dict([metadata.described(spec)])
+            spec = spec._replace(attributes=None, dimension_names=None)
+        documents = dict([metadata.VERSIONS[spec.version].described(spec)])
         if same and like is not None:
             documents |= _attributes(like)
-        try:
+        with self._writable():
             os.mkdir(self.temporary)
             if os.path.realpath(self.temporary) != self.temporary:
                 raise self._refused("a link has come in the way", "its folder to stay as it was")
@@ -177,18 +180,14 @@ class Creation:
             for name, document in documents.items():
                 with open(os.path.join(self.temporary, name), "x", encoding="utf-8") as out:
                     json.dump(document, out, indent=2)
-        except OSError as error:
-            if isinstance(error, GatherError):
-                raise
-            raise self._refused(reason_of(error), "a folder that can be written") from None
 
     def commit(self) -> None:
-        """Give the array its name, replacing the one that had it.
+        """Give the array its name, and replace the array of that name.
 
         Raises
         ------
         OutputError
-            ``output``: what has the name now, or anything in it, is no array or a part of one.
+            ``output``: by now, the name is that of something that must not be replaced.
         TransferError
             ``output``: the disk failed.
         """
@@ -199,9 +198,9 @@ class Creation:
             if os.path.lexists(self._target) and not self._swap():
                 self._old = f"{self.temporary.removesuffix('.tmp')}.old"
                 os.rename(self._target, self._old)
-            if not self._had_name:
+            if not self._renamed:
                 os.rename(self.temporary, self._target)
-                self._had_name = True
+                self._renamed = True
             if self._fsync:
                 _sync_one(self.folder)
         except OSError as error:
@@ -210,11 +209,11 @@ class Creation:
             ) from None
 
     def _swap(self) -> bool:
-        """Take the place of the old array in one step, if the file system can; then it goes."""
+        """Exchange the names of the old and the new array in one step, if the file system can."""
         from gathercli.io.swap import swapped
 
-        self._had_name = swapped(self.temporary, self._target)
-        return self._had_name
+        self._renamed = swapped(self.temporary, self._target)
+        return self._renamed
 
     def __enter__(self) -> Self:
         return self
@@ -228,10 +227,10 @@ class Creation:
         persist(self._remove)
 
     def _remove(self) -> None:
-        """Remove what has no name that anyone knows; the old array, unless it must come back."""
+        """Remove the hidden folders; but restore the old array if the new one got no name."""
         try:
             if self._old and os.path.lexists(self._old):
-                if self._had_name or self._has_name():  # after a signal only the latter is known
+                if self._renamed or self._has_name():  # a signal may have come before `_renamed`
                     _remove(self._old)
                 else:
                     self._restore()
@@ -240,7 +239,7 @@ class Creation:
                 _remove(self.temporary)
 
     def _has_name(self) -> bool:
-        """Tell whether what has the name is this array, and not that of another run."""
+        """Tell whether the name is that of this array, and not of another run's."""
         try:
             return self._own is not None and os.path.samestat(self._own, os.stat(self._target))
         except OSError:
@@ -252,7 +251,7 @@ class Creation:
         Raises
         ------
         TransferError
-            ``output``: it keeps the name that it has, which the message tells.
+            ``output``: it keeps its hidden name, which the message tells.
         """
         try:
             os.rename(self._old, self._target)
@@ -270,14 +269,14 @@ def _remove(path: str) -> None:
             break
         try:
             shutil.rmtree(path, ignore_errors=True)
-        except OSError as error:  # it closes a folder again that was closed when a signal came
+        except OSError as error:  # after a signal, `rmtree` may close a folder twice
             if isinstance(error.__context__, KeyboardInterrupt | SystemExit):
                 raise error.__context__ from None
             raise
 
 
 def _sync(path: str) -> None:
-    """Have all that is under a folder on the disk."""
+    """Write all files and folders under a folder to the disk."""
     for folder, _, names in os.walk(path, topdown=False):
         for name in names:
             _sync_one(os.path.join(folder, name))
@@ -292,8 +291,10 @@ def _sync_one(path: str) -> None:
         os.close(fd)
 
 
-def _held(dtype: DType, like: ZarrArray | None, storage: np.dtype[Any] | None) -> np.dtype[Any]:
-    """Choose the numpy dtype of a new array."""
+def _file_dtype(
+    dtype: DType, like: ZarrArray | None, storage: np.dtype[Any] | None
+) -> np.dtype[Any]:
+    """Choose the numpy dtype of the elements in the files."""
     if dtype.opaque:
         raise InputError(
             f"zarr has no type {dtype}: expected another type of data",
@@ -301,70 +302,73 @@ def _held(dtype: DType, like: ZarrArray | None, storage: np.dtype[Any] | None) -
             value=dtype.name,
         )
     if storage is None and like is not None and like.dtype is dtype:
-        return like.spec.held
+        return like.spec.file_dtype
     held = storage_of(dtype) if storage is None else storage
-    if like is not None and like.spec.held.newbyteorder("=") == held.newbyteorder("="):
-        return like.spec.held
+    if like is not None and like.storage == held.newbyteorder("="):
+        return like.spec.file_dtype
     if dtype is STRING and held.itemsize == 0:
-        import numpy as np
-
         return np.dtype("U1")
     return held.newbyteorder("<") if held.itemsize > 1 else held
 
 
-def _planned(
+def _new_spec(
     shape: tuple[int, ...],
     dtype: DType,
-    held: np.dtype[Any],
+    file_dtype: np.dtype[Any],
     chunks: tuple[int, ...],
     like: ZarrArray | None,
 ) -> ArraySpec:
-    """Say what a new array is."""
-    fill = zero(dtype)
+    """Return the metadata of a new array."""
     if like is None:
-        packed = ({"name": "bytes", "endian": _endian(held)}, _ZSTD)
         return ArraySpec(
-            3, dtype, held, shape, chunks, chunks, packed, fill, keys="default", separator="/"
+            3,
+            dtype,
+            file_dtype,
+            shape,
+            chunks,
+            chunks,
+            ({"name": "bytes", "endian": _endian(file_dtype)}, _ZSTD),
+            zero_fill(dtype),
+            key_encoding="default",
+            separator="/",
         )
-    if dtype is like.dtype:
-        fill = like.spec.fill
-    codecs = tuple(_adapted(codec, held, len(shape), like) for codec in like.spec.codecs)
+    codecs = (_adapted(codec, file_dtype, len(shape), like) for codec in like.spec.codecs)
     return like.spec._replace(
         dtype=dtype,
-        held=held,
+        file_dtype=file_dtype,
         shape=shape,
         grid=chunks,
         chunks=chunks,
         codecs=tuple(codec for codec in codecs if codec is not None),
-        fill=fill,
+        fill=like.spec.fill if dtype is like.dtype else zero_fill(dtype),
         shard_index=(),
         index_first=False,
     )
 
 
 def _attributes(like: ZarrArray) -> dict[str, Any]:
-    """Read attributes that have a file of their own, by its name."""
-    path = os.path.join(like.path, ".zattrs")
-    if like.version != 2 or not os.path.lexists(path):
+    """Read the user's attributes if they are in a file of their own; return them by its name."""
+    name = metadata.VERSIONS[like.spec.version].ATTRIBUTES
+    if name is None or not os.path.lexists(path := os.path.join(like.path, name)):
         return {}
-    return {".zattrs": metadata.document(Folder(like.name, like.path, None), path)}
+    return {name: metadata.document(Folder(like.name, like.path, None), path)}
 
 
-def _endian(held: np.dtype[Any]) -> str:
-    return "big" if held.str[0] == ">" else "little"
+def _endian(dtype: np.dtype[Any]) -> str:
+    return "big" if dtype.str[0] == ">" else "little"
 
 
-def _adapted(codec: Codec, held: np.dtype[Any], rank: int, like: ZarrArray) -> Codec | None:
-    """Fit a codec to another type or rank; None where it makes no sense for that."""
+def _adapted(codec: Codec, file_dtype: np.dtype[Any], rank: int, like: ZarrArray) -> Codec | None:
+    """Adapt a codec of `like` to another type and rank; None if it does not apply to them."""
     name = codec["name"]
     if name == "bytes":
-        return codec | {"endian": _endian(held)}
+        return codec | {"endian": _endian(file_dtype)}
     if name == "transpose" and len(codec["order"]) != rank:
         return {"name": name, "order": list(range(rank))[::-1]} if like.spec.fortran else None
-    if held != like.spec.held:
+    if file_dtype != like.spec.file_dtype:
         if name == "delta":
             return None
         key = "elementsize" if name == "shuffle" else "typesize"
         if key in codec:
-            return codec | {key: min(held.itemsize, 255)}
+            return codec | {key: min(file_dtype.itemsize, 255)}
     return codec

@@ -1,4 +1,4 @@
-"""Members of metadata, read strictly."""
+"""Read the members of metadata strictly."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from json import dumps
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from gathercli.errors import InputError
-from gathercli.io.zarr.arrayspec import fill_value
+from gathercli.io.zarr.arrayspec import parse_fill
 from gathercli.spec.dtypes import DTYPES, STRING
 from gathercli.spec.shapes import LARGEST
 from gathercli.text import clean, listed, short
@@ -18,28 +18,29 @@ if TYPE_CHECKING:
     from gathercli.spec.dtypes import DType
 
 FIXED: Final = {each.name: each for each in DTYPES if not each.opaque and each is not STRING}
-"""The types whose elements are of one width, by name."""
+"""The types that version 3 names by one word."""
 
 
-def refused(what: str, expected: str, *, rule: str = "format") -> InputError:
-    """Make the error that refuses a member."""
-    return InputError(f"{what}: expected {expected}", rule=rule, expected=expected)
+def refused(
+    what: str, expected: str, *, rule: str = "format", hint: str | None = None
+) -> InputError:
+    """Return the error that refuses a member, or the lack of one."""
+    return InputError(f"{what}: expected {expected}", rule=rule, expected=expected, hint=hint)
 
 
 def shown(value: object) -> str:
-    """Write a value of the metadata for a message."""
+    """Format a value of the metadata for a message."""
     return clean(short(f"`{value}`" if isinstance(value, str) else dumps(value)))
 
 
 def sizes(
-    found: dict[str, Any], key: str, *, least: int, rank: int | None = None
+    members: dict[str, Any], key: str, *, least: int, rank: int | None = None
 ) -> tuple[int, ...]:
-    """Read a list of sizes."""
-    value = found.get(key)
-    good = isinstance(value, list) and all(
+    """Return a list of sizes, each at least `least`."""
+    value = members.get(key)
+    if not isinstance(value, list) or not all(
         type(size) is int and least <= size <= LARGEST for size in value
-    )
-    if not isinstance(value, list) or not good:
+    ):
         raise refused(f"the {key} is {shown(value)}", f"a list of sizes from {least} on")
     if rank is not None and len(value) != rank:
         raise refused(f"the {key} has {len(value)} sizes", f"{rank}, as the shape has")
@@ -47,66 +48,61 @@ def sizes(
 
 
 def one_of(
-    found: dict[str, Any], key: str, words: tuple[str, ...], *, default: str | None = None
+    members: dict[str, Any], key: str, words: tuple[str, ...], *, default: str | None = None
 ) -> str:
-    """Read a word of a few."""
-    value = found.get(key, default)
-    if value not in words or not isinstance(value, str):
+    """Return a member that must be one of some words."""
+    value = members.get(key, default)
+    if not isinstance(value, str) or value not in words:
         raise refused(f"the {key} is {shown(value)}", listed(f"`{word}`" for word in words))
     return value
 
 
 def named(value: object, key: str) -> tuple[str, dict[str, Any]]:
-    """Read a name, and the configuration that comes with it."""
+    """Return a name and its configuration, from an object of both or a name alone."""
     if isinstance(value, str):
         return value, {}
-    told = value.get("configuration", {}) if isinstance(value, dict) else None
-    if (
-        not isinstance(value, dict)
-        or not isinstance(value.get("name"), str)
-        or not isinstance(told, dict)
-        or value.keys() - {"name", "configuration", "must_understand"}
-    ):
-        raise refused(f"the {key} is {shown(value)}", "an object with a name and a configuration")
-    return value["name"], told
+    if isinstance(value, dict) and not value.keys() - {"name", "configuration", "must_understand"}:
+        name, configuration = value.get("name"), value.get("configuration", {})
+        if isinstance(name, str) and isinstance(configuration, dict):
+            return name, configuration
+    raise refused(f"the {key} is {shown(value)}", "an object with a name and a configuration")
 
 
 def refuse_type(value: object) -> NoReturn:
-    """Refuse a type that is none of those that are read."""
-    expected = f"{listed([*FIXED, 'strings of a fixed width'])}"
+    """Raise for an element type that is not supported."""
+    expected = listed([*FIXED, "strings of a fixed width"])
     raise refused(f"the type is {shown(value)}", expected, rule="dtype")
 
 
-def check_fill(found: dict[str, Any], dtype: DType) -> None:
-    """Refuse a fill value that is no value of the type."""
-    if "fill_value" not in found:
+def fill_of(members: dict[str, Any], dtype: DType) -> Any:
+    """Return the fill value, which must be one of the type, or null."""
+    if "fill_value" not in members:
         raise refused("the fill value is missing", f"one of {dtype}")
-    value = found["fill_value"]
-    if value is None:
-        return
+    value = members["fill_value"]
     try:
-        fill_value(value, dtype)
+        if value is not None:
+            parse_fill(value, dtype)
     except (ValueError, TypeError, OverflowError):
         raise refused(f"the fill value is {shown(value)}", f"one of {dtype}") from None
+    return value
 
 
 def codec_of(
     name: str,
-    told: dict[str, Any],
-    known: Sequence[str],
-    compressors: Mapping[str, Mapping[str, type]],
+    options: dict[str, Any],
+    names: Sequence[str],
+    option_types: Mapping[str, Mapping[str, type]],
 ) -> Codec:
-    """Check a codec of a few, and what a compressor is told."""
-    if name not in known:
-        raise refused(f"the codec is {shown(name)}", listed(f"`{each}`" for each in known))
-    options = compressors.get(name)
-    if options is not None:
-        for key, option in told.items():
-            if key not in options or type(option) is not options[key]:
-                expected = listed(options, "and") if options else "nothing"
+    """Check the name of a codec, and its options if `option_types` has the codec."""
+    if name not in names:
+        raise refused(f"the codec is {shown(name)}", listed(f"`{each}`" for each in names))
+    if (types := option_types.get(name)) is not None:
+        for key, option in options.items():
+            if type(option) is not types.get(key):
+                expected = listed(types, "and") if types else "nothing"
                 raise refused(
                     f"the codec `{name}` is told that {shown(key)} is {shown(option)}", expected
                 )
     if name == "blosc":
-        one_of(told, "cname", ("lz4", "lz4hc", "blosclz", "zstd", "zlib", "snappy"))
-    return {"name": name, **told}
+        one_of(options, "cname", ("lz4", "lz4hc", "blosclz", "zstd", "zlib", "snappy"))
+    return {"name": name, **options}

@@ -1,4 +1,4 @@
-"""Metadata of arrays, checked before anything acts on them.
+"""Read the metadata of arrays and groups, and check them before anything acts on them.
 
 A name in a file loads nothing: only the codecs of `version2` and `version3` are known, and none of
 them runs code of a file or of a plugin.
@@ -18,6 +18,8 @@ from gathercli.io.zarr.members import refused, shown
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from gathercli.io.folders import Folder
     from gathercli.io.zarr.arrayspec import ArraySpec
 
@@ -27,12 +29,35 @@ MAX_METADATA: Final = 16 << 20
 MAX_INNER: Final = 1 << 15
 """Chunks of one shard accepted: a few bytes of metadata may promise any number."""
 
-_PARSERS: Final = {2: version2.parse, 3: version3.parse}
-_WRITERS: Final = {2: version2.described, 3: version3.described}
+if TYPE_CHECKING:
+
+    class Version(Protocol):
+        """What the module of each version provides."""
+
+        @property
+        def FILES(self) -> tuple[str, ...]:  # noqa: N802
+            """The names of the metadata files of arrays and groups; the first found counts."""
+
+        @property
+        def ATTRIBUTES(self) -> str | None:  # noqa: N802
+            """The name of the file of the user's attributes, if they have one."""
+
+        def is_array(self, name: str, members: dict[str, Any], /) -> bool:
+            """Tell whether a metadata file is that of an array, and not of a group."""
+
+        def parse(self, members: dict[str, Any], /) -> ArraySpec:
+            """Check the members of the metadata of an array."""
+
+        def described(self, spec: ArraySpec, /) -> tuple[str, dict[str, Any]]:
+            """Return the name and the members of the metadata file of an array without shards."""
+
+
+VERSIONS: Final[dict[int, Version]] = {3: version3, 2: version2}
+"""The modules by the version of the format, in the order in which their files are looked for."""
 
 
 def document(folder: Folder, path: str) -> dict[str, Any]:
-    """Read a file of metadata, strictly.
+    """Read a metadata file, strictly.
 
     Raises
     ------
@@ -60,39 +85,34 @@ def document(folder: Folder, path: str) -> dict[str, Any]:
     finally:
         os.close(fd)
     try:
-        found = json.parse(raw, rule="format")
+        members = json.parse(raw, rule="format")
     except InputError as error:
         error.prefix(f"`{name}`")
         raise
-    if not isinstance(found, dict):
+    if not isinstance(members, dict):
         raise refused(f"`{name}` is no JSON object", "one")
-    return found
+    return members
 
 
-def parse(found: dict[str, Any], version: int) -> ArraySpec:
+def parse(members: dict[str, Any], version: int) -> ArraySpec:
     """Check the metadata of an array.
 
     Raises
     ------
     InputError
-        ``format``, ``dtype``: it is malformed, or asks for what is not read.
+        ``format``, ``dtype``: it is malformed, or needs what is not supported.
     LimitError
         ``limit``: nothing can hold the tensor, or one chunk of it.
     """
-    if found.get("zarr_format") != version or type(found["zarr_format"]) is not int:
-        raise refused(f"the zarr_format is {shown(found.get('zarr_format'))}", f"{version}")
-    spec = _PARSERS[version](found)
-    check_shape("the array has", spec.shape, spec.held.itemsize)
-    check_shape("a chunk of the array has", spec.grid, spec.held.itemsize)
-    if product(spec.inner) > MAX_INNER:
+    stated = members.get("zarr_format")
+    if stated != version or type(stated) is not int:
+        raise refused(f"the zarr_format is {shown(stated)}", f"{version}")
+    spec = VERSIONS[version].parse(members)
+    check_shape("the array has", spec.shape, spec.file_dtype.itemsize)
+    check_shape("a chunk of the array has", spec.grid, spec.file_dtype.itemsize)
+    count = product(spec.chunks_per_file)
+    if count > MAX_INNER:
         raise LimitError(
-            f"a shard holds {product(spec.inner)} chunks: expected at most {MAX_INNER}",
-            rule="limit",
-            value=product(spec.inner),
+            f"a shard holds {count} chunks: expected at most {MAX_INNER}", rule="limit", value=count
         )
     return spec
-
-
-def described(spec: ArraySpec) -> tuple[str, dict[str, Any]]:
-    """Return the name of the file of metadata, and what is in it, of an array without shards."""
-    return _WRITERS[spec.version](spec)

@@ -1,4 +1,4 @@
-"""Shards: files of several chunks, with an index that says where each of them lies."""
+"""Shards: files of several chunks, with an index of where each chunk lies."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ def read(spec: ArraySpec, codec: ChunkCodec, file: ChunkFile, box: Box) -> AnyAr
     ValueError, RuntimeError
         The shard is damaged.
     """
-    if sizes(box) == spec.grid:  # at one go: the chunks lie side by side
+    if sizes(box) == spec.grid:  # one read of the file: the chunks lie side by side
         file.read()
     index = _index(spec, file)
-    out = spec.filled(sizes(box))
+    out = spec.fill_array(sizes(box))
     for part in tiled(box, spec.chunks):
-        firsts = [start // size for (start, _), size in zip(part, spec.chunks, strict=True)]
-        place = (first % count for first, count in zip(firsts, spec.inner, strict=True))
-        start, length = index[tuple(place)].tolist()
+        dims = zip(part, spec.chunks, spec.chunks_per_file, strict=True)
+        place = tuple(first // size % count for (first, _), size, count in dims)
+        start, length = index[place].tolist()
         if start == length == _ABSENT:
             continue
         chunk = codec.decode(file.part(start, length))
-        out[slices(inside(part, box))] = chunk[slices(spec.inside(part))]
+        out[slices(inside(part, box))] = chunk[slices(spec.inside_chunk(part))]
     return out
 
 
 def _index(spec: ArraySpec, file: ChunkFile) -> AnyArray:
-    """Read the start and the length of each chunk, along a last axis of two."""
+    """Return the start and the length in bytes of each chunk: shape (chunks_per_file.., 2)."""
     length = spec.index_nbytes
     raw = file.part(0 if spec.index_first else -length, length)
     if len(spec.shard_index) > 1:
         raw = without_sum(raw)
-    return raw.view("<u8").reshape(*spec.inner, 2)
+    return raw.view("<u8").reshape(*spec.chunks_per_file, 2)

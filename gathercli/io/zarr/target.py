@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -16,46 +17,44 @@ from gathercli.text import clean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LOOKED: Final = 20_000
-"""Files of an array at which `kept` looks where it need not look at all of them."""
+MAX_NAMES: Final = 20_000
+"""Files of an array that are looked at before the work; all are when it is replaced."""
 
 _OWN: Final = re.compile(
     r"zarr\.json|\.z(array|attrs|metadata)|c([./]\d+)*|\d+([./]\d+)*", re.ASCII
 )
-"""What the folder of an array holds: metadata and chunks."""
+"""The files and folders of an array: metadata and chunks."""
 
 
-def settled(path: str) -> str:
-    """Return where a path leads, without a link or ``..`` that could lead elsewhere later.
+def resolve_target(path: str) -> str:
+    """Return a path without links and ``..``, which could lead elsewhere later.
 
-    The last part is kept as it is; it is empty where the path names no folder of its own.
+    The last part is not resolved; it is empty if the path ends with ``.`` or ``..``.
     """
     folder, name = os.path.split(path.rstrip("/"))
     return os.path.join(real_path(folder), "" if name in (".", "..") else name)
 
 
-def around(path: str) -> str | None:
-    """Find the array in whose folder a path lies, at any depth."""
+def enclosing_array(path: str) -> str | None:
+    """Return the folder of the array that a path lies in, at any depth; None if there is none."""
     while (folder := os.path.dirname(path)) != path:
         if os.path.lexists(os.path.join(folder, ".zarray")):
             return folder
-        try:
+        with suppress(GatherError, OSError):  # malformed metadata are not those of an array
             node = Node.at(Folder(folder, folder, None), folder)
-        except (GatherError, OSError):  # metadata of which nobody can say what they are
-            node = None
-        if node is not None and node.is_array:
-            return folder
+            if node is not None and node.is_array:
+                return folder
         path = folder
     return None
 
 
-def kept(path: str, most: int | None = None) -> str | None:
-    """Say why what is there is not replaced; None for an array and nothing else.
+def why_kept(path: str, most: int | None = None) -> str | None:
+    """Return why a file or folder is not replaced; None for an array and nothing else.
 
     Parameters
     ----------
     most
-        How many files are looked at; None for all of them.
+        How many files to look at; None for all.
     """
     if not os.path.isdir(path):
         return "it is a file"
@@ -67,25 +66,21 @@ def kept(path: str, most: int | None = None) -> str | None:
 
 
 def _is_array(path: str) -> bool:
-    """Tell whether a folder is a zarr array, all of whose metadata are sound."""
-    try:
+    """Tell whether a folder is a zarr array with valid metadata."""
+    with suppress(GatherError, OSError):
         node = Node.at(Folder(path, path, None), path)
-        sound = node.spec if node is not None and node.is_array else None
-    except (GatherError, OSError):
-        return False
-    return sound is not None
+        return node is not None and node.is_array and node.spec is not None
+    return False
 
 
 def _names(path: str) -> Iterator[str]:
-    """Yield the names of all that is under a folder, those next to it first."""
+    """Yield the names of all files and folders under a folder, those of each folder together."""
     folders = [""]
     while folders:
         folder = folders.pop()
-        with os.scandir(os.path.join(path, folder)) as entries:
-            found = [
-                (f"{folder}{each.name}", each.is_dir(follow_symlinks=False)) for each in entries
-            ]
-        for name, is_folder in found:
-            yield name
-            if is_folder:
-                folders.append(f"{name}/")
+        with os.scandir(os.path.join(path, folder)) as scan:
+            entries = list(scan)
+        for entry in entries:
+            yield f"{folder}{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(f"{folder}{entry.name}/")

@@ -1,4 +1,4 @@
-"""Metadata of version 2: the file ``.zarray``."""
+"""The metadata of version 2: the files ``.zarray``, ``.zgroup`` and ``.zattrs``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from gathercli.arrays.tensor import dtype_of
 from gathercli.io.zarr.arrayspec import ArraySpec
 from gathercli.io.zarr.members import (
-    check_fill,
     codec_of,
+    fill_of,
     one_of,
     refuse_type,
     refused,
@@ -22,6 +22,9 @@ from gathercli.io.zarr.members import (
 if TYPE_CHECKING:
     from gathercli.io.zarr.arrayspec import Codec
 
+FILES: Final = (".zarray", ".zgroup")
+ATTRIBUTES: Final = ".zattrs"
+
 COMPRESSORS: Final[dict[str, dict[str, type]]] = {
     "blosc": {"cname": str, "clevel": int, "blocksize": int, "typesize": int, "shuffle": int},
     "zstd": {"level": int, "checksum": bool},
@@ -29,85 +32,90 @@ COMPRESSORS: Final[dict[str, dict[str, type]]] = {
     "zlib": {"level": int},
     "lz4": {"acceleration": int},
 }
-"""What makes bytes fewer, and the type of each member it may be told."""
+"""The compressors, and the type of each option."""
 
 FILTERS: Final = ("shuffle", "delta")
-"""What comes before it."""
+"""The filters, which come before the compressor."""
 
 _TYPE: Final = re.compile(r"[<>|](?:b1|[iu][1248]|f[248]|c8|c16|U[1-9]\d{0,8})", re.ASCII)
 
 
-def parse(found: dict[str, Any]) -> ArraySpec:
-    """Check the members of an array."""
-    shape = sizes(found, "shape", least=0)
-    chunks = sizes(found, "chunks", least=1, rank=len(shape))
-    name = found.get("dtype")
+def is_array(name: str, _: dict[str, Any]) -> bool:
+    """Tell whether a metadata file is that of an array."""
+    return name == ".zarray"
+
+
+def parse(members: dict[str, Any]) -> ArraySpec:
+    """Check the members of the metadata of an array."""
+    shape = sizes(members, "shape", least=0)
+    chunks = sizes(members, "chunks", least=1, rank=len(shape))
+    name = members.get("dtype")
     if not isinstance(name, str) or not _TYPE.fullmatch(name):
         refuse_type(name)
     try:
-        held = np.dtype(name)
+        file_dtype = np.dtype(name)
     except TypeError:  # strings too wide
         refuse_type(name)
-    dtype = dtype_of(held)
+    dtype = dtype_of(file_dtype)
     if dtype is None:
         refuse_type(name)
-    order = one_of(found, "order", ("C", "F"))
-    separator = one_of(found, "dimension_separator", (".", "/"), default=".")
-    filters = found.get("filters")
+    order = one_of(members, "order", ("C", "F"))
+    separator = one_of(members, "dimension_separator", (".", "/"), default=".")
+    filters = members.get("filters")
     if not isinstance(filters, list | None):
         raise refused(f"the filters are {shown(filters)}", "a list of codecs, or null")
-    codecs = [_filter(each, held) for each in filters or ()]
-    if found.get("compressor") is not None:
-        codecs.append(_codec(found["compressor"], tuple(COMPRESSORS)))
-    check_fill(found, dtype)
+    codecs = [_filter(each, file_dtype) for each in filters or ()]
+    if members.get("compressor") is not None:
+        codecs.append(_codec(members["compressor"], tuple(COMPRESSORS)))
+    fill = fill_of(members, dtype)
     return ArraySpec(
         2,
         dtype,
-        held,
+        file_dtype,
         shape,
         chunks,
         chunks,
         tuple(codecs),
-        found["fill_value"],
+        fill,
         order,
         separator=separator,
     )
 
 
-def _codec(value: object, known: tuple[str, ...]) -> Codec:
+def _codec(value: object, names: tuple[str, ...]) -> Codec:
     if not isinstance(value, dict) or not isinstance(value.get("id"), str):
         raise refused(f"the codec is {shown(value)}", "an object with an id")
-    told = {key: each for key, each in value.items() if key != "id"}
-    return codec_of(value["id"], told, known, COMPRESSORS)
+    options = {key: option for key, option in value.items() if key != "id"}
+    return codec_of(value["id"], options, names, COMPRESSORS)
 
 
-def _filter(value: object, held: np.dtype[Any]) -> Codec:
-    """Read a filter."""
-    found = _codec(value, FILTERS)
-    if found["name"] == "shuffle":
-        size = found.get("elementsize", 4)
-        if found.keys() - {"name", "elementsize"} or type(size) is not int or not 0 < size < 256:
-            raise refused(f"the codec `shuffle` is told {shown(found)}", "an elementsize")
-        return found
-    names = [found.get("dtype"), found.get("astype", found.get("dtype"))]
-    if found.keys() - {"name", "dtype", "astype"} or any(
+def _filter(value: object, file_dtype: np.dtype[Any]) -> Codec:
+    """Check a filter."""
+    codec = _codec(value, FILTERS)
+    if codec["name"] == "shuffle":
+        size = codec.get("elementsize", 4)
+        if codec.keys() - {"name", "elementsize"} or type(size) is not int or not 0 < size < 256:
+            raise refused(f"the codec `shuffle` is told {shown(codec)}", "an elementsize")
+        return codec
+    names = [codec.get("dtype"), codec.get("astype", codec.get("dtype"))]
+    if codec.keys() - {"name", "dtype", "astype"} or any(
         not isinstance(name, str) or not _TYPE.fullmatch(name) or "U" in name for name in names
     ):
-        raise refused(f"the codec `delta` is told {shown(found)}", "a dtype and an astype")
-    if names[0] != held.str:
-        raise refused(f"the codec `delta` is of the type `{names[0]}`", f"`{held.str}`")
-    return found
+        raise refused(f"the codec `delta` is told {shown(codec)}", "a dtype and an astype")
+    if names[0] != file_dtype.str:
+        raise refused(f"the codec `delta` is of the type `{names[0]}`", f"`{file_dtype.str}`")
+    return codec
 
 
 def described(spec: ArraySpec) -> tuple[str, dict[str, Any]]:
-    """Return the name of the file of metadata, and what is in it."""
+    """Return the name and the members of the metadata file."""
     filters = [_as_json(codec) for codec in spec.codecs if codec["name"] in FILTERS]
     compressors = [_as_json(codec) for codec in spec.codecs if codec["name"] not in FILTERS]
-    return ".zarray", {
+    return FILES[0], {
         "zarr_format": 2,
         "shape": list(spec.shape),
         "chunks": list(spec.chunks),
-        "dtype": spec.held.str,
+        "dtype": spec.file_dtype.str,
         "fill_value": spec.fill,
         "order": spec.order,
         "dimension_separator": spec.separator,

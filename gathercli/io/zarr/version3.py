@@ -1,4 +1,4 @@
-"""Metadata of version 3: the file ``zarr.json``."""
+"""The metadata of version 3: the file ``zarr.json``."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from gathercli import text
 from gathercli.arrays.tensor import storage_of
+from gathercli.errors import InputError
 from gathercli.io.zarr.arrayspec import ArraySpec
 from gathercli.io.zarr.members import (
     FIXED,
-    check_fill,
     codec_of,
+    fill_of,
     named,
     one_of,
     refuse_type,
@@ -27,15 +29,18 @@ if TYPE_CHECKING:
 
     from gathercli.io.zarr.arrayspec import Codec
 
+FILES: Final = ("zarr.json",)
+ATTRIBUTES: Final = None
+
 COMPRESSORS: Final[dict[str, dict[str, type]]] = {
     "blosc": {"cname": str, "clevel": int, "blocksize": int, "typesize": int, "shuffle": str},
     "zstd": {"level": int, "checksum": bool},
     "gzip": {"level": int},
 }
-"""What makes bytes fewer, and the type of each member it may be told."""
+"""The compressors, and the type of each option."""
 
 CODECS: Final = ("transpose", "bytes", "sharding_indexed", *COMPRESSORS, "crc32c")
-"""All codecs that are known."""
+"""All codecs."""
 
 _OPTIONS: Final = COMPRESSORS | {"crc32c": {}}
 _TEXT: Final = "fixed_length_utf32"
@@ -45,66 +50,76 @@ _KEYS: Final = {
 }
 
 
-def parse(found: dict[str, Any]) -> ArraySpec:
-    """Check the members of an array."""
-    for key in found.keys() - _KEYS:
-        extra = found[key]
+def is_array(name: str, members: dict[str, Any]) -> bool:
+    """Tell whether a metadata file is that of an array."""
+    kind = members.get("node_type")
+    if kind not in ("array", "group"):
+        raise InputError(
+            f"the node_type of `{name}` is {text.shown(kind)}: expected array or group",
+            rule="format",
+        )
+    return bool(kind == "array")
+
+
+def parse(members: dict[str, Any]) -> ArraySpec:
+    """Check the members of the metadata of an array."""
+    for key in members.keys() - _KEYS:
+        extra = members[key]
         if not isinstance(extra, dict) or extra.get("must_understand") is not False:
             raise refused(f"the metadata has the member {shown(key)}", "only what zarr 3 defines")
-    if found.get("storage_transformers"):
+    if members.get("storage_transformers"):
         raise refused("the array has storage transformers", "none")
-    shape = sizes(found, "shape", least=0)
-    dtype, held = _dtype(found.get("data_type"))
-    kind, told = named(found.get("chunk_grid"), "chunk_grid")
+    shape = sizes(members, "shape", least=0)
+    dtype, file_dtype = _dtype(members.get("data_type"))
+    kind, options = named(members.get("chunk_grid"), "chunk_grid")
     if kind != "regular":
         raise refused(f"the chunk grid is {shown(kind)}", "`regular`")
-    grid = sizes(told, "chunk_shape", least=1, rank=len(shape))
-    keys, told = named(found.get("chunk_key_encoding"), "chunk_key_encoding")
-    if keys not in ("default", "v2"):
-        raise refused(f"the chunk key encoding is {shown(keys)}", "`default` or `v2`")
-    separator = one_of(told, "separator", (".", "/"), default="/" if keys == "default" else ".")
-    codecs, chunks = _codecs(found.get("codecs"), "codecs"), grid
+    grid = sizes(options, "chunk_shape", least=1, rank=len(shape))
+    encoding, options = named(members.get("chunk_key_encoding"), "chunk_key_encoding")
+    if encoding not in ("default", "v2"):
+        raise refused(f"the chunk key encoding is {shown(encoding)}", "`default` or `v2`")
+    default = "/" if encoding == "default" else "."
+    separator = one_of(options, "separator", (".", "/"), default=default)
+    codecs, chunks = _codecs(members.get("codecs"), "codecs"), grid
     index: tuple[Codec, ...] = ()
-    first = False
+    index_first = False
     if any(codec["name"] == "sharding_indexed" for codec in codecs):
         if len(codecs) > 1:
             names = listed([f"`{codec['name']}`" for codec in codecs], "and")
             raise refused(f"the codecs are {names}", "`sharding_indexed` alone, or none")
-        codecs, chunks, index, first = _sharding(codecs[0], grid)
-    held = _ordered(codecs, held, len(shape))
-    check_fill(found, dtype)
+        codecs, chunks, index, index_first = _sharding(codecs[0], grid)
     return ArraySpec(
         3,
         dtype,
-        held,
+        _ordered(codecs, file_dtype, len(shape)),
         shape,
         grid,
         chunks,
         codecs,
-        found["fill_value"],
-        keys=keys,
+        fill_of(members, dtype),
+        key_encoding=encoding,
         separator=separator,
         shard_index=index,
-        index_first=first,
-        attributes=_attributes(found.get("attributes")),
-        names=_dimension_names(found.get("dimension_names"), len(shape)),
+        index_first=index_first,
+        attributes=_attributes(members.get("attributes")),
+        dimension_names=_dimension_names(members.get("dimension_names"), len(shape)),
     )
 
 
 def _attributes(value: object) -> dict[str, Any] | None:
-    """Return attributes that may be written again; nothing else is done with them."""
+    """Return the user's attributes, to be copied; None if they are malformed."""
     return value if isinstance(value, dict) else None
 
 
 def _dimension_names(value: object, rank: int) -> list[str | None] | None:
-    """Return names that may be written again; nothing else is done with them."""
+    """Return the names of the dimensions, to be copied; None if they are malformed."""
     if not isinstance(value, list) or len(value) != rank:
         return None
     return value if all(isinstance(each, str | None) for each in value) else None
 
 
 def _dtype(value: object) -> tuple[DType, np.dtype[Any]]:
-    """Read the type; the byte order comes with the codecs."""
+    """Return the element type and the numpy dtype; the codecs tell the byte order."""
     if isinstance(value, str) and value in FIXED:
         return FIXED[value], np.dtype(storage_of(FIXED[value]))
     if not isinstance(value, dict) or value.get("name") != _TEXT:
@@ -116,16 +131,16 @@ def _dtype(value: object) -> tuple[DType, np.dtype[Any]]:
 
 
 def _codec(value: object) -> Codec:
-    """Read a codec; its configuration and its name in one dictionary."""
-    name, told = named(value, "codec")
-    codec = codec_of(name, told, CODECS, _OPTIONS)
+    """Check a codec; return its name and configuration in one dictionary."""
+    name, options = named(value, "codec")
+    codec = codec_of(name, options, CODECS, _OPTIONS)
     if name == "blosc":
-        one_of(told, "shuffle", ("noshuffle", "shuffle", "bitshuffle"), default="noshuffle")
+        one_of(options, "shuffle", ("noshuffle", "shuffle", "bitshuffle"), default="noshuffle")
     return codec
 
 
 def _codecs(value: object, key: str) -> tuple[Codec, ...]:
-    """Read a list of codecs."""
+    """Check a list of codecs."""
     if not isinstance(value, list) or not value or len(value) > 2 * len(CODECS):
         raise refused(f"the {key} is {shown(value)}", "a list of codecs")
     return tuple(_codec(each) for each in value)
@@ -134,9 +149,12 @@ def _codecs(value: object, key: str) -> tuple[Codec, ...]:
 def _sharding(
     codec: Codec, grid: tuple[int, ...]
 ) -> tuple[tuple[Codec, ...], tuple[int, ...], tuple[Codec, ...], bool]:
-    """Read how a shard is made: the codecs and sizes of its chunks, its index, and where that is.
+    """Check how a shard is made.
 
-    The index is of known size: only ``bytes`` and ``crc32c`` may write it.
+    Returns
+    -------
+        The codecs and the sizes of its chunks, the codecs of its index, and whether that is first.
+        The size of the index is known, as it may have only the codecs ``bytes`` and ``crc32c``.
     """
     chunks = sizes(codec, "chunk_shape", least=1, rank=len(grid))
     if any(whole % part for whole, part in zip(grid, chunks, strict=True)):
@@ -147,48 +165,52 @@ def _sharding(
     index = _codecs(codec.get("index_codecs", ["bytes", "crc32c"]), "index_codecs")
     names = [each["name"] for each in index]
     if names not in (["bytes"], ["bytes", "crc32c"]) or index[0].get("endian") == "big":
-        said = listed([f"`{name}`" for name in names], "and")
-        raise refused(f"the index codecs are {said}", "`bytes`, little-endian, and `crc32c`")
+        words = listed([f"`{name}`" for name in names], "and")
+        raise refused(f"the index codecs are {words}", "`bytes`, little-endian, and `crc32c`")
     place = one_of(codec, "index_location", ("start", "end"), default="end")
     return _codecs(codec.get("codecs"), "codecs"), chunks, index, place == "start"
 
 
-def _ordered(codecs: Sequence[Codec], held: np.dtype[Any], rank: int) -> np.dtype[Any]:
-    """Check the order of codecs, and return the type in the byte order they say."""
+def _ordered(codecs: Sequence[Codec], dtype: np.dtype[Any], rank: int) -> np.dtype[Any]:
+    """Check the order of codecs, and return the dtype in the byte order they state."""
     names = [codec["name"] for codec in codecs]
-    said = listed([f"`{name}`" for name in names], "and")
+    words = listed([f"`{name}`" for name in names], "and")
     if names.count("bytes") != 1 or "sharding_indexed" in names:
-        raise refused(f"the codecs are {said}", "`bytes` once")
+        raise refused(f"the codecs are {words}", "`bytes` once")
     at = names.index("bytes")
     if any(name != "transpose" for name in names[:at]) or "transpose" in names[at:]:
-        raise refused(f"the codecs are {said}", "`transpose` before `bytes`, the others behind it")
+        raise refused(f"the codecs are {words}", "`transpose` before `bytes`, the others behind it")
     if sum(name in COMPRESSORS for name in names) > 1:
-        raise refused(f"the codecs are {said}", "one compressor")
+        raise refused(f"the codecs are {words}", "one compressor")
     for codec in codecs[:at]:
         order = codec.get("order")
-        sound = isinstance(order, list) and all(type(each) is int for each in order)
-        if not isinstance(order, list) or not sound or sorted(order) != list(range(rank)):
+        if (
+            not isinstance(order, list)
+            or any(type(each) is not int for each in order)
+            or sorted(order) != list(range(rank))
+        ):
             raise refused(f"the codec `transpose` is told {shown(order)}", f"{rank} axes")
     endian = codecs[at].get("endian")
-    if endian not in ("little", "big", None) or (endian is None and held.itemsize > 1):
+    if endian not in ("little", "big", None) or (endian is None and dtype.itemsize > 1):
         raise refused(f"the endian of the codec `bytes` is {shown(endian)}", "`little` or `big`")
-    return held.newbyteorder(">" if endian == "big" else "<")
+    return dtype.newbyteorder(">" if endian == "big" else "<")
 
 
 def described(spec: ArraySpec) -> tuple[str, dict[str, Any]]:
-    """Return the name of the file of metadata, and what is in it, of an array without shards."""
-    names = {} if spec.names is None else {"dimension_names": spec.names}
+    """Return the name and the members of the metadata file of an array without shards."""
+    names = {} if spec.dimension_names is None else {"dimension_names": spec.dimension_names}
     dtype: Any = spec.dtype.name
     if spec.dtype is STRING:
-        dtype = {"name": _TEXT, "configuration": {"length_bytes": spec.held.itemsize}}
+        dtype = {"name": _TEXT, "configuration": {"length_bytes": spec.file_dtype.itemsize}}
     chunks = {"chunk_shape": list(spec.chunks)}
-    return "zarr.json", {
+    keys = {"separator": spec.separator}
+    return FILES[0], {
         "zarr_format": 3,
         "node_type": "array",
         "shape": list(spec.shape),
         "data_type": dtype,
         "chunk_grid": {"name": "regular", "configuration": chunks},
-        "chunk_key_encoding": {"name": spec.keys, "configuration": {"separator": spec.separator}},
+        "chunk_key_encoding": {"name": spec.key_encoding, "configuration": keys},
         "fill_value": spec.fill,
         "codecs": [_as_json(codec) for codec in spec.codecs],
         "attributes": spec.attributes or {},
@@ -197,5 +219,5 @@ def described(spec: ArraySpec) -> tuple[str, dict[str, Any]]:
 
 
 def _as_json(codec: Codec) -> dict[str, Any]:
-    told = {key: value for key, value in codec.items() if key != "name"}
-    return {"name": codec["name"], "configuration": told} if told else {"name": codec["name"]}
+    options = {key: option for key, option in codec.items() if key != "name"}
+    return {"name": codec["name"]} | ({"configuration": options} if options else {})
