@@ -74,7 +74,7 @@ def _one(name: str | None) -> Answer:
 
 def _all(errors: ErrorOptions) -> Answer:
     """Show every lesson; a terminal with keys shows a screen at a time, and then nothing."""
-    from gathercli.cli.manual.keys import Keys, has_keys, room
+    from gathercli.cli.keys import Keys, has_keys, room
     from gathercli.report.layout import folded
 
     screens = [folded(_screen(number), _width()) for number in range(len(LESSONS))]

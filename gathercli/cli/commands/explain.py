@@ -320,7 +320,7 @@ def _answer_text(
     lesson: Lesson, open_call: OpenCall, options: ExplainOptions, look: Look, messages: Messages
 ) -> Styled:
     """Return the text to print; empty where the cells are printed one by one, or walked."""
-    from gathercli.cli.manual.keys import has_keys
+    from gathercli.cli.keys import has_keys
     from gathercli.report.trace import text_of
 
     color = wants_color(messages.color, STDOUT)
@@ -374,7 +374,7 @@ def _print_lines(lesson: Lesson, look: Look, *, color: bool) -> None:
 
 def _walk(lesson: Lesson, look: Look, *, color: bool) -> None:
     """Show one cell at a time; keys go on and back."""
-    from gathercli.cli.manual.keys import Keys, room
+    from gathercli.cli.keys import Keys, room
     from gathercli.report.layout import folded
     from gathercli.report.lesson import panels
     from gathercli.report.selection import WIDTH

@@ -1,12 +1,13 @@
-"""The prose of the manual: Markdown files, whose ``{{placeholders}}`` the declarations fill.
+"""The prose of the manual: Markdown files with ``{{placeholders}}``.
 
-``# NAME(SECTION)`` and a summary come first, then ``## HEADINGS`` over paragraphs, fenced lines,
-and terms, whose meaning is on the lines after them, behind ``:``.
+A page starts with ``# NAME(SECTION)`` and a summary. Its ``## HEADINGS`` have paragraphs, fenced
+lines, and terms with their meaning on the next lines, after ``:``.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -23,16 +24,16 @@ FOLDER: Final = Path(__file__).parent
 _PLACE: Final = re.compile(r"\{\{([\w-]+)\}\}")
 _TITLE: Final = re.compile(r"# (\S+)\((\d)\)")
 _PART: Final = re.compile(r"^```\n(.*?)\n```$|^(\S.*?)(?=\n\n|\n*\Z)", re.DOTALL | re.MULTILINE)
-"""Fenced lines, or what stands up to an empty line."""
+"""Fenced lines, or a paragraph."""
 
 
 def page(name: str, values: Values | None = None) -> Page:
-    """Make a page of ``NAME.md``.
+    """Return the page of ``NAME.md``.
 
     Parameters
     ----------
     values
-        What stands in the place of each placeholder: words within a text, or blocks of their own.
+        The values of the placeholders: words within a text, or blocks in place of a paragraph.
 
     Raises
     ------
@@ -41,12 +42,11 @@ def page(name: str, values: Values | None = None) -> Page:
     """
     head, *sections = _read(name)
     title, summary = head.split("\n\n")
-    found = _TITLE.fullmatch(title)
-    if found is None:
+    heading = _TITLE.fullmatch(title)
+    if heading is None:
         raise ValueError(title)
-    return Page(
-        found[1], _words(summary, values or {}), tuple(_sections(sections, values)), int(found[2])
-    )
+    blocks = tuple(_sections(sections, values))
+    return Page(heading[1], _words(summary, values or {}), blocks, int(heading[2]))
 
 
 def sections(name: str, values: Values | None = None) -> dict[str, tuple[Block, ...]]:
@@ -62,15 +62,15 @@ def _read(name: str) -> list[str]:
 def _sections(texts: list[str], values: Values | None) -> Iterator[tuple[str, tuple[Block, ...]]]:
     for text in texts:
         heading, _, body = text.partition("\n")
-        yield heading, tuple(_together(_blocks(body, values or {})))
+        yield heading, tuple(_join_terms(_blocks(body, values or {})))
 
 
 def _blocks(text: str, values: Values) -> Iterator[Block]:
-    for found in _PART.finditer(text):
-        if found[1] is not None:
-            yield Console(found[1])
+    for match in _PART.finditer(text):
+        fenced, part = match.groups()
+        if fenced is not None:
+            yield Console(fenced)
             continue
-        part = found[2]
         place = _PLACE.fullmatch(part)
         value = values[place[1]] if place else part
         if not isinstance(value, str):
@@ -82,21 +82,17 @@ def _blocks(text: str, values: Values) -> Iterator[Block]:
             yield _words(value, values)
 
 
-def _together(blocks: Iterator[Block]) -> Iterator[Block]:
-    """Put terms that follow each other into one list."""
-    pairs: tuple[tuple[str, str], ...] = ()
-    for block in blocks:
-        if isinstance(block, Terms):
-            pairs += block.pairs
-            continue
-        if pairs:
-            yield Terms(pairs)
-            pairs = ()
-        yield block
-    if pairs:
-        yield Terms(pairs)
+def _join_terms(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Join consecutive terms into one list."""
+    for is_terms, group in groupby(blocks, lambda block: isinstance(block, Terms)):
+        if is_terms:
+            yield Terms(
+                tuple(pair for each in group if isinstance(each, Terms) for pair in each.pairs)
+            )
+        else:
+            yield from group
 
 
 def _words(text: str, values: Values) -> str:
-    """Fill the placeholders of a text, and join its lines."""
+    """Join the lines of a text, and fill its placeholders."""
     return _PLACE.sub(lambda place: str(values[place[1]]), " ".join(text.split()))

@@ -1,4 +1,4 @@
-"""Single keys of a terminal, for what a person walks through."""
+"""Screens on a terminal, and the keys that move between them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STDOUT: Final = 1
 
 LEGEND: Final = "space: next   b: back   g, G: first, last   q: quit"
 SHORT: Final = "keys: space b g G q"
-"""The keys, for a line on a wide screen and on a narrow one."""
+"""The keys, for the last line of a wide screen and of a narrow one."""
 
 _WORDS: Final = {
     "next": (" ", "n", "j", "l", "\r", "\n", "\x1b[C", "\x1b[B", "\x1bOC", "\x1bOB", "\x1b[6~"),
@@ -30,16 +30,16 @@ _MEANING: Final = {key: word for word, keys in _WORDS.items() for key in keys}
 _KEY: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1bO[ -~]|\x1b[^[O]|[^\x1b]", re.DOTALL)
 
 _WAIT: Final = 0.05
-"""Seconds after which an Escape was the key of that name, not the start of another."""
+"""Seconds after which an Escape is the key of that name, not the start of another."""
 
 
 def has_keys() -> bool:
-    """Tell whether a person sits in front: keys come in, and what is drawn is seen."""
+    """Return whether stdin and stdout are terminals."""
     return is_terminal(STDIN) and is_terminal(STDOUT)
 
 
 class Keys:
-    """Keys as they are pressed; as a context it leaves the terminal as it was."""
+    """A reader of keys, and a context that restores the terminal."""
 
     def __init__(self) -> None:
         self._saved: Any = None
@@ -54,12 +54,12 @@ class Keys:
 
         self._saved = termios.tcgetattr(STDIN)
         signal.signal(signal.SIGWINCH, lambda *_: None)
-        # A signal between two instructions would not end the wait for a key; a byte here does.
+        # `select` misses a signal that arrives just before it, but not the byte that it writes.
         os.set_blocking(self._woken, False)
         self._before = signal.set_wakeup_fd(self._woken)
         tty.setcbreak(STDIN)
         ours = termios.tcgetattr(STDIN)
-        # To be stopped on a screen of one's own would leave it there: no key does that.
+        # Ctrl-Z would leave the alternate screen behind: disable it.
         ours[6][termios.VSUSP] = bytes([os.fpathconf(STDIN, "PC_VDISABLE")])
         termios.tcsetattr(STDIN, termios.TCSANOW, ours)
         print_text("\x1b[?1049h\x1b[?25l")
@@ -79,13 +79,13 @@ class Keys:
     def read(self) -> str:
         """Wait for a key; return ``next``, ``back``, ``first``, ``last`` or ``quit``.
 
-        Or ``same``: the screen has another size.
+        Return ``same`` if the size of the screen changes.
         """
         from select import select
 
         while True:
-            found = _KEY.match(self._pressed)
-            if found is None:
+            match = _KEY.match(self._pressed)
+            if match is None:
                 wait = _WAIT if self._pressed else None
                 ready, _, _ = select([STDIN, self._signals], [], [], wait)
                 if self._signals in ready:
@@ -93,22 +93,22 @@ class Keys:
                     return "same"
                 if ready:
                     more = os.read(STDIN, 64).decode("ascii", "replace")
-                    if not more:  # nobody is there any more
+                    if not more:  # the terminal is closed
                         return "quit"
                     self._pressed += more
                     continue
-            key = found[0] if found else self._pressed
+            key = match[0] if match else self._pressed
             self._pressed = self._pressed[len(key) :]
             if key in _MEANING:
                 return _MEANING[key]
 
     def walk(self, count: int, screen: Callable[[int], str]) -> None:
-        """Show `count` screens, one after the other as the keys say, until one says quit.
+        """Show `count` screens, and move between them by keys until one quits.
 
         Parameters
         ----------
         screen
-            Returns a screen by its number: `room()` lines that fit the width, more are left out.
+            Returns a screen by its number; lines after the first `room()` are left out.
         """
         at = 0
         while at < count:
@@ -125,5 +125,5 @@ class Keys:
 
 
 def room() -> int:
-    """Return the lines of a screen above that of the keys."""
+    """Return the number of lines above the line of the keys."""
     return max(height_of(STDOUT) - 1, 1)
