@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gathercli.io.files import File
-    from gathercli.io.formats.encode import Named, TextOptions
+    from gathercli.io.formats.encode import TextOptions
+    from gathercli.io.formats.raw import NamedResult
     from gathercli.spec.dtypes import DType
     from tests.conftest import Ran
 
@@ -49,7 +50,7 @@ class Cells:
         return Tensor(INT64, self._array)
 
 
-def written(results: Sequence[Named], options: TextOptions) -> Iterator[str]:
+def written(results: Sequence[NamedResult], options: TextOptions) -> Iterator[str]:
     del options
     ((_, result),) = results
     elements = result.whole().array.reshape(-1).tolist()

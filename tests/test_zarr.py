@@ -1236,7 +1236,7 @@ Inputs(None).tensor("x.zarr", "")
 @pytest.fixture
 def _unswapped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take a file system where two names cannot change places."""
-    monkeypatch.setattr("gathercli.io.swap.swapped", lambda *_: False)
+    monkeypatch.setattr("gathercli.io.swap.exchange", lambda *_: False)
 
 
 @pytest.mark.usefixtures("folder")
@@ -1327,9 +1327,9 @@ def test_names_change_places_or_nothing_happens() -> None:
     Path("a").write_text("a")
     Path("b").mkdir()
 
-    assert not swap.swapped("a", "none")
+    assert not swap.exchange("a", "none")
     assert sorted(os.listdir(".")) == ["a", "b"]
-    assert swap.swapped("a", "b")
+    assert swap.exchange("a", "b")
     assert (os.path.isdir("a"), Path("b").read_text()) == (True, "a")
 
 

@@ -13,7 +13,7 @@ from gathercli.cli.options import Chunks, ForceFormat, NoClobber, Nonfinite, Pre
 from gathercli.errors import GatherError, UsageError
 from gathercli.io import save
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, is_chunked, names_chunks
-from gathercli.io.write import STDOUT, Checked, Output, Stream, is_stream, new_name
+from gathercli.io.write import STDOUT, CheckedStream, Output, Stream, is_stream, new_name
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 from gathercli.spec.dtypes import Kind
 from gathercli.text import clean, listed, shell_word
@@ -199,14 +199,14 @@ class OutputOptions(Options):
 
     def _write(self, call: Call, result: GatherOutput, inputs: Inputs, messages: Messages) -> None:
         if self.path is None:
-            self._encode(call, result, messages, Checked(Stream(STDOUT), inputs))
+            self._encode(call, result, messages, CheckedStream(Stream(STDOUT), inputs))
             inputs.recheck()
             return
         with self.keeping.output(self.path) as output:
             output.open(result.nbytes)
             if save.is_binary(self.chosen) and output.is_terminal:
                 raise binary_refused(self.chosen, f"`{clean(self.path)}`")
-            self._encode(call, result, messages, Checked(output.stream, inputs))
+            self._encode(call, result, messages, CheckedStream(output.stream, inputs))
             inputs.recheck()
             output.commit()
 
@@ -215,7 +215,7 @@ class OutputOptions(Options):
         call: Call,
         result: GatherOutput,
         messages: Messages,
-        out: Checked,
+        out: CheckedStream,
     ) -> None:
         if self.chosen == "pretty":
             text = self._pretty(call, result.whole(), messages.color)

@@ -1,13 +1,12 @@
-"""Mapped files that another program shortens while they are read.
+"""Protection from programs that shorten a mapped file while it is read.
 
-Whoever reads a page that is gone is sent SIGBUS, which ends a process without a word. Handlers of
-the module `signal` run between two instructions of Python, and here one instruction fails for
-ever. So this handler is a callback of ctypes: it maps zeros in the place of the whole file, and
-notes that. The work goes on, and before anything is committed `File.recheck` refuses what came of
-it like any other input that changed: by name, with everything temporary removed, in a batch as one
-failed job.
+Reading a page that is gone raises SIGBUS, which ends the process without a message. Handlers of the
+module `signal` run between two instructions of Python, and here one instruction fails for ever. So
+this handler is a callback of ctypes: it maps zeros in place of the whole file, and sets `lost`. The
+work goes on, and before anything is committed `File.recheck` raises, as for any changed input: with
+its name, after temporary files are removed, in a batch as one failed job.
 
-Rows read with `pread` in place of a mapping took 157 times as long where they had 8 bytes.
+Reading rows of 8 bytes with `pread` in place of a mapping took 157 times as long.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ import weakref
 from typing import Final
 
 _HOSTS: Final = ("x86_64", "aarch64")
-"""Machines whose Linux has this `_Action`, `_ADDRESS` and `_FIXED`."""
+"""Machines on which Linux has this `_Action`, `_ADDRESS` and `_FIXED`."""
 
 _SIGINFO: Final = 4
 _ADDRESS: Final = 16
-"""Where in a ``siginfo_t`` the address of a fault is."""
+"""The offset of the address in a ``siginfo_t``."""
 
 _FIXED: Final = 0x10
 _FAILED: Final = ctypes.c_void_p(-1).value
@@ -43,7 +42,7 @@ class _Action(ctypes.Structure):
 
 
 class Mapping:
-    """The memory where a file is mapped; `lost` says whether zeros are there instead."""
+    """The memory of a mapped file; `lost` tells whether zeros have replaced it."""
 
     def __init__(self, mapped: mmap.mmap) -> None:
         import numpy as np
@@ -51,12 +50,12 @@ class Mapping:
         self.lost = False
         self.start: int = np.frombuffer(mapped, np.uint8).ctypes.data
         self.stop = self.start + len(mapped)
-        # Once nobody views the file, the memory is anybody's.
+        # Without views of the file, the memory may be reused.
         self._mapped = weakref.ref(mapped, lambda _: _mappings.discard(self))
 
     def clear(self) -> bool:
-        """Map zeros; say whether that could be done."""
-        self.lost = True  # before anybody can read them
+        """Map zeros; return False if that fails."""
+        self.lost = True  # before any thread reads the zeros
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _FIXED
         size = self.stop - self.start
         return bool(_libc.mmap(self.start, size, mmap.PROT_READ, flags, -1, 0) != _FAILED)
@@ -64,13 +63,13 @@ class Mapping:
 
 _mappings: set[Mapping] = set()
 _before: list[_Action] = []
-"""What was done on SIGBUS before, since it is handled here."""
+"""The previous action on SIGBUS, once ours is set."""
 
 
 def guard(mapped: mmap.mmap) -> Mapping | None:
-    """Let this process survive that a mapped file is shortened; None where it cannot.
+    """Make this process survive that a mapped file is shortened; return None if it cannot.
 
-    Not for a library, which leaves the signals to the program.
+    Not for a library: signals belong to the program.
     """
     if sys.platform != "linux" or os.uname().machine not in _HOSTS or sys.maxsize < 1 << 32:
         return None
@@ -78,17 +77,17 @@ def guard(mapped: mmap.mmap) -> Mapping | None:
     _mappings.add(mapping)
     if not _before:
         _before.append(_Action())
-        # No other signal comes to this thread meanwhile.
+        # The mask blocks all other signals in this thread meanwhile.
         own = _Action(ctypes.cast(_handler, ctypes.c_void_p), (2**64 - 1,) * 16, _SIGINFO)
         _libc.sigaction(signal.SIGBUS, ctypes.byref(own), ctypes.byref(_before[0]))
     return mapping
 
 
 def _on_fault(_number: int, info: int, _context: int) -> None:
-    """Clear the mapping of the address that failed; leave any other to what was done before."""
+    """Clear the mapping of the failed address; for any other restore the previous action."""
     address = ctypes.c_void_p.from_address(info + _ADDRESS).value or 0
     for each in tuple(_mappings):
-        # Of two threads that failed, the later one tries again.
+        # Of two threads that fail, the later one repeats its read.
         if each.start <= address < each.stop and (each.lost or each.clear()):
             return
     _libc.sigaction(signal.SIGBUS, ctypes.byref(_before.pop()), None)

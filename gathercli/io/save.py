@@ -1,4 +1,4 @@
-"""Results to bytes, in the format that was asked for or that the name of the file tells."""
+"""Write results in a format, which the suffix of a file or an option names."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from gathercli.text import clean, closest, listed, short
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gathercli.io.formats.encode import ByteTarget, Named
-
+    from gathercli.io.formats.raw import ByteTarget, NamedResult
 
 STREAMED: Final = tuple(name for name in FORMATS if not FORMATS[name].chunked)
-"""The formats that are one file, written from its beginning; io.chunkwise writes folders."""
+"""The formats of one file, written from its beginning; io.chunkwise writes folders."""
 
 
 def format_of(path: str) -> str:
-    """Tell the format of a file by its suffix.
+    """Return the format that the suffix of a path names.
 
     Raises
     ------
@@ -37,13 +36,13 @@ def format_of(path: str) -> str:
             rule="usage",
             value=path,
             expected=listed(BY_SUFFIX),
-            hint=_known_suffix(path, suffix),
+            hint=_suggest_suffix(path, suffix),
         )
     return BY_SUFFIX[suffix]
 
 
-def _known_suffix(path: str, suffix: str) -> Hint:
-    """Name a new file like `path`, of a suffix that names a format."""
+def _suggest_suffix(path: str, suffix: str) -> Hint:
+    """Suggest a new file like `path` with the suffix of a format."""
     near = closest(suffix, BY_SUFFIX, cutoff=0.75) if suffix else None
     name = new_name(os.path.splitext(path)[0] if suffix else path, near or ".npy")
     if near:
@@ -54,25 +53,25 @@ def _known_suffix(path: str, suffix: str) -> Hint:
 def check_format(
     path: str | None, fmt: str | None, *, option: str, force: bool, instead: str | None = None
 ) -> None:
-    """Refuse a format that contradicts the name of the file.
+    """Raise if a format contradicts the suffix of the file.
 
     Parameters
     ----------
     path
         The file; None for stdout.
     fmt
-        The format that was asked for, a key of `FORMATS` or another; None for the suffix's own.
+        The format in the option, a key of `FORMATS` or another; None without the option.
     option
-        The one that names a format, for the message.
+        The option, for the message.
     force
-        Whether the format is meant all the same.
+        Whether `--force-format` is given.
     instead
-        What to suggest where forcing the format would replace what is wanted.
+        The hint in place of `--force-format`, where that would replace a wanted file.
 
     Raises
     ------
     UsageError
-        ``usage``: the suffix is known, and of another format; or nothing is there to be forced.
+        ``usage``: the suffix is that of another format; or there is `force` without `fmt`.
     """
     if fmt is None and force:
         raise UsageError(
@@ -96,13 +95,13 @@ def _suffix(path: str) -> str:
 
 
 def is_binary(fmt: str) -> bool:
-    """Tell whether a format is no text."""
+    """Tell whether a format is binary."""
     return fmt in FORMATS and FORMATS[fmt].binary
 
 
 def write(
     fmt: str,
-    results: Sequence[Named],
+    results: Sequence[NamedResult],
     out: ByteTarget,
     *,
     nonfinite: str = "quoted",
@@ -116,9 +115,9 @@ def write(
     fmt
         One of `STREAMED`.
     results
-        Tensors and their names; exactly one where the format does not hold several.
-    parameters
-        What ``oip`` notes about the results.
+        Tensors and their names; exactly one if the format holds one.
+    nonfinite, parameters, max_bytes
+        The options of text formats, as in `encode.TextOptions`.
     """
     from gathercli.io.formats.encode import TextOptions
 
@@ -131,23 +130,23 @@ def write(
             _check_name(fmt, row, name)
         writer(results, out)
         return
-    held = ""
+    buffer = ""
     for piece in writer(results, TextOptions(nonfinite, parameters, max_bytes)):
-        held += piece
-        if len(held) >= 1 << 16:
-            out.write(held.encode())
-            held = ""
-    out.write(held.encode())
+        buffer += piece
+        if len(buffer) >= 1 << 16:
+            out.write(buffer.encode())
+            buffer = ""
+    out.write(buffer.encode())
 
 
 def _check_name(fmt: str, row: Format, name: str) -> None:
-    """Refuse a name that a binary format cannot keep."""
-    why = next((why for pattern, why in row.unfit if re.search(pattern, name)), None)
+    """Raise for a name that a binary format cannot store."""
+    problem = next((text for pattern, text in row.unfit if re.search(pattern, name)), None)
     if not name.isascii() and re.search("[\ud800-\udfff]", name):
-        why = "what is no UTF-8"
-    if why is not None:
+        problem = "what is no UTF-8"
+    if problem is not None:
         raise InputError(
-            f"the name `{short(name)}` is, or has, {why}: expected one that {fmt} can keep",
+            f"the name `{short(name)}` is, or has, {problem}: expected one that {fmt} can keep",
             rule="format",
             value=name,
         )

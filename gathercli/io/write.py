@@ -1,8 +1,8 @@
-"""Atomic writes: at any moment a file is absent, old or complete, whichever process dies.
+"""Atomic writes: a file is absent, old or complete at any moment, even if the process dies.
 
-The bytes go to a file without a name in the target's folder (O_TMPFILE), which gets a name only
-just before it replaces the target; where the system lacks that, to ``.NAME.*.tmp``. Devices and
-pipes are streams and are written as they come.
+The bytes go to an unnamed file in the folder of the target (O_TMPFILE), which is named just before
+it replaces the target; on systems without O_TMPFILE to ``.NAME.*.tmp``. Devices and pipes are
+streams, written in order and in place.
 """
 
 from __future__ import annotations
@@ -29,24 +29,26 @@ if TYPE_CHECKING:
 STDOUT: Final = 1
 STDERR: Final = 2
 ALLOCATED: Final = 1 << 20
-"""Bytes from which the disk is asked beforehand."""
+"""Bytes from which space on the disk is allocated first."""
+
 _REMOVED: Final = "/ (removed)"
-"""What stands for a working folder that was removed."""
+"""The path of a working folder that was removed."""
+
 OUTSIDE: Final = ("a link leads out of the folder of the job", "a file in it")
-"""Why an output is refused that was in its folder when that was looked at, and what is expected."""
+"""Why an output is refused that left its folder, and what is expected."""
 
-_LOOK: Final = getattr(os, "O_PATH", os.O_RDONLY)
-"""How a folder is opened from which names start: it need not be readable."""
+_O_PATH: Final = getattr(os, "O_PATH", os.O_RDONLY)
+"""The flag to open a folder that need not be readable."""
 
-_SIGNALS: Final = 5
-"""How often a removal begins again that signals stopped."""
+_ATTEMPTS: Final = 5
+"""Attempts at a removal that signals interrupt."""
 
 _OWN_FDS: Final = "/proc/self/fd"
 _STREAMS: Final = re.compile(r"/dev/std(out|err)|(?:/dev/fd|/proc/self/fd)/(\d{1,9})", re.ASCII)
 
 
 class Stream:
-    """An open descriptor that takes bytes in order."""
+    """An open descriptor to which bytes are written in order."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -56,13 +58,13 @@ class Stream:
         write_all(self._fd, part)
 
     def place(self, result: Result) -> bool:
-        """Say that it takes no blocks out of order: who reads it may be reading now."""
+        """Return False: blocks must come in order, for a reader at the other end."""
         del result
         return False
 
 
-class Checked:
-    """Takes bytes for a stream, as long as no input that they are made of has changed."""
+class CheckedStream:
+    """Writes to a stream after it checks that no input has changed."""
 
     def __init__(self, stream: Stream, inputs: Inputs) -> None:
         self._stream, self._inputs = stream, inputs
@@ -74,13 +76,13 @@ class Checked:
             self._stream.write(part)
 
     def place(self, result: Result) -> bool:
-        """Append the elements of a result by its threads, if that is possible."""
+        """Have the threads of a result append its elements; return False if impossible."""
         with self._naming():
             return self._stream.place(result)
 
     @contextmanager
     def _naming(self) -> Iterator[None]:
-        """Name the input if that is what failed: the system cannot write what is gone either."""
+        """Raise the error of a changed input in place of the failed write that it caused."""
         try:
             yield
         except TransferError:
@@ -88,30 +90,30 @@ class Checked:
             raise
 
 
-class _Draft(Stream):
-    """A regular file that nobody sees yet: its blocks may come in any order."""
+class _NewFile(Stream):
+    """A regular file without readers: its blocks may come in any order."""
 
     def __init__(self, fd: int, *, allocates: bool) -> None:
         super().__init__(fd)
         self._allocates = allocates
 
     def place(self, result: Result) -> bool:
-        """Append the elements of a result, each block where it belongs, by its threads."""
-        with _whole_or_stopped():
+        """Have the threads of a result append its elements, each block at its position."""
+        with _incomplete_on_error():
             start = os.lseek(self._fd, 0, os.SEEK_CUR)
         if self._allocates and result.nbytes >= ALLOCATED:
             _allocate(self._fd, start, result.nbytes)
         result.place(lambda part, at: write_all(self._fd, part.data, start + at))
-        with _whole_or_stopped():
+        with _incomplete_on_error():
             os.lseek(self._fd, start + result.nbytes, os.SEEK_SET)
         return True
 
 
 def _allocate(fd: int, start: int, size: int) -> None:
-    """Have the disk set bytes aside, if it can.
+    """Allocate space on the disk, if the file system can.
 
-    A full disk says so before the work; and ext4, which writes a file out when it replaces
-    another, need not choose their places then, which takes longer than all the rest.
+    A full disk is found before the work. And ext4, which writes a file out when it replaces
+    another, would otherwise choose its blocks then, which takes longer than all the rest.
     """
     allocate = getattr(os, "posix_fallocate", None)
     if allocate is None:
@@ -128,34 +130,34 @@ def _allocate(fd: int, start: int, size: int) -> None:
             ) from None
 
 
-def write_all(fd: int, part: bytes | memoryview, place: int | None = None) -> None:
-    """Write every byte to `fd`.
+def write_all(fd: int, part: bytes | memoryview, position: int | None = None) -> None:
+    """Write every byte to a descriptor.
 
     Parameters
     ----------
-    place
-        Where in the file; None for where the descriptor stands, which moves on.
+    position
+        The position in the file; None for that of the descriptor, which advances.
 
     Raises
     ------
     BrokenPipeError
-        The reader went away.
+        The reader closed the pipe.
     TransferError
-        ``output``: anything else that stopped the writing.
+        ``output``: any other failure.
     """
     view = memoryview(part)
-    with _whole_or_stopped():
+    with _incomplete_on_error():
         while view:
-            if place is None:
+            if position is None:
                 view = view[os.write(fd, view) :]
             else:
-                written = os.pwrite(fd, view, place)
-                view, place = view[written:], place + written
+                number = os.pwrite(fd, view, position)
+                view, position = view[number:], position + number
 
 
 @contextmanager
-def _whole_or_stopped() -> Iterator[None]:
-    """Say of what the system refuses that the output is not complete."""
+def _incomplete_on_error() -> Iterator[None]:
+    """Turn a failed system call into the error that the output is not complete."""
     try:
         yield
     except BrokenPipeError:
@@ -168,9 +170,9 @@ def _whole_or_stopped() -> Iterator[None]:
 
 
 def let_signals_unwind() -> None:
-    """Let SIGTERM and SIGHUP raise `SystemExit`, so that temporary files go away.
+    """Make SIGTERM and SIGHUP raise `SystemExit`, so that temporary files are removed.
 
-    What is ignored, as SIGHUP is under nohup, stays ignored.
+    An ignored signal, as SIGHUP is under nohup, stays ignored.
     """
     import signal
 
@@ -180,40 +182,40 @@ def let_signals_unwind() -> None:
 
 
 def persist(remove: Callable[[], None]) -> None:
-    """Remove something whatever signals come meanwhile; the last of them is raised afterwards.
+    """Call `remove` until no signal interrupts it, then raise the last interruption.
 
-    A terminal that closes sends SIGHUP twice: the system does, and the shell.
+    A terminal that closes sends SIGHUP twice: one from the system, one from the shell.
     """
-    stopped: BaseException | None = None
-    for _ in range(_SIGNALS):
+    interruption: BaseException | None = None
+    for _ in range(_ATTEMPTS):
         try:
             remove()
         except (KeyboardInterrupt, SystemExit) as error:
-            stopped = error
+            interruption = error
         else:
             break
-    if stopped is not None:
-        raise stopped
+    if interruption is not None:
+        raise interruption
 
 
 class Output:
-    """One output file, used as a context: nothing remains of it unless `commit` was reached.
+    """An output file, used as a context; without `commit` nothing remains of it.
 
     Parameters
     ----------
     path
-        Where to write. A symbolic link is followed once, to a regular file.
+        The path of the file. A symbolic link is followed once, to a regular file.
     no_clobber
-        Whether an existing file is left alone.
+        Whether an existing file is an error.
     fsync
-        Whether the bytes, and then the name, are on the disk before `commit` returns.
+        Whether `commit` returns after the bytes, and then the name, are on the disk.
     within
-        The real path of a folder out of which no link may lead; None for any place.
+        The real path of a folder in which the file must be; None for any place.
 
     Raises
     ------
     OutputError
-        ``output``: the target cannot be created.
+        ``output``: the file cannot be created.
     """
 
     def __init__(
@@ -228,18 +230,18 @@ class Output:
         self._target = path
         self._temporary: str | None = None
         self._folder = self._fd = -1
-        """The open folder, from which all names start: nobody can put a link in its place."""
+        """Names are relative to the open folder: no link can replace it meanwhile."""
         self.is_stream = self._find_target()
         if within is not None:
             self._check_place(real_path(path))
 
     @property
     def is_terminal(self) -> bool:
-        """Whether the target is a terminal, where binary must not go."""
+        """Whether it is a terminal, to which binary must not be written."""
         return self.is_stream and self._fd >= 0 and os.isatty(self._fd)
 
     def _find_target(self) -> bool:
-        """Follow a symbolic link, refuse what cannot be replaced; say whether it is a stream."""
+        """Follow a symbolic link, check that the target can be replaced; tell if it is a stream."""
         path = self.path
         if not path:
             raise self._refused("the name is empty", "the name of a file")
@@ -276,22 +278,22 @@ class Output:
         )
 
     def _check_place(self, place: str) -> None:
-        """Refuse a real path outside of the folder that it should lie in."""
+        """Raise if a real path is outside of `within`."""
         from gathercli.io.links import lies_in
 
         if self._within is not None and not lies_in(place, self._within):
             raise self._refused(*OUTSIDE)
 
     def open(self, size: int = 0) -> None:
-        """Create the temporary file, after looking whether `size` bytes fit on the disk."""
+        """Create the temporary file; raise if the disk has no room for `size` bytes."""
         folder, self._name = os.path.split(self._target)
         try:
             if self.is_stream:
                 self._fd = _open_stream(self.path)
-                self._look_again(self._fd, self.path)
+                self._recheck_place(self._fd, self.path)
                 return
-            self._folder = os.open(folder or ".", _LOOK | os.O_DIRECTORY | os.O_CLOEXEC)
-            self._look_again(self._folder, folder)
+            self._folder = os.open(folder or ".", _O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            self._recheck_place(self._folder, folder)
             disk = os.statvfs(self._folder)
             free = disk.f_bavail * disk.f_frsize
             if size > free:
@@ -308,8 +310,8 @@ class Output:
                 raise
             raise self._refused(reason_of(error), "a folder that can be written") from None
 
-    def _look_again(self, fd: int, path: str) -> None:
-        """Check the place of what is open: a link may have come since its name was looked at."""
+    def _recheck_place(self, fd: int, path: str) -> None:
+        """Check the place of an open file: a link may have replaced its folder meanwhile."""
         if self._within is not None:
             from gathercli.io.links import place_of
 
@@ -336,15 +338,15 @@ class Output:
 
     @property
     def stream(self) -> Stream:
-        """What takes the bytes, once it is open."""
+        """The stream to write to, after `open`."""
         if self.is_stream:
             return Stream(self._fd)
-        # A disk that knows no unnamed files may know no way to set bytes aside either, and the C
-        # library would then write them one by one.
-        return _Draft(self._fd, allocates=self._temporary is None)
+        # A file system without unnamed files may lack allocation too, and the C library would then
+        # write single bytes.
+        return _NewFile(self._fd, allocates=self._temporary is None)
 
     def commit(self) -> None:
-        """Give the file its name, replacing what had it."""
+        """Give the file its name, replacing an older file."""
         if self.is_stream:
             return
         try:
@@ -377,9 +379,9 @@ class Output:
             os.close(folder)
 
     def _link_unnamed(self) -> None:
-        """Name the unnamed file: as the target if that is new, else beside it to replace it."""
-        # With src_dir_fd, which a path from the root needs not, Python calls linkat with
-        # AT_SYMLINK_FOLLOW, which this needs.
+        """Name the unnamed file: as the target if that is new, else temporarily, to replace it."""
+        # An absolute path needs no src_dir_fd, but with it Python calls linkat with
+        # AT_SYMLINK_FOLLOW, which this link needs.
         own = f"{_OWN_FDS}/{self._fd}"
         link = partial(os.link, own, src_dir_fd=self._fd, dst_dir_fd=self._folder)
         try:
@@ -387,7 +389,7 @@ class Output:
         except FileExistsError:
             if self._no_clobber:
                 raise
-            self._temporary = self._new_name()  # known before it is there: a signal may come
+            self._temporary = self._new_name()  # set first, as a signal may come
             link(self._temporary)
 
     def __enter__(self) -> Self:
@@ -402,7 +404,7 @@ class Output:
         persist(self._remove)
         for fd in (self._fd, self._folder):
             if fd >= 0:
-                with suppress(OSError):  # what was written has been asked for
+                with suppress(OSError):  # `commit` has reported failed writes
                     os.close(fd)
 
     def _remove(self) -> None:
@@ -412,7 +414,7 @@ class Output:
 
 
 def make_folder(path: str) -> None:
-    """Make a folder, and those it is in, if it is not there.
+    """Create a folder and its parents if they do not exist.
 
     Raises
     ------
@@ -431,10 +433,10 @@ def make_folder(path: str) -> None:
 
 
 def real_path(path: str) -> str:
-    """Return the real path of a file, which need not be there.
+    """Return the real path of a file, which need not exist.
 
-    Where the working folder was removed a relative path has none, and gets one that no file has:
-    whoever opens the file says what is wrong.
+    In a working folder that was removed, a relative path becomes one that no file has; opening it
+    raises the error.
     """
     try:
         return os.path.realpath(path)
@@ -443,13 +445,13 @@ def real_path(path: str) -> str:
 
 
 def new_name(stem: str, suffix: str) -> str:
-    """Name a file that is not there yet, for advice that whoever follows it loses nothing by."""
+    """Return a name that no file has, for a hint that overwrites nothing."""
     names = (f"{stem}{more}{suffix}" for more in ("", *(f"-{n}" for n in range(1, 1000))))
     return next((each for each in names if not os.path.lexists(each)), f"{stem}-1000{suffix}")
 
 
 def is_stream(path: str) -> bool:
-    """Tell whether a path is written as it comes: an own descriptor, a pipe, a device."""
+    """Tell whether a path is that of a descriptor of this process, a pipe or a device."""
     status = _status(path)
     return bool(_STREAMS.fullmatch(path)) or (
         status is not None and bool(stat.S_ISFIFO(status.st_mode) | stat.S_ISCHR(status.st_mode))
@@ -471,7 +473,7 @@ def _status(path: str, folder: int | None = None) -> os.stat_result | None:
 
 
 def _open_stream(path: str) -> int:
-    """Open a device or a pipe; an own descriptor is shared, so that it keeps its place."""
+    """Open a device or a pipe; duplicate a descriptor of this process, to keep its position."""
     if own := _STREAMS.fullmatch(path):
         return os.dup({"out": 1, "err": 2}[own[1]] if own[1] else int(own[2]))
     return os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY)

@@ -28,7 +28,7 @@ from gathercli.io import save
 from gathercli.io.formats import encode
 from gathercli.io.formats.table import names_chunks
 from gathercli.io.source import Inputs
-from gathercli.io.write import Checked, Output, make_folder, real_path
+from gathercli.io.write import CheckedStream, Output, make_folder, real_path
 from gathercli.jobs.calls import bound, described, row_of
 from gathercli.jobs.fingerprints import Fingerprints, digest
 from gathercli.jobs.job import INLINE, SHAPE
@@ -403,7 +403,7 @@ def _write(job: Job, result: Result, inputs: Inputs, settings: Settings) -> None
     with Output(path, within=within) as output:
         make_folder(os.path.dirname(path))
         output.open(result.nbytes)
-        stream = Checked(output.stream, inputs)
+        stream = CheckedStream(output.stream, inputs)
         save.write(save.format_of(path), [("output", result)], stream, max_bytes=settings.held)
         inputs.recheck()
         output.commit()

@@ -279,7 +279,7 @@ def json_parts(
     blocks
         Flat positions of output cells, shape (C,).
     """
-    from gathercli.io.formats.encode import json_words
+    from gathercli.io.formats.encode import json_texts
 
     fields = {name: value for name, value in job.items() if value is not None}
     head = json.dumps(fields | _summary_json(lesson), separators=(",", ":"))
@@ -287,7 +287,7 @@ def json_parts(
     comma = ""
     for cells in blocks:
         block = lesson.block(cells)
-        values = json_words(block.elements)
+        values = json_texts(block.elements)
         yield comma + ",".join(map(partial(_cell_json, lesson), block.rows(), values))
         comma = ","
     yield "]}\n"

@@ -27,7 +27,7 @@ from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.io import save
 from gathercli.io.files import cores
 from gathercli.io.formats.table import FORMATS, is_chunked
-from gathercli.io.write import STDOUT, Checked, Stream, make_folder
+from gathercli.io.write import STDOUT, CheckedStream, Stream, make_folder
 from gathercli.report.terminal import is_terminal
 from gathercli.text import clean, counted, listed
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gathercli.arrays.result import Result
     from gathercli.arrays.threads import ProgressCallback
     from gathercli.cli.limits import Limits
-    from gathercli.io.formats.encode import Named
+    from gathercli.io.formats.raw import NamedResult
     from gathercli.io.source import Inputs, Source
     from gathercli.spec.dtypes import DType
 
@@ -47,7 +47,9 @@ else:
 class _Watched:
     """Takes bytes for a stream, and tells how many they are of about `total`."""
 
-    def __init__(self, stream: Checked, total: int, progress: ProgressCallback | None) -> None:
+    def __init__(
+        self, stream: CheckedStream, total: int, progress: ProgressCallback | None
+    ) -> None:
         self._stream, self._total, self._tick = stream, total, progress
         self._written = 0
 
@@ -55,11 +57,11 @@ class _Watched:
         """Append bytes."""
         self._stream.write(part)
         self._written += len(part)
-        if self._tick is not None:
-            self._tick("wrote", self._written, max(self._written, self._total))
+        if self._progress is not None:
+            self._progress("wrote", self._written, max(self._written, self._size))
 
     def place(self, result: object) -> bool:
-        """Say that all comes in order: what is converted is no result of an operator."""
+        """Return False: a converted tensor comes in order."""
         del result
         return False
 
@@ -242,7 +244,7 @@ def _check_memory(members: list[Source], asked: ConvertOptions) -> None:
 
 def _named(
     source: Source, asked: ConvertOptions, messages: Messages, *, binding: bool = False
-) -> Named:
+) -> NamedResult:
     """Read a tensor, convert it if that is asked for, and name it as it was named."""
     declared = asked.declared if binding else None
     name = "output" if source.key is None else source.key
@@ -272,7 +274,7 @@ def _named(
 def _write(
     fmt: str,
     path: str | None,
-    results: list[Named],
+    results: list[NamedResult],
     asked: ConvertOptions,
     inputs: Inputs,
     messages: Messages,
@@ -295,15 +297,15 @@ def _write(
     if path is None:
         if save.is_binary(fmt) and is_terminal(STDOUT):
             raise binary_refused(fmt, "stdout", way="")
-        write(out=Checked(Stream(STDOUT), inputs))
+        write(out=CheckedStream(Stream(STDOUT), inputs))
         inputs.recheck()
         return
     with asked.keeping.output(path) as output:
         output.open(size)
         if save.is_binary(fmt) and output.is_terminal:
             raise binary_refused(fmt, f"`{clean(path)}`", way="")
-        out = Checked(output.stream, inputs)
-        write(out=_Watched(out, size, messages.progress()))
+        out = CheckedStream(output.stream, inputs)
+        write(out=_ProgressStream(out, size, messages.progress()))
         inputs.recheck()
         output.commit()
     what = str(results[0][1]) if len(results) == 1 else counted(len(results), "tensor")

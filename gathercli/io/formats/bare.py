@@ -1,4 +1,4 @@
-"""Text that a pipe holds: all that an argument takes, and a list with blanks or lines between.
+"""Text from a pipe: all forms of an argument, and lists separated by blanks or lines.
 
 =====================  ==================================================
 ``0,1,2``, ``0 1 2``    a list without brackets; ``0,`` has one element
@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.arrays.tensor import Tensor, dtype_of
 from gathercli.errors import InputError
-from gathercli.io.formats import fast, literal
-from gathercli.io.formats import jsontext as json
-from gathercli.io.formats.content import SNIFF_SIZE, Layout, Literal
+from gathercli.io.formats import fast, jsonfile, jsontext, literal
+from gathercli.io.formats.content import SNIFF_SIZE, Literal, TextContent
 from gathercli.io.formats.values import tensor_of
 from gathercli.spec.dtypes import FLOAT64
 from gathercli.text import clean, short
@@ -35,30 +34,30 @@ _SEVERAL: Final = rb"[^\s,][ \t\r\v\f,]+[^\s,]"
 """Two elements on one line."""
 
 _CHARACTERS: Final = b"0123456789+-.,eEnNaAiIfFtTyYrRuUlLsSjJ \t\n\v\f\r" + codecs.BOM_UTF8
-"""Those of numbers, of words for numbers, and of what is between them."""
+"""The characters of numbers, of the words for some, and of separators."""
 
 
 def read(file: File) -> Content:
-    """Find the reader of a text by how it starts."""
+    """Choose the reader of a text by its start."""
     start = file.start(SNIFF_SIZE).removeprefix(codecs.BOM_UTF8).decode(errors="replace").lstrip()
     if literal.begins(start):
         return _literal(file)
     word = re.match(r"[^\s,]*", start)
     if word is None or literal.item(word[0]) is None:
-        return json.Document(file)
+        return jsonfile.Document(file)
     return Bare(file)
 
 
 def _literal(file: File) -> Literal:
     """Read a typed literal or a generator."""
-    text = json.decoded(file.content(_Watch(file)), "literal").strip()
+    text = jsontext.decoded(file.content(_Watch(file)), "literal").strip()
     tensor = literal.parse(text, declared=None, empty=FLOAT64, max_bytes=file.limit)
     if tensor is None:
         raise LookupError(f"{text[:80]} begins as a literal and is none")
     return Literal(tensor)
 
 
-class Bare:
+class Bare(TextContent):
     """A list without brackets; `format` and the members are those of `content.Content`."""
 
     format = "literal"
@@ -69,7 +68,7 @@ class Bare:
         self._limit = file.limit
         raw = file.content(_ListWatch(file))
         _check_lines(raw, file.name)
-        words = _joined(raw)
+        words = _with_commas(raw)
         self._array = None
         if len(words) >= fast.LONG and not (b"[" in words or b"]" in words):
             self._array = fast.plain_array(b"[%b]" % words)
@@ -79,13 +78,8 @@ class Bare:
             is_list = len(values) > 1 or raw.rstrip().endswith(b",")
             self._values = values if is_list else values[0]
 
-    def layout(self, key: str | None, declared: DType | None) -> Layout:
-        """Make the tensor, as text has no header."""
-        tensor = self.tensor(key, declared, FLOAT64)
-        return Layout(tensor.dtype, tensor.shape, tensor.storage)
-
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
-        """Make the tensor.
+        """Convert the elements.
 
         Raises
         ------
@@ -109,27 +103,27 @@ class Bare:
         )
 
 
-class _Watch(json.Watch):
-    """Counts what is between elements."""
+class _Watch(jsonfile.Watch):
+    """Counts the separators of elements."""
 
     marks = (b",", b" ", b"\n", b"\t", b"[")
 
     def probe(self, start: bytes) -> None:
-        """Do nothing: the start is no JSON."""
+        """Do nothing: the text is no JSON."""
 
 
 class _ListWatch(_Watch):
-    """Refuses a stream at the first character that no element has; it may have no end."""
+    """Stops at a character that no element has: a stream may have no end."""
 
     def __call__(self, part: bytes) -> None:
-        """Look at the next part."""
+        """Check the next part."""
         super().__call__(part)
         if part.translate(None, _CHARACTERS):
             _elements(self.file.start(self.size))
 
 
-def _joined(raw: bytes) -> bytes:
-    """Put one comma between elements, whatever is there, and none behind the last."""
+def _with_commas(raw: bytes) -> bytes:
+    """Replace the separators of elements by commas; remove one after the last."""
     text = raw.removeprefix(codecs.BOM_UTF8).translate(_BLANKS).strip()
     while b"  " in text:
         text = text.replace(b"  ", b" ")
@@ -138,15 +132,15 @@ def _joined(raw: bytes) -> bytes:
 
 
 def _elements(raw: bytes) -> list[Any]:
-    """Read elements one by one.
+    """Parse elements one by one.
 
     Raises
     ------
     InputError
-        ``literal``: one is missing, or is no number and no word for one.
+        ``literal``: an element is empty, or is neither a number nor a word for one.
     """
-    json.decoded(raw, "literal")  # or the byte that is no text
-    words = _joined(raw).decode().split(",")
+    jsontext.decoded(raw, "literal")  # raises for a byte that is not UTF-8
+    words = _with_commas(raw).decode().split(",")
     values = [literal.item(word) for word in words]
     if None not in values:
         return values
@@ -163,7 +157,7 @@ def _elements(raw: bytes) -> list[Any]:
 
 
 def _check_lines(raw: bytes, name: str) -> None:
-    """Refuse lines of several elements: a table, of which nobody knows whether it is to be flat."""
+    """Raise for lines of several elements: a table has two dimensions, and a list has one."""
     text = raw.strip()
     several = re.search(_SEVERAL, text) if b"\n" in text else None
     if several is None:

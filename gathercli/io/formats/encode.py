@@ -1,17 +1,16 @@
-"""Tensors to text and bytes: plain JSON, Open Inference Protocol, literals, .npy and .npz.
+"""Tensors to text: plain JSON, the Open Inference Protocol, literals.
 
-Floats are written with the shortest digits that read back to the same value of their type; those
-of float16 and bfloat16 as the float32 that equals them.
+Floats have the shortest digits that read back to the same value of their type; float16 and bfloat16
+those of the float32 of the same value.
 """
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from gathercli.arrays.tensor import Tensor
 from gathercli.errors import InputError, LimitError
-from gathercli.io.formats import fast, npy
+from gathercli.io.formats import fast
 from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.dtypes import STRING, DType, Kind
 from gathercli.spec.shapes import product
@@ -19,23 +18,10 @@ from gathercli.text import json_string
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import IO, Protocol
 
     from gathercli.arrays.result import Result
     from gathercli.arrays.tensor import AnyArray
-
-    class ByteTarget(Protocol):
-        """What takes bytes in order, and perhaps a whole result in its place."""
-
-        def write(self, part: bytes | memoryview, /) -> object:
-            """Append bytes."""
-
-        def place(self, result: Result, /) -> bool:
-            """Append the elements of a result by its threads; say if that was possible."""
-
-
-Named: TypeAlias = "tuple[str, Result]"
-"""A tensor and the name it has in a file of several."""
+    from gathercli.io.formats.raw import NamedResult
 
 NONFINITE: Final[dict[str, dict[str, str]]] = {
     "quoted": {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'},
@@ -43,20 +29,20 @@ NONFINITE: Final[dict[str, dict[str, str]]] = {
     "null": dict.fromkeys(("nan", "inf", "-inf"), "null"),
     "error": {},
 }
-"""How JSON carries NaN and the infinities, by the value of `--nonfinite`."""
+"""The JSON of NaN and the infinities, by the value of `--nonfinite`."""
 
 
 class TextOptions(NamedTuple):
-    """What is asked of text.
+    """Options of text formats.
 
     Attributes
     ----------
     nonfinite
         A key of `NONFINITE`.
     parameters
-        What ``oip`` notes about the results.
+        The parameters of ``oip`` outputs.
     max_bytes
-        The text of an empty tensor that is accepted; None for any.
+        The longest text of an empty tensor, in bytes; None for no limit.
     """
 
     nonfinite: str = "quoted"
@@ -65,31 +51,31 @@ class TextOptions(NamedTuple):
 
 
 _ROWS: Final = 1024
-"""Rows of text joined before they are handed on."""
+"""Rows of text in a piece."""
 
 _ENTRY: Final = 1 << 16
-"""Elements up to which lists in lists are written at once."""
+"""The most elements of nested lists that are written at once."""
 
 
 def digits(values: AnyArray) -> list[str]:
-    """Write float32 or float64 values with the fewest digits that read back the same."""
+    """Write float32 or float64 values, shape (N,), with the fewest digits that read back."""
     import numpy as np
 
     if values.dtype.itemsize == 8:
         return list(map(repr, values.tolist()))
-    # numpy finds the digits; Python writes them, as numpy's own style varies with its version.
-    many = values.nbytes >= fast.LONG
-    short = fast.shortest(values) if many else list(map(float, map(str, values)))
-    texts = list(map(repr, short))
+    # numpy finds the digits; Python formats them, as the style of numpy depends on its version.
+    is_long = values.nbytes >= fast.LONG
+    floats = fast.shortest(values) if is_long else list(map(float, map(str, values)))
+    texts = list(map(repr, floats))
     # Readers go through float64, where a few of the shortest digits round to a neighbour.
     with np.errstate(over="ignore", under="ignore"):
-        read = np.array(short, np.float64).astype(np.float32)
-    for at in np.flatnonzero((read != values) & (values == values)):  # noqa: PLR0124  (no NaN)
+        back = np.array(floats, np.float64).astype(np.float32)
+    for at in np.flatnonzero((back != values) & (values == values)):  # noqa: PLR0124  (no NaN)
         texts[at] = repr(float(values[at]))
     return texts
 
 
-def _floats(values: AnyArray) -> list[str]:
+def _float_texts(values: AnyArray) -> list[str]:
     import numpy as np
 
     return digits(values.astype(np.float32) if values.dtype == np.float16 else values)
@@ -98,24 +84,32 @@ def _floats(values: AnyArray) -> list[str]:
 Pair: TypeAlias = "Callable[[str, str], str]"
 
 
-def _words(dtype: DType, block: AnyArray, number: dict[str, str], pair: Pair) -> list[str]:
-    """Write the elements of a block one by one; `number` renames what is not finite."""
+def _texts(dtype: DType, block: AnyArray, nonfinite: dict[str, str], pair: Pair) -> list[str]:
+    """Write the elements of a block, shape (N,), one by one.
+
+    Parameters
+    ----------
+    nonfinite
+        The texts of NaN and the infinities.
+    pair
+        Joins the texts of a real and an imaginary part.
+    """
     values = Tensor(dtype, block).values()
     if dtype.kind is Kind.BOOL:
         return ["true" if value else "false" for value in values.tolist()]
     if dtype is STRING:
         return list(map(json_string, values.tolist()))
     if dtype.kind is Kind.FLOAT:
-        return [number.get(text, text) for text in _floats(values)]
+        return [nonfinite.get(text, text) for text in _float_texts(values)]
     if dtype.kind is Kind.COMPLEX:
-        parts = zip(_floats(values.real), _floats(values.imag), strict=True)
-        return [pair(number.get(re, re), number.get(im, im)) for re, im in parts]
+        parts = zip(_float_texts(values.real), _float_texts(values.imag), strict=True)
+        return [pair(nonfinite.get(re, re), nonfinite.get(im, im)) for re, im in parts]
     return list(map(str, values.tolist()))
 
 
-def json_words(tensor: Tensor) -> list[str]:
+def json_texts(tensor: Tensor) -> list[str]:
     """Write each element of a tensor, shape (N,), as JSON."""
-    return _words(tensor.dtype, tensor.array, NONFINITE["quoted"], _pair)
+    return _texts(tensor.dtype, tensor.array, NONFINITE["quoted"], _pair)
 
 
 def _pair(re: str, im: str) -> str:
@@ -127,21 +121,22 @@ def _sum(re: str, im: str) -> str:
 
 
 def _nested(
-    result: Result, write: Callable[[AnyArray], str], lists: Lists, most: int | None
+    result: Result, write: Callable[[AnyArray], str], lists: Lists, max_bytes: int | None
 ) -> Iterator[str]:
-    """Write a tensor as lists in lists, block by block.
+    """Write a tensor as nested lists, block by block.
 
     Parameters
     ----------
     write
-        Writes blocks of whole entries, shape (N, D..), as `lists` would join them.
-    most
-        How many bytes the brackets of an empty tensor may take.
+        Writes whole entries, shape (N, D..), with the separators of `lists`.
+    max_bytes
+        The longest text of an empty tensor; None for no limit.
     """
     shape = result.shape
     if 0 in shape:
-        yield from _empty(list(shape[: list(shape).index(0)]), lists, most)
+        yield from _empty(list(shape[: list(shape).index(0)]), lists, max_bytes)
         return
+    # Dimensions before `depth` are opened and closed here, the rest by `write`.
     depth = len(shape)
     while depth > 1 and product(shape[depth - 1 :]) <= _ENTRY:
         depth -= 1
@@ -155,18 +150,18 @@ def _nested(
         while start < count:
             row, column = divmod(at + start, width)
             stop = min(start + width - column, count)
-            opened = _turns(row, outer) + 1 if depth and not column else 0
+            opened = _boundaries(row, outer) + 1 if depth and not column else 0
             pieces.append((join if column else lists.between if row else "") + "[" * opened)
             pieces.append(write(entries[start:stop]))
-            ended = depth and column + stop - start == width
-            pieces.append("]" * (_turns(row + 1, outer) + 1 if ended else 0))
+            at_end = depth and column + stop - start == width
+            pieces.append("]" * (_boundaries(row + 1, outer) + 1 if at_end else 0))
             start = stop
         at += count
-        yield "".join(filter(None, pieces))  # a single one is not copied
+        yield "".join(filter(None, pieces))  # join does not copy a single piece
 
 
 def _whole_entries(blocks: Iterable[AnyArray], size: int) -> Iterator[AnyArray]:
-    """Cut blocks anew, so that each holds whole entries of `size` elements."""
+    """Regroup blocks so that each has whole entries of `size` elements."""
     import numpy as np
 
     rest: AnyArray | None = None
@@ -179,73 +174,73 @@ def _whole_entries(blocks: Iterable[AnyArray], size: int) -> Iterator[AnyArray]:
 
 
 class Lists(NamedTuple):
-    """What stands between the elements of a list, and between lists."""
+    """The separators of elements, and of lists."""
 
     comma: str
     between: str
 
-    def join(self, words: list[str], shape: Sequence[int]) -> str:
-        """Join the words of entries, each of `shape`."""
+    def join(self, texts: list[str], shape: Sequence[int]) -> str:
+        """Join the texts of the elements of entries, each of shape `shape`."""
         join = self.comma
         for size in reversed(shape):
-            words = [f"[{join.join(words[at : at + size])}]" for at in range(0, len(words), size)]
+            texts = [f"[{join.join(texts[at : at + size])}]" for at in range(0, len(texts), size)]
             join = self.between
-        return join.join(words)
+        return join.join(texts)
 
 
-def _empty(lead: Sequence[int], lists: Lists, most: int | None) -> Iterator[str]:
-    """Write the brackets of a tensor without elements, whose first dimensions are `lead`."""
+def _empty(lead: Sequence[int], lists: Lists, max_bytes: int | None) -> Iterator[str]:
+    """Write the brackets of an empty tensor; `lead` are the dimensions before the first 0."""
     count = product(lead)
-    if most is not None and count * 3 > most:
+    if max_bytes is not None and count * 3 > max_bytes:
         raise LimitError(
             f"the brackets of the empty result take {count * 3} bytes: "
-            f"expected at most {most} bytes",
+            f"expected at most {max_bytes} bytes",
             rule="limit",
             value=count * 3,
-            expected=f"at most {most} bytes",
+            expected=f"at most {max_bytes} bytes",
             hint="npy and oip keep its shape",
         )
-    # a row of [] for each of the last of them, as if they were words
+    # The last of `lead` is a row of `[]`.
     *outer, width = lead or (1,)
     for row in range(count // width):
-        opened, ended = (_turns(each, outer) + bool(lead) for each in (row, row + 1))
+        opened, closed = (_boundaries(each, outer) + bool(lead) for each in (row, row + 1))
         yield (lists.between if row else "") + "[" * opened
         for start in range(0, width, _ROWS):
-            words = ["[]"] * min(_ROWS, width - start)
-            yield (lists.between if start else "") + lists.between.join(words)
-        yield "]" * ended
+            texts = ["[]"] * min(_ROWS, width - start)
+            yield (lists.between if start else "") + lists.between.join(texts)
+        yield "]" * closed
 
 
-def _turns(row: int, outer: Sequence[int]) -> int:
-    """Count the outer lists that start (or have just ended) at a row."""
-    turns = 0
+def _boundaries(row: int, outer: Sequence[int]) -> int:
+    """Count the outer lists that start at a row, or end before it."""
+    number = 0
     for size in reversed(outer):
         row, rest = divmod(row, size)
         if rest:
             break
-        turns += 1
-    return turns
+        number += 1
+    return number
 
 
 _COMMAS: Final = Lists(",", ",")
 
 
-def _json_writer(result: Result, number: dict[str, str]) -> Callable[[AnyArray], str]:
-    """Return what writes entries of a result as JSON, shape (N, D..), with commas between."""
+def _json_writer(result: Result, nonfinite: dict[str, str]) -> Callable[[AnyArray], str]:
+    """Return a function that writes entries of a result, shape (N, D..), as JSON."""
     dtype = result.dtype
 
     def one_by_one(entries: AnyArray) -> str:
-        words = _words(dtype, entries.reshape(-1), number, _pair)
-        return _COMMAS.join(words, entries.shape[1:])
+        texts = _texts(dtype, entries.reshape(-1), nonfinite, _pair)
+        return _COMMAS.join(texts, entries.shape[1:])
 
     def at_once(entries: AnyArray) -> str:
         values = Tensor(dtype, entries).values()
         if values.dtype.itemsize == 2 and values.dtype.kind == "f":
             values = values.astype(np.float32)
-        return fast.text(values, odd)
+        return fast.text(values, special)
 
-    def odd(values: AnyArray) -> list[str]:
-        return [number.get(text, text) for text in digits(values)]
+    def special(values: AnyArray) -> list[str]:
+        return [nonfinite.get(text, text) for text in digits(values)]
 
     if product(result.shape) < fast.LONG or dtype.kind in (Kind.COMPLEX, Kind.STRING):
         return one_by_one
@@ -254,8 +249,8 @@ def _json_writer(result: Result, number: dict[str, str]) -> Callable[[AnyArray],
     return at_once
 
 
-def plain_json(results: Sequence[Named], options: TextOptions) -> Iterator[str]:
-    """Write the nested list of one tensor, or an object of several, on one line, block by block.
+def plain_json(results: Sequence[NamedResult], options: TextOptions) -> Iterator[str]:
+    """Write the nested lists of one tensor, or an object of several, as a line, block by block.
 
     Raises
     ------
@@ -263,68 +258,65 @@ def plain_json(results: Sequence[Named], options: TextOptions) -> Iterator[str]:
         ``json``: a value is not finite and `options.nonfinite` is ``error``.
     """
     _check_finite(results, options.nonfinite)
-    number = NONFINITE[options.nonfinite]
+    nonfinite = NONFINITE[options.nonfinite]
     several = len(results) != 1
     for at, (name, result) in enumerate(results):
         if several:
             yield ("," if at else "{") + json_string(name) + ":"
-        yield from _nested(result, _json_writer(result, number), _COMMAS, options.max_bytes)
+        yield from _nested(result, _json_writer(result, nonfinite), _COMMAS, options.max_bytes)
     yield "}\n" if several else "\n"
 
 
-def oip(results: Sequence[Named], options: TextOptions) -> Iterator[str]:
-    """Write an Open Inference Protocol response; the parameters go to every output, if any."""
-    import json
-
+def oip(results: Sequence[NamedResult], options: TextOptions) -> Iterator[str]:
+    """Write an Open Inference Protocol response; every output has the parameters."""
     _check_finite(results, options.nonfinite)
-    number = NONFINITE[options.nonfinite]
     yield '{"outputs":['
     for at, (name, result) in enumerate(results):
-        dtype = result.dtype
-        fields: dict[str, Any] = {"name": name, "shape": list(result.shape), "datatype": dtype.oip}
+        fields = {"name": name} | _header(result)
         if options.parameters:
             fields["parameters"] = options.parameters
-        head = json.dumps(fields, separators=(",", ":"))
-        yield ("," if at else "") + head[:-1] + ',"data":['
-        yield from _flat(result, number)
-        yield "]}"
+        yield "," if at else ""
+        yield from _flat(fields, result, options.nonfinite)
     yield "]}\n"
 
 
 def typed(result: Result) -> Iterator[str]:
-    """Write ``{"shape","datatype","data"}``, the data flat, block by block."""
+    """Write ``{"shape","datatype","data"}``, the data as a flat list, block by block."""
+    return _flat(_header(result), result, "quoted")
+
+
+def _header(result: Result) -> dict[str, Any]:
+    return {"shape": list(result.shape), "datatype": result.dtype.oip}
+
+
+def _flat(fields: dict[str, Any], result: Result, nonfinite: str) -> Iterator[str]:
+    """Write an object of `fields` and the elements in a flat list, block by block."""
     import json
 
-    fields = {"shape": list(result.shape), "datatype": result.dtype.oip}
     yield json.dumps(fields, separators=(",", ":"))[:-1] + ',"data":['
-    yield from _flat(result, NONFINITE["quoted"])
+    write = _json_writer(result, NONFINITE[nonfinite])
+    for at, block in enumerate(result.blocks()):
+        yield ("," if at else "") + write(block)
     yield "]}"
 
 
-def _flat(result: Result, number: dict[str, str]) -> Iterator[str]:
-    """Write all elements with commas between, block by block."""
-    write = _json_writer(result, number)
-    for at, block in enumerate(result.blocks()):
-        yield ("," if at else "") + write(block)
-
-
-def literal(results: Sequence[Named], options: TextOptions) -> Iterator[str]:
-    """Write the typed literal that reads back to the same tensor."""
+def literal(results: Sequence[NamedResult], options: TextOptions) -> Iterator[str]:
+    """Write a typed literal that reads back to the same tensor."""
     ((_, result),) = results
     yield "x".join([*map(str, result.shape), ""]) or "x"
     yield f"{result.dtype.short}="
     lists = Lists(" ", "")
 
     def write(entries: AnyArray) -> str:
-        words = _words(result.dtype, entries.reshape(-1), {}, _sum)
-        return lists.join(words, entries.shape[1:])
+        texts = _texts(result.dtype, entries.reshape(-1), {}, _sum)
+        return lists.join(texts, entries.shape[1:])
 
     yield from _nested(result, write, lists, options.max_bytes)
     yield "\n"
 
 
-def _check_finite(results: Sequence[Named], nonfinite: str) -> None:
-    """Refuse, before the first byte, a value that JSON has no number for."""
+def _check_finite(results: Sequence[NamedResult], nonfinite: str) -> None:
+    """Raise for NaN and the infinities, before the first byte, if `nonfinite` is ``error``."""
     import numpy as np
 
     for name, result in results if nonfinite == "error" else ():
@@ -335,127 +327,15 @@ def _check_finite(results: Sequence[Named], nonfinite: str) -> None:
             wrong = ~np.isfinite(Tensor(result.dtype, block).values())
             if wrong.any():
                 at = int(wrong.argmax())
-                (value,) = _words(result.dtype, block[at : at + 1], {}, _sum)
+                (value,) = _texts(result.dtype, block[at : at + 1], {}, _sum)
                 where = cell(coordinate(start + at, result.shape))
-                raise _not_finite("the result" if len(results) == 1 else f"`{name}`", value, where)
+                what = "the result" if len(results) == 1 else f"`{name}`"
+                raise InputError(
+                    f"{what} has {value} at `{where}`, which `--nonfinite error` refuses: "
+                    "expected finite numbers",
+                    rule="json",
+                    where=where,
+                    value=value,
+                    expected="finite numbers",
+                )
             start += block.size
-
-
-def _not_finite(what: str, value: str, where: str) -> InputError:
-    return InputError(
-        f"{what} has {value} at `{where}`, which `--nonfinite error` refuses: "
-        "expected finite numbers",
-        rule="json",
-        where=where,
-        value=value,
-        expected="finite numbers",
-    )
-
-
-def npy_file(results: Sequence[Named], out: ByteTarget) -> None:
-    """Write a .npy file of one tensor."""
-    ((_, result),) = results
-    _npy(result, out)
-
-
-def _npy(result: Result, out: ByteTarget) -> None:
-    """Write a header, then the elements."""
-    out.write(npy.encode_header(result.dtype, result.storage, result.shape))
-    _elements(result, out)
-
-
-def _elements(result: Result, out: ByteTarget) -> None:
-    """Write the elements as they are in memory: at once by threads, or block by block."""
-    if out.place(result):
-        return
-    for block in result.blocks():
-        for part in raw_bytes(block):
-            out.write(part)
-
-
-def raw_bytes(block: AnyArray) -> Iterator[memoryview]:
-    """Give the bytes of a block, if it has any."""
-    import numpy as np
-
-    if block.size and block.dtype.itemsize:
-        yield np.ascontiguousarray(block).reshape(-1).view(np.uint8).data
-
-
-def raw_file(results: Sequence[Named], out: ByteTarget) -> None:
-    """Write a file of the bare elements of one tensor, as `raw_elements` does."""
-    ((_, result),) = results
-    raw_elements(result, out)
-
-
-def raw_elements(result: Result, out: ByteTarget) -> None:
-    """Write the bare elements, little-endian.
-
-    Raises
-    ------
-    InputError
-        ``dtype``: strings have no fixed size that a reader could know.
-    """
-    if result.dtype is STRING:
-        raise InputError(
-            "strings cannot be written as raw bytes: expected numbers or booleans",
-            rule="dtype",
-            value=result.dtype.name,
-        )
-    if sys.byteorder == "little":
-        _elements(result, out)
-        return
-    for block in result.blocks():
-        for part in raw_bytes(block.astype(block.dtype.newbyteorder("<"), copy=False)):
-            out.write(part)
-
-
-def npz(results: Sequence[Named], out: ByteTarget) -> None:
-    """Write an archive of stored members, the same bytes for the same tensors."""
-    import zipfile
-
-    sink = _Sink(out)
-    with zipfile.ZipFile(sink, "w") as archive:
-        for name, result in results:
-            info = zipfile.ZipInfo(f"{name}.npy")  # dated 1980: nothing depends on the clock
-            with archive.open(info, "w", force_zip64=True) as stream, sink:
-                _npy(result, _Member(stream))
-
-
-class _Member:
-    """A member of an archive, which takes its bytes in order."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self.write = stream.write
-
-    def place(self, result: Result, /) -> bool:
-        """Say that it takes no blocks out of order: it counts a checksum."""
-        del result
-        return False
-
-
-class _Sink:
-    """The little of a file that zipfile needs to write forwards.
-
-    As a context it drops what zipfile writes after a failure, which would end the archive soundly.
-    """
-
-    def __init__(self, out: ByteTarget) -> None:
-        self._out: ByteTarget | None = out
-
-    def write(self, part: bytes, /) -> int:
-        """Hand `part` on."""
-        if self._out is not None:
-            self._out.write(part)
-        return len(part)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is not None:
-            self._out = None
-
-    def flush(self) -> None:
-        """Do nothing: the writer keeps no buffer."""
-
-    close = flush

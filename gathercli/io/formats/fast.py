@@ -1,7 +1,6 @@
-"""Long JSON texts and long lists of numbers, by way of orjson.
+"""Fast ways to read and write long JSON texts, with orjson.
 
-What comes out is what the slower ways make of it, or nothing: then those do the work, and own
-every message.
+Each gives what the slow way gives, or None; then the slow way does the work and raises the errors.
 """
 
 from __future__ import annotations
@@ -22,56 +21,55 @@ LONG: Final = 1 << 16
 """Bytes of text, read or written, from which orjson is worth its import."""
 
 _LARGE: Final = 2.0**63
-"""Floats from here on may be integers that orjson has rounded."""
+"""The smallest float that may be an integer orjson has rounded."""
 
 _SPARSE: Final = 8
-"""Bytes a list below which lists are what the text is made of."""
+"""Bytes of text for each list; with fewer the text is mostly lists."""
 
 _COUNTED: Final = 1 << 12
-"""Bytes from which numpy counts faster."""
+"""Bytes from which numpy counts faster than Python."""
 
 _ENDS: Final = 1 << 12
-"""Bytes in which a text that is read fast begins with its brackets, and ends with them."""
+"""Bytes at either end of a text that contain its outermost brackets."""
 
 _PIECE: Final = 1 << 15
 """Bytes of text parsed at a time."""
 
 _SCANNED: Final = 1 << 16
-"""Bytes of text whose brackets are counted at a time: what is made of them stays in the cache."""
+"""Bytes of text scanned for brackets at a time: the arrays stay in the cache."""
 
 _PLAIN: Final = (1e-4, 1e9)
-"""Sizes of floats that everybody writes alike: without exponent, the shortest digits.
+"""Magnitudes of floats that orjson writes as Python does: without exponent, the shortest digits.
 
-Nor does any of these need a second look: the shortest digits of a float32 are at most 9, and where
-there is no exponent they lie farther than half a float64's step from the middle between two
-float32, so that reading them as float64 and rounding again cannot go astray.
+They also read back through float64: the shortest digits of a float32 are at most 9, and without an
+exponent they are more than half a step of float64 away from the middle between two float32.
 """
 
 
 def parse(raw: bytes) -> Any | None:
-    """Parse JSON text; None where the standard library might make something else of it.
+    """Parse JSON text; return None if the standard library might return something else.
 
-    Integers beyond 64 bits are the exception: they come as floats (`certain` tells them).
+    Integers beyond 64 bits become floats all the same: see `is_certain`.
     """
     import orjson
 
-    if count(raw, b"[") > 1000 + len(raw) // _SPARSE:  # all lists: memory counts more than time
+    if count(raw, b"[") > 1000 + len(raw) // _SPARSE:  # mostly lists: memory matters more than time
         return None
     try:
         value = orjson.loads(raw)
     except (ValueError, RecursionError):
         return None
-    # It keeps the last of repeated keys: then there are more colons than keys.
+    # orjson keeps the last of repeated keys: then the text has more colons than keys.
     if b"{" in raw and raw.count(b":") != _keys(value):
         return None
     return value
 
 
 def plain_array(raw: bytes) -> AnyArray | None:
-    """Read lists in lists of nothing but floats, or of nothing but integers; None for any other.
+    """Parse nested lists of floats only, or of integers only; return None for any other text.
 
-    Piece by piece, as a piece's objects stay in the cache: what is between two commas of the
-    outermost list is parsed as a list of its own. If all pieces are lists, so is the whole.
+    The text is cut at commas of the outermost list, and each piece parsed as a list of its own: its
+    objects stay in the cache. If all pieces are lists, so is the whole.
 
     Returns
     -------
@@ -80,15 +78,15 @@ def plain_array(raw: bytes) -> AnyArray | None:
     import numpy as np
     import orjson
 
-    found = re.match(rb"[ \t\r\n]*((?:\[[ \t\r\n]*){1,64})", raw[:_ENDS])
+    opening = re.match(rb"[ \t\r\n]*((?:\[[ \t\r\n]*){1,64})", raw[:_ENDS])
     end = len(raw) - 1 - len(raw[-_ENDS:]) + len(raw[-_ENDS:].rstrip(b" \t\r\n"))
-    if found is None or b'"' in raw or raw[end : end + 1] != b"]":
+    if opening is None or b'"' in raw or raw[end : end + 1] != b"]":
         return None
-    # Which numbers are floats, the text says: each has one point, or none has point or exponent.
+    # Either every number has a point, and is a float, or none has a point or an exponent.
     floats = b"." in raw
     if not floats and (b"e" in raw or b"E" in raw):
         return None
-    closing = b"]" * (found[1].count(b"[") - 1)
+    closing = b"]" * (opening[1].count(b"[") - 1)
     start, cut, view = raw.index(b"[") + 1, 0, memoryview(raw)
     parts: list[AnyArray] = []
     while cut >= 0:
@@ -106,23 +104,23 @@ def plain_array(raw: bytes) -> AnyArray | None:
         parts.append(part)
         start = stop + 1
     array = np.concatenate(parts)
-    # What was rounded to a float, or from it to -2^63, may have been a longer integer.
+    # A larger magnitude, or -2^63, may be a rounded integer of more than 64 bits.
     return array if array.min() > -_LARGE and array.max() < _LARGE else None
 
 
 def count(part: bytes, mark: bytes) -> int:
-    """Count a byte; in a long text by numpy, which is slower to start but faster to count."""
+    """Count a byte; in a long text with numpy, which has more overhead but counts faster."""
     if len(part) < _COUNTED:
         return part.count(mark)
     import numpy as np
 
-    found, step = np.frombuffer(part, np.uint8), 1 << 18
-    same = (found[at : at + step] == ord(mark) for at in range(0, len(part), step))
-    return sum(map(int, map(np.count_nonzero, same)))
+    codes, step = np.frombuffer(part, np.uint8), 1 << 18
+    matches = (codes[at : at + step] == ord(mark) for at in range(0, len(part), step))
+    return sum(map(int, map(np.count_nonzero, matches)))
 
 
 def largest(part: bytes) -> int:
-    """Return the largest byte; in a long text by numpy, as `count` does."""
+    """Return the largest byte; of a long text with numpy, as `count` does."""
     if len(part) < _COUNTED:
         return max(part, default=0)
     import numpy as np
@@ -141,15 +139,15 @@ def is_deep(text: str) -> bool:
     import numpy as np
 
     raw = text.encode(errors="replace")
-    if b"\\" in raw:  # then the quotes that are left begin or end a string
+    if b"\\" in raw:  # the remaining quotes begin or end a string
         raw = raw.replace(rb"\\", b"").replace(rb"\"", b"")
     strings, quoted, level = b'"' in raw, 0, 0
     for at in range(0, len(raw), _SCANNED):
-        found = np.frombuffer(raw, np.uint8, min(_SCANNED, len(raw) - at), at)
-        brackets = found | 0x20  # which makes "[" and "]" to "{" and "}"
+        codes = np.frombuffer(raw, np.uint8, min(_SCANNED, len(raw) - at), at)
+        brackets = codes | 0x20  # maps "[" and "]" to "{" and "}"
         opens, closes = brackets == ord("{"), brackets == ord("}")
         if strings:
-            inside = np.cumsum(found == ord('"'), dtype=np.int32) + quoted & 1
+            inside = np.cumsum(codes == ord('"'), dtype=np.int32) + quoted & 1
             quoted = int(inside[-1])
             opens &= inside == 0
             closes &= inside == 0
@@ -163,7 +161,7 @@ def is_deep(text: str) -> bool:
 
 
 def _flat_array(level: list[Any], floats: bool, closing: bytes) -> AnyArray | None:
-    """Make an array of lists in lists, as deep as there are brackets to close; None for ragged."""
+    """Convert lists nested as deep as `closing` has brackets; return None if they are ragged."""
     import numpy as np
 
     shape, elements = [len(level)], iter(level)
@@ -174,12 +172,12 @@ def _flat_array(level: list[Any], floats: bool, closing: bytes) -> AnyArray | No
             return None
         shape += lengths
         elements = chain.from_iterable(level)
-    held: Any = np.float64 if floats else np.int64
-    return np.fromiter(elements, held, product(shape)).reshape(shape)
+    dtype: Any = np.float64 if floats else np.int64
+    return np.fromiter(elements, dtype, product(shape)).reshape(shape)
 
 
 def _keys(value: Any) -> int:
-    """Count the keys of all objects in a document; -1 for one that is very deep."""
+    """Count the keys of all objects in a document; return -1 if it is very deep."""
     count, level, depth = 0, [value], 0
     while level:
         depth += 1
@@ -196,50 +194,50 @@ def _keys(value: Any) -> int:
     return count
 
 
-def certain(tensor: Tensor) -> bool:
-    """Tell whether no element of what `parse` gave can have been a longer integer."""
+def is_certain(tensor: Tensor) -> bool:
+    """Tell whether no element from `parse` can be a rounded integer of more than 64 bits."""
     import numpy as np
 
     if tensor.dtype is INT64:
         return int(tensor.array.min(initial=0)) > -(2**63)
     if tensor.dtype.kind not in (Kind.FLOAT, Kind.COMPLEX) or tensor.dtype.name == "float16":
         return True
-    size = np.abs(tensor.values())
-    return not ((size >= _LARGE) & np.isfinite(size)).any()
+    magnitude = np.abs(tensor.values())
+    return not ((magnitude >= _LARGE) & np.isfinite(magnitude)).any()
 
 
-def text(values: AnyArray, words: Callable[[AnyArray], list[str]]) -> str:
-    """Write numbers or booleans as JSON, entry by entry with commas between.
+def text(values: AnyArray, special: Callable[[AnyArray], list[str]]) -> str:
+    """Write numbers or booleans as JSON entries, separated by commas.
 
     Parameters
     ----------
     values
         Shape (N, D..), float32, float64, an integer type or bool; native byte order.
-    words
-        Writes elements one by one: those that are not finite, and the others that need care.
+    special
+        Writes the elements, shape (N,), that orjson writes in another way.
     """
     import numpy as np
     import orjson
 
-    values, odd = np.ascontiguousarray(values), []
+    values, texts = np.ascontiguousarray(values), []
     if values.dtype.kind == "f":
-        size = np.abs(values)
-        strange = ~((size >= _PLAIN[0]) & (size < _PLAIN[1])) & (values != 0)
-        if strange.any():
-            odd = words(values[strange])
-            values = np.where(strange, values.dtype.type("nan"), values)
-    written = orjson.dumps(values, option=orjson.OPT_SERIALIZE_NUMPY)
-    if odd:  # it wrote null for NaN, and for nothing else
-        between = zip_longest(written.split(b"null"), map(str.encode, odd), fillvalue=b"")
-        written = b"".join(chain.from_iterable(between))
-    return str(memoryview(written)[1:-1], "ascii")
+        magnitude = np.abs(values)
+        is_special = ~((magnitude >= _PLAIN[0]) & (magnitude < _PLAIN[1])) & (values != 0)
+        if is_special.any():
+            texts = special(values[is_special])
+            values = np.where(is_special, values.dtype.type("nan"), values)
+    raw = orjson.dumps(values, option=orjson.OPT_SERIALIZE_NUMPY)
+    if texts:  # orjson writes null for NaN, and for nothing else
+        between = zip_longest(raw.split(b"null"), map(str.encode, texts), fillvalue=b"")
+        raw = b"".join(chain.from_iterable(between))
+    return str(memoryview(raw)[1:-1], "ascii")
 
 
 def shortest(values: AnyArray) -> list[float]:
-    """Return the floats that the shortest digits of float32 values, shape (N,), stand for."""
+    """Return the values of the shortest digits of float32 values, shape (N,)."""
     import numpy as np
     import orjson
 
-    text = orjson.dumps(np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY)
-    read = orjson.loads(text)
-    return [v if s is None else s for s, v in zip(read, values.tolist(), strict=True)]
+    raw = orjson.dumps(np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY)
+    floats = orjson.loads(raw)
+    return [v if s is None else s for s, v in zip(floats, values.tolist(), strict=True)]

@@ -1,4 +1,4 @@
-"""Files that are not read: named where they are known, with the line that converts them."""
+"""Files of other formats: their names, and Python that converts them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
     from gathercli.io.files import File
 
 READ: Final = listed([*(f.suffix for f in FORMATS.values() if f.binary and f.sniff), "JSON"])
-"""What is read, in the words of the messages."""
-
+"""The formats of files, for messages."""
 
 SAMPLE: Final = 1 << 18
-"""Bytes of a .csv file that tell what its cells are."""
+"""Bytes of a .csv file from which the types of its cells are inferred."""
 
 
 class Conversion(NamedTuple):
@@ -32,11 +31,11 @@ class Conversion(NamedTuple):
     Attributes
     ----------
     modules, code
-        What it imports, and what it does from SOURCE to TARGET.
+        The imports, and the statements that convert SOURCE to TARGET.
     suffix
-        That of the file it writes: ``.npz`` where the format holds several tensors.
+        The suffix of TARGET: ``.npz`` if the format holds several tensors.
     more
-        What else helps.
+        Another hint.
     """
 
     modules: str
@@ -45,11 +44,11 @@ class Conversion(NamedTuple):
     more: str = ""
 
 
-_SAVED: Final = (
+_SAVE: Final = (
     "numpy.savez(TARGET, **{k: v.numpy(force=True) "
     'for k, v in getattr(d, "items", {"data": d}.items)()})'
 )
-"""Every tensor of a dictionary `d`, or the only one; the manual has what other files need."""
+"""Saves every tensor of a dictionary `d`, or a single one; the manual has more for other files."""
 
 _CONVERSIONS: Final = {
     "pickle": Conversion(
@@ -61,11 +60,11 @@ _CONVERSIONS: Final = {
     "csv": Conversion("numpy", "numpy.save(TARGET, numpy.READER)", ".npy"),
     "torch": Conversion(
         "numpy, torch",
-        f'd = torch.load(SOURCE, "cpu", weights_only=True); {_SAVED}',
+        f'd = torch.load(SOURCE, "cpu", weights_only=True); {_SAVE}',
         more="`gathercli man formats` has a script for nested or bfloat16 tensors",
     ),
     "torchscript": Conversion(
-        "numpy, torch", f'd = torch.jit.load(SOURCE, "cpu").state_dict(); {_SAVED}'
+        "numpy, torch", f'd = torch.jit.load(SOURCE, "cpu").state_dict(); {_SAVE}'
     ),
     "parquet": Conversion(
         "numpy, pyarrow.parquet",
@@ -110,17 +109,17 @@ _TEXTS: Final = {
     ".svg": "an SVG picture",
     ".xml": "an XML file",
 }
-"""What text is that is no JSON, by the suffix of its file."""
+"""Text formats by the suffix of the file."""
 
 _TAGS: Final = (
     (rb"(?is)\s*<(?:!doctype\s+html|html)\b", "an HTML page"),
     (rb"(?s)\s*<(?:\?xml\b.*<)?svg\b", "an SVG picture"),
     (rb"\s*<\?xml\b", "an XML file"),
 )
-"""What text is, by its first tag."""
+"""Text formats by the first tag."""
 
 _BARE: Final = rb"(?=[-+.]?\d)[-+.\dEe]+(?:(?:[ \t,]+[-+.\dEe]+)*|(?:\s*\n[-+.\dEe]+)*),?\s*"
-"""A list without brackets: all on one line, or an element a line."""
+"""A list without brackets: on one line, or an element a line."""
 
 _PACKED: Final = {
     b"\x1f\x8b": "zcat",
@@ -131,7 +130,7 @@ _PACKED: Final = {
 
 
 def refuse(file: File, start: bytes) -> None:
-    """Refuse what is no text, saying what it is where we know.
+    """Raise if a file is no text; name its format if it is known.
 
     Raises
     ------
@@ -161,15 +160,15 @@ def _unpacking(program: str, name: str) -> Hint:
 
 
 def known(name: str, start: bytes) -> str | None:
-    """Tell in words what a file is by its first bytes, if it is a tensor or known and not read."""
-    if (kind := sniff(start)) not in (None, "json"):
-        return f"a .{kind} file"
-    marked = (what for mark, what, _ in _MARKS if re.match(mark, start))
-    return next(marked, None) or text_kind(name, start)
+    """Describe the format of a file by its first bytes; return None for JSON and unknown ones."""
+    if (fmt := sniff(start)) not in (None, "json"):
+        return f"a .{fmt} file"
+    matches = (what for mark, what, _ in _MARKS if re.match(mark, start))
+    return next(matches, None) or text_kind(name, start)
 
 
 def refuse_binary(file: File, part: bytes) -> None:
-    """Refuse bytes that no text holds."""
+    """Raise for bytes that no text has."""
     start = file.start(8)
     if b"\0" in part or start[:1] > b"\xf4":
         raise InputError(
@@ -180,7 +179,7 @@ def refuse_binary(file: File, part: bytes) -> None:
 
 
 def raw(file: File) -> Hint:
-    """Say how bare elements are read; what is known of them are their bytes."""
+    """Suggest how to read a file as raw elements."""
     if not file.regular:
         return Hint("bare elements are read by their shape and type, as bin:4x3xf32@-")
     return Hint(
@@ -190,81 +189,80 @@ def raw(file: File) -> Hint:
 
 
 def foreign(name: str, what: str, kind: str) -> InputError:
-    """Refuse a format that is known but not read, with the line that converts it."""
+    """Return the error for a file of a known other format, with Python that converts it."""
     return InputError(
         f"the input is {what}: expected {READ}", rule="format", hint=conversion(kind, name)
     )
 
 
 def text_kind(name: str, start: bytes) -> str | None:
-    """Tell what text is that is no JSON, by the name of its file or its first bytes."""
-    marked = (what for mark, what in _TAGS if re.match(mark, start))
-    return next(marked, None) or _TEXTS.get(os.path.splitext(name)[1].lower())
+    """Describe the format of text by its first bytes or the name of the file."""
+    matches = (what for mark, what in _TAGS if re.match(mark, start))
+    return next(matches, None) or _TEXTS.get(os.path.splitext(name)[1].lower())
 
 
 def text_conversion(file: File, kind: str) -> Hint | None:
-    """Write the line that converts text, if there is one."""
+    """Write Python that converts text, if there is such."""
     if kind in _TABLES.values():
         return table(file.name, file.start(SAMPLE), kind)
     return conversion("yaml", file.name) if kind == "a YAML file" else None
 
 
 def is_bare(start: bytes) -> bool:
-    """Tell whether the start of a text is a list without brackets, as a pipe may hold it."""
+    """Tell whether the start of a text is a list without brackets."""
     lines = start.rpartition(b"\n")[0] if len(start) >= SNIFF_SIZE else start
     return re.fullmatch(_BARE, lines or start) is not None
 
 
 def piped(name: str) -> Hint:
-    """Say how a list without brackets is read, which no file of JSON is."""
+    """Suggest how to read a list without brackets: from a pipe."""
     hint = Hint(f"`- < {shell_word(name)}` in its place reads a list without brackets")
     hint.python = "in JSON a list has brackets"
     return hint
 
 
 def table(name: str, start: bytes, kind: str = "a .csv file") -> Hint:
-    """Write the line that converts a file if it is a .csv file.
+    """Write Python that converts a table.
 
     Parameters
     ----------
     start
-        Enough of it to see whether it has a heading, and what its cells are.
+        The first `SAMPLE` bytes: they show whether there is a heading, and the types of the cells.
     kind
-        What it is said to be.
+        Its description.
     """
-    does = f"converts {kind} and writes"
-    return conversion("csv", name, does, reader=_reader(start))
+    return conversion("csv", name, f"converts {kind} and writes", reader=_reader(start))
 
 
 def conversion(kind: str, name: str, does: str = "writes", *, reader: str = "") -> Hint:
-    """Write the line that converts a file, into one that is not there yet.
+    """Write Python that converts a file to a new one.
 
     Parameters
     ----------
     does
-        What the line does to that file.
+        The predicate of the hint, before the new file.
     reader
         The call that reads a table.
     """
     modules, code, suffix, more = _CONVERSIONS[kind]
-    target, source = _free(name, suffix), json_string(name)
-    said = f"{{code}} {does} {{source}}"
+    target, source = _new_file(name, suffix), json_string(name)
+    message = f"{{code}} {does} {{source}}"
     if name == "-":
         modules, source = f"io, sys, {modules}", "io.BytesIO(sys.stdin.buffer.read())"
-        said = f"run {{code}} instead, which {does} {{source}}"
-    words = {
+        message = f"run {{code}} instead, which {does} {{source}}"
+    values = {
         "SOURCE": source,
         "TARGET": json_string(target),
         "FOLDER": json_string(os.path.dirname(name) or "."),
     }
     code = code.replace("READER", reader)
-    code = re.sub("|".join(words), lambda word: words[word[0]], code)
-    said += more and f"; {more}"
-    return Hint(said, code=f"import {modules}; {code}", source=target)
+    code = re.sub("|".join(values), lambda match: values[match[0]], code)
+    message += more and f"; {more}"
+    return Hint(message, code=f"import {modules}; {code}", source=target)
 
 
-def _free(name: str, suffix: str) -> str:
-    """Name a new file after an input: beside it, or here where nothing can be put there."""
+def _new_file(name: str, suffix: str) -> str:
+    """Name a new file after an input: beside it, or here if its folder is not writable."""
     folder, base = os.path.split("stdin" if name == "-" else name)
     if name.startswith(("/dev/", "/proc/")) or not os.access(folder or ".", os.W_OK):
         folder = ""
@@ -272,33 +270,33 @@ def _free(name: str, suffix: str) -> str:
 
 
 def _reader(start: bytes) -> str:
-    """Write the call that reads a table: its delimiter, its type, whether it has a heading."""
+    """Write the call that reads a table, by its delimiter, heading and types of cells."""
     lines = start.decode("utf-8-sig", errors="replace").splitlines()
-    lines = lines[:-1] if len(start) >= SAMPLE else lines  # the last may be cut
+    lines = lines[:-1] if len(start) >= SAMPLE else lines  # the last may be incomplete
     first = next((at for at, line in enumerate(lines) if line.strip()), 0)
     delimiter = next((each for each in ",;\t" if each in "".join(lines[first : first + 1])), ",")
     head, body = (set(_kinds(part, delimiter)) for part in (lines[: first + 1], lines[first + 1 :]))
     heading = "text" in head and bool(body) and "text" not in body
     kinds = body if heading else head | body
-    words = ["SOURCE", f'delimiter="{delimiter}"'.replace("\t", "\\t")]
+    arguments = ["SOURCE", f'delimiter="{delimiter}"'.replace("\t", "\\t")]
     reader = "loadtxt"
     if "text" in kinds:
-        words += ["dtype=str", "comments=None"]
-    elif "none" in kinds:  # which only this one takes, as NaN
+        arguments += ["dtype=str", "comments=None"]
+    elif "none" in kinds:  # only this one reads them, as NaN
         reader = "genfromtxt"
     elif kinds == {"int"}:
-        words += ["dtype=int"]
+        arguments += ["dtype=int"]
     if heading:
-        words += [f"{'skiprows' if reader == 'loadtxt' else 'skip_header'}={first + 1}"]
+        arguments += [f"{'skiprows' if reader == 'loadtxt' else 'skip_header'}={first + 1}"]
     if reader == "loadtxt" and any('"' in line for line in lines):
-        words += ["quotechar=chr(34)"]
+        arguments += ["quotechar=chr(34)"]
     if start.startswith(BOM_UTF8):
-        words += ['encoding="utf-8-sig"']
-    return f"{reader}({', '.join(words)})"
+        arguments += ['encoding="utf-8-sig"']
+    return f"{reader}({', '.join(arguments)})"
 
 
 def _kinds(lines: list[str], delimiter: str) -> Iterator[str]:
-    """Tell of every cell whether it is an int, a float, text or none."""
+    """Yield the type of every cell: int, float, text or none."""
     for line in filter(str.strip, lines):
         for cell in line.split(delimiter):
             word = cell.strip().strip('"')
@@ -317,10 +315,10 @@ def _is_number(word: str) -> bool:
 
 
 def missing(package: str) -> str:
-    """Say that a package that a format needs is not installed."""
+    """Return the message that a package of a format is not installed."""
     return f"the format needs the package {package}: expected it to be installed"
 
 
 def install(extra: str) -> str:
-    """Write the line that installs the packages of a format, by the name of the extra."""
+    """Return the command that installs the packages of an extra."""
     return f"`python -m pip install 'gathercli[{extra}]'`"

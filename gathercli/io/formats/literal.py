@@ -1,4 +1,4 @@
-"""Tensors written on the command line: literals, bare lists, generators.
+"""Tensors in arguments: literals, bare lists, generators.
 
 =====================  =====================================================================
 ``2x3xi32=[[0 0 4]…]``  typed literal; flat values, a splat (``3xi64=0``), 0-D (``xf32=1.5``)
@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.arrays.conversion import as_bits, convert
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 GENERATORS: Final = ("arange", "zeros", "rand")
 
-# Patterns are text: `re` compiles and keeps those that a command line needs.
+# Patterns are text: `re` compiles and caches those that an argument needs.
 _GENERATOR: Final = r"(?a)([a-z]+):((?:\d+(?:x\d+)*)?)(?:x([a-z][a-z0-9_]*))?((?:,[^,]*)*)"
 _TYPED: Final = r"(?as)((?:\d+x)+|x)([a-z][a-z0-9_]*)=(.*)"
 _BEGINS: Final = rf"(?a)(?:(?:\d+x)+|x)[a-z][a-z0-9_]*=|(?:{'|'.join(GENERATORS)}):"
@@ -65,7 +66,7 @@ _WORDS: Final[dict[str, float | bool]] = {
 
 
 def looks_literal(token: str) -> bool:
-    """Tell whether `token` can only be meant as a literal, if no file has its name."""
+    """Tell whether a token can only be a literal, unless it is the name of a file."""
     generator = token.partition(":")[0]
     return bool(
         (":" in token and generator in GENERATORS)
@@ -76,49 +77,49 @@ def looks_literal(token: str) -> bool:
 
 
 def begins(text: str) -> bool:
-    """Tell whether a text begins as a typed literal or a generator."""
+    """Tell whether a text begins like a typed literal or a generator."""
     return bool(re.match(_BEGINS, text))
 
 
 def parse(
     token: str, *, declared: DType | None, empty: DType, max_bytes: int | None
 ) -> Tensor | None:
-    """Read a literal.
+    """Parse a literal.
 
     Parameters
     ----------
     token
-        What was typed.
+        The argument.
     declared
         The type of untyped literals; None infers it.
     empty
         The type of ``[]``.
     max_bytes
-        How much memory the tensor may take.
+        The bytes of memory the tensor may take; None for no limit.
 
     Returns
     -------
-        None when `token` has none of the forms.
+        None if `token` has none of the forms.
 
     Raises
     ------
     InputError
-        ``literal``, ``ragged``, ``dtype``: it has a form, and is wrong.
+        ``literal``, ``ragged``, ``dtype``: it has a form, and is malformed.
     LimitError
         ``limit``.
     """
     name, colon, _ = token.partition(":")
     if colon and name in GENERATORS:
-        return _generated(token, max_bytes)
-    if "=" in token and (typed := re.fullmatch(_TYPED, token)):
-        return _typed(typed, max_bytes)
+        return _generate(token, max_bytes)
+    if "=" in token and (match := re.fullmatch(_TYPED, token)):
+        return _typed(match, max_bytes)
     items = token.split(",")
     values = [item(each.strip()) for each in items if each.strip()]
     if len(items) == 1 and not _is_json(token.strip()):
-        values = []  # a word such as nan or j is rather a file
+        values = []  # a word such as nan or j is the name of a file
     if values and None not in values and complex not in map(type, values):
         trailing = not items[-1].strip()
-        if len(items) - trailing == len(values):  # nothing empty but what follows the last comma
+        if len(items) - trailing == len(values):  # only the last item may be empty
             value = values if len(items) > 1 else values[0]
             return tensor_of(value, declared=declared, empty=empty, max_bytes=max_bytes)
     if token.lstrip()[:1] in ("[", "{", '"'):
@@ -132,7 +133,7 @@ def parse(
 
 
 def _document(token: str) -> Any:
-    """Parse JSON; what is none may be what Python prints of the same."""
+    """Parse JSON; suggest it for a repr of Python."""
     try:
         return json.parse(token, rule="literal")
     except InputError as error:
@@ -148,19 +149,17 @@ def _is_json(word: str) -> bool:
 
 
 def item(word: str) -> Any:
-    """Read one number or word; None when it is neither."""
+    """Parse a number or a word for one; return None for any other."""
     if re.fullmatch(_INTEGER, word):
         return int(word)
     if re.fullmatch(_FLOAT, word):
         number = float(word)
         return number if abs(number) != float("inf") else Overflow(word)
-    known = _WORDS.get(word.lower())
-    if known is None and re.fullmatch(_COMPLEX, word):
-        try:
+    value = _WORDS.get(word.lower())
+    if value is None and re.fullmatch(_COMPLEX, word):
+        with suppress(ValueError):
             return complex(word)
-        except ValueError:
-            return None
-    return known
+    return value
 
 
 def _literal_error(message: str, token: str, hint: str | None = None) -> InputError:
@@ -168,15 +167,15 @@ def _literal_error(message: str, token: str, hint: str | None = None) -> InputEr
 
 
 def _dtype(name: str, token: str) -> DType:
-    found = named(name)
-    if found is None:
-        near = closest(name, (dtype.short for dtype in DTYPES))
+    dtype = named(name)
+    if dtype is None:
+        near = closest(name, (each.short for each in DTYPES))
         raise _literal_error(
             f"`{name}` in the literal is no type: expected one such as i64, f32 or bf16",
             token,
             f"did you mean `{near}`?" if near else None,
         )
-    return found
+    return dtype
 
 
 def _sizes(dims: str, token: str) -> tuple[int, ...]:
@@ -204,24 +203,23 @@ def _check_size(shape: tuple[int, ...], dtype: DType, max_bytes: int | None) -> 
         )
 
 
-def _typed(found: re.Match[str], max_bytes: int | None) -> Tensor:
+def _typed(match: re.Match[str], max_bytes: int | None) -> Tensor:
     import numpy as np
 
-    dims, name, body = found.groups()
-    token = found[0]
+    token, dims, name, body = match[0], *match.groups()
     shape, dtype = _sizes(dims, token), _dtype(name, token)
     _check_size(shape, dtype, max_bytes)
     values = nested(body, token)
     if len(values) == 1 and not isinstance(values[0], list):
         one = tensor_of(values[0], declared=dtype, max_bytes=max_bytes)
         return Tensor(dtype, np.full(shape, one.array, one.array.dtype))
-    if len(values) == 1:  # the brackets are written out
+    if len(values) == 1:  # nested lists
         values = values[0]
     return tensor_of(values, declared=dtype, shape=shape, rule="literal", max_bytes=max_bytes)
 
 
 def nested(body: str, token: str) -> list[Any]:
-    """Read values and brackets, between blanks or commas."""
+    """Parse values and brackets, separated by blanks or commas."""
     stack: list[list[Any]] = [[]]
     for kind, text in _tokens(body, token):
         if kind == "open":
@@ -253,42 +251,41 @@ def nested(body: str, token: str) -> list[Any]:
 def _tokens(body: str, token: str) -> Iterator[tuple[str, str]]:
     at, body, pattern = 0, body.rstrip(), re.compile(_TOKEN)
     while at < len(body):
-        found = pattern.match(body, at)
-        if found is None:
+        match = pattern.match(body, at)
+        if match is None:
             raise _literal_error(
                 f"the quote at character {len(token) - len(body) + at} of the literal is not "
                 "closed: expected its end",
                 token,
             )
-        at = found.end()
-        kind = found.lastgroup or ""
+        at = match.end()
+        kind = match.lastgroup or ""
         if kind != "comma":
-            yield kind, found[kind]
+            yield kind, match[kind]
 
 
-def _as_sizes(token: str) -> Hint | None:
-    """Write the shape of ``zeros:[3,4]`` with `x` between the sizes."""
-    found = re.fullmatch(r"([a-z]+):\s*[\[(]?(\d+(?:\s*[,x]\s*\d+)*)[\])]?", token, re.ASCII)
-    if found is None:
+def _suggest_shape(token: str) -> Hint | None:
+    """Suggest ``zeros:3x4`` for ``zeros:[3,4]``."""
+    match = re.fullmatch(r"([a-z]+):\s*[\[(]?(\d+(?:\s*[,x]\s*\d+)*)[\])]?", token, re.ASCII)
+    if match is None:
         return None
-    sizes = "x".join(re.findall(r"\d+", found[2]))
-    return Hint("did you mean {source}?", source=f"{found[1]}:{sizes}")
+    sizes = "x".join(re.findall(r"\d+", match[2]))
+    return Hint("did you mean {source}?", source=f"{match[1]}:{sizes}")
 
 
-def _generated(token: str, max_bytes: int | None) -> Tensor:
-    """Make the tensor of ``arange:2x5xf32``, ``zeros:3x4`` or ``rand:4x3,seed=7``."""
-    found = re.fullmatch(_GENERATOR, token)
-    if found is None or not (found[2] or found[3]):
+def _generate(token: str, max_bytes: int | None) -> Tensor:
+    """Generate the tensor of ``arange:2x5xf32``, ``zeros:3x4`` or ``rand:4x3,seed=7``."""
+    match = re.fullmatch(_GENERATOR, token)
+    if match is None or not (match[2] or match[3]):
         raise _literal_error(
             f"`{token[:60]}` has no shape: expected it after the colon, as in `arange:2x5xf32`",
             token,
-            _as_sizes(token),
+            _suggest_shape(token),
         )
-    name, dims, type_name, rest = found.groups()
+    name, dims, type_name, rest = match.groups()
     default = FLOAT64 if name == "rand" else INT64
     dtype = _dtype(type_name, token) if type_name else default
-    shape = _sizes(dims, token)
-    options = _options(name, rest, token)
+    shape, options = _sizes(dims, token), _options(name, rest, token)
     _check_size(shape, dtype, max_bytes)
     if dtype is E8M0:
         raise _literal_error(f"{dtype} has no zero: expected a type that has one", token)
@@ -300,9 +297,8 @@ def _generated(token: str, max_bytes: int | None) -> Tensor:
         return Tensor(dtype, np.zeros(shape, storage_of(dtype)))
     if dtype in (BOOL, STRING):
         raise _literal_error(f"arange counts, which {dtype} cannot: expected a number type", token)
-    counted = Tensor(INT64, np.arange(product(shape)).reshape(shape))
     try:
-        return convert(counted, dtype)
+        return convert(Tensor(INT64, np.arange(product(shape)).reshape(shape)), dtype)
     except GatherError as error:
         raise _literal_error(error.message, token, "a wider type counts further") from None
 
@@ -326,7 +322,7 @@ def _options(name: str, rest: str, token: str) -> dict[str, int]:
 
 
 def _random(shape: tuple[int, ...], dtype: DType, options: dict[str, int], token: str) -> AnyArray:
-    """Draw floats from [0, 1), integers from [0, high), booleans; the same for the same seed."""
+    """Draw floats from [0, 1), integers from [0, high), or booleans, repeatably by seed."""
     import numpy as np
 
     generator = np.random.default_rng(options.get("seed", 0))
@@ -354,5 +350,4 @@ def _random(shape: tuple[int, ...], dtype: DType, options: dict[str, int], token
         steps = steps_below_one(dtype)
     else:
         steps = 2**8 if dtype is BFLOAT16 else 2**11
-    halves = generator.integers(0, steps, shape) / steps
-    return as_bits(halves, dtype)
+    return as_bits(generator.integers(0, steps, shape) / steps, dtype)

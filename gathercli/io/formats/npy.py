@@ -14,16 +14,21 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gathercli.arrays.tensor import Tensor, dtype_of
 from gathercli.errors import Hint, InputError
 from gathercli.io.formats.content import Layout, check_shape, malformed
+from gathercli.io.formats.raw import write_elements
 from gathercli.io.formats.table import NPY as MAGIC
 from gathercli.spec.dtypes import STRING, DType, described
 from gathercli.spec.shapes import product
 from gathercli.text import clean
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
 
+    from gathercli.arrays.result import Result
     from gathercli.arrays.tensor import AnyArray
     from gathercli.io.files import File
+    from gathercli.io.formats.raw import ByteTarget, NamedResult
 
 MAX_HEADER: Final = 10_000
 """The longest header in bytes; the limit of numpy."""
@@ -273,3 +278,15 @@ def encode_header(dtype: DType, storage: np.dtype[Any], shape: tuple[int, ...]) 
     fields = {"descr": descr, "fortran_order": False, "shape": shape}
     numpy_format.write_array_header_1_0(out, fields)  # 64 dimensions fit its 64 KiB
     return out.getvalue()
+
+
+def npy_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
+    """Write a file of one tensor."""
+    ((_, result),) = results
+    write_npy(result, out)
+
+
+def write_npy(result: Result, out: ByteTarget) -> None:
+    """Write the header, then the elements."""
+    out.write(encode_header(result.dtype, result.storage, result.shape))
+    write_elements(result, out)

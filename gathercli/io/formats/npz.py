@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zipfile
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, NoReturn
+from typing import IO, TYPE_CHECKING, NoReturn, Self
 
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io.formats import npy
@@ -18,11 +18,13 @@ from gathercli.io.formats.table import NPY
 from gathercli.text import short, some
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from gathercli.arrays.result import Result
     from gathercli.arrays.tensor import Tensor
     from gathercli.io.files import File
     from gathercli.io.formats.content import Layout
+    from gathercli.io.formats.raw import ByteTarget, NamedResult
     from gathercli.spec.dtypes import DType
 
 MAX_MEMBERS = 100_000
@@ -174,3 +176,53 @@ class Archive:
                 "a sound archive",
             )
         return b"".join(parts)
+
+
+def npz_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
+    """Write an archive of stored members; the same tensors give the same bytes."""
+    target = _ZipTarget(out)
+    with zipfile.ZipFile(target, "w") as archive:
+        for name, result in results:
+            info = zipfile.ZipInfo(f"{name}.npy")  # dated 1980: nothing depends on the clock
+            with archive.open(info, "w", force_zip64=True) as stream, target:
+                npy.write_npy(result, _MemberTarget(stream))
+
+
+class _MemberTarget:
+    """A member of an archive; `npy.write_npy` writes to it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.write = stream.write
+
+    def place(self, result: Result, /) -> bool:
+        """Return False: the bytes must come in order, for the checksum."""
+        del result
+        return False
+
+
+class _ZipTarget:
+    """The methods of a file that zipfile needs to write forwards.
+
+    After an error in its context it drops bytes: zipfile would finish the archive.
+    """
+
+    def __init__(self, out: ByteTarget) -> None:
+        self._out: ByteTarget | None = out
+
+    def write(self, part: bytes, /) -> int:
+        """Append bytes."""
+        if self._out is not None:
+            self._out.write(part)
+        return len(part)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            self._out = None
+
+    def flush(self) -> None:
+        """Do nothing: there is no buffer."""
+
+    close = flush

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gathercli.arrays.result import Result
     from gathercli.arrays.tensor import AnyArray
     from gathercli.io.files import File
-    from gathercli.io.formats.encode import ByteTarget, Named
+    from gathercli.io.formats.raw import ByteTarget, NamedResult
 
 MAX_BYTES: Final = 2**31 - 1
 """The size limit of a protobuf message, in bytes."""
@@ -253,7 +253,7 @@ def _field(dtype: DType) -> tuple[str, int]:
     return special.get(dtype.name, "int32_data"), 1
 
 
-def proto_file(results: Sequence[Named], out: ByteTarget) -> None:
+def proto_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
     """Write a TensorProto of one tensor."""
     ((name, result),) = results
     out.write(encode(name, result))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+import sys
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.errors import Hint, InputError
@@ -13,7 +14,25 @@ from gathercli.spec.shapes import product
 from gathercli.text import clean
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Protocol
+
+    from gathercli.arrays.result import Result
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.io.files import File
+
+    class ByteTarget(Protocol):
+        """Takes bytes in order, and perhaps a whole result at its position."""
+
+        def write(self, part: bytes | memoryview, /) -> object:
+            """Append bytes."""
+
+        def place(self, result: Result, /) -> bool:
+            """Have the threads of a result append its elements; return False if impossible."""
+
+
+NamedResult: TypeAlias = "tuple[str, Result]"
+"""The name of a tensor in a file of several, and the tensor."""
 
 PREFIX: Final = "bin:"
 _PATTERN: Final = r"(?as)bin:(x|(?:\d+x)*)([a-z]\w*)@(.+)"
@@ -108,3 +127,48 @@ class Raw:
         del empty
         layout = self.layout(key, declared)
         return layout.view(self._file.buffer() if layout.nbytes else b"")
+
+
+def raw_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
+    """Write the elements of one tensor as `raw_elements` does."""
+    ((_, result),) = results
+    raw_elements(result, out)
+
+
+def raw_elements(result: Result, out: ByteTarget) -> None:
+    """Write the elements, little-endian and without a header.
+
+    Raises
+    ------
+    InputError
+        ``dtype``: strings have no fixed size that a reader could know.
+    """
+    if result.dtype is STRING:
+        raise InputError(
+            "strings cannot be written as raw bytes: expected numbers or booleans",
+            rule="dtype",
+            value=result.dtype.name,
+        )
+    if sys.byteorder == "little":
+        write_elements(result, out)
+        return
+    for block in result.blocks():
+        for part in _bytes(block.astype(block.dtype.newbyteorder("<"), copy=False)):
+            out.write(part)
+
+
+def write_elements(result: Result, out: ByteTarget) -> None:
+    """Write the bytes of the elements in memory, by threads if `out` allows that."""
+    if out.place(result):
+        return
+    for block in result.blocks():
+        for part in _bytes(block):
+            out.write(part)
+
+
+def _bytes(block: AnyArray) -> Iterator[memoryview]:
+    """Yield the bytes of a block, if it has any."""
+    import numpy as np
+
+    if block.size and block.dtype.itemsize:
+        yield np.ascontiguousarray(block).reshape(-1).view(np.uint8).data

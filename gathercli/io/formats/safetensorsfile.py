@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gathercli.io.files import File
-    from gathercli.io.formats.encode import ByteTarget, Named
+    from gathercli.io.formats.raw import ByteTarget, NamedResult
 
 MAX_HEADER: Final = 100_000_000
 """The longest header in bytes; the limit of the package."""
@@ -150,7 +150,7 @@ def _check(file: File) -> None:
         raise malformed(f"it is no sound .safetensors file ({reason[:200]})", "one") from None
 
 
-def bundle(results: Sequence[Named], out: ByteTarget) -> None:
+def bundle(results: Sequence[NamedResult], out: ByteTarget) -> None:
     """Write the header, then every tensor block by block.
 
     The package would need all elements in memory at once.
@@ -160,7 +160,7 @@ def bundle(results: Sequence[Named], out: ByteTarget) -> None:
     InputError
         ``dtype``: the format has no such type.
     """
-    from gathercli.io.formats.encode import raw_elements
+    from gathercli.io.formats.raw import raw_elements
 
     header: dict[str, Any] = {}
     end = 0

@@ -1,9 +1,9 @@
-"""The formats of files, a row each: what is read, written, offered and described follows it.
+"""The formats of files, a row each, from which reading, writing, options and help follow.
 
-A new format is one module and one row here. The module has a reader, a class whose members are
-those of `content.Content`, and a writer: of text a function of the named results and
-`encode.TextOptions` that yields it, of bytes one of the named results and what takes them. Both
-are named and not imported, since a run needs one or two of them.
+A new format is one module and one row here. The module has a reader, a class with the members of
+`content.Content`, and a writer: for text a function of named results and `encode.TextOptions` that
+yields it, for a binary format one of named results and a `raw.ByteTarget`. The row names them, and
+`load` imports them: a run needs one or two.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NPY: Final = b"\x93NUMPY"
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _PROTO: Final = rb"(?:\x08[\x80-\xff]{0,9}[\0-\x7f])*\x10[\x01-\x7f]"
-"""How an ONNX TensorProto starts: its dims, one by one, and its data type."""
+"""The start of an ONNX TensorProto: its dims, one by one, and its data type."""
 
 
 class Format(NamedTuple):
@@ -27,29 +27,29 @@ class Format(NamedTuple):
     Attributes
     ----------
     suffix
-        What the name of a file of this format ends with.
+        The suffix of its files.
     argument
-        How a command line names a tensor of such a file; blank where another row says so, or it
-        is no file.
+        An example of an argument that names a tensor of such a file; blank if another row has one,
+        or the format is no file.
     about
-        What it is, where its name does not say that.
+        An explanation of its name, if that needs one.
     sniff
-        Whether a file that starts with these bytes is of this format; None where nothing tells.
+        Tells whether a file with this start is of this format; None if no start shows it.
     reader, writer
-        The module and what it has, as ``package.module:name``; blank where a token or another row
-        picks the reader, or where `io.chunkwise` writes.
+        ``package.module:name``; blank if a token or another row chooses the reader, or if
+        `io.chunkwise` writes.
     binary
-        Whether it is no text.
+        Whether it is binary, not text.
     ordered
-        Whether the byte order of its elements is told by ``info``.
+        Whether its elements have a byte order, which ``info`` shows.
     several
-        Whether it holds several tensors.
+        Whether a file holds several tensors.
     named
-        Whether it keeps the names of tensors.
+        Whether it stores the names of tensors.
     unfit
-        Patterns of names that it cannot keep, and what they are or have.
+        Patterns of names that it cannot store, each with a description.
     marks
-        Of a folder of chunks: the files that tell it; empty for what is one file.
+        The files by which a folder of chunks is recognised; empty for a format of one file.
     """
 
     suffix: str
@@ -71,9 +71,9 @@ class Format(NamedTuple):
         return bool(self.marks)
 
 
-def load(place: str) -> Any:
+def load(path: str) -> Any:
     """Import a reader or a writer."""
-    module, _, name = place.partition(":")
+    module, _, name = path.partition(":")
     return getattr(import_module(module), name)
 
 
@@ -90,7 +90,7 @@ def _is_json(start: bytes) -> bool:
 
 
 def _is_safetensors(start: bytes) -> bool:
-    """Tell it by the length of a header and a brace, even by a length that lies."""
+    """Look for the length of a header and a brace; the length may be wrong."""
     headed = start[8:9] == b"{" and b"\0" in start[:8]
     return headed and (int.from_bytes(start[:8], "little") < 1 << 32 or not _is_proto(start))
 
@@ -108,7 +108,7 @@ FORMATS: Final = {
         ".npy",
         sniff=_is_npy,
         reader=f"{_FORMATS}.npy:Npy",
-        writer=f"{_FORMATS}.encode:npy_file",
+        writer=f"{_FORMATS}.npy:npy_file",
         binary=True,
         ordered=True,
     ),
@@ -117,7 +117,7 @@ FORMATS: Final = {
         ".npz#name",
         sniff=_is_npz,
         reader=f"{_FORMATS}.npz:Archive",
-        writer=f"{_FORMATS}.encode:npz",
+        writer=f"{_FORMATS}.npz:npz_file",
         binary=True,
         ordered=True,
         several=True,
@@ -128,7 +128,7 @@ FORMATS: Final = {
         ".json",
         ".json#name",
         sniff=_is_json,
-        reader=f"{_FORMATS}.jsontext:Document",
+        reader=f"{_FORMATS}.jsonfile:Document",
         writer=f"{_FORMATS}.encode:plain_json",
         several=True,
         named=True,
@@ -161,7 +161,7 @@ FORMATS: Final = {
         ".bin",
         "bin:2x3xf32@x.bin",
         about="raw bytes",
-        writer=f"{_FORMATS}.encode:raw_file",
+        writer=f"{_FORMATS}.raw:raw_file",
         binary=True,
         ordered=True,
     ),
@@ -176,16 +176,16 @@ FORMATS: Final = {
 }
 
 BY_SUFFIX: Final = {f.suffix: name for name, f in FORMATS.items() if f.argument}
-"""The format that a suffix names, in the order of the rows."""
+"""The format of each suffix, in the order of the rows."""
 
 CHUNKED: Final = {f.suffix: name for name, f in FORMATS.items() if f.chunked}
-"""The formats that are folders of chunks, by their suffixes."""
+"""The formats of folders of chunks, by suffix."""
 
 ARGUMENTS: Final = tuple(f.argument for f in FORMATS.values() if f.argument)
 
 
 def names_chunks(path: str) -> bool:
-    """Tell whether an output of this name is a folder of chunks."""
+    """Tell whether an output of this name would be a folder of chunks."""
     return path.rstrip("/").lower().endswith(tuple(CHUNKED))
 
 

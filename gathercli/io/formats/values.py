@@ -1,7 +1,7 @@
-"""Nested lists to tensors: the type inference for everything that is written as text.
+"""Nested lists to tensors: the type inference of all text formats.
 
-numpy's own inference turns ``[2**63, -1]`` into float64, ``[2**64]`` into objects, ``[True, 1]``
-into integers and ``[]`` into float64, so the types are decided here.
+The inference of numpy turns ``[2**63, -1]`` into float64, ``[2**64]`` into objects, ``[True, 1]``
+into integers and ``[]`` into float64, and is not used.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 
 MAX_UNQUESTIONED: Final = 256 << 20
-"""Bytes up to which strings may be padded however much."""
+"""Bytes up to which an array of strings may have any amount of padding."""
 
 MAX_PADDING: Final = 16
-"""How many times their own bytes strings may take side by side beyond that."""
+"""The ratio of a larger array of strings to its strings without padding."""
 
 _LISTS: Final = frozenset({list, tuple})
 
 
 def check_depth(value: Any, root: str = "$") -> None:
-    """Refuse lists nested deeper than a tensor has dimensions, looking at the first of each.
+    """Raise for lists nested deeper than `MAX_RANK`; only first elements are followed.
 
     Raises
     ------
@@ -54,18 +54,18 @@ def check_depth(value: Any, root: str = "$") -> None:
 
 
 def flatten(value: Any, root: str = "$") -> tuple[tuple[int, ...], list[Any], set[type]]:
-    """Take a nested list apart.
+    """Flatten a nested list.
 
     Returns
     -------
-        Its shape, its elements in row-major order, and the types they are of.
+        Its shape, its elements in row-major order, and the set of their types.
 
     Raises
     ------
     InputError
         ``ragged``: lists of different lengths, or lists beside elements.
     LimitError
-        ``limit``: more dimensions than a tensor has.
+        ``limit``: the list has more than `MAX_RANK` dimensions.
     """
     check_depth(value, root)
     level, shape = [value], list[int]()
@@ -82,15 +82,15 @@ def flatten(value: Any, root: str = "$") -> tuple[tuple[int, ...], list[Any], se
             at = next(i for i, each in enumerate(level) if len(each) != first)
             raise _ragged(root, at, shape, f"has length {len(level[at])}", f"length {first}")
         shape += lengths
-        one = len(level) == 1 and type(level[0]) is list  # which need not be copied
+        one = len(level) == 1 and type(level[0]) is list  # a single list need not be copied
         level = level[0] if one else list(chain.from_iterable(level))
     return tuple(shape), level, kinds if level else set()
 
 
-def _ragged(root: str, at: int, shape: Sequence[int], found: str, expected: str) -> InputError:
+def _ragged(root: str, at: int, shape: Sequence[int], problem: str, expected: str) -> InputError:
     where = path(root, at, shape)
     return InputError(
-        f"the list at `{where}` {found}: expected {expected}, as its siblings",
+        f"the list at `{where}` {problem}: expected {expected}, as its siblings",
         rule="ragged",
         where=where,
         expected=expected,
@@ -108,67 +108,67 @@ def tensor_of(
     rule: str = "json",
     max_bytes: int | None = None,
 ) -> Tensor:
-    """Make a tensor of a nested list, or of a single value.
+    """Convert a nested list, or a single value, to a tensor.
 
     Parameters
     ----------
     value
         Booleans, integers, floats, complex numbers or strings in lists of equal lengths.
     declared
-        The type; None infers it: int64 (uint64 when it must be) for integers, float64 with any
-        fraction or non-finite word, bool, string.
+        The type; None infers it: int64 for integers (uint64 if one needs it), float64 if there is a
+        fraction or a non-finite word, bool, string.
     shape
-        The shape that a flat list is meant to have; a nested one must have it already.
+        The shape of the tensor; a nested list must have it, a flat one its number of elements.
     empty
-        The type of a list without elements, when none is declared.
+        The type of a list without elements, if `declared` is None.
     root
         The path of the value in messages.
     rule
-        The rule to name when a flat list does not have as many values as `shape`.
+        The rule of the error if the list does not fit `shape`.
     max_bytes
-        How much memory the tensor may take.
+        The bytes of memory strings may take; None for no limit.
 
     Raises
     ------
     InputError
-        ``ragged``, ``dtype``, ``json``, with the path of the first offender.
+        ``ragged``, ``dtype``, ``json``, with the path of the first wrong element.
     LimitError
         ``limit``.
     """
-    found, flat, kinds = flatten(value, root)
+    sizes, flat, kinds = flatten(value, root)
     if (
         declared is not None
         and declared.kind is Kind.COMPLEX
-        and found != shape
-        and found[-1:] == (2,)
+        and sizes != shape
+        and sizes[-1:] == (2,)
         and complex not in kinds
     ):
-        flat, found, kinds = _fold(flat, declared, root, found), found[:-1], {complex}
-    where = Place(root, found)
-    if shape is not None and found != shape:
-        flat_list = len(found) == 1 and found[0] == product(shape)
-        emptied = 0 in found and found == shape[: len(found)]  # [[],[]] for [2,0,3]
-        if not flat_list and not emptied:
+        flat, sizes, kinds = _fold(flat, declared, root, sizes), sizes[:-1], {complex}
+    where = Place(root, sizes)
+    if shape is not None and sizes != shape:
+        is_flat = len(sizes) == 1 and sizes[0] == product(shape)
+        is_empty = 0 in sizes and sizes == shape[: len(sizes)]  # [[],[]] for [2,0,3]
+        if not is_flat and not is_empty:
             raise InputError(
-                f"the list at `{root}` has shape {_sizes(found)}: expected {_sizes(shape)}, "
+                f"the list at `{root}` has shape {_sizes(sizes)}: expected {_sizes(shape)}, "
                 f"or {product(shape)} values in one list",
                 rule=rule,
                 where=root,
                 expected=_sizes(shape),
             )
         check_shape(f"the tensor at `{root}` has", shape, declared.itemsize if declared else 1)
-        found = shape
-    dtype, decided = (declared, 0) if declared else _infer(flat, kinds, where, empty)
+        sizes = shape
+    dtype, first = (declared, 0) if declared else _infer(flat, kinds, where, empty)
     if declared is not None and kinds - {int, float}:
-        _refuse_mixture(flat, where)
+        _check_mixture(flat, where)
     if dtype is STRING and max_bytes is not None:
         _check_strings(flat, max_bytes)
-    array = store(flat, dtype, where, kinds).reshape(found)
-    return Tensor(dtype, array, declared is not None, where(decided) if flat else None)
+    array = store(flat, dtype, where, kinds).reshape(sizes)
+    return Tensor(dtype, array, declared is not None, where(first) if flat else None)
 
 
 def _fold(flat: list[Any], dtype: DType, root: str, shape: tuple[int, ...]) -> list[complex]:
-    """Read a last axis of two as real and imaginary parts."""
+    """Combine a last axis of real and imaginary parts."""
     parts = store(flat, PARTS[dtype.bits], Place(root, shape)).tolist()
     return [complex(re, im) for re, im in zip(parts[::2], parts[1::2], strict=True)]
 
@@ -180,7 +180,7 @@ def _sizes(shape: Sequence[int]) -> str:
 def _infer(  # noqa: PLR0911  (a type each)
     flat: list[Any], kinds: set[type], where: Place, empty: DType
 ) -> tuple[DType, int]:
-    """Decide the type of elements, and find the one that decided."""
+    """Return the type of elements, and the first one that requires it."""
     if not kinds:
         return empty, 0
     if kinds == {int}:
@@ -192,7 +192,7 @@ def _infer(  # noqa: PLR0911  (a type each)
     if kinds == {str} and not NON_FINITE.keys() >= set(flat):
         return STRING, 0
     if not kinds <= {int, float}:
-        _refuse_mixture(flat, where)
+        _check_mixture(flat, where)
     if complex in kinds:
         return COMPLEX128, next(i for i, v in enumerate(flat) if type(v) is complex)
     for at, v in enumerate(flat if int in kinds else ()):
@@ -208,8 +208,8 @@ def _infer(  # noqa: PLR0911  (a type each)
     return FLOAT64, next(i for i, v in enumerate(flat) if type(v) is not int)
 
 
-def _refuse_mixture(flat: list[Any], where: Place) -> None:
-    """Refuse what is no element at all, and elements of more than one sort."""
+def _check_mixture(flat: list[Any], where: Place) -> None:
+    """Raise for a value that is no element, and for elements of several sorts."""
     numeric = {int, float, Overflow, complex}
     words = NON_FINITE.keys() if numeric & set(map(type, flat)) else set()
     if not words and set(map(type, flat)) == {str}:
@@ -244,7 +244,7 @@ def _refuse_mixture(flat: list[Any], where: Place) -> None:
 def _check_strings(flat: list[str], max_bytes: int) -> None:
     lengths = [len(v) for v in flat if isinstance(v, str)]
     size = 4 * len(flat) * max(lengths, default=0)
-    # One long string beside many short ones takes its width for each of them.
+    # Every string takes the width of the longest.
     most = min(max_bytes, max(MAX_UNQUESTIONED, MAX_PADDING * 4 * sum(lengths)))
     if size > most:
         what = f"the strings take {size} bytes, each as wide as the longest"

@@ -210,9 +210,9 @@ class Creation:
 
     def _swap(self) -> bool:
         """Exchange the names of the old and the new array in one step, if the file system can."""
-        from gathercli.io.swap import swapped
+        from gathercli.io.swap import exchange
 
-        self._renamed = swapped(self.temporary, self._target)
+        self._renamed = exchange(self.temporary, self._target)
         return self._renamed
 
     def __enter__(self) -> Self:
