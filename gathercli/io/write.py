@@ -241,7 +241,7 @@ class Output:
         return self.is_stream and self._fd >= 0 and os.isatty(self._fd)
 
     def _find_target(self) -> bool:
-        """Follow a symbolic link, check that the target can be replaced; tell if it is a stream."""
+        """Follow a symbolic link, and check the target; tell whether it is a stream."""
         path = self.path
         if not path:
             raise self._refused("the name is empty", "the name of a file")

@@ -44,13 +44,11 @@ else:
     FormatName = Literal[tuple(FORMATS)]  # a type to no one but the parser
 
 
-class _Watched:
-    """Takes bytes for a stream, and tells how many they are of about `total`."""
+class _ProgressStream:
+    """Writes to a stream and reports progress; `size` is an estimate of all bytes."""
 
-    def __init__(
-        self, stream: CheckedStream, total: int, progress: ProgressCallback | None
-    ) -> None:
-        self._stream, self._total, self._tick = stream, total, progress
+    def __init__(self, stream: CheckedStream, size: int, progress: ProgressCallback | None) -> None:
+        self._stream, self._size, self._progress = stream, size, progress
         self._written = 0
 
     def write(self, part: bytes | memoryview) -> None:
@@ -61,7 +59,7 @@ class _Watched:
             self._progress("wrote", self._written, max(self._written, self._size))
 
     def place(self, result: object) -> bool:
-        """Return False: a converted tensor comes in order."""
+        """Return False: the bytes of a converted tensor come in order."""
         del result
         return False
 
