@@ -16,7 +16,7 @@ from gathercli.errors import DtypeError, GatherError, Hint, InputError, UsageErr
 from gathercli.io.files import cores
 from gathercli.io.formats.values import check_depth, tensor_of
 from gathercli.ops import family_of, find
-from gathercli.spec.call import Operand
+from gathercli.spec.call import CallContext, Operand
 from gathercli.spec.dtypes import FLOAT64, INT64, STRING, Kind, described
 from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.spec.shapes import Shape, as_shape
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType
-    from gathercli.spec.op import Op
 
 
 def gather(
@@ -167,7 +166,7 @@ def infer_shape(
     op: str,
     data_shape: str | Iterable[object],
     indices_shape: str | Iterable[object],
-    *,
+    *more_shapes: str | Iterable[object],
     axis: Any = None,
     batch_dims: Any = 0,
     version: str | int | None = None,
@@ -178,8 +177,9 @@ def infer_shape(
     ----------
     op
         ``gather`` or ``gather-elements``.
-    data_shape, indices_shape
-        Text (``[2,?,1..5,N]``, ``[...]``) or a sequence of sizes, -1 or None for unknown ones.
+    data_shape, indices_shape, *more_shapes
+        Those of the inputs in their order: text (``[2,?,1..5,N]``, ``[...]``) or a sequence of
+        sizes, -1 or None for unknown ones.
     axis
         An integer; ``"unknown"`` for OpenVINO's Gather, whose axis is an input; None for the
         version's default, 0, which OpenVINO's GatherElements lacks.
@@ -208,10 +208,12 @@ def infer_shape(
     """
     family = family_of(op)
     row = find(family.ROWS[0].id if version is None else version, family.COMMAND).op
-    data, indices = Operand(as_shape(data_shape)), Operand(as_shape(indices_shape))
-    return engine.infer(
-        engine.bind(row, data, indices, axis=axis, batch_dims=batch_dims, shapes_only=True)
-    )
+    with CallContext(row) as context:
+        for each, shape in zip(row.inputs, (data_shape, indices_shape, *more_shapes), strict=True):
+            context.inputs[each.name] = Operand(as_shape(shape))
+        operands = context.inputs.values()
+        call = engine.bind(row, *operands, axis=axis, batch_dims=batch_dims, shapes_only=True)
+    return engine.infer(call)
 
 
 def load(
@@ -318,20 +320,20 @@ def _save_chunks(target: str, tensor: Tensor) -> None:
 def _run(
     command: str,
     version: str | int,
-    inputs: tuple[Any, Any],
+    inputs: tuple[Any, ...],
     attributes: dict[str, Any],
     copying: tuple[int | None, npt.NDArray[Any] | None],
 ) -> npt.NDArray[Any]:
     threads, out = copying
     op = find(version, command).op
-    given, picked = argument(op, inputs[0], "data"), argument(op, inputs[1], "indices")
-    call = engine.bind(op, Operand.of(given), Operand.of(picked), **attributes)
-    most = cores() if threads is None else _checked_threads(threads)
-    if out is None:
-        return _array(answer(BoundCall(call, given, picked), threads=most))
-    _check_out(out, call, given, picked)
-    answer(BoundCall(call, given, picked), threads=most, out=out)
-    return out
+    with CallContext(op) as context:
+        tensors = arguments(context, inputs)
+        call = engine.bind(op, *context.inputs.values(), **attributes)
+        most = cores() if threads is None else _checked_threads(threads)
+        if out is not None:
+            _check_out(out, call, *tensors)
+        result = answer(BoundCall(call, *tensors), threads=most, out=out)
+    return _array(result) if out is None else out
 
 
 def _checked_threads(threads: Any) -> int:
@@ -369,8 +371,18 @@ def _check_out(out: Any, call: Call, *inputs: Tensor) -> None:
     raise InputError(f"`out` {why}: expected {expected}", rule="dtype", expected=expected)
 
 
-def argument(op: Op, value: Any, name: str) -> Tensor:
-    """Make a tensor of an argument, and say which one it was where that is refused."""
+def arguments(context: CallContext, values: Iterable[Any]) -> list[Tensor]:
+    """Make tensors of the inputs of a call, and describe them in the context."""
+    inputs = context.op.inputs if context.op else ()
+    tensors = [_argument(value, each.name) for each, value in zip(inputs, values, strict=True)]
+    context.inputs |= {
+        each.name: Operand.of(tensor) for each, tensor in zip(inputs, tensors, strict=True)
+    }
+    return tensors
+
+
+def _argument(value: Any, name: str) -> Tensor:
+    """Make a tensor of an input, and say which one it was where that is refused."""
     try:
         if isinstance(value, str | os.PathLike):
             raise _text_of(os.fspath(value))
@@ -378,7 +390,6 @@ def argument(op: Op, value: Any, name: str) -> Tensor:
     except GatherError as error:
         if not error.message.startswith(f"`{name}`"):
             error.prefix(f"`{name}`")
-        error.add_call(op.full_name, {})
         raise
 
 

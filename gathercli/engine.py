@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gathercli.errors import GatherError, UsageError
+from gathercli.errors import UsageError
 from gathercli.ops import FAMILIES
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.op import Negative, Op, OutOfRange
@@ -68,12 +68,8 @@ def bind(
         shapes_only,
         version_from,
     )
-    try:
-        for rule in family.RULES:
-            rule(call)
-    except GatherError as error:
-        call.add_call(error)
-        raise
+    for rule in family.RULES:
+        rule(call)
     return call
 
 

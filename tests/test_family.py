@@ -10,22 +10,30 @@ import pytest
 
 from gathercli import engine, ops
 from gathercli.arrays.bound import BoundCall
-from gathercli.arrays.run import run
+from gathercli.arrays.run import run as gather
 from gathercli.arrays.tensor import Tensor
-from gathercli.errors import OperatorError, OutOfRangeError
+from gathercli.cli.main import COMMANDS, CommandEntry
+from gathercli.errors import InputError, OperatorError, OutOfRangeError
+from gathercli.jobs.job import parse
+from gathercli.jobs.work import Settings, line_of
 from gathercli.spec import rules
-from gathercli.spec.call import Call, Operand
+from gathercli.spec.call import Call, CallContext, Operand
 from gathercli.spec.coordinates import Position, coordinates, flat_positions
 from gathercli.spec.dtypes import DTYPES, INT64
-from gathercli.spec.op import INTEGERS, IndexedAxis, IndexRange, Input, Op, OutOfRange
+from gathercli.spec.op import INTEGERS, Attr, IndexedAxis, IndexRange, Input, Op, OutOfRange
 from gathercli.spec.shapes import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
+
 # The family: out[i] = data[rows[i], columns[i]]
 
 COMMAND = "gather-points"
+SUMMARY = "Gather points by their rows and columns"
 
 TEST_2 = Op(
     framework="test",
@@ -34,10 +42,10 @@ TEST_2 = Op(
     family=COMMAND,
     inputs=(
         Input("data", DTYPES),
-        Input("rows", INTEGERS, values=True),
-        Input("columns", INTEGERS, values=True),
+        Input("rows", INTEGERS, values=True, doc="The row of each point"),
+        Input("columns", INTEGERS, values=True, doc="The column of each point"),
     ),
-    attrs=(),
+    attrs=(Attr("batch_dims", default=0, doc="Leading dimensions that are batches"),),
     index_range=IndexRange.SIGNED,
     out_of_range=OutOfRange.ERROR,
     elementwise=False,
@@ -45,13 +53,15 @@ TEST_2 = Op(
     narrows=False,
     equation="out[i] = data[rows[i], columns[i]]",
     shape="rows[0:]",
-    changes="negative indices count from the end",
+    changes="negative indices count from the end; adds `batch_dims`",
     source="nowhere but here",
 )
-TEST_1 = TEST_2._replace(version=1, index_range=IndexRange.UNSIGNED, changes="the first version")
+TEST_1 = TEST_2._replace(
+    version=1, attrs=(), index_range=IndexRange.UNSIGNED, changes="the first version"
+)
 
 ROWS: tuple[Op, ...] = (TEST_2, TEST_1)
-RULES: tuple[Callable[[Call], None], ...] = (rules.data_dtype,)
+RULES: tuple[Callable[[Call], None], ...] = (rules.data_dtype, rules.batch_dims_unsupported)
 
 
 def infer(call: Call) -> Shape:
@@ -90,13 +100,22 @@ DATA = np.arange(12).reshape(3, 4)
 @pytest.fixture(autouse=True)
 def declared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the package know the family."""
-    monkeypatch.setitem(ops.FAMILIES, COMMAND, sys.modules[__name__])
+    family = sys.modules[__name__]
+    monkeypatch.setitem(ops.FAMILIES, COMMAND, family)
+    entry = CommandEntry("gather", ops.summary(family))
+    monkeypatch.setitem(COMMANDS, COMMAND, entry)
+    taking_any = CommandEntry("shape", "Infer a shape.")  # which is inspected anew
+    monkeypatch.setitem(COMMANDS, "shape", taking_any)
 
 
 def gather_points(rows: list[int], columns: list[int], op: Op = TEST_2, **how: Any) -> Any:
     tensors = [Tensor(INT64, np.array(each)) for each in (DATA.tolist(), rows, columns)]
-    call = engine.bind(op, *map(Operand.of, tensors), **how)
-    return run(BoundCall(call, *tensors)).whole().array
+    with CallContext(op) as context:
+        context.inputs |= {
+            each.name: Operand.of(tensor) for each, tensor in zip(op.inputs, tensors, strict=True)
+        }
+        call = engine.bind(op, *context.inputs.values(), **how)
+        return gather(BoundCall(call, *tensors)).whole().array
 
 
 def test_three_inputs_and_no_axis_are_gathered_by_the_sources_of_the_family() -> None:
@@ -144,3 +163,81 @@ def test_rules_of_the_family_refuse() -> None:
     narrow = TEST_2._replace(inputs=(Input("data", (INT64,)), *TEST_2.inputs[1:]))
     with pytest.raises(OperatorError):
         engine.bind(narrow, Operand(Shape([3, 4]), DTYPES[0]), *tensors[1:])
+
+
+# Through the command, and as a job
+
+ARGUMENTS = (COMMAND, "[[0,1,2,3],[4,5,6,7],[8,9,10,11]]", "2,0,-1", "3,-4,0")
+
+
+def test_the_command_takes_an_argument_for_each_input(run: Run) -> None:
+    assert run(*ARGUMENTS).out == "[11,0,8]\n"
+
+
+def test_the_command_has_the_options_of_the_inputs_and_attributes(run: Run) -> None:
+    text = run(COMMAND, "--help").out
+
+    assert f"Usage: gathercli {COMMAND} [OPTIONS] DATA ROWS COLUMNS\n" in text
+    assert "Gather points by their rows and columns: test 1, 2." in text
+    assert "COLUMNS  The column of each point, given in the same ways.  [required]" in text
+    for name in ("--data-dtype", "--rows-dtype", "--columns-dtype", "--batch-dims"):
+        assert f"{name} " in text
+    assert "--axis" not in text
+    assert "Leading dimensions that are batches (test 2); default 0." in " ".join(text.split())
+
+
+def test_the_command_declares_the_type_of_each_input(run: Run) -> None:
+    ran = run(*ARGUMENTS, "--columns-dtype", "int8", "--data-dtype", "f32", "-f", "literal")
+
+    assert ran.out == "3xf32=[11.0 0.0 8.0]\n"
+
+
+def test_a_refusal_shows_every_input(run: Run) -> None:
+    ran = run(*ARGUMENTS[:-1], "3,0,4")
+
+    assert (ran.status, ran.err.splitlines()[:2]) == (
+        65,
+        [
+            "error: index 4 of `columns` at `[2]` is outside axis 1 of `data`, whose size is 4: "
+            "expected -4 to 3 (1 of 3 indices)",
+            "  test.GatherPoints-2   data i64[3,4]   rows i64[3]   columns i64[3]",
+        ],
+    )
+
+
+def test_an_attribute_that_a_version_lacks_is_refused_by_its_rule(run: Run) -> None:
+    ran = run(*ARGUMENTS, "-V", "test.GatherPoints-1", "-b", "1")
+
+    assert "`batch_dims` is 1, but test.GatherPoints-1 has no batch_dims" in ran.err
+
+
+def test_commands_of_any_operator_take_more_arguments_for_it(run: Run) -> None:
+    shape = run("shape", COMMAND, "3x4", "5", "5")
+    missing = run("shape", COMMAND, "3x4", "5")
+    surplus = run("shape", "gather", "3x4", "5", "5")
+
+    assert shape.out == "[5]\n"
+    assert missing.err.startswith(
+        "error: `COLUMNS` is missing: expected DATA, ROWS and COLUMNS of gather-points\n"
+    )
+    assert surplus.err.startswith(
+        "error: `5` is one argument too many: expected DATA and INDICES of gather\n"
+    )
+
+
+def test_a_job_has_a_key_for_each_input() -> None:
+    job = {"op": COMMAND, "data": DATA.tolist(), "rows": [2, 0], "columns": [3, -4]}
+    typed = job | {"columns_dtype": "int8", "batch_dims": 0, "expect": [11, 0]}
+
+    lines = [line_of(parse(each, where="here"), b"", Settings()) for each in (job, typed)]
+
+    assert [(line.status, line.operator, line.shape) for line in lines] == [
+        ("ok", "test.GatherPoints-2", [2])
+    ] * 2
+
+
+def test_a_job_must_have_every_input() -> None:
+    with pytest.raises(InputError) as refusal:
+        parse({"op": COMMAND, "data": [[1]], "rows": [0]}, where="here")
+
+    assert refusal.value.message.startswith("here: `$.columns` is missing: expected a list")

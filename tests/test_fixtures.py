@@ -18,9 +18,9 @@ from gathercli.jobs import job as job_files
 from gathercli.jobs.job import Job, jobs, parse
 from gathercli.ops import find
 from gathercli.spec.call import Operand
-from gathercli.spec.dtypes import named
+from gathercli.spec.dtypes import dtype
 from gathercli.spec.rules import RULES
-from gathercli.spec.shapes import Shape
+from gathercli.spec.shapes import Shape, as_shape
 
 if TYPE_CHECKING:
     from gathercli.arrays.tensor import Tensor
@@ -59,27 +59,21 @@ def _inputs(job: Job) -> Inputs:
 
 
 def _infer(job: Job) -> Shape:
-    data = Operand(job.shape("data"), job.data_dtype)
-    indices = Operand(job.shape("indices"), job.indices_dtype)
-    call = engine.bind(
-        _row(job), data, indices, axis=job.axis, batch_dims=job.batch_dims, shapes_only=True
-    )
-    return engine.infer(call)
+    operands = [Operand(as_shape(shape), job.types.get(name)) for name, shape in job.inputs.items()]
+    return engine.infer(engine.bind(_row(job), *operands, shapes_only=True, **job.attrs))
 
 
 def _run(job: Job) -> Tensor:
     inputs = _inputs(job)
-    data, indices = job.tensor("data", inputs), job.tensor("indices", inputs)
+    tensors = [job.tensor(name, inputs) for name in job.inputs]
     call = engine.bind(
         _row(job),
-        Operand.of(data),
-        Operand.of(indices),
-        axis=job.axis,
-        batch_dims=job.batch_dims,
+        *map(Operand.of, tensors),
+        **job.attrs,
         negative=job.negative,
         out_of_range=job.out_of_range,
     )
-    whole = run(BoundCall(call, data, indices)).whole()
+    whole = run(BoundCall(call, *tensors)).whole()
     assert engine.infer(call) == whole.shape
     return whole
 
@@ -97,7 +91,7 @@ def test_a_fixture_gives_what_it_expects(job: Job) -> None:
         return
     found = _replay(job)
     if isinstance(found, Shape):
-        assert str(found) == str(job.shape("expect"))
+        assert str(found) == str(as_shape(job.expect))
         return
     expected = job.tensor("expect", _inputs(job), assumed=found.dtype)
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
@@ -200,48 +194,51 @@ INFER: dict[str, Any] = {
     "indices": [1, "N"],
 }
 GATHER_KEYS = (
-    "id, title, source, op, version, batch_dims, data_dtype, indices_dtype, negative, "
-    "out_of_range, rtol, atol, expect_error, data, indices, axis, expect or output"
+    "id, title, source, op, version, data, indices, data_dtype, indices_dtype, axis, batch_dims, "
+    "negative, out_of_range, expect, expect_error, rtol, atol or output"
 )
 SHAPE_KEYS = (
-    "id, title, source, op, version, batch_dims, data_dtype, indices_dtype, negative, "
-    "out_of_range, rtol, atol, expect_error, of, data, indices, axis or expect"
+    "id, title, source, op, of, version, data, indices, data_dtype, indices_dtype, axis, "
+    "batch_dims, negative, out_of_range, expect, expect_error, rtol or atol"
 )
 INPUT = "a list, a number, a typed tensor, or a token other than `-`"
 
 
 def test_a_job_leaves_open_what_it_does_not_say() -> None:
     job = parse(GATHER, where="here")
-    assert job == Job(id="a", op="gather", data=[1, 2], indices=[0])
-    assert (job.operator, job.version, job.axis, job.expect) == ("gather", None, None, None)
+    assert job == Job(id="a", op="gather", inputs={"data": [1, 2], "indices": [0]})
+    assert (job.operator, job.version, job.attrs, job.expect) == ("gather", None, {}, None)
 
 
 def test_a_job_keeps_everything_it_says() -> None:
-    said: dict[str, Any] = {
-        **GATHER,
+    inputs = {"data": [1, 2], "indices": [0]}
+    attrs = {"axis": [0], "batch_dims": -1}
+    rest: dict[str, Any] = {
+        "id": "a",
+        "op": "gather",
         "title": "t",
         "source": "s",
         "version": 8,
-        "axis": [0],
-        "batch_dims": -1,
         "negative": "wrap",
         "out_of_range": "zero",
-        "data_dtype": "bf16",
-        "indices_dtype": "int32",
         "expect": 3,
         "rtol": 1e-3,
         "atol": 0,
         "output": "out/a.npy",
     }
-    job = parse(json.dumps(said), where="here", folder="there")
-    types = {"data_dtype": named("bfloat16"), "indices_dtype": named("int32")}
-    assert job == Job(**{**said, **types}, folder="there")
+    types = {"data_dtype": "bf16", "indices_dtype": "int32"}
+    text = json.dumps(rest | inputs | attrs | types)
+
+    job = parse(text, where="here", folder="there")
+
+    declared = {"data": dtype("bfloat16"), "indices": dtype("int32")}
+    assert job == Job(**rest, inputs=inputs, attrs=attrs, types=declared, folder="there")
 
 
 def test_a_shape_job_names_its_operator_and_may_leave_the_axis_unknown() -> None:
     job = parse(INFER | {"of": "gather-elements", "axis": "unknown"}, where="here")
-    assert (job.operator, job.axis) == ("gather-elements", "unknown")
-    assert (str(job.shape("data")), str(job.shape("indices"))) == ("[2]", "[1,N]")
+    assert (job.operator, job.attrs) == ("gather-elements", {"axis": "unknown"})
+    assert [str(as_shape(shape)) for shape in job.inputs.values()] == ["[2]", "[1,N]"]
 
 
 @pytest.mark.parametrize(

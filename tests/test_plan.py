@@ -115,8 +115,8 @@ def test_several_mistakes_are_said_in_the_order_of_the_jobs(run: Run) -> None:
         65,
         "",
         "error: j.jsonl, line 1: `$.axes` is unknown in a gather job: expected id, title, source, "
-        "op, version, batch_dims, data_dtype, indices_dtype, negative, out_of_range, "
-        "rtol, atol, expect_error, data, indices, axis, expect or output\n"
+        "op, version, data, indices, data_dtype, indices_dtype, axis, batch_dims, negative, "
+        "out_of_range, expect, expect_error, rtol, atol or output\n"
         'hint: did you mean "axis"?\n'
         'error: j.jsonl, line 3: `$.op` is `"sort"`: expected gather, gather-elements or shape\n'
         "rule: job\n"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from gathercli.arrays.check import check_indices
 from gathercli.arrays.indices import KEPT, IndexPolicy, ResolvedIndices, UnexpectedIndicesError
 from gathercli.arrays.result import GatherResult, check_size
-from gathercli.errors import GatherError
 from gathercli.ops import FAMILIES
 
 if TYPE_CHECKING:
@@ -47,20 +46,6 @@ def run(
     LimitError
         ``limit``.
     """
-    try:
-        return _checked(bound, max_bytes, memory, threads, progress)
-    except GatherError as error:
-        bound.call.add_call(error)
-        raise
-
-
-def _checked(
-    bound: BoundCall,
-    max_bytes: int | None,
-    memory: int | None,
-    threads: int,
-    progress: ProgressCallback | None,
-) -> GatherOutput:
     inputs = bound.in_memory
     if inputs is None:
         from gathercli.arrays import streamed

@@ -8,14 +8,14 @@ a command has its options by naming it:
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 from inspect import Parameter, Signature, get_annotations, signature
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+    from collections.abc import Callable, Iterator
 
     from gathercli.cli.answer import Answer
     from gathercli.cli.messages import ErrorOptions
@@ -24,18 +24,42 @@ NAME = "command"
 """The parameter, a mere `str`, of a function that serves several commands: which was typed."""
 
 
+class Field(NamedTuple):
+    """An option of a group that is made for one command: how it is annotated, and its default."""
+
+    annotation: Any
+    default: Any = Parameter.empty
+
+
 class Options:
     """A group of options; what was not given has the value of the class."""
 
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)
 
+    @classmethod
+    def of(cls, command: str) -> type[Options]:
+        """Return the group as a command has it: the same for all, if no subclass says otherwise."""
+        del command
+        return cls
+
+    @classmethod
+    def with_fields(cls, fields: dict[str, Field]) -> type[Options]:
+        """Return the group with more options."""
+        annotations = {name: field.annotation for name, field in fields.items()}
+        defaults = {
+            name: field.default
+            for name, field in fields.items()
+            if field.default is not Parameter.empty
+        }
+        return type(cls.__name__, (cls,), {"__annotations__": annotations, **defaults})
+
     def given(self) -> dict[str, Any]:
         """Return the options of the group whose values are not the defaults."""
         group: Any = type(self)
         return {
             name: value
-            for name, annotation in _annotations(group)
+            for name, annotation in _annotations(group, "")
             if not _is_group(annotation) and (value := getattr(self, name)) != _default(group, name)
         }
 
@@ -54,6 +78,7 @@ def option(
     metavar: str | None = None,
     min: int | None = None,  # noqa: A002
     max: int | None = None,  # noqa: A002
+    hidden: bool = False,
 ) -> Any:
     """Declare an option for `Annotated`.
 
@@ -65,6 +90,8 @@ def option(
         What stands for its value; None for a flag.
     min, max
         The bounds of a number.
+    hidden
+        Whether help and manual leave it out.
     """
     return typer.Option(
         *names,
@@ -72,6 +99,7 @@ def option(
         help=help,
         min=min,
         max=max,
+        hidden=hidden,
         show_default=False,
         rich_help_panel=group,
     )
@@ -91,14 +119,14 @@ def callback(name: str, run: Callable[..., int | Answer]) -> Callable[..., Reque
     def request(**values: Any) -> Request:
         from gathercli.cli.messages import ErrorOptions
 
-        found = _filled(run, {NAME: name} | values)
+        found = _filled(run, name, {NAME: name} | values)
         groups = (each for each in found.values() if isinstance(each, ErrorOptions))
         errors = next(groups, ErrorOptions())
         return Request(
             partial(_do, partial(run, **found), values.get("fmt", "auto"), errors), errors
         )
 
-    flat = {each.name: each for each in _flat(run) if each.annotation is not str}
+    flat = {each.name: each for each in _flat(run, name) if each.annotation is not str}
     request.__signature__ = Signature([*flat.values()])  # type: ignore[attr-defined]
     request.__annotations__ = {}
     return request
@@ -114,11 +142,11 @@ def _do(run: Callable[[], int | Answer], fmt: str, errors: ErrorOptions) -> int:
     return print_answer(answer, fmt, errors)
 
 
-def _flat(owner: Callable[..., Any]) -> Iterator[Parameter]:
+def _flat(owner: Callable[..., Any], command: str) -> Iterator[Parameter]:
     """Yield the options of a function or a group, those of groups in it among them."""
-    for name, annotation in _annotations(owner):
+    for name, annotation in _annotations(owner, command):
         if _is_group(annotation):
-            yield from _flat(annotation)
+            yield from _flat(annotation, command)
             continue
         default = _default(owner, name)
         yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
@@ -132,18 +160,21 @@ def _default(owner: Callable[..., Any], name: str) -> Any:
     return vars(home).get(name, Parameter.empty)
 
 
-def _filled(owner: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
+def _filled(owner: Callable[..., Any], command: str, values: dict[str, Any]) -> dict[str, Any]:
     """Put the values of options into the groups that declare them."""
     return {
-        name: annotation(**_filled(annotation, values)) if _is_group(annotation) else values[name]
-        for name, annotation in _annotations(owner)
+        name: annotation(**_filled(annotation, command, values))
+        if _is_group(annotation)
+        else values[name]
+        for name, annotation in _annotations(owner, command)
     }
 
 
-@cache
-def _annotations(owner: Hashable) -> list[tuple[str, Any]]:
-    hints = get_type_hints(owner, include_extras=True)
-    return [(name, annotation) for name, annotation in hints.items() if name != "return"]
+def _annotations(owner: Callable[..., Any], command: str) -> Iterator[tuple[str, Any]]:
+    """Yield the names and annotations of an owner's options, its groups as the command has them."""
+    for name, annotation in get_type_hints(owner, include_extras=True).items():
+        if name != "return":
+            yield name, annotation.of(command) if _is_group(annotation) else annotation
 
 
 def _is_group(annotation: Any) -> bool:

@@ -117,13 +117,16 @@ def _settings() -> dict[str, Any]:
 def group() -> TyperGroup:
     """Return the root command, with a stub for each command."""
     from gathercli.cli.main import COMMANDS
+    from gathercli.ops import OPERATORS
+    from gathercli.text import listed
 
+    names = dict.fromkeys(op.name for op in OPERATORS)
     version = TyperOption(
         param_decls=["--version"], is_flag=True, help="Print the version of gathercli."
     )
     root = LazyGroup(
         name="gathercli",
-        help="Gather and GatherElements, exactly as each OpenVINO and ONNX version says.",
+        help=f"{listed(names, 'and')}, exactly as each OpenVINO and ONNX version says.",
         epilog="Start with: gathercli gather '[1,2,3,4,5]' '[3,10,-20]'",
         context_settings=_settings(),
         rich_markup_mode=markup(),
@@ -150,24 +153,12 @@ def command(name: str, help_line: str, run: Callable[..., Any]) -> TyperCommand:
     if not isinstance(typer_command, TyperCommand):
         raise TypeError(name)
     typer_command.params.sort(key=_place)
-    unused = _unused(name)
-    for param in typer_command.params:
-        if isinstance(param, TyperOption) and param.name in unused:
-            param.hidden = True
     return typer_command
 
 
 def _place(param: Any) -> int:
     group = getattr(param, "rich_help_panel", None)
     return -1 if group is None else GROUPS.index(group)
-
-
-def _unused(name: str) -> set[str]:
-    """Return the attributes that no version of an operator has."""
-    from gathercli.ops import FAMILIES
-
-    rows = FAMILIES[name].ROWS if name in FAMILIES else ()
-    return set() if not rows or any(op.has_batch_dims for op in rows) else {"batch_dims"}
 
 
 def _epilog(name: str) -> str:
@@ -183,4 +174,4 @@ def examples(name: str) -> list[tuple[str, str]]:
     """Return the examples in the help of a command: a description and a line each."""
     from gathercli.cli.manual.examples import EXAMPLES, HELPFUL
 
-    return [(each.shows, each.command) for each in EXAMPLES[name][:HELPFUL]]
+    return [(each.shows, each.command) for each in EXAMPLES.get(name, ())[:HELPFUL]]

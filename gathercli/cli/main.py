@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.errors import TransferError, UsageError, refusal_of
+from gathercli.ops import FAMILIES, summary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,10 +35,7 @@ class CommandEntry(NamedTuple):
 
 
 COMMANDS: Final = {
-    "gather": CommandEntry(
-        "gather", "Gather slices along an axis: OpenVINO 1, 7, 8; ONNX 1, 11, 13."
-    ),
-    "gather-elements": CommandEntry("gather", "Gather single elements: OpenVINO 6; ONNX 11, 13."),
+    **{name: CommandEntry("gather", summary(family)) for name, family in FAMILIES.items()},
     "shape": CommandEntry("shape", "Infer the output shape from shapes alone."),
     "explain": CommandEntry("explain", "Draw where every output cell came from."),
     "check": CommandEntry("check", "List illegal indices, and what every version makes of a call."),

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from gathercli.cli.command import Options, argument, option
+from gathercli.cli.command import Options, option
 from gathercli.cli.groups import INPUT, OUTPUT, VIEW
 from gathercli.io.formats.table import ARGUMENTS
 from gathercli.spec.dtypes import DType, dtype
@@ -11,8 +11,6 @@ TENSOR_HELP = (
     f"A file ({', '.join(ARGUMENTS)}), a literal ('[[0,1],[2,3]]', 2x3xi32=0, 0,0,4), a generator "
     "(arange:2x5xf32), or - for standard input."
 )
-INDICES_HELP = "Integers, given in the same ways."
-OP_HELP = "gather or gather-elements."
 
 SourceDtype = Annotated[
     str | None,
@@ -82,42 +80,6 @@ Precision = Annotated[
         help="Significant digits of shown floats, 1 to 17; default 6.",
     ),
 ]
-
-
-class TypeOptions(Options):
-    """The types of inputs that name none."""
-
-    data_dtype: Annotated[
-        str | None,
-        option(
-            INPUT,
-            "--data-dtype",
-            metavar="DTYPE",
-            help="The type of untyped DATA (float32, bf16…); typed DATA must convert without loss.",
-        ),
-    ] = None
-    indices_dtype: Annotated[
-        str | None,
-        option(
-            INPUT,
-            "--indices-dtype",
-            metavar="DTYPE",
-            help="The type of untyped INDICES; typed INDICES must convert without loss.",
-        ),
-    ] = None
-
-
-class TensorOptions(Options):
-    """DATA and INDICES, and their types if they name none."""
-
-    data: Annotated[str, argument("DATA", TENSOR_HELP)]
-    indices: Annotated[str, argument("INDICES", INDICES_HELP)]
-    types: TypeOptions
-
-    @property
-    def tokens(self) -> tuple[tuple[str, str | None], tuple[str, str | None]]:
-        """Both arguments, each with the type declared for it."""
-        return (self.data, self.types.data_dtype), (self.indices, self.types.indices_dtype)
 
 
 class ToleranceOptions(Options):

@@ -10,7 +10,7 @@ from gathercli.cli.command import Options, option
 from gathercli.cli.groups import OUTPUT, VIEW
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.options import Chunks, ForceFormat, NoClobber, Nonfinite, Precision
-from gathercli.errors import GatherError, UsageError
+from gathercli.errors import UsageError
 from gathercli.io import save
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, is_chunked, names_chunks
 from gathercli.io.write import STDOUT, CheckedStream, Output, Stream, is_stream, new_name
@@ -164,14 +164,10 @@ class OutputOptions(Options):
         """Write a result; a file gets its name only when all of it is there."""
         call = result.bound.call
         messages.notes += losses(self.chosen, result, self.path)
-        try:
-            if self.path is not None and is_chunked(self.chosen):
-                self._write_chunks(self.path, result, inputs, crew)
-            else:
-                self._write(call, result, inputs, messages)
-        except GatherError as error:
-            call.add_call(error)
-            raise
+        if self.path is not None and is_chunked(self.chosen):
+            self._write_chunks(self.path, result, inputs, crew)
+        else:
+            self._write(call, result, inputs, messages)
         if self.path is not None:
             messages.say(f"wrote {clean(self.path)}: {result}")
 

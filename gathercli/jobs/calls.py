@@ -11,9 +11,12 @@ from gathercli.ops import family_of, find
 from gathercli.spec.call import Operand
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.io.source import Inputs
     from gathercli.jobs.job import Job
-    from gathercli.spec.call import Call
+    from gathercli.spec.call import Call, CallContext
     from gathercli.spec.op import Op
 
 
@@ -45,14 +48,20 @@ def bound(job: Job, op: Op, inputs: Inputs) -> BoundCall:
     GatherError
         What is refused in a tensor, or the first rule that refuses the call.
     """
-    data, indices = job.chunked("data", inputs), job.chunked("indices", inputs)
-    return BoundCall(_bind(job, op, Operand.of(data), Operand.of(indices)), data, indices)
+    return _bound(job, op, [job.chunked(each.name, inputs) for each in op.inputs])
 
 
-def bound_in_memory(job: Job, op: Op, inputs: Inputs) -> BoundCall:
-    """Put the call of a job together, as `bound` does; its tensors are read as a whole."""
-    data, indices = job.tensor("data", inputs), job.tensor("indices", inputs)
-    return BoundCall(_bind(job, op, Operand.of(data), Operand.of(indices)), data, indices)
+def bound_in_memory(job: Job, op: Op, inputs: Inputs, context: CallContext) -> BoundCall:
+    """Put the call of a job together, as `bound` does; its tensors are read as a whole.
+
+    Parameters
+    ----------
+    context
+        Takes the inputs, once all are read.
+    """
+    tensors = [job.tensor(each.name, inputs) for each in op.inputs]
+    context.inputs |= {each.name: Operand.of(t) for each, t in zip(op.inputs, tensors, strict=True)}
+    return _bound(job, op, tensors)
 
 
 def described(job: Job, op: Op, inputs: Inputs) -> Call:
@@ -63,17 +72,19 @@ def described(job: Job, op: Op, inputs: Inputs) -> Call:
     GatherError
         As from `bound`, as far as shapes and types tell.
     """
-    return _bind(job, op, job.operand("data", inputs), job.operand("indices", inputs))
+    return _bind(job, op, [job.operand(each.name, inputs) for each in op.inputs])
 
 
-def _bind(job: Job, op: Op, data: Operand, indices: Operand) -> Call:
+def _bound(job: Job, op: Op, tensors: Sequence[ChunkedTensor]) -> BoundCall:
+    return BoundCall(_bind(job, op, map(Operand.of, tensors)), *tensors)
+
+
+def _bind(job: Job, op: Op, operands: Iterable[Operand]) -> Call:
     return engine.bind(
         op,
-        data,
-        indices,
-        axis=job.axis,
-        batch_dims=job.batch_dims,
+        *operands,
         negative=job.negative,
         out_of_range=job.out_of_range,
         shapes_only=job.op == SHAPE,
+        **job.attrs,
     )

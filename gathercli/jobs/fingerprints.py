@@ -64,7 +64,7 @@ class Fingerprints(NamedTuple):
         """Look at the files that a job names, whose process could not say what it read."""
         found: dict[str, list[Any] | None] = {}
         inputs = Inputs(None, folder=job.folder)
-        for token in (job.data, job.indices, job.expect):
+        for token in job.tensors:
             with suppress(GatherError):
                 name = inputs.file_of(token)[0] if isinstance(token, str) else None
                 if name is not None:

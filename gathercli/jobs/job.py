@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import InputError, VersionError
 from gathercli.io.source import is_stdin
 from gathercli.jobs.jobfile import WrittenJob, name_of, written
-from gathercli.ops import FAMILIES, elsewhere, find
+from gathercli.ops import FAMILIES, attributes, elsewhere, family_of, find
 from gathercli.spec.call import Operand
-from gathercli.spec.dtypes import FLOAT64, INT64, named
+from gathercli.spec.dtypes import FLOAT64, INT64, dtype, named
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.spec.rules import RULES
 from gathercli.spec.shapes import as_shape
 from gathercli.text import clean, closest, listed, short, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.arrays.tensor import Tensor
     from gathercli.io.source import Inputs
     from gathercli.spec.dtypes import DType
-    from gathercli.spec.shapes import Shape
 
-    Key = Literal["data", "indices", "expect"]
     Check = tuple[Callable[[Any], bool], str]  # what a value must be, and how that is said
 
 SHAPE: Final = "shape"
+EXPECT: Final = "expect"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,10 +43,12 @@ class Job:
         The command; for ``shape`` also the operator whose output shape it infers.
     version
         None for the operator's default.
-    data, indices
-        A token, a nested list or a typed tensor; of a shape job a shape.
-    axis
-        None for the version's default; of a shape job also ``unknown``.
+    inputs
+        The inputs by name: a token, a nested list or a typed tensor; of a shape job a shape.
+    types
+        The types declared for inputs that name none.
+    attrs
+        The attributes that are given, by name; `axis` of a shape job also ``unknown``.
     expect, expect_error
         The output, or the rule that refuses (True for any); both None when nothing is expected.
     folder
@@ -60,14 +61,11 @@ class Job:
     op: str
     of: str | None = None
     version: str | int | None = None
-    data: Any
-    indices: Any
-    axis: Any = None
-    batch_dims: Any = 0
+    inputs: Mapping[str, Any]
+    types: Mapping[str, DType] = field(default_factory=dict)
+    attrs: Mapping[str, Any] = field(default_factory=dict)
     negative: str = Negative.SPEC.value
     out_of_range: str = OutOfRange.SPEC.value
-    data_dtype: DType | None = None
-    indices_dtype: DType | None = None
     expect: Any = None
     expect_error: str | bool | None = None
     rtol: float = 0.0
@@ -80,22 +78,23 @@ class Job:
         """The operator that runs, or whose shape is inferred: ``gather-elements``."""
         return self.of or self.op
 
-    def shape(self, key: Key) -> Shape:
-        """Read a shape of a shape job."""
-        return as_shape(getattr(self, key))
+    @property
+    def tensors(self) -> tuple[Any, ...]:
+        """What may name files that the job reads: its inputs, and what it expects."""
+        return *self.inputs.values(), self.expect
 
-    def operand(self, key: Key, inputs: Inputs) -> Operand:
-        """Describe a tensor of the job by its shape and type, reading headers where it can."""
-        value, declared = getattr(self, key), self._declared(key)
+    def operand(self, key: str, inputs: Inputs) -> Operand:
+        """Describe an input by its shape and type, reading headers where it can."""
+        value, declared = self._value(key), self.types.get(key)
         if isinstance(value, str):
             described = inputs.shape_or_operand if self.op == SHAPE else inputs.operand
-            return described(value, key, declared=declared, empty=_empty(key))
+            return described(value, key, declared=declared, empty=self._empty(key))
         if self.op == SHAPE:
-            return Operand(self.shape(key), declared)
+            return Operand(as_shape(value), declared)
         return Operand.of(self.tensor(key, inputs))
 
-    def tensor(self, key: Key, inputs: Inputs, *, assumed: DType | None = None) -> Tensor:
-        """Read a tensor of the job.
+    def tensor(self, key: str, inputs: Inputs, *, assumed: DType | None = None) -> Tensor:
+        """Read an input, or ``expect``.
 
         It is refused as `Inputs.tensor` refuses, lists with their path, ``$.data[1]``; `inputs`
         start at the job's folder; `assumed` is the type that an untyped `expect` has.
@@ -103,8 +102,8 @@ class Job:
         from gathercli.io.formats import jsontext as json
         from gathercli.io.formats.values import tensor_of
 
-        value, root, limit = getattr(self, key), f"$.{key}", inputs.max_bytes
-        declared, empty = self._declared(key), _empty(key)
+        value, root, limit = self._value(key), f"$.{key}", inputs.max_bytes
+        declared, empty = self.types.get(key), self._empty(key)
         if isinstance(value, str):
             return inputs.tensor(value, key, declared=declared, assumed=assumed, empty=empty)
         if isinstance(value, dict):
@@ -117,19 +116,20 @@ class Job:
         dtype = declared or assumed
         return tensor_of(value, declared=dtype, empty=empty, root=root, max_bytes=limit)
 
-    def chunked(self, key: Key, inputs: Inputs) -> ChunkedTensor:
-        """Read a tensor of the job as `tensor` does, or open it where it is stored in chunks."""
-        value = getattr(self, key)
+    def chunked(self, key: str, inputs: Inputs) -> ChunkedTensor:
+        """Read an input as `tensor` does, or open it where it is stored in chunks."""
+        value = self.inputs[key]
         if not isinstance(value, str):
             return self.tensor(key, inputs)
-        return inputs.chunked(value, key, declared=self._declared(key), empty=_empty(key))
+        return inputs.chunked(value, key, declared=self.types.get(key), empty=self._empty(key))
 
-    def _declared(self, key: Key) -> DType | None:
-        return {"data": self.data_dtype, "indices": self.indices_dtype}.get(key)
+    def _value(self, key: str) -> Any:
+        return self.expect if key == EXPECT else self.inputs[key]
 
-
-def _empty(key: Key) -> DType:
-    return INT64 if key == "indices" else FLOAT64
+    def _empty(self, key: str) -> DType:
+        """Return the type of an empty list."""
+        inputs = family_of(self.operator).ROWS[0].inputs
+        return INT64 if any(each.name == key and each.values for each in inputs) else FLOAT64
 
 
 def _is_text(v: Any) -> bool:
@@ -157,9 +157,6 @@ _TOLERANCE: Final[Check] = (
     "a number from 0 on",
 )
 
-REQUIRED: Final = ("op", "of", "data", "indices")
-"""The keys that must be there; `of` in a shape job alone."""
-
 REFUSALS: Final = (
     "version",
     *(rule.__name__.replace("_", "-") for rule in RULES),
@@ -169,35 +166,50 @@ REFUSALS: Final = (
 )
 """The rules that may refuse what a job does, in the order in which they are tried."""
 
-_EVERY_JOB: Final[dict[str, Check]] = {
-    "id": _TEXT,
-    "title": _TEXT,
-    "source": _TEXT,
-    "op": _one_of(*FAMILIES, SHAPE),
-    "version": (lambda v: _is_text(v) or type(v) is int, "a version such as openvino-8"),
-    "batch_dims": _ATTRIBUTE,
-    "data_dtype": _DTYPE,
-    "indices_dtype": _DTYPE,
-    "negative": _one_of(*(each.value for each in Negative)),
-    "out_of_range": _one_of(*(each.value for each in OutOfRange)),
-    "rtol": _TOLERANCE,
-    "atol": _TOLERANCE,
-    "expect_error": (lambda v: v is True or v in REFUSALS, "the name of a rule, or true"),
-}
-_RUN_JOB: Final[dict[str, Check]] = _EVERY_JOB | {
-    "data": _INPUT,
-    "indices": _INPUT,
-    "axis": _ATTRIBUTE,
-    "expect": _INPUT,
-    "output": _TEXT,
-}
-_SHAPE_JOB: Final[dict[str, Check]] = _EVERY_JOB | {
-    "of": _one_of(*FAMILIES),
-    "data": _DIMENSIONS,
-    "indices": _DIMENSIONS,
-    "axis": _ATTRIBUTE,
-    "expect": _DIMENSIONS,
-}
+
+class JobKeys(NamedTuple):
+    """The keys that a job of one operator may have, and what each must hold.
+
+    Attributes
+    ----------
+    inputs, types, attrs
+        Those among them that are inputs, types of inputs, and attributes.
+    """
+
+    checks: dict[str, Check]
+    inputs: tuple[str, ...]
+    types: tuple[str, ...]
+    attrs: tuple[str, ...]
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The keys that must be there; `of` in a shape job alone."""
+        return ("op", "of", *self.inputs)
+
+
+def keys_of(op: Any, of: Any = None) -> JobKeys:
+    """Return the keys of a job that runs an operator, or that infers the shape of one."""
+    family = FAMILIES.get(str(of if op == SHAPE else op), next(iter(FAMILIES.values())))
+    inputs = tuple(each.name for each in family.ROWS[0].inputs)
+    attrs = tuple(attributes(family))
+    types = tuple(f"{name}_dtype" for name in inputs)
+    tensor = _DIMENSIONS if op == SHAPE else _INPUT
+    checks = {
+        **dict.fromkeys(("id", "title", "source"), _TEXT),
+        "op": _one_of(*FAMILIES, SHAPE),
+        **({"of": _one_of(*FAMILIES)} if op == SHAPE else {}),
+        "version": (lambda v: _is_text(v) or type(v) is int, "a version such as openvino-8"),
+        **dict.fromkeys(inputs, tensor),
+        **dict.fromkeys(types, _DTYPE),
+        **dict.fromkeys(attrs, _ATTRIBUTE),
+        "negative": _one_of(*(each.value for each in Negative)),
+        "out_of_range": _one_of(*(each.value for each in OutOfRange)),
+        EXPECT: tensor,
+        "expect_error": (lambda v: v is True or v in REFUSALS, "the name of a rule, or true"),
+        **dict.fromkeys(("rtol", "atol"), _TOLERANCE),
+        **({} if op == SHAPE else {"output": _TEXT}),
+    }
+    return JobKeys(checks, inputs, types, attrs)
 
 
 def parse(source: str | bytes | dict[str, Any], *, where: str, folder: str = "") -> Job:
@@ -263,17 +275,18 @@ def jobs(path: str) -> list[Job]:
 def _job(job: Any, where: str, folder: str) -> Job:
     if not isinstance(job, dict):
         raise _refused(where, f"the job is {shown(job)}", "an object")
-    checks = _SHAPE_JOB if job.get("op") == SHAPE else _RUN_JOB
+    keys = keys_of(job.get("op"), job.get("of"))
+    checks = keys.checks
     for key in job:
         if key not in checks:
-            kind = "shape" if checks is _SHAPE_JOB else "gather"
+            kind = "shape" if job.get("op") == SHAPE else "gather"
             near = _OTHERWISE.get(key) or closest(key, checks)
             what = f"`$.{short(clean(key))}` is unknown in a {kind} job"
             hint = f'did you mean "{near}"?' if near else None
             if {"status", "seconds"} <= job.keys():
                 hint = "this is a line of a report, which holds no jobs"
             raise _refused(where, what, listed(checks), hint)
-    for key in REQUIRED:
+    for key in keys.required:
         if key in checks and key not in job:
             raise _refused(where, f"`$.{key}` is missing", checks[key][1])
     for key, value in job.items():
@@ -284,8 +297,18 @@ def _job(job: Any, where: str, folder: str) -> Job:
     if "expect" in job and "expect_error" in job:
         raise _refused(where, "`$.expect` and `$.expect_error` are both there", "one of them")
     _check_version(job, where)
-    types = {key: named(job[key]) for key in ("data_dtype", "indices_dtype") if key in job}
-    return Job(**{"id": name_of(where), **job, **types}, folder=folder)
+    rest = {"id": name_of(where), **job}
+    return Job(
+        inputs={name: rest.pop(name) for name in keys.inputs},
+        types={
+            name: dtype(rest.pop(key))
+            for name, key in zip(keys.inputs, keys.types, strict=True)
+            if key in job
+        },
+        attrs={name: rest.pop(name) for name in keys.attrs if name in job},
+        folder=folder,
+        **rest,
+    )
 
 
 _OTHERWISE: Final = {

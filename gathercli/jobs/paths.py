@@ -15,13 +15,12 @@ from gathercli.text import clean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gathercli.jobs.job import Job, Key
+    from gathercli.jobs.job import Job
     from gathercli.jobs.plan import Plan
 
 JOB_FILE: Final = "a file of jobs"
 """What is said of a file that holds jobs."""
 
-_INPUTS: Final[tuple[Key, ...]] = ("data", "indices", "expect")
 LONGEST: Final = 4096
 """Characters of a path, which a long literal is not."""
 
@@ -156,8 +155,7 @@ class JobPaths:
 
     def _candidates(self, job: Job) -> Iterator[str]:
         """Name the files that the tokens of a job may stand for, by their real paths."""
-        for key in _INPUTS:
-            token = getattr(job, key)
+        for token in job.tensors:
             if not isinstance(token, str) or len(token) > LONGEST or not _may_be_name(token):
                 continue
             name = token.partition("@")[2] if token.startswith("bin:") else token.removeprefix("@")

@@ -35,7 +35,7 @@ from gathercli.jobs.job import INLINE, SHAPE
 from gathercli.spec.coordinates import known
 from gathercli.spec.dtypes import Kind
 from gathercli.spec.rules import RULES
-from gathercli.spec.shapes import Shape, product
+from gathercli.spec.shapes import Shape, as_shape, product
 from gathercli.text import clean
 
 if TYPE_CHECKING:
@@ -339,7 +339,7 @@ def _run_part(job: Job, settings: Settings, inputs: Inputs, part: Part) -> None:
 
 def _refuse_pipes(job: Job, inputs: Inputs) -> None:
     """Refuse to wait for what a pipe will hold where only headers are looked at."""
-    for token in (job.data, job.indices, job.expect) if job.op != SHAPE else ():
+    for token in job.tensors if job.op != SHAPE else ():
         path = inputs.file_of(token)[0] if isinstance(token, str) else None
         full = os.path.join(job.folder, path or "")
         if path is not None and os.path.exists(full) and stat.S_ISFIFO(os.stat(full).st_mode):
@@ -353,7 +353,7 @@ def _refuse_pipes(job: Job, inputs: Inputs) -> None:
 def _compare_shapes(job: Job, shape: Shape) -> None:
     if job.expect is None:
         return
-    expected = job.shape("expect")
+    expected = as_shape(job.expect)
     if str(shape) != str(expected):
         raise MismatchError(f"the shape is {shape}: expected {expected}", rule="expect")
 

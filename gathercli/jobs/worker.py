@@ -33,7 +33,7 @@ READY: Final = b"ready\n"
 GRACE: Final = 2.0
 """Seconds for a process to remove what it has begun, when it is told to end."""
 
-_FIRST: Final = Job(id="first", op="gather", data=[0], indices=[0])
+_FIRST: Final = Job(id="first", op="gather", inputs={"data": [0], "indices": [0]})
 """Done before the others, so that none of them waits until modules are loaded."""
 
 _PART: Final = 1 << 16

@@ -159,7 +159,6 @@ class Lesson:
                 )
                 self.adjustments += tuple(adjustments)
         except OutOfRangeError as error:
-            call.add_call(error)
             self.refusal = error
 
     @property

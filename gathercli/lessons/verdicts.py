@@ -26,7 +26,6 @@ from gathercli.arrays.indices import IndexPolicy
 from gathercli.arrays.tensor import row_major
 from gathercli.errors import LimitError, OperatorError, OutOfRangeError
 from gathercli.ops import FAMILIES
-from gathercli.spec.call import Operand
 from gathercli.spec.coordinates import coordinates
 from gathercli.spec.op import FROM_THE_END, IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import Shape
@@ -194,8 +193,6 @@ def verdict(op: Op, case: Case, max_bytes: int | None = None) -> Verdict:
             adjustments += check.check_counts(call, along, counts, bound.tensors[along.input].shape)
         result.check_size(bound.shape, case.data, max_bytes)
     except (OperatorError, LimitError) as error:
-        inputs = {name: Operand.of(tensor) for name, tensor in case.named(op).items()}
-        error.add_call(op.full_name, inputs)
         return Verdict(op, bound, shape, error=error)
     return Verdict(op, bound, shape, tuple(adjustments))
 

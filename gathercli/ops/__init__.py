@@ -16,6 +16,8 @@ from gathercli.ops import gather, gather_elements
 from gathercli.text import closest, listed, short
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gathercli.spec.op import Family, Op
 
 _FAMILIES: tuple[Family, ...] = (gather, gather_elements)
@@ -27,6 +29,44 @@ OPERATORS: Final[tuple[Op, ...]] = tuple(op for family in _FAMILIES for op in fa
 
 NEWEST_OPSET: Final = {"openvino": 16, "onnx": 28}
 """The newest opset looked at (OpenVINO 2026.4, ONNX 1.23); later ones may change an operator."""
+
+
+_FRAMEWORKS: Final = {"openvino": "OpenVINO", "onnx": "ONNX"}
+
+
+def versions(rows: Iterable[Op]) -> str:
+    """Name the versions of rows, the oldest of each framework first.
+
+    >>> versions(FAMILIES["gather"].ROWS)
+    'OpenVINO 1, 7, 8; ONNX 1, 11, 13'
+    """
+    numbers: dict[str, list[int]] = {}
+    for op in rows:
+        numbers.setdefault(_FRAMEWORKS.get(op.framework, op.framework), []).append(op.version)
+    return "; ".join(f"{name} {', '.join(map(str, sorted(n)))}" for name, n in numbers.items())
+
+
+def summary(family: Family) -> str:
+    """Say what an operator does, and which versions there are."""
+    return f"{family.SUMMARY}: {versions(family.ROWS)}."
+
+
+def families(command: str) -> tuple[Family, ...]:
+    """Return the operator of a command, or all where the command takes any of them."""
+    return (FAMILIES[command],) if command in FAMILIES else tuple(FAMILIES.values())
+
+
+def attributes(family: Family) -> dict[str, bool]:
+    """Name the attributes that an operator takes, and tell whether one of its versions has it.
+
+    What none has is taken where a rule of the operator refuses it.
+    """
+    known = dict.fromkeys(
+        each.name for other in FAMILIES.values() for op in other.ROWS for each in op.attrs
+    )
+    refused = {rule.__name__.removesuffix("_unsupported") for rule in family.RULES}
+    having = {name: any(op.attr(name) for op in family.ROWS) for name in known}
+    return {name: has for name, has in having.items() if has or name in refused}
 
 
 class Found(NamedTuple):
@@ -131,11 +171,11 @@ def find(version: str | int | None, command: str = gather.COMMAND) -> Found:
     """
     family, text = family_of(command), "" if version is None else str(version)
     word = text.strip().lower()
-    for op in OPERATORS:
-        if op.full_name.lower() == word:
-            if op.family == family.COMMAND:
-                return Found(op)
-            raise _refused(text, family)
+    for op in family.ROWS:
+        if word in (op.id, op.full_name.lower()):
+            return Found(op)
+    if any(op.full_name.lower() == word for op in OPERATORS):
+        raise _refused(text, family)
     spelt = _SPELLING.fullmatch(word)
     if spelt is None:
         raise _of_release(text, family) or _refused(text, family)

@@ -33,16 +33,20 @@ if TYPE_CHECKING:
     from gathercli.spec.coordinates import Position
 
 COMMAND = "gather"
+SUMMARY = "Gather slices along an axis"
 
-INDICES = Input("indices", INTEGERS, values=True)
-AXIS_INPUT = Attr(
+INDICES = Input("indices", INTEGERS, values=True, doc="Integers")
+AXIS = Attr(
     "axis",
     default=0,
+    source="INT, optional; the schema's default is 0",
+    doc="The dimension of DATA to gather along; negative counts from the end",
+)
+AXIS_INPUT = AXIS._replace(
     is_input=True,
     source="required by the specification, a scalar or 1-D tensor; gathercli uses 0 without it",
 )
-AXIS = Attr("axis", default=0, source="INT, optional; the schema's default is 0")
-BATCH_DIMS = Attr("batch_dims", default=0)
+BATCH_DIMS = Attr("batch_dims", default=0, doc="Leading dimensions that are batches")
 
 OPENVINO_1 = Op(
     framework="openvino",

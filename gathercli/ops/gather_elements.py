@@ -31,8 +31,15 @@ if TYPE_CHECKING:
     from gathercli.spec.coordinates import Position
 
 COMMAND = "gather-elements"
+SUMMARY = "Gather single elements"
 
-INDICES = Input("indices", SIGNED_32_64, values=True)
+INDICES = Input("indices", SIGNED_32_64, values=True, doc="Integers")
+AXIS = Attr(
+    "axis",
+    default=0,
+    source="INT, optional; the schema's default is 0",
+    doc="The dimension of DATA to gather along; negative counts from the end",
+)
 
 OPENVINO_6 = Op(
     framework="openvino",
@@ -40,7 +47,7 @@ OPENVINO_6 = Op(
     version=6,
     family=COMMAND,
     inputs=(Input("data", DTYPES), INDICES),
-    attrs=(Attr("axis", default=None, source="Required: yes"),),
+    attrs=(AXIS._replace(default=None, source="Required: yes"),),
     index_range=IndexRange.UNSIGNED,
     out_of_range=OutOfRange.ERROR,
     elementwise=True,
@@ -55,7 +62,7 @@ ONNX_11 = OPENVINO_6._replace(
     framework="onnx",
     version=11,
     inputs=(Input("data", tuple(dtype for dtype in PLAIN if dtype is not BFLOAT16)), INDICES),
-    attrs=(Attr("axis", default=0, source="INT, optional; the schema's default is 0"),),
+    attrs=(AXIS,),
     index_range=IndexRange.SIGNED,
     off_axis=OffAxis.AT_MOST,
     narrows=False,

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gathercli import engine, ops
-from gathercli.api import argument
+from gathercli.api import arguments
 from gathercli.arrays.bound import BoundCall
 from gathercli.lessons.lesson import Lesson
 from gathercli.ops import family_of, find
-from gathercli.spec.call import Operand
+from gathercli.spec.call import CallContext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +76,7 @@ def explain(
     op: str,
     data: Any,
     indices: Any,
-    *,
+    *more: Any,
     axis: Any = None,
     batch_dims: Any = 0,
     version: str | int | None = None,
@@ -114,14 +114,14 @@ def explain(
     """
     family = family_of(op)
     row = find(family.ROWS[0].id if version is None else version, family.COMMAND).op
-    inputs = zip(row.inputs, (data, indices), strict=True)
-    tensors = [argument(row, value, each.name) for each, value in inputs]
-    call = engine.bind(
-        row,
-        *map(Operand.of, tensors),
-        axis=axis,
-        batch_dims=batch_dims,
-        negative=negative,
-        out_of_range=out_of_range,
-    )
-    return Explanation(BoundCall(call, *tensors))
+    with CallContext(row) as context:
+        tensors = arguments(context, (data, indices, *more))
+        call = engine.bind(
+            row,
+            *context.inputs.values(),
+            axis=axis,
+            batch_dims=batch_dims,
+            negative=negative,
+            out_of_range=out_of_range,
+        )
+        return Explanation(BoundCall(call, *tensors))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
+from gathercli.errors import GatherError
 from gathercli.spec.dtypes import DType, described
 from gathercli.spec.op import IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import Shape
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Protocol
 
-    from gathercli.errors import GatherError
     from gathercli.spec.op import Op
 
     class TensorLike(Protocol):
@@ -72,6 +72,34 @@ class Operand(NamedTuple):
         return self.described()
 
 
+class CallContext:
+    """The call that is being put together or run; a refusal that leaves the context names it.
+
+    Attributes
+    ----------
+    op
+        The row; None where every operator is called.
+    inputs
+        The inputs that were read so far, by name.
+    """
+
+    def __init__(self, op: Op | None, version_from: str | None = None) -> None:
+        self.op = op
+        self.version_from = version_from
+        self.inputs: dict[str, Operand] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, GatherError):
+            self.add_to(error)
+
+    def add_to(self, error: GatherError) -> None:
+        """Let a refusal name the call."""
+        error.add_call(self.op and self.op.full_name, self.inputs, self.version_from)
+
+
 @dataclass(frozen=True)
 class Call:
     """An operator version with the shapes, types and attributes of one use.
@@ -100,10 +128,6 @@ class Call:
     out_of_range: OutOfRange = OutOfRange.SPEC
     shapes_only: bool = False
     version_from: str | None = None
-
-    def add_call(self, error: GatherError) -> None:
-        """Add this call to a refusal that came up in it."""
-        error.add_call(self.op.full_name, self.inputs, self.version_from)
 
     @property
     def data(self) -> Operand:

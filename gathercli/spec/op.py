@@ -82,11 +82,14 @@ class Input(NamedTuple):
         The element types it may have.
     values
         Whether its elements say where to gather: they are read and checked before the output.
+    doc
+        What it holds, for the help of the command.
     """
 
     name: str
     dtypes: tuple[DType, ...]
     values: bool = False
+    doc: str = ""
 
 
 class Attr(NamedTuple):
@@ -102,12 +105,15 @@ class Attr(NamedTuple):
         Whether it is a tensor given at run time, and so can be unknown to inference.
     source
         The words of the specification.
+    doc
+        What it says, for the help of the command.
     """
 
     name: str
     default: int | None
     is_input: bool = False
     source: str = ""
+    doc: str = ""
 
 
 class Op(NamedTuple):
@@ -274,6 +280,8 @@ if TYPE_CHECKING:
 
         COMMAND: str
         """The name of the command, ``gather-elements``."""
+        SUMMARY: str
+        """What the operator does, in a few words."""
         ROWS: tuple[Op, ...]
         """Its versions; the first is the default of the command."""
         RULES: tuple[Callable[[Call], None], ...]

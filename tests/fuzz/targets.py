@@ -30,6 +30,7 @@ from gathercli.jobs import job as jobs
 from gathercli.report.words import LONGEST, error_json, error_text
 from gathercli.spec import shapes as dims
 from gathercli.spec.dtypes import FLOAT64, STRING, DType, Kind
+from gathercli.spec.shapes import as_shape
 from gathercli.text import UNSAFE
 from tests.test_io import encoded
 
@@ -254,12 +255,11 @@ def read_job(raw: bytes) -> None:
 
 def _read_tensors(each: jobs.Job) -> None:
     with source.Inputs(MOST, folder=each.folder) as inputs:
-        for key in ("data", "indices", "expect"):
-            value = getattr(each, key)
+        for key, value in {**each.inputs, jobs.EXPECT: each.expect}.items():
             if value is None:
                 continue
             if each.op == jobs.SHAPE:
-                attempt(each.shape, key)
+                attempt(as_shape, value)
             elif not isinstance(value, str):  # a word may name any file of this machine
                 attempt(each.tensor, key, inputs)
 

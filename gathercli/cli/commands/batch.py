@@ -10,8 +10,8 @@ from gathercli.cli.command import Options, argument, option
 from gathercli.cli.commands.jobs import Batch, ReportOptions, RunOptions
 from gathercli.cli.groups import NO_FILE
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import OperatorOptions, choice, integer
-from gathercli.cli.options import ToleranceOptions, TypeOptions
+from gathercli.cli.operator import OperatorOptions, TypeOptions, choice, integer
+from gathercli.cli.options import ToleranceOptions
 from gathercli.errors import UsageError
 from gathercli.io.write import is_stream, real_path
 from gathercli.ops import FAMILIES, no_operator
@@ -101,7 +101,7 @@ class PatternOptions(Options):
 
     def settings(self) -> dict[str, str]:
         """Return the keys of a job that were given, of those that `--matrix` may set."""
-        given = self.operator.given() | self.types.given()
+        given = self.operator.typed() | self.types.given()
         return {key: getattr(value, "value", value) for key, value in given.items()}
 
     def used(self) -> list[str]:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from gathercli.cli.operator import OperatorOptions, Token
-from gathercli.errors import GatherError, InputError, UsageError
+from gathercli.cli.operator import OperatorOptions, TensorOptions
+from gathercli.errors import InputError, UsageError
+from gathercli.ops import family_of
+from gathercli.spec.call import CallContext
 from gathercli.text import clean, closest, counted, shell_word, some
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
     from gathercli.arrays.bound import BoundCall
     from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages
@@ -18,46 +24,59 @@ if TYPE_CHECKING:
 
 
 class OpenCall(NamedTuple):
-    """What is called on what; as a context it closes the files of its tensors.
+    """A bound call whose inputs are open; as a context it names the call in what is refused.
 
     Attributes
     ----------
+    inputs
+        What closes the files of its tensors.
+    context
+        Names the call in what is refused.
     title, source
         What the job that says so is called, and where it is from.
     """
 
     bound: BoundCall
     inputs: Inputs
+    context: CallContext
     title: str | None = None
     source: str | None = None
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *failure: object) -> None:
-        self.inputs.__exit__(*failure)
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.context.__exit__(kind, error, trace)
+        self.inputs.__exit__(kind, error, trace)
 
 
-def given(
-    operator: OperatorOptions, data: Token, indices: Token, limits: Limits, messages: Messages
+@contextmanager
+def closed_on_failure(inputs: Inputs) -> Iterator[None]:
+    """Close the files of inputs if the call of them cannot be put together."""
+    try:
+        yield
+    except BaseException:
+        inputs.close()
+        raise
+
+
+def of_words(
+    operator: OperatorOptions, tensors: TensorOptions, limits: Limits, messages: Messages
 ) -> OpenCall:
     """Read the tensors that words name, and put the call together."""
     from gathercli.io.source import Inputs
 
     op = operator.row(messages)
-    Inputs.share_stdin(data[0], indices[0])
+    tokens = tensors.tokens(family_of(op.family))
+    Inputs.share_stdin(*tensors.words)
     inputs = messages.inputs(limits.held, messages.progress())
-    try:
-        bound = operator.bound(op, inputs.tensor, data, indices)
-    except BaseException:
-        inputs.close()
-        raise
-    return OpenCall(bound, inputs)
-
-
-def written(token: str, limits: Limits, messages: Messages) -> OpenCall:
-    """Read a job, ``FILE#ID``, and its tensors."""
-    return of_job(job_named(token), limits, messages)
+    with closed_on_failure(inputs), operator.context(op) as context:
+        return OpenCall(operator.bound(op, context, inputs.tensor, tokens), inputs, context)
 
 
 def of_job(job: Job, limits: Limits, messages: Messages) -> OpenCall:
@@ -67,13 +86,9 @@ def of_job(job: Job, limits: Limits, messages: Messages) -> OpenCall:
 
     op = row_of(job, messages.notes)
     inputs = Inputs(limits.held, notes=messages.notes, folder=job.folder)
-    try:
-        return OpenCall(bound_in_memory(job, op, inputs), inputs, job.title, job.source)
-    except BaseException as error:
-        inputs.close()
-        if isinstance(error, GatherError):
-            error.add_call(op.full_name, {})
-        raise
+    with closed_on_failure(inputs), CallContext(op) as context:
+        bound = bound_in_memory(job, op, inputs, context)
+        return OpenCall(bound, inputs, context, job.title, job.source)
 
 
 _PLACED: Final = re.compile(r"(.+)(?::\d+|\[\d+\])", re.DOTALL)

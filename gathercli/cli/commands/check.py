@@ -10,8 +10,8 @@ from gathercli.cli.groups import OUTPUT
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import NamedOperator
-from gathercli.cli.options import TensorOptions, TextFormat, Threads
+from gathercli.cli.operator import NamedOperator, TensorOptions, read
+from gathercli.cli.options import TextFormat, Threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -54,11 +54,13 @@ def run(
     from gathercli.ops import family_of
 
     op = operator.row(messages)
-    Inputs.share_stdin(tensors.data, tensors.indices)
+    tokens = tensors.tokens(family_of(op.family))
+    Inputs.share_stdin(*tensors.words)
     progress = messages.progress()
     with messages, messages.inputs(memory.limits.held, progress) as inputs:
-        given, picked = operator.read(op, inputs.tensor, *tensors.tokens)
-        case = operator.case(given, picked, threads, progress)
+        with (call := operator.context(op)):
+            read_tensors = read(call, inputs.tensor, tokens, op.inputs)
+        case = operator.case(read_tensors, threads, progress)
         found = checked(op, family_of(op.family).ROWS, case)
         _print(found, asked, messages)
         inputs.recheck()
@@ -67,7 +69,8 @@ def run(
     if not (refused and messages.json_errors):
         messages.print()
     if chosen.error is not None and refused:
-        raise chosen.error
+        with call:
+            raise chosen.error
     return _status(chosen, asked)
 
 

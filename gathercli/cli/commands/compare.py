@@ -10,10 +10,11 @@ from gathercli.cli.commands.ops import exactly, named
 from gathercli.cli.groups import OPERATOR
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import OperatorOptions, integer, read
-from gathercli.cli.options import TensorOptions, TextFormat, Threads
+from gathercli.cli.operator import OperatorOptions, TensorOptions, inputs_of, read
+from gathercli.cli.options import TextFormat, Threads
 from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.spec.call import CallContext
 
 if TYPE_CHECKING:
     from gathercli.arrays.tensor import Tensor
@@ -49,11 +50,14 @@ def run(
     from gathercli.lessons.groups import compared
 
     rows = OPERATORS if operators.version is None else _rows(operators.version, messages)
-    Inputs.share_stdin(tensors.data, tensors.indices)
+    family = next(iter(FAMILIES.values()))
+    tokens = tensors.tokens(family)
+    Inputs.share_stdin(*tensors.words)
     progress = messages.progress()
     with messages, messages.inputs(memory.limits.held, progress) as inputs:
-        given, picked = read(None, inputs.tensor, *tensors.tokens)
-        case = operators.case(given, picked, threads, progress)
+        with CallContext(None) as call:
+            read_tensors = read(call, inputs.tensor, tokens, inputs_of(family))
+        case = operators.case(read_tensors, threads, progress)
         found = compared(rows, case, memory.limits.file)
         inputs.recheck()
         return _answer(found, operators, case.data, case.indices, fmt)
@@ -95,15 +99,15 @@ def _answer(
         fields = {
             "data": tensor_json(data.dtype, data.shape),
             "indices": tensor_json(indices.dtype, indices.shape),
-            "axis": integer(operator.axis),
-            "batch_dims": integer(operator.batch_dims),
+            **operator.attrs.typed,
             "negative": operator.negative.value,
             "out_of_range": operator.out_of_range.value,
         }
         line = compared_json(found, fields, _values(found, "quoted"))
         return Answer(lambda *_: line, lambda: line)
-    asked = f"data {data}   indices {indices}   axis {operator.axis or 'by default'}"
-    asked += f"   batch_dims {operator.batch_dims}"
+    asked = f"data {data}   indices {indices}"
+    for name, value in operator.attrs.typed.items():
+        asked += f"   {name} {'by default' if value is None else value}"
     for name in ("negative", "out_of_range"):
         if (value := getattr(operator, name).value) != "spec":
             asked += f"   --{name.replace('_', '-')} {value}"

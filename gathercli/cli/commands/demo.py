@@ -118,6 +118,8 @@ def _screen(number: int) -> Styled:
     (job,) = jobs(fixture(lesson.fixture))
     with of_job(job, Limits(None, None), Messages(quiet=True, color="never")) as open_call:
         explained = Lesson(open_call.bound)
+        if explained.refusal is not None:
+            open_call.context.add_to(explained.refusal)
         screen = Screen(
             f"{number + 1} of {len(LESSONS)}   {lesson.name}: {lesson.title}",
             lesson.says,

@@ -10,21 +10,13 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from gathercli.cli.answer import Answer
 from gathercli.cli.command import Options, argument, option
-from gathercli.cli.commands.called import OpenCall, given, written
+from gathercli.cli.commands.called import OpenCall, job_named, of_job, of_words
 from gathercli.cli.groups import INPUT, OUTPUT, VIEW
 from gathercli.cli.limits import Limits, MemoryOptions
 from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import OperatorOptions
-from gathercli.cli.options import (
-    INDICES_HELP,
-    OP_HELP,
-    TENSOR_HELP,
-    NoClobber,
-    Precision,
-    TextFormat,
-    TypeOptions,
-)
+from gathercli.cli.operator import OP_HELP, OperatorOptions, TensorOptions
+from gathercli.cli.options import NoClobber, Precision, TextFormat
 from gathercli.errors import UsageError
 from gathercli.io.write import STDOUT, Output
 from gathercli.ops import family_of
@@ -38,12 +30,16 @@ if TYPE_CHECKING:
     from gathercli.report.terminal import Styled
 
 
+class OptionalTensors(TensorOptions):
+    """The inputs of an operator, where a job does not hold them."""
+
+    required = False
+
+
 class CallOptions(Options):
     """A call in words, or a job in its place."""
 
     op: Annotated[str | None, argument("OP", OP_HELP)] = None
-    data: Annotated[str | None, argument("DATA", TENSOR_HELP)] = None
-    indices: Annotated[str | None, argument("INDICES", INDICES_HELP)] = None
     job: Annotated[
         str | None,
         option(
@@ -54,27 +50,27 @@ class CallOptions(Options):
             "job needs no #ID.",
         ),
     ] = None
+    tensors: OptionalTensors
     operator: OperatorOptions
-    types: TypeOptions
 
     def check(self) -> None:
         """Raise if a word is missing, OP is no operator, or a call stands beside a job."""
         if self.job is not None:
             beside = self.given().keys() - {"job"}
-            if beside or self.operator.given() or self.types.given():
+            if beside or self.operator.typed() or self.tensors.typed():
                 raise UsageError(
                     "`--job` names the whole call: expected no other operator, tensor or attribute",
                     rule="usage",
                     value=self.job,
                 )
             return
-        words = (self.op or None, self.data, self.indices)
+        if self.op:
+            family_of(self.op)
+        names = ["OP", *self.tensors.names]
+        words = [self.op or None, *self.tensors.words]
         if None in words:
-            if self.op:
-                family_of(self.op)
             raise UsageError(
-                f"`{('OP', 'DATA', 'INDICES')[words.index(None)]}` is missing: "
-                "expected OP, DATA and INDICES",
+                f"`{names[words.index(None)]}` is missing: expected {listed(names, 'and')}",
                 rule="usage",
                 hint="`gathercli explain gather '[10,20,30]' '[2,0]'`, or `--job FILE#ID`",
             )
@@ -82,11 +78,9 @@ class CallOptions(Options):
     def read(self, limits: Limits, messages: Messages) -> OpenCall:
         """Read the tensors and bind the call."""
         if self.job is not None:
-            return written(self.job, limits, messages)
+            return of_job(job_named(self.job), limits, messages)
         self.operator.command = self.op or ""
-        data = str(self.data), self.types.data_dtype
-        indices = str(self.indices), self.types.indices_dtype
-        return given(self.operator, data, indices, limits, messages)
+        return of_words(self.operator, self.tensors, limits, messages)
 
 
 class ExplainOptions(Options):
@@ -310,6 +304,8 @@ def run(
         open_call.inputs.recheck()
         for output in outputs:
             output.commit()
+        if lesson.refusal is not None:
+            open_call.context.add_to(lesson.refusal)
     remarks = tuple(f"wrote {clean(output.path)}" for output in outputs)
     return Answer(
         lambda _, color: rendered(text, color=color), remarks=remarks, error=lesson.refusal

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from gathercli.cli.command import Options, option
 from gathercli.cli.groups import OUTPUT
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import OperatorOptions
-from gathercli.cli.options import TensorOptions, Threads, ToleranceOptions
+from gathercli.cli.operator import OperatorOptions, TensorOptions
+from gathercli.cli.options import Threads, ToleranceOptions
 from gathercli.cli.scheduler import ClusterOptions
 from gathercli.cli.sink import OutputOptions
 from gathercli.errors import UsageError
 from gathercli.io.formats.table import is_chunked
 from gathercli.io.write import is_stream, new_name
+from gathercli.ops import family_of
 from gathercli.spec.dtypes import E8M0
 from gathercli.spec.op import OutOfRange
 from gathercli.text import clean
@@ -98,22 +99,24 @@ def run(
     address = cluster.address()
     operator.command = command
     op = operator.row(messages)
+    tokens = tensors.tokens(family_of(command))
     sink.check()
     if address is not None:
-        _check_cluster(sink, threads, tensors.data, tensors.indices)
-    Inputs.share_stdin(tensors.data, tensors.indices, expectation.expect)
+        _check_cluster(sink, threads, *tensors.words)
+    Inputs.share_stdin(*tensors.words, expectation.expect)
     progress = messages.progress() if sink.leaves_terminal else None
     with messages, messages.inputs(sink.limits.held, progress) as inputs:
-        bound = operator.bound(op, inputs.chunked, *tensors.tokens)
-        if address is not None:
-            inputs.watch_folders()
-        result = gather(
-            bound,
-            max_bytes=sink.most_bytes,
-            memory=sink.limits.held,
-            threads=threads or cores(),
-            progress=progress,
-        )
+        with (call := operator.context(op)):
+            bound = operator.bound(op, call, inputs.chunked, tokens)
+            if address is not None:
+                inputs.watch_folders()
+            result = gather(
+                bound,
+                max_bytes=sink.most_bytes,
+                memory=sink.limits.held,
+                threads=threads or cores(),
+                progress=progress,
+            )
         messages.notes += map(str, result.adjustments)
         filled = any(each.how == OutOfRange.ZERO.done for each in result.adjustments)
         if result.dtype is E8M0 and filled:
@@ -126,15 +129,17 @@ def run(
         with ExitStack() as stack:
             crew = None
             if address is not None:
-                job = operator.job(*tensors.tokens)
+                job = operator.job(tokens)
                 crew = stack.enter_context(_crew(job, address, sink.limits, messages))
-            sink.write(result, inputs, messages, crew)
+            with call:
+                sink.write(result, inputs, messages, crew)
         if not in_chunks and expected is not None:
             mismatch = near.difference(result, expected)
     if mismatch is None or not messages.json_errors:
         messages.print()
     if mismatch is not None:
-        raise mismatch
+        with call:
+            raise mismatch
     return 0
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 from gathercli.cli.answer import Answer
-from gathercli.cli.command import argument
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import NamedOperator
-from gathercli.cli.options import TensorOptions, TextFormat
+from gathercli.cli.operator import NamedOperator, TensorOptions, read
+from gathercli.cli.options import TextFormat
+from gathercli.ops import family_of
 from gathercli.report.terminal import rendered
+
+if TYPE_CHECKING:
+    from gathercli.spec.op import Input
 
 _SHAPE_HELP = "A shape ('[2,?,1..5,N]', 2x5, '[...]'), or a tensor, whose header alone is read."
 
@@ -22,8 +25,10 @@ _LIST: Final = re.compile(r"-?\d+(?:,-?\d+)+", re.ASCII)
 class ShapeArguments(TensorOptions):
     """Shapes, in the place of tensors."""
 
-    data: Annotated[str, argument("DATA", _SHAPE_HELP)]
-    indices: Annotated[str, argument("INDICES", "A shape or a tensor, given in the same ways.")]
+    @classmethod
+    def _help(cls, each: Input, *, is_first: bool) -> str:
+        del each  # any input may be a shape
+        return _SHAPE_HELP if is_first else "A shape or a tensor, given in the same ways."
 
 
 def run(
@@ -39,17 +44,15 @@ def run(
     from gathercli.io.source import Inputs
 
     op = operator.row(messages)
-    Inputs.share_stdin(shapes.data, shapes.indices)
-    with messages.inputs(memory.limits.held) as inputs:
-        given, picked = operator.read(op, inputs.shape_or_operand, *shapes.tokens)
-    call = operator.bind(op, given, picked, shapes_only=True)
+    tokens = shapes.tokens(family_of(op.family))
+    Inputs.share_stdin(*shapes.words)
+    with messages.inputs(memory.limits.held) as inputs, operator.context(op) as context:
+        read(context, inputs.shape_or_operand, tokens, op.inputs)
+        call = operator.bind(op, context.inputs.values(), shapes_only=True)
     shape = engine.infer(call)
-    indices = shapes.indices
-    if _LIST.fullmatch(indices) and re.search(r"(?<!\d)0+(?!\d)|-", indices):
-        size = indices.count(",") + 1
-        messages.notes.append(
-            f"`{indices}` was read as a shape; indices of these values have the shape `[{size}]`"
-        )
+    for each in op.inputs:
+        if each.values:
+            messages.notes += _doubts(tokens[each.name].text)
 
     def text(width: int | None, color: bool) -> str:
         from gathercli.report.header import header
@@ -62,3 +65,11 @@ def run(
         return json.dumps(shape.to_json(), separators=(",", ":")) + "\n"
 
     return Answer(text, as_json, plain=f"{shape}\n")
+
+
+def _doubts(word: str) -> list[str]:
+    """Say that a list of what can be no sizes, or sizes and indices, was read as a shape."""
+    if not (_LIST.fullmatch(word) and re.search(r"(?<!\d)0+(?!\d)|-", word)):
+        return []
+    size = word.count(",") + 1
+    return [f"`{word}` was read as a shape; indices of these values have the shape `[{size}]`"]

@@ -50,10 +50,10 @@ _gathercli() {
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--axis=[The dimension of DATA to gather along; negative counts from the end]:int: ' \
-            '-a[The dimension of DATA to gather along; negative counts from the end]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
-            '-b[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end; default 0]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end; default 0]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7, 8); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (OpenVINO 7, 8); default 0]:int: ' \
             '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1)' \
             '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1)' \
             '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
@@ -91,8 +91,8 @@ _gathercli() {
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--axis=[The dimension of DATA to gather along; negative counts from the end]:int: ' \
-            '-a[The dimension of DATA to gather along; negative counts from the end]:int: ' \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end; default 0, but required by OpenVINO 6]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end; default 0, but required by OpenVINO 6]:int: ' \
             '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-6 onnx-13 onnx-11)' \
             '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-6 onnx-13 onnx-11)' \
             '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
@@ -130,10 +130,10 @@ _gathercli() {
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--axis=[The dimension of DATA to gather along; negative counts from the end]:int: ' \
-            '-a[The dimension of DATA to gather along; negative counts from the end]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
-            '-b[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end; default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end; default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8); default 0]:int: ' \
             '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
             '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
             '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
@@ -154,10 +154,10 @@ _gathercli() {
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--axis=[The dimension of DATA to gather along; negative counts from the end]:int: ' \
-            '-a[The dimension of DATA to gather along; negative counts from the end]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
-            '-b[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end; default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end; default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8); default 0]:int: ' \
             '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
             '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
             '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
@@ -184,10 +184,10 @@ _gathercli() {
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--axis=[The dimension of DATA to gather along; negative counts from the end]:int: ' \
-            '-a[The dimension of DATA to gather along; negative counts from the end]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
-            '-b[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end; default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end; default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8); default 0]:int: ' \
             '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
             '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
             '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
@@ -211,10 +211,10 @@ _gathercli() {
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--axis=[The dimension of DATA to gather along; negative counts from the end]:int: ' \
-            '-a[The dimension of DATA to gather along; negative counts from the end]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
-            '-b[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end; default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end; default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8); default 0]:int: ' \
             '--ops=[Only these, with commas between: commands (gather), versions (onnx-13), full names (openvino.Gather-8)]:list:(gather gather-elements openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11)' \
             '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
@@ -241,10 +241,10 @@ _gathercli() {
             '-o[The files to write, as '\''out/{stem}.npy'\''; their folders are made]:pattern:_gathercli_tensor' \
             '--matrix=[Try every combination, as --matrix axis=0,1 version=openvino-8,onnx-13; {axis} and {version} then stand for the values]:key=a,b...: ' \
             '--expect=[What the results should equal, as '\''want/{stem}.npy'\'']:pattern:_gathercli_tensor' \
-            '--axis=[The dimension of DATA to gather along; negative counts from the end]:int: ' \
-            '-a[The dimension of DATA to gather along; negative counts from the end]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
-            '-b[Leading dimensions that are batches (OpenVINO 7 and 8); default 0]:int: ' \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end; default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end; default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8); default 0]:int: ' \
             '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
             '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
             '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.cli.manual.prose import sections
-from gathercli.cli.operator import VARIABLE
+from gathercli.cli.operator import LETTERS, VARIABLE
 from gathercli.ops import FAMILIES
 from gathercli.report.manual import Terms
 
@@ -65,14 +65,14 @@ def command_line(job: Job) -> str:
     words = ["gathercli", "explain", job.op]
     words += [
         each if isinstance(each, str) else json.dumps(each, separators=(",", ":"))
-        for each in (job.data, job.indices)
+        for each in job.inputs.values()
     ]
     default = FAMILIES[job.op].ROWS[0]
-    for option, value, usual in (
-        ("-a", job.axis, default.axis.default),
-        ("-b", job.batch_dims, 0),
-        ("-V", job.version, None if os.environ.get(VARIABLE) else default.id),
-    ):
+    options = [
+        (LETTERS[each.name], job.attrs.get(each.name), each.default) for each in default.attrs
+    ]
+    version = None if os.environ.get(VARIABLE) else default.id
+    for option, value, usual in (*options, ("-V", job.version, version)):
         if value not in (None, usual):
             words += [option, str(value)]
     return shlex.join(words)

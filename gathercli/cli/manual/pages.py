@@ -9,7 +9,7 @@ from gathercli.cli.groups import GROUPS, MESSAGES
 from gathercli.cli.main import COMMANDS, load
 from gathercli.cli.manual import prose
 from gathercli.cli.manual.examples import console
-from gathercli.jobs.job import INLINE, REQUIRED, SHAPE, Job
+from gathercli.jobs.job import INLINE, SHAPE, Job, keys_of
 from gathercli.jobs.jobfile import LINES, LONGEST, SUFFIXES
 from gathercli.jobs.mistakes import WHOLE
 from gathercli.ops import FAMILIES, OPERATORS
@@ -37,12 +37,15 @@ def _formats() -> Page:
 
 
 def _jobs() -> Page:
+    op = OPERATORS[0]
+    keys = keys_of(op.family)
     defaults = {each.name: str(each.default) for each in fields(Job)}
+    defaults |= {each.name: str(each.default) for each in op.attrs}
     return prose.page(
         "jobs",
         defaults
         | {
-            "required": listed([key for key in REQUIRED if key != "of"], "and"),
+            "required": listed([key for key in keys.required if key != "of"], "and"),
             "each": listed([*FAMILIES, SHAPE]),
             "either": listed(FAMILIES),
             "negatives": listed(each.value for each in Negative),
