@@ -1,4 +1,4 @@
-"""A batch for people: how far it is, what became of its jobs, what failed and why."""
+"""A batch for people: its progress, the end of each job, a summary with the causes of failures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import time
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.report.progress import duration
+from gathercli.report.progress import StatusLine, duration
+from gathercli.spec.coordinates import cell
 from gathercli.text import clean, counted, grouped, short
 
 if TYPE_CHECKING:
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
     from gathercli.report.terminal import Styled
 
 EVERY: Final = 0.1
-"""Seconds between two states of the bar."""
+"""Seconds between two updates of the bar."""
 
 PLAIN: Final = 10.0
-"""Seconds between two plain lines, where nobody watches."""
+"""Seconds between two lines where there is no terminal."""
 
 BAR: Final = 20
 """Columns of the bar."""
@@ -32,17 +33,17 @@ _MARKS: Final = {
 _LONGEST: Final = 60
 
 
-class Bar:
-    """How far a batch is, on stderr: a line that is redrawn, or one now and then.
+class Bar(StatusLine):
+    """The progress of a batch on stderr: a line that is redrawn, or a new line now and then.
 
     Parameters
     ----------
     write
-        Takes the characters.
+        Writes characters to stderr.
     width
-        Columns of the terminal; None where it is none.
+        Columns of the terminal; None if there is none.
     clock
-        Counts seconds.
+        Returns seconds.
     """
 
     def __init__(
@@ -52,38 +53,28 @@ class Bar:
         width: int | None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._tally, self._write, self._width, self._clock = tally, write, width, clock
-        self._begun = self._drawn = clock()
+        super().__init__(write, width or 0)
+        self._tally, self._clock = tally, clock
+        self._start = self._update = clock()
         self._before = tally.done
-        self._shown = 0
 
     def __call__(self) -> None:
-        """Say it, if it is time to."""
+        """Write the state, if it is time."""
         now = self._clock()
-        if now - self._drawn < (PLAIN if self._width is None else EVERY):
+        if now - self._update < (EVERY if self._width else PLAIN):
             return
-        self._drawn = now
-        if self._width is None:
+        self._update = now
+        if not self._width:
             self._write(self._text(now) + "\n")
             return
-        tally = self._tally
-        full = BAR * tally.done // tally.total
-        text = f"{'█' * full}{'░' * (BAR - full)}  {self._text(now)}"[: self._width - 1]
-        self._write("\r" + text.ljust(self._shown))
-        self._shown = len(text)
-
-    def clear(self) -> None:
-        """Take the line away."""
-        if self._shown:
-            blank = " " * min(self._shown + 2, (self._width or 0) - 1)
-            self._write(f"\r{blank}\r")  # and the ^C that a terminal writes behind it
-            self._shown = 0
+        full = BAR * self._tally.done // self._tally.total
+        self.show(f"{'█' * full}{'░' * (BAR - full)}  {self._text(now)}")
 
     def _text(self, now: float) -> str:
         tally = self._tally
         done, total = tally.done, counted(tally.total, "job")
         text = f"{grouped(done)} of {total}, {grouped(tally.failed)} failed"
-        rate = (done - self._before) / max(now - self._begun, 1e-3)
+        rate = (done - self._before) / max(now - self._start, 1e-3)
         if rate:
             each = grouped(round(rate)) if rate >= 10 else f"{rate:.1f}"
             text += f", {each}/s, {duration((tally.total - done) / rate)} left"
@@ -91,22 +82,19 @@ class Bar:
 
 
 def row(line: dict[str, Any], width: int | None) -> Styled:
-    """Write a line of the report for people: how the job ended, its id, its output or why not."""
+    """Write a line of the report for people: the status of a job, its id, its output or error."""
     from rich.text import Text
 
     word, style = _MARKS[line["status"]]
     what = line["message"]
     if what is None or line["status"] == "ok":
-        shape = line["shape"]
-        what = "" if shape is None else f"[{','.join(map(str, shape))}]"
-        what = f"{line['operator'] or ''}   {line['dtype'] or ''}{what}"
-        if line["rule"]:
-            what = f"{line['operator'] or ''}   {line['rule']}, as expected"
+        shape = "" if line["shape"] is None else cell(line["shape"])
+        what = f"{line['operator'] or ''}   "
+        what += f"{line['rule']}, as expected" if line["rule"] else f"{line['dtype'] or ''}{shape}"
         if line.get("output"):
             what += f"   {line['output']}"
     text = Text().append(f"{word:10}", style)
-    text.append(f"{clean(short(line['id'], _LONGEST))}   ", "bold")
-    text.append(clean(what), style="")
+    text.append(f"{clean(short(line['id'], _LONGEST))}   ", "bold").append(clean(what))
     if width is not None:
         text.truncate(width - 1, overflow="ellipsis")
     return text.append("\n")
@@ -115,14 +103,14 @@ def row(line: dict[str, Any], width: int | None) -> Styled:
 def summary(
     tally: BatchTotals, seconds: float, remarks: Sequence[str] = (), width: int | None = None
 ) -> Styled:
-    """Count the jobs by how they ended; those that failed stand last, by cause.
+    """Count the jobs by status, then list the failures by cause.
 
     Parameters
     ----------
     remarks
-        What is to be known beside the numbers.
+        Lines below the counts.
     width
-        Columns of a terminal; None where lines may be of any length.
+        Columns of a terminal; None for lines of any length.
     """
     from rich.text import Text
 
@@ -130,8 +118,8 @@ def summary(
     for note in tally.notes.values():
         others = note.number - 1
         more = f", and so in {counted(others, 'more job')}" if others else ""
-        said = f"note: {clean(short(note.name, _LONGEST))}: {clean(note.text)}{more}"
-        first, *rest = _folded(said, width)
+        line = f"note: {clean(short(note.name, _LONGEST))}: {clean(note.text)}{more}"
+        first, *rest = _folded(line, width)
         text.append("note:", "yellow").append("\n".join([first[5:], *rest, ""]))
     text.append(f"{counted(tally.total, 'job')}: ", "bold")
     for at, (words, style) in enumerate(_counts(tally)):
@@ -142,9 +130,9 @@ def summary(
     for rule, cause in sorted(tally.causes.items(), key=lambda each: each[1].number):
         text.append(f"\n{rule}", "bold red").append(f"   {counted(cause.number, 'job')}\n")
         for _, name, message in cause.first:
-            shown = clean(short(name, _LONGEST))
-            first, *rest = _folded(f"  {shown}   {clean(message)}", width)
-            text.append(first[: 2 + len(shown)], "bold").append(f"{first[2 + len(shown) :]}\n")
+            start = f"  {clean(short(name, _LONGEST))}"
+            first, *rest = _folded(f"{start}   {clean(message)}", width)
+            text.append(first[: len(start)], "bold").append(f"{first[len(start) :]}\n")
             text.append("".join(f"{line}\n" for line in rest))
         if others := cause.number - len(cause.first):
             text.append(f"  and {counted(others, 'more job')}\n")
@@ -152,13 +140,11 @@ def summary(
 
 
 def _folded(line: str, width: int | None) -> list[str]:
-    """Fold a line between words; what follows is moved in."""
+    """Wrap a line with a hanging indent."""
     if width is None:
         return [line]
-    indent = " " * 4
-    return wrap(line, max(width - 1, 20), subsequent_indent=indent, break_on_hyphens=False) or [
-        line
-    ]
+    room = max(width - 1, 20)
+    return wrap(line, room, subsequent_indent="    ", break_on_hyphens=False) or [line]
 
 
 def _counts(tally: BatchTotals) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Where the specifications are silent, in words."""
+"""The decisions where the specifications are silent, in words."""
 
 from __future__ import annotations
 
@@ -14,16 +14,11 @@ if TYPE_CHECKING:
 
 def text(decisions: Iterable[Decision], width: int | None) -> str:
     """Write decisions out, one below the other."""
+    fields = ("question", "choice", "reason", "evidence")
     return "\n".join(
         f"{each.id}\n"
         + aligned(
-            (
-                ("versions", " ".join(each.rows)),
-                ("question", each.question),
-                ("choice", each.choice),
-                ("reason", each.reason),
-                ("evidence", each.evidence),
-            ),
+            [("versions", " ".join(each.rows)), *((name, getattr(each, name)) for name in fields)],
             width,
         )
         for each in decisions

@@ -1,9 +1,8 @@
-"""Tensors laid out for the eye: aligned columns, coordinates at the edges, exact elision.
+"""Lay a tensor out as a grid: aligned columns, coordinates at the edges, counts of hidden cells.
 
-A tensor is shown whole when it fits `ROWS` rows and the width; else the first and last `EDGE`
-rows, as many of the first and last columns as there is room for, and two facets of every leading
-axis. Only cells that may be shown are formatted. The grid is laid out by hand: `rich.table.Table`
-was measured 130 times slower.
+A tensor is shown whole if it fits `ROWS` rows and the width; else its first and last `EDGE` rows,
+as many of its first and last columns as fit, and two facets of every leading axis. Only cells that
+may be shown are formatted. `rich.table.Table` was measured 130 times slower.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from math import isfinite
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 from rich.cells import cell_len
 
 from gathercli.spec.dtypes import STRING, Kind
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
 ROWS: Final = 40
 EDGE: Final = 3
 COLUMNS: Final = 1000
-"""Columns shown whole where there is no width, so that a row of a million is not formatted."""
+"""The most columns to show whole without a width, so that a row of a million is not formatted."""
 NARROWEST: Final = 3
-"""The width of the narrowest column with its blanks."""
+"""The least width of a column with its blanks."""
 MANY_FACETS: Final = 16
 STRING_WIDTH: Final = 24
-"""Characters of a string shown in a cell."""
+"""The most columns of a string in a cell."""
 
 
 def shown_positions(size: int, most: int, edge: int = EDGE) -> list[int]:
-    """Return the positions of an axis that are shown: all, or the first and last `edge`."""
+    """Return the positions of an axis to show: all up to `most`, else the first and last `edge`."""
     if size <= most:
         return list(range(size))
     return [*range(edge), *range(size - edge, size)]
 
 
 class GridWriter:
-    """Formats single cells of one type."""
+    """Format cells of one type."""
 
     def __init__(self, tensor: Tensor, precision: int) -> None:
         self._kind, self._precision = tensor.dtype.kind, precision
@@ -63,8 +63,8 @@ class GridWriter:
             sign = "" if imag.startswith("-") else "+"
             return f"{self._float(float(value.real))}{sign}{imag}j"
         if kind is Kind.STRING:
-            short = _shortened(str(value)).replace("\\", r"\\").replace('"', r"\"")
-            return f'"{clean(short)}"'
+            text = _shortened(str(value)).replace("\\", r"\\").replace('"', r"\"")
+            return f'"{clean(text)}"'
         return str(value)
 
     def _float(self, value: float) -> str:
@@ -85,15 +85,15 @@ def layout(
     Parameters
     ----------
     width
-        Columns of the terminal; None where nothing is cut to a width.
+        Columns of the terminal; None if nothing is cut to a width.
     precision
         Significant digits of floats.
     full
-        Whether every cell is shown, in blocks of columns that fit the width.
+        Whether to show every cell, in blocks of columns that fit the width.
     rows
-        How many rows, of all facets together, are shown whole.
+        The most rows, of all facets together, to show whole.
     advice
-        What to say where something is not shown.
+        What to add to the count of hidden cells.
     """
     from rich.text import Text
 
@@ -118,17 +118,17 @@ def layout(
 
 
 def _shortened(text: str) -> str:
-    """Cut a string to the columns it may take in a cell."""
+    """Cut a string to `STRING_WIDTH` columns."""
     if len(text) <= STRING_WIDTH and cell_len(text) <= STRING_WIDTH:
         return text
-    kept = text[: STRING_WIDTH - 1]
-    while cell_len(kept) >= STRING_WIDTH:
-        kept = kept[:-1]
-    return kept + "…"
+    text = text[: STRING_WIDTH - 1]
+    while cell_len(text) >= STRING_WIDTH:
+        text = text[:-1]
+    return text + "…"
 
 
 class _Plan:
-    """Which facets, rows and columns of a tensor are shown, and their widths."""
+    """The facets, rows and columns of a tensor to show, and their widths."""
 
     def __init__(
         self,
@@ -165,21 +165,21 @@ class _Plan:
         self._gap_before_column = _gap(self._columns)
 
     def _widest_edge(self, size: int, most: int) -> int:
-        """Return how many of the first and of the last columns there is room for."""
+        """Return how many of the first and of the last columns fit."""
         if self._width is None:
             return EDGE
         edge = max(EDGE, min(most, size - 1) // 2)
         self._choose_columns(size, 2 * EDGE, edge)
         widths = [self._width_of(column) for column in self._cells()]
-        # Two blanks stand before a column, but the first of a row without a name; the mark where
-        # columns are left out takes three more.
+        # Two blanks stand before each column but the first of a vector; the mark for columns that
+        # are left out takes three more.
         room = self._width - self._margin - 3 + 2 * self._flat
         pairs = zip(widths[:edge], reversed(widths), strict=False)
         used = accumulate(first + last + 4 for first, last in pairs)
         return max(EDGE, sum(each <= room for each in used))
 
     def _fits(self) -> bool:
-        """Tell whether the columns chosen stand side by side in the width."""
+        """Return whether the chosen columns fit side by side."""
         widths = [self._width_of(column) for column in self._cells()]
         return len(list(self._column_blocks(widths))) == 1
 
@@ -187,20 +187,19 @@ class _Plan:
         return max(map(self._length, column))
 
     def _count_hidden(self, lead: Sequence[int], rows: int, columns: int) -> str:
-        parts = []
-        for shown, size, noun in (
+        counts = (
             (len(self.facets), product(lead), "facet"),
             (len(self._rows), rows, "row"),
             (len(self._columns), columns, "element" if self._flat else "column"),
-        ):
-            if shown < size:
-                parts.append(f"{grouped(size - shown)} of {counted(size, noun)}")
-        return ", ".join(parts)
+        )
+        return ", ".join(
+            f"{grouped(size - shown)} of {counted(size, noun)}"
+            for shown, size, noun in counts
+            if shown < size
+        )
 
     def _cells(self) -> list[list[str]]:
-        """Format the shown cells of all facets, column by column, each under its heading."""
-        import numpy as np
-
+        """Format the cells of all facets, column by column, each below its heading."""
         part = np.concatenate(
             [self._grid[(*at,)][self._rows][:, self._columns] for at in self.facets]
         )
@@ -211,7 +210,7 @@ class _Plan:
         return [[name, *column] for name, column in zip(names, cells, strict=True)]
 
     def write(self, text: Text) -> None:
-        """Append every facet's grid, in blocks of columns where the width asks for it."""
+        """Append the grid of every facet, in blocks of columns that fit the width."""
         cells = self._cells()
         widths = [self._width_of(column) for column in cells]
         rows = len(self._rows)
@@ -220,10 +219,10 @@ class _Plan:
                 text.append("\n" if at else "")
                 text.append(f"[{','.join(map(str, facet))},:,:]\n", "bold")
             lines = [0, *range(1 + at * rows, 1 + (at + 1) * rows)]
-            mine = [[column[line] for line in lines] for column in cells]
+            columns = [[column[line] for line in lines] for column in cells]
             for number, block in enumerate(self._column_blocks(widths)):
                 text.append("\n" if number else "")
-                self._write_block(text, mine, widths, block)
+                self._write_block(text, columns, widths, block)
 
     def _column_blocks(self, widths: list[int]) -> Iterator[range]:
         """Divide the columns into runs that fit the width."""
@@ -239,7 +238,7 @@ class _Plan:
             start = stop
 
     def _between(self, at: int, *, first: bool, heading: bool) -> str:
-        """Return what stands before a column: blanks, and a mark where columns are left out."""
+        """Return the blanks before a column, with a mark if columns are left out there."""
         space = "" if first and self._flat else "  "
         if at != self._gap_before_column:
             return space
@@ -267,12 +266,12 @@ class _Plan:
 
 
 def _gap(shown: Sequence[int]) -> int | None:
-    """Return the place in `shown` before which positions are left out."""
+    """Return the first place in `shown` before which positions are left out."""
     return next((at for at, n in enumerate(shown) if n != at), None)
 
 
 def _facets(lead: Sequence[int], *, whole: bool) -> list[tuple[int, ...]]:
-    """Choose the facets that are shown: two of each leading axis, the two corners if many."""
+    """Choose the facets to show: all, two of each leading axis, or if many the two corners."""
     if whole:
         return list(combinations(*map(range, lead)))
     if 2 ** sum(size > 1 for size in lead) > MANY_FACETS:
@@ -281,7 +280,7 @@ def _facets(lead: Sequence[int], *, whole: bool) -> list[tuple[int, ...]]:
 
 
 def at_the_point(column: list[str]) -> list[str]:
-    """Pad numbers on the right so that their points stand under each other."""
+    """Pad numbers on the right so that their points are aligned."""
     if any("e" in cell for cell in column):
         return column
     tails = [len(cell) - cell.index(".") if "." in cell else 0 for cell in column]

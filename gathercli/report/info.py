@@ -1,4 +1,4 @@
-"""What a file holds, for people and as JSON."""
+"""Describe files and their tensors, for people and as JSON."""
 
 from __future__ import annotations
 
@@ -20,33 +20,35 @@ if TYPE_CHECKING:
     from gathercli.spec.dtypes import DType
 
 PREVIEW: Final = 10
-"""Elements shown in JSON."""
+"""The most elements of a preview in JSON."""
 
 ROWS: Final = 10
-"""Rows of a preview that are shown whole."""
+"""The most rows of a preview to show whole."""
 
 MEMBERS: Final = 100
-"""Tensors of a file that are listed for people."""
+"""The most tensors of a file to list for people."""
 
 WIDTH: Final = 100
-"""Columns of a preview that no terminal limits."""
+"""Columns of a preview without a terminal."""
 
 _BARS: Final = " ▁▂▃▄▅▆▇█"
 
 
 class FileDescription(NamedTuple):
-    """What a file says of one tensor, or why it says nothing.
+    """The header of one tensor of a file, or why it cannot be read.
 
     Attributes
     ----------
     name
-        None for the tensor that needs no name.
+        Its name; None if it has none.
     dtype, shape, nbytes
-        None, () and 0 when `refused` says why.
+        Type, shape and size; None, () and 0 if it cannot be read.
     order, byte_order
-        ``C`` or ``F``; ``little``, ``big``, or None where an element is one byte or text.
+        ``C`` or ``F``; ``little``, ``big``, or None for text and elements of one byte.
+    refused
+        The message of the error; None if the header was read.
     chunked
-        How it is cut into chunks; None when it lies in one piece.
+        The layout of its chunks; None if it has none.
     """
 
     name: str | None
@@ -60,20 +62,18 @@ class FileDescription(NamedTuple):
 
 
 class Info(NamedTuple):
-    """What is known of one file.
+    """The description of one file.
 
     Attributes
     ----------
     file, format, size
-        How the user calls it, its format, its bytes (None for a literal).
-    members
-        Its tensors, where there are several and none was chosen, as far as they are shown.
-    hidden
-        How many are not.
+        Its name as the user wrote it, its format, its bytes (None for a literal).
+    members, hidden
+        Its tensors to list, if there are several and none was chosen; how many more there are.
     one
-        The tensor that was chosen, or that is the only one.
+        The chosen tensor, or the only one.
     tensor, summary
-        Its elements, unless only headers were asked for.
+        The elements of that tensor and their summary, unless only headers are read.
     """
 
     file: str
@@ -87,64 +87,66 @@ class Info(NamedTuple):
 
 
 def as_json(info: Info) -> dict[str, Any]:
-    """Return everything known, for JSON."""
-    found: dict[str, Any] = {"file": info.file, "format": info.format, "bytes": info.size}
+    """Return the description of a file for JSON."""
+    fields: dict[str, Any] = {"file": info.file, "format": info.format, "bytes": info.size}
     if info.one is None:
-        return found | {"members": [_member_json(member) for member in info.members]}
-    found |= _member_json(info.one)
+        return fields | {"members": [_member_json(member) for member in info.members]}
+    fields |= _member_json(info.one)
     if info.summary is not None and info.tensor is not None:
-        found |= _summary_json(info.summary, info.tensor.dtype)
-        found["preview"] = _preview(info.tensor)
-    return found
+        fields |= _summary_json(info.summary, info.tensor.dtype)
+        fields["preview"] = _preview(info.tensor)
+    return fields
 
 
 def _member_json(member: FileDescription) -> dict[str, Any]:
     if member.dtype is None:
         return {"name": member.name, "error": member.refused}
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "name": member.name,
         "dtype": member.dtype.name,
-        "shape": list(member.shape),
+        "shape": member.shape,
         "data_bytes": member.nbytes,
         "order": member.order,
         "byte_order": member.byte_order,
     }
     if member.chunked is not None:
-        version, chunks, shards, codecs = member.chunked
-        found["zarr_format"] = version
-        found |= {"chunks": list(chunks), "shards": shards and list(shards), "codecs": codecs}
-    return found
+        names = ("zarr_format", "chunks", "shards", "codecs")
+        fields |= zip(names, member.chunked, strict=True)
+    return fields
 
 
 def _summary_json(summary: Summary, dtype: DType) -> dict[str, Any]:
-    """Return what the type has, by the names of the text."""
-    found: dict[str, Any] = {}
+    """Return the fields of a summary that the type has."""
+    fields: dict[str, Any] = {}
     for name, extreme in (("min", summary.minimum), ("max", summary.maximum)):
         if extreme is not None:
-            found[name] = {"value": _number(_digits(extreme.value, dtype)), "at": [*extreme.at]}
-    mean = summary.mean
-    if isinstance(mean, complex):
-        found["mean"] = [_number(mean.real), _number(mean.imag)]
-    elif mean is not None:
-        found["mean"] = _number(mean)
+            fields[name] = {"value": _number(_digits(extreme.value, dtype)), "at": extreme.at}
+    if summary.mean is not None:
+        fields["mean"] = _json_value(summary.mean)
     counts = {
         "nan": summary.nan,
         "inf": summary.infinite,
         "true": summary.true,
         "longest": summary.longest,
     }
-    found |= {name: count for name, count in counts.items() if count is not None}
+    fields |= {name: count for name, count in counts.items() if count is not None}
     if summary.histogram is not None:
         edges = [_digits(edge, dtype) for edge in summary.histogram.edges]
-        found["histogram"] = {"edges": edges, "counts": list(summary.histogram.counts)}
-    return found
+        fields["histogram"] = {"edges": edges, "counts": summary.histogram.counts}
+    return fields
 
 
 def _number(value: float) -> int | float | str:
-    """Name what JSON has no number for, as the results do."""
+    """Return a number, or its name if JSON has no such number."""
     if isfinite(value):
         return value
     return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"  # noqa: PLR0124
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, complex):
+        return [_number(value.real), _number(value.imag)]
+    return _number(value) if isinstance(value, float) else value
 
 
 def _preview(tensor: Tensor) -> list[Any]:
@@ -153,13 +155,11 @@ def _preview(tensor: Tensor) -> list[Any]:
     if block is None:
         return []
     values = type(tensor)(tensor.dtype, block).values().tolist()
-    if tensor.dtype.kind is Kind.COMPLEX:
-        return [[_number(value.real), _number(value.imag)] for value in values]
-    return [_number(_digits(v, tensor.dtype)) if isinstance(v, float) else v for v in values]
+    return [_json_value(_digits(value, tensor.dtype)) for value in values]
 
 
-def _digits(value: float, dtype: DType) -> float:
-    """Give a float of a narrow type the fewest digits that read back to it."""
+def _digits(value: Any, dtype: DType) -> Any:
+    """Return a float of a narrow type with the fewest digits that read back to it."""
     if dtype.kind is not Kind.FLOAT or dtype.bits == 64:
         return value
     import numpy as np
@@ -168,15 +168,7 @@ def _digits(value: float, dtype: DType) -> float:
 
 
 def text(info: Info, *, width: int | None, precision: int) -> Text:
-    """Write what is known, for a terminal or a pipe.
-
-    Parameters
-    ----------
-    width
-        Columns of the terminal; None where nothing is cut to a width.
-    precision
-        Significant digits of floats.
-    """
+    """Write the description of a file, cut to a width if there is one."""
     from rich.text import Text
 
     out = Text()
@@ -230,7 +222,9 @@ def _append_header(out: Text, member: FileDescription, width: int | None) -> Non
     if member.byte_order:
         words.append(f"{member.byte_order}-endian")
     if member.chunked is not None:
-        words += _chunks(member.chunked)
+        version, chunks, shards, codecs = member.chunked
+        within = f" in shards of {cell(shards)}" if shards else ""
+        words += [f"zarr {version}", f"chunks of {cell(chunks)}{within}", f"codecs {codecs}"]
     line = ""
     for word in words:
         if line and width is not None and len(line) + 3 + len(word) > width:
@@ -240,26 +234,15 @@ def _append_header(out: Text, member: FileDescription, width: int | None) -> Non
     out.append(line + "\n")
 
 
-def _chunks(chunked: ChunkLayout) -> list[str]:
-    """Write how a tensor is cut, and how its chunks are packed."""
-    version, chunks, shards, codecs = chunked
-    within = f" in shards of {_sizes(shards)}" if shards else ""
-    return [f"zarr {version}", f"chunks of {_sizes(chunks)}{within}", f"codecs {codecs}"]
-
-
-def _sizes(shape: Sequence[int]) -> str:
-    return f"[{','.join(map(str, shape))}]"
-
-
 def _typed(member: FileDescription) -> str:
     """Write type and shape as one word, ``int64[2,3]``."""
-    return f"{member.dtype or ''}{_sizes(member.shape)}"
+    return f"{member.dtype or ''}{cell(member.shape)}"
 
 
 def _append_summary(
     out: Text, summary: Summary, tensor: Tensor, precision: int, width: int | None
 ) -> None:
-    """Write a line for each thing that the type has."""
+    """Write a line for each field of a summary that the type has."""
     from gathercli.report.grid import GridWriter
 
     write = GridWriter(tensor, precision)
@@ -279,18 +262,17 @@ def _append_summary(
         lines.append(("longest", counted(summary.longest, "character")))
     if summary.histogram is not None:
         top = summary.maximum.value if summary.maximum and tensor.dtype.integral else None
-        drawn, bins = _histogram(summary.histogram, top, write)
-        fits = width is None or len(drawn) + len(bins) + 14 <= width
-        lines.append(("histogram", f"{drawn}   {bins}" if fits else drawn))
-    for name, said in lines:
-        out.append(f"{name:<9}", "dim")
-        out.append(f"  {said}\n")
+        bars, bins = _histogram(summary.histogram, top, write)
+        fits = width is None or len(bars) + len(bins) + 14 <= width
+        lines.append(("histogram", f"{bars}   {bins}" if fits else bars))
+    for name, value in lines:
+        out.append(f"{name:<9}", "dim").append(f"  {value}\n")
 
 
 def _histogram(
     histogram: Histogram, top: float | None, write: Callable[[Any], str]
 ) -> tuple[str, str]:
-    """Draw the counts as bars between the extremes; a bin that holds anything shows it."""
+    """Draw the counts as bars between the extremes; only an empty bin has no bar."""
     most = max(histogram.counts)
     steps = len(_BARS) - 1
     bars = "".join(_BARS[-(-count * steps // most)] for count in histogram.counts)

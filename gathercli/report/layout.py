@@ -1,19 +1,20 @@
-"""Parts of tensors laid out side by side: labelled cells, coordinates at the edges, exact gaps.
+"""Lay parts of tensors out side by side: cells with labels, coordinates, marks for gaps.
 
-Lines are lists of words with a style, laid out by hand: `rich.table.Table` was measured 130 times
-slower on grids.
+A line is a list of words with styles. `rich.table.Table` was measured 130 times slower.
 """
 
 from __future__ import annotations
 
 from enum import Enum
-from itertools import groupby
+from itertools import groupby, zip_longest
 from itertools import product as combinations
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from rich.cells import cell_len
 
 from gathercli.report.grid import at_the_point
+from gathercli.spec.coordinates import flat_positions
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
@@ -22,29 +23,29 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 Word: TypeAlias = tuple[str, str]
-"""Characters and their style."""
+"""Characters and a style."""
 Line: TypeAlias = list[Word]
 
 GAP: Final = 4
-"""Blanks between what stands side by side."""
+"""Blanks between blocks side by side."""
 
 REFUSED: Final = "bold red"
-"""The style of what is refused."""
+"""The style of refused indices and cells."""
 
 
 class Marks(NamedTuple):
-    """The characters that say something, in Unicode or in ASCII.
+    """The marks of a picture, in Unicode or in ASCII.
 
     Attributes
     ----------
     arrow, times
-        Between an index and where it points; before how often a cell is read.
+        Between an index and its position; before the number of times that a cell is read.
     rows, columns
-        Where rows and columns are left out.
+        In place of rows and columns that are left out.
     nowhere, refused, hidden
-        Labels: points nowhere and is filled; is refused; is read by what is not shown.
+        Labels of cells that are filled, refused, or read only by indices that are not shown.
     ascii
-        Whether nothing else is to be printed.
+        Whether to print ASCII alone.
     """
 
     arrow: str = " → "
@@ -61,7 +62,7 @@ ASCII: Final = Marks(" -> ", "*", ":", "..", ".", ascii=True)
 
 
 class Placement(Enum):
-    """Where the labels of a tensor stand: with the smallest thing that has only one of them."""
+    """Where the labels of a tensor stand: with the smallest thing that has only one."""
 
     FACET = "facet"
     ROW = "row"
@@ -70,7 +71,7 @@ class Placement(Enum):
 
 
 class Cell(NamedTuple):
-    """One element: its label, its value, where an index points, all in one style."""
+    """One element: its label, its value and, behind an index, its position, in one style."""
 
     label: str
     text: str
@@ -79,29 +80,27 @@ class Cell(NamedTuple):
 
 
 class TensorPart(NamedTuple):
-    """What is shown of one tensor.
+    """The part of a tensor that a picture shows.
 
     Attributes
     ----------
-    title
-        The line above it.
-    shape
-        Its sizes.
-    shown
-        For every dimension the coordinates that are shown, ascending.
+    title, shape
+        The line above it; the shape of the tensor.
+    coordinates
+        For every dimension the coordinates to show, ascending.
     place
         Where the labels stand.
     cell
-        Gives the element at coordinates.
+        Returns the cell at coordinates.
     note
-        Says something of the row at coordinates, if there is anything to say.
+        Returns a note on the row at coordinates; None if there are no notes.
     floats, left
-        Whether the points of a column stand under each other; whether values start left.
+        Whether to align the points of a column; whether to align values to the left.
     """
 
     title: Line
     shape: tuple[int, ...]
-    shown: tuple[Sequence[int], ...]
+    coordinates: tuple[Sequence[int], ...]
     place: Placement
     cell: Callable[[tuple[int, ...]], Cell]
     note: Callable[[tuple[int, ...]], Line] | None = None
@@ -110,51 +109,47 @@ class TensorPart(NamedTuple):
 
     @property
     def heads(self) -> int:
-        """How many lines stand above its first row, below its title."""
-        if len(self.shape) < 2 or 0 in self.shape or not all(self.shown):
+        """The number of lines between its title and its first row."""
+        if len(self.shape) < 2 or 0 in self.shape or not all(self.coordinates):
             return 0
-        facet = len(self.shape) > 2
-        gap = any(coords[0] for coords in self.shown[:-2])
-        return 1 + (self.place is Placement.COLUMN) + facet + gap
+        gap = any(coords[0] for coords in self.coordinates[:-2])
+        return 1 + (self.place is Placement.COLUMN) + (len(self.shape) > 2) + gap
 
 
 def width(line: Line) -> int:
-    """Return the columns that a line takes."""
+    """Return the columns of a line."""
     return sum(cell_len(word) for word, _ in line)
 
 
 def widest(lines: Iterable[Line]) -> int:
-    """Return the columns that lines take."""
+    """Return the columns of the widest line."""
     return max(map(width, lines), default=0)
 
 
 def beside(blocks: Sequence[list[Line]]) -> list[Line]:
     """Put blocks of lines side by side."""
-    blocks = [block for block in blocks if block]
+    *left, last = [block for block in blocks if block] or [[]]
+    widths = [widest(block) + GAP for block in left]
     lines: list[Line] = []
-    widths = [widest(block) for block in blocks]
-    for number in range(max(map(len, blocks), default=0)):
+    for row in zip_longest(*left, last, fillvalue=Line()):
         line: Line = []
-        for at, block in enumerate(blocks):
-            mine = block[number] if number < len(block) else []
-            line += mine
-            if at < len(blocks) - 1:
-                line.append((" " * (widths[at] - width(mine) + GAP), ""))
-        lines.append(line)
+        for words, columns in zip(row, widths, strict=False):
+            line += [*words, (" " * (columns - width(words)), "")]
+        lines.append([*line, *row[-1]])
     return lines
 
 
 def append(text: Text, lines: Iterable[Line]) -> None:
-    """Append lines to a text, without blanks at their ends."""
+    """Append lines to a text, without blanks at their ends; words of one style are one span."""
     for line in lines:
-        words = [
-            ("".join(word for word, _ in alike), style)
-            for style, alike in groupby(line, key=_style)
-        ]
+        groups = groupby(line, key=itemgetter(1))
+        words = [("".join(word for word, _ in group), style) for style, group in groups]
         while words and not words[-1][0].strip():
             words.pop()
-        for at, (word, style) in enumerate(words):
-            text.append(word.rstrip() if at == len(words) - 1 else word, style)
+        if words:
+            words[-1] = (words[-1][0].rstrip(), words[-1][1])
+        for word, style in words:
+            text.append(word, style)
         text.append("\n")
 
 
@@ -167,54 +162,47 @@ def folded(text: Text, most: int) -> Text:
     )
 
 
-def _style(word: Word) -> str:
-    return word[1]
-
-
 def flat(at: Sequence[int], shape: Sequence[int]) -> int:
-    """Count coordinates of the leading dimensions of a shape, row-major."""
-    number = 0
-    for n, size in zip(at, shape, strict=False):
-        number = number * size + n
-    return number
+    """Return the flat position of coordinates of the leading dimensions of a shape."""
+    position: int = flat_positions(at, shape[: len(at)], none=False)
+    return position
 
 
-def drawn(part: TensorPart, marks: Marks) -> list[Line]:
-    """Lay a part out, below its title."""
+def draw(part: TensorPart, marks: Marks) -> list[Line]:
+    """Lay a part out below its title."""
     if 0 in part.shape:
         return [part.title, [("empty: no elements", "dim")]]
-    if not all(part.shown):
+    if not all(part.coordinates):
         return [part.title, [("no element of it is shown", "dim")]]
     return [part.title, *_Drawing(part, marks).lines()]
 
 
 class _Drawing:
-    """The cells of a part and the widths they need."""
+    """The cells of a part, and the widths of its columns; a vector has the one column None."""
 
     def __init__(self, part: TensorPart, marks: Marks) -> None:
         self._part, self._marks = part, marks
         rank = len(part.shape)
-        self._rows = list(part.shown[-2 if rank > 1 else -1]) if rank else []
-        self._columns = list(part.shown[-1]) if rank > 1 else []
-        self._facets = list(combinations(*part.shown[:-2]))
-        self._cells = {at: part.cell(at) for at in combinations(*part.shown)}
+        self._rows = list(part.coordinates[-2 if rank > 1 else -1]) if rank else []
+        self._columns = list(part.coordinates[-1]) if rank > 1 else []
+        self._facets = list(combinations(*part.coordinates[:-2]))
+        self._cells = {at: part.cell(at) for at in combinations(*part.coordinates)}
         self._texts = {at: cell.text for at, cell in self._cells.items()}
-        every: list[int | None] = [*self._columns] or [None]
-        self._of: dict[int | None, list[tuple[int, ...]]] = {column: [] for column in every}
+        self._by_column: dict[int | None, list[tuple[int, ...]]] = {}
         for at in self._cells:
-            self._of[at[-1] if self._columns else None].append(at)
+            self._by_column.setdefault(at[-1] if self._columns else None, []).append(at)
         if part.floats:
-            for ats in self._of.values():
+            for ats in self._by_column.values():
                 texts = at_the_point([self._texts[at] for at in ats])
                 self._texts |= dict(zip(ats, texts, strict=True))
-        self._before = {column: self._between(column) for column in every}
+        self._before = {column: self._between(column) for column in self._by_column}
         self._margin = max((len(str(n)) for n in self._rows), default=0)
         self._labels = max((len(cell.label) for cell in self._cells.values()), default=0)
-        self._widths = {column: self._widths_of(column) for column in every}
+        self._widths = {column: self._widths_of(column) for column in self._by_column}
 
     def _widths_of(self, column: int | None) -> tuple[int, int, int]:
-        """Return the columns of labels, values and tails; a heading is a value."""
-        ats = self._of[column]
+        """Return the widths of labels, values and tails; a heading counts as a value."""
+        ats = self._by_column[column]
         label = max(len(self._cells[at].label) for at in ats)
         value = max(cell_len(self._texts[at]) for at in ats)
         tail = max(len(self._cells[at].tail) for at in ats)
@@ -225,6 +213,7 @@ class _Drawing:
         return label if self._part.place is Placement.CELL else 0, value, tail
 
     def lines(self) -> list[Line]:
+        """Return the lines below the title."""
         part, lines, last = self._part, list[Line](), -1
         for facet in self._facets:
             if facet:
@@ -250,7 +239,7 @@ class _Drawing:
         return line
 
     def _start(self, label: str, style: str, row: str) -> Line:
-        """Start a line: the label of a row, if rows have any, and its coordinate."""
+        """Start a line with the label of a row, if rows have any, and its coordinate."""
         line: Line = []
         if self._part.place is Placement.ROW and self._labels:
             line.append((label.ljust(self._labels) + " ", style))
@@ -275,24 +264,23 @@ class _Drawing:
         return line
 
     def _between(self, column: int | None) -> str:
-        """Return what stands before a column: blanks, and a mark where columns are left out."""
+        """Return the blanks before a column, with a mark if columns are left out there."""
         at = 0 if column is None else self._columns.index(column)
         last = self._columns[at - 1] if at else -1
         return "  " if column is None or column == last + 1 else f"  {self._marks.columns}  "
 
     def _body(self, facet: tuple[int, ...]) -> list[Line]:
-        part, lines = self._part, list[Line]()
+        part, lines, last = self._part, list[Line](), -1
         if not part.shape:
             return [self._row((), "")]
-        size = part.shape[-2 if self._columns else -1]
-        last = -1
+        gap = self._start("", "", self._marks.rows)
         for row in self._rows:
             if row != last + 1:
-                lines.append(self._start("", "", self._marks.rows))
+                lines.append(gap)
             lines.append(self._row((*facet, row), str(row)))
             last = row
-        if self._rows[-1] < size - 1:
-            lines.append(self._start("", "", self._marks.rows))
+        if last < part.shape[-2 if self._columns else -1] - 1:
+            lines.append(gap)
         return lines
 
     def _row(self, at: tuple[int, ...], name: str) -> Line:

@@ -20,7 +20,7 @@ from gathercli.report.layout import (
     TensorPart,
     append,
     beside,
-    drawn,
+    draw,
     flat,
     widest,
     width,
@@ -165,7 +165,7 @@ class _View:
         return lines + beside(row)
 
     def _panel(self, panel: tuple[int, ...], *, stacked: bool) -> list[Line]:
-        parts, blocks = self._drawn(panel)
+        parts, blocks = self._draw(panel)
         if stacked:
             lines = [line for block in blocks for line in ([], *block)][1:]
         else:  # blank lines below the titles put the first rows level
@@ -182,11 +182,11 @@ class _View:
             name = f"[{','.join(map(str, panel))}{',:' * (len(self._lesson.shape) - len(panel))}]"
         return [[(name, "bold")], *lines]
 
-    def _drawn(self, panel: tuple[int, ...]) -> tuple[list[TensorPart], list[list[Line]]]:
+    def _draw(self, panel: tuple[int, ...]) -> tuple[list[TensorPart], list[list[Line]]]:
         """Draw the tensors of a panel, once."""
         if panel not in self._panels:
             parts = self._parts.of(panel)
-            self._panels[panel] = parts, [drawn(part, self._look.marks) for part in parts]
+            self._panels[panel] = parts, [draw(part, self._look.marks) for part in parts]
         return self._panels[panel]
 
     def legend(self) -> Iterator[Line]:

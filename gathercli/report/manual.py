@@ -21,7 +21,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """Lines kept as they are: commands after ``$`` and what they print."""
+    """Lines that are not wrapped: commands after ``$`` and their output."""
 
     text: str
 
@@ -40,7 +40,7 @@ class Page:
 
     @property
     def file_name(self) -> str:
-        """The file it is kept in: ``gathercli-gather.1``."""
+        """The name of its file: ``gathercli-gather.1``."""
         return f"{self.name}.{self.number}"
 
     def blocks(self, heading: str) -> tuple[Block, ...]:
@@ -66,8 +66,8 @@ def text(page: Page, width: int = 80) -> Iterator[tuple[str, str]]:
             yield from _block_text(block, width)
 
 
-def shown(page: Page, width: int, *, color: bool) -> str:
-    """Write a page for a terminal or a pipe."""
+def page_text(page: Page, width: int, *, color: bool) -> str:
+    """Write a page as text, in colour or plain."""
     if not color:
         return "".join(f"{line}\n" for _, line in text(page, width))
     from rich.text import Text

@@ -1,4 +1,4 @@
-"""A text as a picture to keep: SVG or HTML, on a light page and on a dark one.
+"""Draw a text as SVG or HTML, for light and dark pages.
 
 Neither refers to anything outside itself: no font, no script, no address.
 """
@@ -47,14 +47,8 @@ _PAGES: Final = {"light": "#ffffff", "dark": "#0d1117"}
 
 
 def svg(text: Text, title: str) -> str:
-    """Draw a text.
-
-    Parameters
-    ----------
-    title
-        What a reader who cannot see it is told.
-    """
-    lines = [list(_runs(line)) for line in _lines(text)]
+    """Draw a text as SVG; the title is for those who cannot see it."""
+    lines = [list(_runs(line)) for line in text.split("\n")]
     columns = max((sum(cell_len(run) for run, _ in line) for line in lines), default=0)
     wide, high = columns * _CHARACTER + 2 * _MARGIN, len(lines) * _LINE + 2 * _MARGIN
     parts = [
@@ -69,8 +63,8 @@ def svg(text: Text, title: str) -> str:
     for number, line in enumerate(lines):
         at, y = 0, _MARGIN + number * _LINE + 14
         for run, style in line:
-            for found in re.finditer(r"\S+(?: \S+)*", run):  # readers differ about many blanks
-                word, column = found[0], at + cell_len(run[: found.start()])
+            for match in re.finditer(r"\S+(?: \S+)*", run):  # readers differ about many blanks
+                word, column = match[0], at + cell_len(run[: match.start()])
                 kind = f' class="{style}"' if style else ""
                 parts.append(
                     f'<text x="{_MARGIN + column * _CHARACTER:.1f}" y="{y}" '
@@ -82,13 +76,13 @@ def svg(text: Text, title: str) -> str:
 
 
 def html(text: Text, title: str) -> str:
-    """Make a page of a text; the parameters are those of `svg`."""
+    """Draw a text as an HTML page."""
     body = "\n".join(
         "".join(
             f'<span class="{style}">{_safe(run)}</span>' if style else _safe(run)
             for run, style in _runs(line)
         )
-        for line in _lines(text)
+        for line in text.split("\n")
     )
     return (
         '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
@@ -101,10 +95,8 @@ def html(text: Text, title: str) -> str:
 
 def _colors(everything: str, name: str) -> str:
     """Write the styles of both pages; `name` is the property that colours characters."""
-    dark = _page("dark", _DARK, everything, name)
-    return _page("light", _LIGHT, everything, name) + (
-        f"@media(prefers-color-scheme:dark){{{dark}}}"
-    )
+    light, dark = _page("light", _LIGHT, everything, name), _page("dark", _DARK, everything, name)
+    return f"{light}@media(prefers-color-scheme:dark){{{dark}}}"
 
 
 def _page(page: str, colors: dict[str, str], everything: str, name: str) -> str:
@@ -114,10 +106,6 @@ def _page(page: str, colors: dict[str, str], everything: str, name: str) -> str:
     return ground + "".join(
         f"{f'.{color}' if color else everything}{{{name}:{code}}}" for color, code in colors.items()
     )
-
-
-def _lines(text: Text) -> list[Text]:
-    return list(text.split("\n", allow_blank=False))
 
 
 def _runs(line: Text) -> Iterator[tuple[str, str]]:
@@ -134,5 +122,5 @@ def _runs(line: Text) -> Iterator[tuple[str, str]]:
 
 
 def _safe(text: str) -> str:
-    """Escape what XML cannot hold."""
+    """Escape markup, and replace characters that XML cannot hold."""
     return escape(re.sub("[\ufffe\uffff]", "\ufffd", text))

@@ -1,4 +1,4 @@
-"""How far a long piece of work is: one line on a terminal, which goes away when it is done."""
+"""The progress of long work: one line on a terminal, which is cleared when the work is done."""
 
 from __future__ import annotations
 
@@ -9,26 +9,47 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 DELAY: Final = 1.0
-"""Seconds of work after which it is worth a word."""
+"""Seconds of work before the line appears."""
 
 KNOWN: Final = 0.5
-"""Seconds of one stage after which its rate is known."""
+"""Seconds of one stage before its rate is shown."""
 
 EVERY: Final = 0.1
-"""Seconds between two states of the line."""
+"""Seconds between two updates of the line."""
 
 
-class Progress:
-    """The line; call it with what is being done, how many bytes of it are, and of how many.
+class StatusLine:
+    """A line of a terminal of `width` columns that is written again and again."""
+
+    def __init__(self, write: Callable[[str], object], width: int) -> None:
+        self._write, self._width = write, width
+        self._columns = 0
+
+    def show(self, text: str) -> None:
+        """Replace the line."""
+        text = text[: self._width - 1]
+        self._write("\r" + text.ljust(self._columns))
+        self._columns = len(text)
+
+    def clear(self) -> None:
+        """Remove the line."""
+        if self._columns:
+            # and the ^C that a terminal writes behind it
+            self._write("\r" + " " * min(self._columns + 2, self._width - 1) + "\r")
+            self._columns = 0
+
+
+class Progress(StatusLine):
+    """The progress line; call it with the name of a stage, the bytes done and the bytes in all.
 
     Parameters
     ----------
     write
-        Takes the characters.
+        Writes characters to the terminal.
     width
         Columns of the terminal.
     clock
-        Counts seconds.
+        Returns seconds.
     """
 
     def __init__(
@@ -37,40 +58,30 @@ class Progress:
         width: int,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._write, self._width, self._clock = write, width, clock
-        self._begun = self._stage = clock()
-        self._what = ""
-        self._drawn = 0.0
-        self._shown = 0
+        super().__init__(write, width)
+        self._clock = clock
+        self._start = self._stage_start = clock()
+        self._stage = ""
+        self._update = 0.0
 
-    def __call__(self, what: str, done: int, total: int) -> None:
-        """Say where the work is; a `total` of 0 is not known."""
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Update the line if it is time; a `total` of 0 is unknown."""
         now = self._clock()
-        if what != self._what:
-            self._what, self._stage = what, now
-        if now - self._begun < DELAY or now - self._drawn < EVERY:
+        if stage != self._stage:
+            self._stage, self._stage_start = stage, now
+        if now - self._start < DELAY or now - self._update < EVERY:
             return
-        self._drawn = now
-        text = f"{what} {_size(done)}"
+        self._update = now
+        text = f"{stage} {_size(done)}"
         if total:
             text += f" of {_size(total)}  {100 * done // total} %"
-        if done and now - self._stage >= KNOWN:
-            rate = done / max(now - self._stage, 1e-3)
+        seconds = now - self._stage_start
+        if done and seconds >= KNOWN:
+            rate = done / seconds
             text += f"  {_size(int(rate))}/s"
             if total:
                 text += f"  {duration((total - done) / rate)} left"
-        self._show(text[: self._width - 1])
-
-    def clear(self) -> None:
-        """Take the line away."""
-        if self._shown:
-            # and the ^C that a terminal writes behind it
-            self._write("\r" + " " * min(self._shown + 2, self._width - 1) + "\r")
-            self._shown = 0
-
-    def _show(self, text: str) -> None:
-        self._write("\r" + text.ljust(self._shown))
-        self._shown = len(text)
+        self.show(text)
 
 
 def _size(count: int) -> str:
@@ -88,12 +99,7 @@ def _size(count: int) -> str:
 
 
 def duration(seconds: float, *, exact: bool = False) -> str:
-    """Write a time as people say it.
-
-    Parameters
-    ----------
-    exact
-        Whether tenths of a second matter.
+    """Write a duration in words, rounded up; under a minute with two digits if `exact`.
 
     >>> duration(7.2), duration(83), duration(7500), duration(7.24, exact=True)
     ('8 s', '1 min 23 s', '2 h 5 min', '7.2 s')

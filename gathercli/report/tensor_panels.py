@@ -141,7 +141,7 @@ class Parts:
             return _marked(Cell(label, text, style=style), self._look.here == trace.out)
 
         def note(inner: tuple[int, ...]) -> Line:
-            last = [part.shown[-1][0]] if len(inner) < len(part.shown) else []
+            last = [part.coordinates[-1][0]] if len(inner) < len(part.coordinates) else []
             trace = traces[(*panel, *inner, *last)]
             _, style = self._label(trace.indices, _position(trace), trace.fate)
             return [(self._picked(trace), style)]

@@ -24,7 +24,7 @@ def run(*, topic: Topic = None, errors: ErrorOptions) -> Answer:
     """Return a page of the manual."""
     del errors  # they apply to refusals alone
     from gathercli.cli.manual.pages import TOPICS, page
-    from gathercli.report.manual import shown
+    from gathercli.report.manual import page_text
 
     if topic is not None:
         topic = topic.removeprefix("gathercli").removeprefix("-") or None
@@ -39,6 +39,6 @@ def run(*, topic: Topic = None, errors: ErrorOptions) -> Answer:
         )
 
     def text(width: int | None, color: bool) -> str:
-        return shown(page(topic), min(width or 80, _WIDEST), color=color)
+        return page_text(page(topic), min(width or 80, _WIDEST), color=color)
 
     return Answer(text, paged=True)
