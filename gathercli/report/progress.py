@@ -77,7 +77,7 @@ class Progress(StatusLine):
             text += f" of {_size(total)}  {100 * done // total} %"
         seconds = now - self._stage_start
         if done and seconds >= KNOWN:
-            rate = done / seconds
+            rate = done / max(seconds, 1e-3)
             text += f"  {_size(int(rate))}/s"
             if total:
                 text += f"  {duration((total - done) / rate)} left"
