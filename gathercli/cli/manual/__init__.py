@@ -1,1 +1,1 @@
-"""The manual: its prose, its pages, and what writes them."""
+"""The manual: prose, pages, and the generator of files."""

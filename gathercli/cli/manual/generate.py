@@ -1,7 +1,7 @@
-"""Write what follows from the declarations: ``python -m gathercli.cli.manual.generate``.
+"""Generate files from the declarations: ``python -m gathercli.cli.manual.generate``.
 
-The man pages, the completion scripts and the tables of versions in the README. A test compares the
-committed files with what is written now.
+These are the man pages, the completion scripts and the tables of the README. A test checks that the
+committed files are current.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from gathercli.cli.dialects import choices_of
 from gathercli.cli.main import COMMANDS, load, print_text
 from gathercli.cli.manual.lessons import LESSONS
 from gathercli.cli.manual.pages import TOPICS, pages
@@ -28,19 +29,17 @@ _MARKED: Final = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
 
 
 def files() -> dict[Path, str]:
-    """Return every generated file with the text it should have now."""
-    found = {ROOT / "man" / f"man{page.number}" / page.file_name: roff(page) for page in pages()}
-    found |= {
+    """Return the path and the text of every generated file."""
+    tables = {"calls": calls_table, "versions": versions_table, "outside": outside_table}
+    readme = ROOT / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    return {
+        **{ROOT / "man" / f"man{page.number}" / page.file_name: roff(page) for page in pages()},
         SCRIPTS / "gathercli.bash": bash(),
         SCRIPTS / "gathercli.zsh": zsh(),
         SCRIPTS / "gathercli.fish": fish(),
+        readme: _MARKED.sub(lambda marks: marks[1] + tables[marks[2]]() + marks[3], text),
     }
-    readme = ROOT / "README.md"
-    tables = {"calls": calls_table, "versions": versions_table, "outside": outside_table}
-    found[readme] = _MARKED.sub(
-        lambda marks: marks[1] + tables[marks[2]]() + marks[3], readme.read_text(encoding="utf-8")
-    )
-    return found
 
 
 def versions_table() -> str:
@@ -49,7 +48,7 @@ def versions_table() -> str:
 
 
 def calls_table() -> str:
-    """Write the README's table of other frameworks' calls and the commands that equal them."""
+    """Write the README's table of other frameworks' calls and the equal commands."""
     rows = {op.full_name: op for op in OPERATORS}
     lines = []
     for each in EQUIVALENTS:
@@ -67,7 +66,7 @@ def calls_table() -> str:
 
 
 def outside_table() -> str:
-    """Write the README's table of what versions and frameworks do with indices."""
+    """Write the README's table of the treatment of indices by versions and frameworks."""
     rows = [(op.full_name, op.negative, op.out_of_range.done) for op in OPERATORS]
     calls = [(f"`{each.name}`", each.negative, each.outside) for each in EQUIVALENTS]
     return _table(("version or call", "index from -s to -1", "any other outside"), rows + calls)
@@ -79,10 +78,9 @@ def _table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def _values(command: str, param: Any) -> list[str]:
-    """List the words that may follow an option or stand for an argument."""
-    choices = getattr(param.type, "choices", None)
-    if choices:
-        return [str(getattr(choice, "value", choice)) for choice in choices]
+    """List the values of an option or an argument."""
+    if choices := choices_of(param):
+        return choices
     if "--version" in param.opts:
         families = [command] if command in FAMILIES else list(FAMILIES)
         return list(dict.fromkeys(op.id for op in OPERATORS if op.family in families))
@@ -96,9 +94,8 @@ def _values(command: str, param: Any) -> list[str]:
         "[ID]": [op.full_name for op in OPERATORS],
         "--op": list(FAMILIES),
         "--diff": [op.full_name for op in OPERATORS],
-        "--like": [
-            each.name for each in EQUIVALENTS if "[" not in each.name
-        ],  # shells expand these
+        # a shell would expand brackets
+        "--like": [each.name for each in EQUIVALENTS if "[" not in each.name],
         "--ops": [*FAMILIES, *(op.full_name for op in OPERATORS)],
     }.get(param.opts[0] if is_option else param.metavar, [])
 
@@ -116,18 +113,18 @@ _NAMED: Final = {
     **dict.fromkeys(("DATA", "INDICES", "TENSOR", "PATTERN", "FILE...", "SRC... DEST"), "tensor"),
     "FILE#ID": "job",
 }
-"""What follows ``#`` in the words for a metavar: a key of `names.KINDS`."""
+"""The kind of name, a key of `names.KINDS`, that follows ``#`` in the values of a metavar."""
 
 _FILES: Final = ("PATH", "DIR", "FILE", "JOBS...")
 
 
 def _first_argument(command: str) -> list[str]:
-    """List the words that may come first after a command."""
+    """List the values of the first argument of a command."""
     return next((_values(command, param) for param in _arguments(command)), [])
 
 
 def _names(shell: str) -> list[str]:
-    """Return the lines with which a shell completes what follows ``#``."""
+    """Return the lines with which a shell completes names after ``#``."""
     return (SCRIPTS / f"names.{shell}").read_text(encoding="utf-8").splitlines()
 
 
@@ -179,7 +176,7 @@ def bash() -> str:
 
 
 def _jobs() -> str:
-    """Write the options that take a job as the patterns of a bash case."""
+    """Write the options that take a job as patterns of a bash case."""
     return "|".join(
         f'"{command} {name}"'
         for command in COMMANDS
@@ -246,7 +243,7 @@ def zsh() -> str:
 
 
 def _zsh_name(name: str, param: Any) -> str:
-    """Let a long option's value follow a blank or an equals sign."""
+    """Let the value of a long option follow a blank or an equals sign."""
     return name if param.is_flag or not name.startswith("--") else f"{name}="
 
 
@@ -264,7 +261,7 @@ def _zsh_files(param: Any) -> str:
 
 
 def _kind(param: Any) -> str | None:
-    """Return what follows ``#`` in the words that a parameter takes; None for nothing."""
+    """Return the kind of name that follows ``#`` in the values of a parameter, if any."""
     return _NAMED.get((param.metavar or "").strip("[]"))
 
 
@@ -273,7 +270,7 @@ def _takes_file(param: Any) -> bool:
 
 
 def _brief(text: str) -> str:
-    """Shorten a help text to its first sentence, without what zsh's descriptions cannot hold."""
+    """Return the first sentence of a help text, without the brackets that zsh would parse."""
     return re.split(r"\.(?=\s|$)", text)[0].replace("[", "(").replace("]", ")")
 
 
@@ -340,7 +337,7 @@ def _fish_option(command: str, param: Any) -> str:
 
 
 def main() -> None:
-    """Write every file that is not current, and name it."""
+    """Write the files that are not current, and print their names."""
     for path, text in files().items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.parent.mkdir(parents=True, exist_ok=True)

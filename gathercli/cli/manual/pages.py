@@ -1,10 +1,11 @@
-"""The manual: its prose, and what follows from the declarations of commands and versions."""
+"""The pages of the manual: prose, filled from the declarations of commands and versions."""
 
 from __future__ import annotations
 
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
+from gathercli.cli.dialects import choices_of
 from gathercli.cli.groups import GROUPS, MESSAGES
 from gathercli.cli.main import COMMANDS, load
 from gathercli.cli.manual import prose
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from gathercli.spec.equivalents import Equivalent
 
 _WIDTH: Final = 72
-"""Of the lines kept as they are, which a page indents."""
+"""The width of verbatim lines, which a page indents."""
 
 
 def _formats() -> Page:
@@ -67,7 +68,7 @@ def _operators() -> Page:
             "versions": tuple(Console(written(op, _WIDTH)) for op in OPERATORS),
             "table": Console(table(OPERATORS)),
             "decisions": Terms(tuple(_decisions())),
-            "equivalents": Terms(tuple((each.name, _said(each)) for each in EQUIVALENTS)),
+            "equivalents": Terms(tuple((each.name, _meaning(each)) for each in EQUIVALENTS)),
         },
     )
 
@@ -81,7 +82,7 @@ def _decisions() -> Iterator[tuple[str, str]]:
         )
 
 
-def _said(each: Equivalent) -> str:
+def _meaning(each: Equivalent) -> str:
     sentences = (
         f"{each.call} equals {listed(each.rows, 'and')}",
         f"An index from -s to -1 is {each.negative}, one outside [-s, s-1] {each.outside}",
@@ -100,11 +101,11 @@ TOPICS: Final = {
     "operators": _operators,
     "planning": _planning,
 }
-"""The pages that are about no command."""
+"""The pages about topics other than commands."""
 
 
 def pages() -> Iterator[Page]:
-    """Make every page: gathercli(1), one a command, and those of `TOPICS`."""
+    """Yield every page: gathercli(1), one for each command, and those of `TOPICS`."""
     yield _root()
     for name in COMMANDS:
         yield page(name)
@@ -113,7 +114,7 @@ def pages() -> Iterator[Page]:
 
 
 def page(topic: str | None) -> Page:
-    """Make the page of a command or of a topic; of the program for None."""
+    """Return the page of a command or a topic; of the program for None."""
     if topic is None:
         return _root()
     return TOPICS[topic]() if topic in TOPICS else _command(topic)
@@ -121,7 +122,7 @@ def page(topic: str | None) -> Page:
 
 def _root() -> Page:
     commands = tuple((f"gathercli {name}", each.help) for name, each in COMMANDS.items())
-    named = tuple((name, said.replace("`", "")) for name, said in rules.SAID.items())
+    meanings = tuple((name, text.replace("`", "")) for name, text in rules.SAID.items())
     types = (f"{d.name} ({d.short})" if d.short != d.name else d.name for d in DTYPES)
     others = [f"gathercli-{name}(1)" for name in COMMANDS]
     others += [f"{each.name}({each.number})" for each in (make() for make in TOPICS.values())]
@@ -134,7 +135,7 @@ def _root() -> Page:
             "types": ", ".join(types),
             "versions": _versions(*FAMILIES),
             "index": _index(),
-            "rules": Terms((("version", "The operator has the version."), *named)),
+            "rules": Terms((("version", "The operator has the version."), *meanings)),
             "examples": Console(console("gather") + "\n" + console("shape")),
             "pages": ", ".join(others),
         },
@@ -142,26 +143,23 @@ def _root() -> Page:
 
 
 def _command(command: str) -> Page:
-    made = load(command)
-    arguments = " ".join(p.metavar or "" for p in made.params if p.param_type_name == "argument")
-    described: list[tuple[str, tuple[Block, ...]]] = [
-        ("SYNOPSIS", (Console(f"gathercli {command} [OPTIONS] {arguments}".rstrip()),)),
-        ("DESCRIPTION", _description(command)),
-        ("ARGUMENTS AND OPTIONS", tuple(_parameters(made))),
-    ]
+    params: list[Any] = load(command).params
+    arguments = " ".join(p.metavar or "" for p in params if p.param_type_name == "argument")
+    sections: dict[str, tuple[Block, ...]] = {
+        "SYNOPSIS": (Console(f"gathercli {command} [OPTIONS] {arguments}".rstrip()),),
+        "DESCRIPTION": _description(command),
+        "ARGUMENTS AND OPTIONS": tuple(_parameters(params)),
+    }
     if command in FAMILIES:
-        described += [("VERSIONS", (_versions(command),)), ("INDICES", _index())]
-    described.append(("EXAMPLES", (Console(console(command)),)))
-    described.append(
-        (
-            "SEE ALSO",
-            (
-                "gathercli(1) has shapes, rules and exit statuses, gathercli-formats(5) tensors, "
-                "gathercli-jobs(5) jobs, gathercli-operators(7) the versions.",
-            ),
-        )
-    )
-    return Page(f"gathercli-{command}", _summary(COMMANDS[command].help), tuple(described))
+        sections |= {"VERSIONS": (_versions(command),), "INDICES": _index()}
+    sections |= {
+        "EXAMPLES": (Console(console(command)),),
+        "SEE ALSO": (
+            "gathercli(1) has shapes, rules and exit statuses, gathercli-formats(5) tensors, "
+            "gathercli-jobs(5) jobs, gathercli-operators(7) the versions.",
+        ),
+    }
+    return Page(f"gathercli-{command}", _summary(COMMANDS[command].help), tuple(sections.items()))
 
 
 def _description(command: str) -> tuple[Block, ...]:
@@ -174,7 +172,7 @@ def _description(command: str) -> tuple[Block, ...]:
 
 
 def _index() -> tuple[Block, ...]:
-    """Return what every page says of indices in the same words."""
+    """Return the paragraph on indices that several pages share."""
     return _operators().blocks("INDICES")[:1]
 
 
@@ -192,11 +190,11 @@ def _versions(*families: str) -> Terms:
     return Terms(tuple(pairs))
 
 
-def _parameters(made: Any) -> Iterator[Block]:
-    """Write the arguments, then the options by their groups."""
+def _parameters(params: list[Any]) -> Iterator[Block]:
+    """Yield the arguments, then the options by group."""
     groups: dict[str, list[tuple[str, str]]] = {MESSAGES: []}
     arguments = []
-    for param in made.params:
+    for param in params:
         if param.param_type_name == "argument":
             arguments.append((param.metavar, param.help))
         elif not param.hidden:
@@ -212,10 +210,5 @@ def _parameters(made: Any) -> Iterator[Block]:
 
 def _names(param: Any) -> str:
     names = ", ".join(sorted(param.opts, key=len))
-    choices = getattr(param.type, "choices", None)
-    value = param.metavar or "|".join(map(_choice, choices or ()))
+    value = param.metavar or "|".join(choices_of(param))
     return names if param.is_flag else f"{names} {value}"
-
-
-def _choice(choice: Any) -> str:
-    return str(getattr(choice, "value", choice))
