@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import gathercli
-from gathercli.cli.limits import FILE, Limits
+from gathercli.cli.limits import RESULT, Limits
 from gathercli.engine import bind
 from gathercli.errors import OutputError
 from gathercli.io import files
@@ -112,7 +112,7 @@ def test_an_escape_has_as_many_digits_as_its_character_needs(code: int, shown: s
     ],
 )
 def test_a_limit_is_that_many_bytes_held_and_written(text: str, size: int) -> None:
-    assert Limits.parse(text) == Limits(size, size, typed=True)
+    assert Limits.parse(text) == Limits(size, size, explicit=True)
 
 
 def test_a_limit_of_nineteen_digits_is_a_usage_error(run: Run) -> None:
@@ -125,12 +125,12 @@ def test_without_a_limit_half_the_memory_is_held_and_sixteen_gibibytes_are_writt
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(files, "free_memory", lambda: 1001)
-    assert Limits.parse(None) == Limits(500, FILE)
-    assert FILE == 17_179_869_184
+    assert Limits.parse(None) == Limits(500, RESULT)
+    assert RESULT == 17_179_869_184
 
 
 def test_zero_lifts_both_limits() -> None:
-    assert Limits.parse("0") == Limits(None, None, typed=True)
+    assert Limits.parse("0") == Limits(None, None, explicit=True)
 
 
 # The writer

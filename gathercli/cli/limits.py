@@ -13,7 +13,7 @@ from gathercli.cli.command import Options, option
 from gathercli.cli.groups import INPUT
 from gathercli.errors import UsageError
 
-FILE: Final = 16 << 30
+RESULT: Final = 16 << 30
 """The default for a result: 16 GiB."""
 
 _UNITS: Final = {
@@ -32,25 +32,25 @@ class Limits(NamedTuple):
 
     Attributes
     ----------
-    typed
+    explicit
         Whether the user gave the limit.
     """
 
-    held: int | None
-    file: int | None
-    typed: bool = False
+    memory: int | None
+    result: int | None
+    explicit: bool = False
 
     @classmethod
     def parse(cls, text: str | None) -> Limits:
         """Read the option.
 
-        >>> Limits.parse("2Ki").held, Limits.parse("0").held
+        >>> Limits.parse("2Ki").memory, Limits.parse("0").memory
         (2048, None)
         """
         if text is None:
             from gathercli.io.files import free_memory
 
-            return cls(free_memory() // 2, FILE)
+            return cls(free_memory() // 2, RESULT)
         number = re.fullmatch(r"(\d{1,18})(K|M|G|Ki|Mi|Gi|)", text, re.ASCII)
         if number is None:
             raise UsageError(
@@ -61,7 +61,7 @@ class Limits(NamedTuple):
                 hint="`--max-bytes 4Gi`",
             )
         size = int(number[1]) * _UNITS[number[2]]
-        return cls(size or None, size or None, typed=True)
+        return cls(size or None, size or None, explicit=True)
 
 
 class MemoryOptions(Options):

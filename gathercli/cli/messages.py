@@ -125,11 +125,11 @@ class Messages(ErrorOptions, NoteOptions):
 
         return note_text(text, color=wants_color(self.color, STDERR), width=width_of(STDERR))
 
-    def inputs(self, held: int | None, progress: ProgressCallback | None = None) -> Inputs:
+    def inputs(self, max_bytes: int | None, progress: ProgressCallback | None = None) -> Inputs:
         """Return a reader of the command's tensors, with notes and progress that go here."""
         from gathercli.io.source import Inputs
 
-        return Inputs(held, notes=self.notes, progress=progress, awaits=self._awaits)
+        return Inputs(max_bytes, notes=self.notes, progress=progress, awaits=self._awaits)
 
     def _awaits(self, what: str) -> None:
         """Say what to type if standard input is a terminal."""

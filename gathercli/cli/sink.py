@@ -131,7 +131,7 @@ class OutputOptions(Options):
         """How large the result may be; a .zarr output is limited by the disk alone."""
         if is_chunked(self.chosen):
             return None
-        return self.limits.file if self.streams else self.limits.held
+        return self.limits.result if self.streams else self.limits.memory
 
     def check(self) -> None:
         """Refuse, before anything is read, what cannot be written.
@@ -185,7 +185,7 @@ class OutputOptions(Options):
                 result.source(),
                 output,
                 self.chunk_sizes,
-                held=self.limits.held,
+                held=self.limits.memory,
                 threads=result.threads,
                 progress=result.progress,
                 crew=crew,
@@ -224,7 +224,7 @@ class OutputOptions(Options):
             out,
             nonfinite=self.nonfinite,
             parameters=_parameters(call, result.adjustments),
-            max_bytes=self.limits.held,
+            max_bytes=self.limits.memory,
         )
 
     def _pretty(self, call: Call, tensor: Tensor, when: str) -> str:

@@ -74,7 +74,7 @@ def of_words(
     op = operator.row(messages)
     tokens = tensors.tokens(family_of(op.family))
     Inputs.share_stdin(*tensors.words)
-    inputs = messages.inputs(limits.held, messages.progress())
+    inputs = messages.inputs(limits.memory, messages.progress())
     with closed_on_failure(inputs), operator.context(op) as context:
         return OpenCall(operator.bound(op, context, inputs.tensor, tokens), inputs, context)
 
@@ -85,7 +85,7 @@ def of_job(job: Job, limits: Limits, messages: Messages) -> OpenCall:
     from gathercli.jobs.calls import bound_in_memory, row_of
 
     op = row_of(job, messages.notes)
-    inputs = Inputs(limits.held, notes=messages.notes, folder=job.folder)
+    inputs = Inputs(limits.memory, notes=messages.notes, folder=job.folder)
     with closed_on_failure(inputs), CallContext(op) as context:
         bound = bound_in_memory(job, op, inputs, context)
         return OpenCall(bound, inputs, context, job.title, job.source)

@@ -57,7 +57,7 @@ def run(
     tokens = tensors.tokens(family_of(op.family))
     Inputs.share_stdin(*tensors.words)
     progress = messages.progress()
-    with messages, messages.inputs(memory.limits.held, progress) as inputs:
+    with messages, messages.inputs(memory.limits.memory, progress) as inputs:
         with (call := operator.context(op)):
             read_tensors = read(call, inputs.tensor, tokens, op.inputs)
         case = operator.case(read_tensors, threads, progress)

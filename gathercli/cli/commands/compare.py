@@ -54,11 +54,11 @@ def run(
     tokens = tensors.tokens(family)
     Inputs.share_stdin(*tensors.words)
     progress = messages.progress()
-    with messages, messages.inputs(memory.limits.held, progress) as inputs:
+    with messages, messages.inputs(memory.limits.memory, progress) as inputs:
         with CallContext(None) as call:
             read_tensors = read(call, inputs.tensor, tokens, inputs_of(family))
         case = operators.case(read_tensors, threads, progress)
-        found = compared(rows, case, memory.limits.file)
+        found = compared(rows, case, memory.limits.result)
         inputs.recheck()
         return _answer(found, operators, case.data, case.indices, fmt)
 

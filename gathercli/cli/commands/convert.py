@@ -178,7 +178,7 @@ def run(asked: ConvertOptions, messages: Messages) -> int:
     Inputs.share_stdin(*sources)
     with (
         messages,
-        messages.inputs(asked.limits.held, messages.progress()) as inputs,
+        messages.inputs(asked.limits.memory, messages.progress()) as inputs,
     ):
         files: dict[str, str] = {}
         if target.folder is None and len(sources) > 1:
@@ -232,12 +232,12 @@ def _merge(
 def _check_memory(members: list[Source], asked: ConvertOptions) -> None:
     """Refuse to hold more tensors together than memory may."""
     mapped = members[0].content.format == "safetensors"
-    if len(members) == 1 or asked.limits.held is None or mapped:
+    if len(members) == 1 or asked.limits.memory is None or mapped:
         return
     total = sum(member.layout(assumed=asked.declared).nbytes for member in members)
-    if total > asked.limits.held:
+    if total > asked.limits.memory:
         what = f"the {len(members)} tensors take {total} bytes together"
-        raise LimitError.over(what, total, asked.limits.held)
+        raise LimitError.over(what, total, asked.limits.memory)
 
 
 def _named(
@@ -252,7 +252,7 @@ def _named(
             threads, progress = cores(), messages.progress()
             source_of = CopyBlocks(stored)
             return name, BlockResult(
-                source_of, asked.limits.held, threads=threads, progress=progress
+                source_of, asked.limits.memory, threads=threads, progress=progress
             )
     tensor = source.tensor(declared=declared, assumed=asked.declared)
     if asked.wanted is None or asked.wanted is tensor.dtype:
@@ -284,13 +284,13 @@ def _write(
         _write_chunks(path, results[0][1], asked, inputs, messages)
         return
     size = sum(result.nbytes for _, result in results)
-    most = asked.limits.file
+    most = asked.limits.result
     if most is not None and size > most:
         raise LimitError.over(f"the output takes {size} bytes", size, most)
     for _, result in results:
         messages.notes += losses(fmt, result, path, option="--to")
     write = partial(
-        save.write, fmt, results, nonfinite=asked.nonfinite, max_bytes=asked.limits.held
+        save.write, fmt, results, nonfinite=asked.nonfinite, max_bytes=asked.limits.memory
     )
     if path is None:
         if save.is_binary(fmt) and is_terminal(STDOUT):
@@ -325,7 +325,7 @@ def _write_chunks(
             making,
             output,
             asked.chunk_sizes,
-            held=asked.limits.held,
+            held=asked.limits.memory,
             threads=cores(),
             progress=messages.progress(),
         )

@@ -105,7 +105,7 @@ def run(
         _check_cluster(sink, threads, *tensors.words)
     Inputs.share_stdin(*tensors.words, expectation.expect)
     progress = messages.progress() if sink.leaves_terminal else None
-    with messages, messages.inputs(sink.limits.held, progress) as inputs:
+    with messages, messages.inputs(sink.limits.memory, progress) as inputs:
         with (call := operator.context(op)):
             bound = operator.bound(op, call, inputs.chunked, tokens)
             if address is not None:
@@ -113,7 +113,7 @@ def run(
             result = gather(
                 bound,
                 max_bytes=sink.most_bytes,
-                memory=sink.limits.held,
+                memory=sink.limits.memory,
                 threads=threads or cores(),
                 progress=progress,
             )
@@ -179,5 +179,5 @@ def _crew(
     """Reach the workers of a scheduler."""
     from gathercli.jobs.chunk_workers import ChunkWorkers
 
-    held = limits.held if limits.typed else EACH
+    held = limits.memory if limits.explicit else EACH
     return ChunkWorkers(job, address, held=held, say=messages.remark, debug=messages.debug)

@@ -47,7 +47,7 @@ def run(files: Files, asked: InfoOptions, messages: Messages) -> int:
 
     Inputs.share_stdin(*files)
     shown: list[str] = []
-    with messages.inputs(asked.memory.limits.held) as inputs:
+    with messages.inputs(asked.memory.limits.memory) as inputs:
 
         def show(token: str) -> int:
             try:

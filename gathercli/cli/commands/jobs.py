@@ -301,12 +301,12 @@ class Batch:
 
     def _pool(self, *, stamped: bool) -> Pool | Cluster:
         running, limits = self._running, self._running.memory.limits
-        divided = limits.held is not None and not limits.typed
+        divided = limits.memory is not None and not limits.explicit
         count = min(running.workers or cores(), len(self._plan))
         settings = Settings(
-            held=(limits.held or 0) // count if divided else limits.held,
-            file=limits.file,
-            inline=limits.held if limits.typed else INLINE,
+            held=(limits.memory or 0) // count if divided else limits.memory,
+            file=limits.result,
+            inline=limits.memory if limits.explicit else INLINE,
             threads=max(1, cores() // count),
             retries=running.retries,
             anywhere=running.allow_outside,
