@@ -68,6 +68,7 @@ class GatherBlocks:
         if as_gather is None:
             raise LookupError(f"{self.call.op} gathers along no axis")
         self.axis, self.dim_map = as_gather.axis, as_gather.dim_map
+        self.axes = FAMILIES[self.call.op.family].indexed_axes(self.call)
         self.index_dims = [o for o, (d, _) in enumerate(self.dim_map) if d is None]
 
     def choose_chunks(self) -> tuple[int, ...]:
@@ -108,7 +109,7 @@ class GatherBlocks:
             ``unreadable``: `indices` changed after they were checked.
         """
         indices = self.indices.read(self._indices_box(box))
-        positions = check.positions(self.call, indices)
+        positions = check.positions(self.call, self.axes[0], indices)
         if positions.size and int(positions.min()) < 0:  # filled, or refused
             _check_again(self.call, indices)
         out = np.zeros(sizes(box), self.data.storage)
@@ -170,8 +171,7 @@ class GatherBlocks:
 def _check_again(call: Call, indices: AnyArray) -> None:
     """Raise if `indices` changed after they were checked, so that one is refused now."""
     try:
-        (along,) = FAMILIES[call.op.family].indexed_axes(call)
-        check.check_indices(call, along, indices)
+        check.check_indices(call, FAMILIES[call.op.family].indexed_axes(call), indices)
     except OutOfRangeError:
         raise TransferError(
             "`indices` changed while they were read: expected them to stay as they were",

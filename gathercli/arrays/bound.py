@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from gathercli.arrays.chunks import everything
+from gathercli.arrays.tensor import Tensor
 from gathercli.engine import infer
 from gathercli.spec.coordinates import known
 
 if TYPE_CHECKING:
     from gathercli.arrays.chunks import ChunkedTensor
-    from gathercli.arrays.tensor import Tensor
     from gathercli.spec.call import Call
 
 
@@ -49,3 +52,11 @@ class BoundCall:
         tensors = tuple(each.in_memory for each in self.tensors.values())
         whole = tuple(each for each in tensors if each is not None)
         return whole if len(whole) == len(tensors) else None
+
+    def loaded(self) -> dict[str, Tensor]:
+        """Return the inputs by name, those in chunks read as a whole."""
+        return {
+            name: each.in_memory
+            or Tensor(each.dtype, np.asarray(each.read(everything(each.shape)), each.storage))
+            for name, each in self.tensors.items()
+        }

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gathercli.arrays.counts import count_indices
-from gathercli.arrays.indices import IndexPolicy, ResolvedIndices
+from gathercli.arrays.counts import IndexCount, count_indices, count_tuples
+from gathercli.arrays.indices import KEPT, IndexKind, IndexPolicy, ResolvedIndices, ResolvedTuples
 from gathercli.spec import rules
 from gathercli.spec.coordinates import cell, coordinate
-from gathercli.spec.op import IndexRange, Negative, OutOfRange
+from gathercli.spec.op import FROM_THE_END, IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import product
 from gathercli.text import counted, grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from gathercli.arrays.counts import IndexCount, IndexCounts
+    from gathercli.arrays.counts import IndexCounts
+    from gathercli.arrays.kernel import Points
     from gathercli.arrays.tensor import AnyArray
     from gathercli.arrays.threads import ProgressCallback
+    from gathercli.errors import OutOfRangeError
     from gathercli.spec.call import Call
     from gathercli.spec.op import IndexedAxis
 
@@ -54,24 +56,24 @@ class Adjustment(NamedTuple):
 
 def check_indices(
     call: Call,
-    along: IndexedAxis,
+    axes: Sequence[IndexedAxis],
     indices: AnyArray,
     *,
     threads: int = 1,
     progress: ProgressCallback | None = None,
-) -> tuple[ResolvedIndices, list[Adjustment]]:
+) -> tuple[Points, list[Adjustment]]:
     """Check every index of an input, in memory that does not grow with their number.
 
     Parameters
     ----------
-    along
-        What the indices count along.
+    axes
+        What the indices count along: one axis, or one for each component of their tuples.
     indices
-        Shape (I..), an integer type.
+        Shape (I..) or (I.., K), an integer type.
 
     Returns
     -------
-        Their positions, and what becomes of those that are not on the axis.
+        Their positions, and what becomes of those that are not on their axis.
 
     Raises
     ------
@@ -83,21 +85,37 @@ def check_indices(
         if progress is not None:
             progress("checked", done, indices.nbytes)
 
-    policy = IndexPolicy(along.size, call.wraps_negative, call.outside)
     counts = call.negative is Negative.ERROR or call.op.index_range is IndexRange.UNSIGNED
-    points, sums = resolve(indices, policy, counts=counts, threads=threads, progress=report)
-    return points, check_counts(call, along, sums, indices.shape)
+    policies = [policy_of(call, along) for along in axes]
+    points, sums = resolve(
+        indices, policies, counts=counts, threads=threads, progress=report, tuples=are_tuples(axes)
+    )
+    return points, check_counts(call, axes, sums, indices.shape)
+
+
+def policy_of(call: Call, along: IndexedAxis) -> IndexPolicy:
+    """Return what becomes of an index on an axis in a call."""
+    return IndexPolicy(along.size, call.wraps_negative, call.outside)
+
+
+def are_tuples(axes: Sequence[IndexedAxis]) -> bool:
+    """Tell whether the last dimension of an input of indices holds tuples."""
+    return not axes or axes[0].component is not None
 
 
 def check_counts(
-    call: Call, along: IndexedAxis, sums: IndexCounts, shape: tuple[int, ...]
+    call: Call,
+    axes: Sequence[IndexedAxis],
+    sums: Sequence[IndexCounts],
+    shape: tuple[int, ...],
 ) -> list[Adjustment]:
-    """Return what becomes of indices that are not on the axis.
+    """Return what becomes of indices that are not on their axis.
 
     Parameters
     ----------
     sums
-        The counts of all indices, where s is added to negative ones if the call does that.
+        For each axis, the counts of its indices, where s is added to negative ones if the call
+        does that.
     shape
         The shape of the indices.
 
@@ -106,19 +124,44 @@ def check_counts(
     OutOfRangeError
         As from `check_indices`.
     """
-    s, total = along.size, product(shape)
-    if sums.negative.number and call.negative is Negative.ERROR:
-        raise rules.index_negative(call, along, *_first(sums.negative, shape), total)
+    if call.negative is Negative.ERROR:
+        _refuse_first(call, rules.index_negative, axes, [each.negative for each in sums], shape)
+    outside = call.outside
+    refused = [
+        each.outside
+        if outside is OutOfRange.ERROR or (along.size == 0 and outside is not OutOfRange.ZERO)
+        else IndexCount()
+        for along, each in zip(axes, sums, strict=True)
+    ]
+    _refuse_first(call, rules.index_range, axes, refused, shape)
     adjustments = []
-    if sums.wrapped.number and call.wraps_negative and call.op.index_range is IndexRange.UNSIGNED:
-        adjustments.append(_adjustment("counted from the end", sums.wrapped, shape, "negative"))
-    if sums.outside.number:
-        outside = call.outside
-        if outside is OutOfRange.ERROR or (s == 0 and outside is not OutOfRange.ZERO):
-            raise rules.index_range(call, along, *_first(sums.outside, shape), total)
-        legal = outside_of(call.legal(s))
-        adjustments.append(_adjustment(outside.done, sums.outside, shape, legal))
+    wraps = call.wraps_negative and call.op.index_range is IndexRange.UNSIGNED
+    total = product(shape) // max(1, len(axes))
+    for along, each in zip(axes, sums, strict=True):
+        of = f" of axis {along.axis}" if len(axes) > 1 else ""
+        if each.wrapped.number and wraps:
+            what = f"negative{of}"
+            adjustments.append(_adjustment(FROM_THE_END, each.wrapped, shape, total, what))
+        if each.outside.number:
+            legal = outside_of(call.legal(along.size)) + of
+            adjustments.append(_adjustment(outside.done, each.outside, shape, total, legal))
     return adjustments
+
+
+def _refuse_first(
+    call: Call,
+    refusal: Callable[[Call, IndexedAxis, int, str, int, int], OutOfRangeError],
+    axes: Sequence[IndexedAxis],
+    counts: Sequence[IndexCount],
+    shape: tuple[int, ...],
+) -> None:
+    """Raise for the first index, row-major, that was counted on any axis."""
+    counted = [(count.first, n) for n, count in enumerate(counts) if count.number]
+    if counted:
+        _, n = min(counted)
+        value, where, _ = _first(counts[n], shape)
+        number = sum(count.number for count in counts)
+        raise refusal(call, axes[n], value, where, number, product(shape))
 
 
 def outside_of(legal: tuple[int, int] | None) -> str:
@@ -130,8 +173,8 @@ def outside_of(legal: tuple[int, int] | None) -> str:
     return f"outside {legal[0]}..{legal[1]}" if legal else "on an empty axis"
 
 
-def positions(call: Call, indices: AnyArray) -> AnyArray:
-    """Return the positions of some indices of a call, without refusing any.
+def positions(call: Call, along: IndexedAxis, indices: AnyArray) -> AnyArray:
+    """Return the positions of some indices of a call on an axis, without refusing any.
 
     Parameters
     ----------
@@ -142,30 +185,66 @@ def positions(call: Call, indices: AnyArray) -> AnyArray:
     -------
         Shape (I..), int64: -1 for an index that is refused or filled.
     """
-    replaces = call.size and call.outside is not OutOfRange.ERROR
-    outside = call.outside if replaces else OutOfRange.ZERO
-    policy = IndexPolicy(call.size, call.wraps_negative, outside)
-    found = resolve(indices, policy, counts=False)[0].whole()
+    replaces = along.size and call.outside is not OutOfRange.ERROR
+    policy = policy_of(call, along)
+    if not replaces:
+        policy = policy._replace(outside=OutOfRange.ZERO)
+    found = resolve(indices, [policy], counts=False)[0].whole()
     if call.negative is Negative.ERROR:
         found[indices < 0] = -1
     return found
 
 
-def resolve(
+def count(
     indices: AnyArray,
-    policy: IndexPolicy,
+    policies: Sequence[IndexPolicy],
     *,
     counts: bool,
+    tuples: bool,
     threads: int = 1,
     progress: Callable[[int], None] | None = None,
-) -> tuple[ResolvedIndices, IndexCounts]:
+) -> tuple[list[IndexCounts], IndexKind]:
+    """Count indices, or the components of tuples, as `resolve` does."""
+    if tuples:
+        return count_tuples(indices, policies, threads=threads, progress=progress)
+    (policy,) = policies
+    sums, kind = count_indices(indices, policy, counts=counts, threads=threads, progress=progress)
+    return [sums], kind
+
+
+def resolve(
+    indices: AnyArray,
+    policies: Sequence[IndexPolicy],
+    *,
+    counts: bool,
+    tuples: bool = False,
+    threads: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[Points, list[IndexCounts]]:
     """Check every index once, and return their positions and counts.
 
-    The parameters are those of `count_indices`.
+    Parameters
+    ----------
+    policies
+        What becomes of an index; of tuples, of each component.
+    tuples
+        Whether the last dimension of `indices` holds tuples.
+    counts, threads, progress
+        As for `count_indices`.
     """
-    sums, kind = count_indices(indices, policy, counts=counts, threads=threads, progress=progress)
-    fills = bool(sums.outside.number) and policy.outside is OutOfRange.ZERO
-    return ResolvedIndices(indices, policy, kind, fills=fills), sums
+    each, kind = count(
+        indices, policies, counts=counts, tuples=tuples, threads=threads, progress=progress
+    )
+    outside = any(sums.outside.number for sums in each)
+    fills = outside and any(policy.outside is OutOfRange.ZERO for policy in policies)
+    if not tuples:
+        return ResolvedIndices(indices, policies[0], kind, fills=fills), each
+    resolved = ResolvedTuples(indices, policies, kind, fills=fills)
+    if indices.size > KEPT:
+        return resolved, each
+    size = product([policy.size for policy in policies])
+    flat = IndexPolicy(size, wraps=False, outside=OutOfRange.ZERO)
+    return ResolvedIndices(resolved.whole(), flat, IndexKind.PLAIN, fills=fills), each
 
 
 def _first(count: IndexCount, shape: tuple[int, ...]) -> tuple[int, str, int]:
@@ -173,6 +252,8 @@ def _first(count: IndexCount, shape: tuple[int, ...]) -> tuple[int, str, int]:
     return count.value, cell(coordinate(count.first, shape)), count.number
 
 
-def _adjustment(how: str, count: IndexCount, shape: tuple[int, ...], legal: str) -> Adjustment:
+def _adjustment(
+    how: str, count: IndexCount, shape: tuple[int, ...], total: int, legal: str
+) -> Adjustment:
     value, where, number = _first(count, shape)
-    return Adjustment(how, number, product(shape), value, where, legal)
+    return Adjustment(how, number, total, value, where, legal)

@@ -12,7 +12,7 @@ from gathercli.arrays.tensor import row_major
 from gathercli.arrays.threads import share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from gathercli.arrays.tensor import AnyArray
 
@@ -37,22 +37,23 @@ class IndexCount:
     def __init__(self) -> None:
         self.number, self.first, self.value = 0, 0, 0
 
-    def add(self, mask: AnyArray, block: AnyArray, start: int) -> None:
+    def add(self, mask: AnyArray, block: AnyArray, start: int, step: int = 1) -> None:
         """Count the indices of a block that `mask` marks.
 
         Parameters
         ----------
         mask, block
             Shape (C,): bool, and an integer type.
-        start
-            The flat position at which the block starts. Blocks may come in any order.
+        start, step
+            The flat position of the first index of the block, and how far apart two consecutive
+            ones are. Blocks may come in any order.
         """
         number = int(mask.sum())
         if not number:
             return
         at = int(mask.argmax())
-        if not self.number or start + at < self.first:
-            self.first, self.value = start + at, int(block[at])
+        if not self.number or start + at * step < self.first:
+            self.first, self.value = start + at * step, int(block[at])
         self.number += number
 
     def clear(self) -> None:
@@ -139,8 +140,70 @@ def count_indices(
             sums.outside.add(outside, block, start)
 
     scan(indices, count, sums, threads=threads, progress=progress)
+    return sums, _widest(kinds)
+
+
+def _widest(kinds: set[IndexKind]) -> IndexKind:
     widest_first = (IndexKind.MIXED, IndexKind.SIGNED, IndexKind.PLAIN)
-    return sums, next(kind for kind in widest_first if kind in kinds)
+    return next(kind for kind in widest_first if kind in kinds)
+
+
+def count_tuples(
+    tuples: AnyArray,
+    policies: Sequence[IndexPolicy],
+    *,
+    threads: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[list[IndexCounts], IndexKind]:
+    """Check every component of every tuple once.
+
+    Parameters
+    ----------
+    tuples
+        Shape (I.., K), an integer type, in either byte order.
+    policies
+        For each of the K components, what becomes of it.
+    threads, progress
+        As for `count_indices`.
+
+    Returns
+    -------
+        The counts of each component, whose first ones are flat positions in `tuples`; and the
+        narrowest kind that holds for all.
+    """
+    sums = [IndexCounts(IndexCount(), IndexCount(), IndexCount()) for _ in policies]
+    kinds, lock = {IndexKind.PLAIN}, Lock()
+    if not policies:
+        return sums, IndexKind.PLAIN
+    k, smallest = len(policies), min(policies, key=lambda policy: policy.size)
+
+    def count(block: AnyArray, start: int) -> None:
+        if index_kind(block, smallest) is IndexKind.PLAIN:
+            return
+        for j, policy in enumerate(policies):
+            component = block[j::k]
+            kind = index_kind(component, policy)
+            kinds.add(kind)
+            if kind is IndexKind.PLAIN:
+                continue
+            outside = wrap_negative(component, np.empty(component.shape, np.int64), policy)
+            negative = component < 0
+            with lock:
+                for count, mask in zip(
+                    sums[j], (negative, negative & ~outside, outside), strict=True
+                ):
+                    count.add(mask, component, start + j, k)
+
+    scan(
+        np.ascontiguousarray(tuples) if tuples.size <= CELLS else tuples,
+        count,
+        [each for counts in sums for each in counts],
+        threads=threads,
+        progress=progress,
+        cells=CELLS // k * k or k,
+        in_order=True,
+    )
+    return sums, _widest(kinds)
 
 
 def scan(
@@ -150,6 +213,8 @@ def scan(
     *,
     threads: int = 1,
     progress: Callable[[int], None] | None = None,
+    cells: int = CELLS,
+    in_order: bool = False,
 ) -> None:
     """Pass all indices to `count`, in flat blocks, each with the position at which it starts.
 
@@ -163,14 +228,18 @@ def scan(
         they cleared and all indices passed again, row-major.
     threads, progress
         As for `count_indices`.
+    cells
+        How many indices a block has; fewer at the end, and where the layout asks for it.
+    in_order
+        Whether only the order of rows will do.
     """
-    fortran = indices.flags.f_contiguous and not indices.flags.c_contiguous
+    fortran = indices.flags.f_contiguous and not indices.flags.c_contiguous and not in_order
     if fortran or indices.flags.c_contiguous:
         flat = (indices.T if fortran else indices).reshape(-1)
-        blocks, nbytes = -(-flat.size // CELLS), CELLS * indices.itemsize
+        blocks, nbytes = -(-flat.size // cells), cells * indices.itemsize
 
         def count_block(number: int) -> None:
-            count(flat[number * CELLS : (number + 1) * CELLS], number * CELLS)
+            count(flat[number * cells : (number + 1) * cells], number * cells)
 
         def report(done: int) -> None:
             if progress is not None:
@@ -182,7 +251,7 @@ def scan(
     for each in sums:
         each.clear()
     start = 0
-    for block in row_major(indices, CELLS):
+    for block in row_major(indices, cells):
         count(block, start)
         start += block.size
         if progress is not None:

@@ -13,9 +13,10 @@ import numpy as np
 
 from gathercli.arrays.memory import Memory
 from gathercli.spec.op import OutOfRange
+from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from gathercli.arrays.tensor import AnyArray
 
@@ -127,6 +128,14 @@ class UnexpectedIndicesError(Exception):
     """Indices that were not checked turn out to be `IndexKind.MIXED`."""
 
 
+def _expected_kind(indices: AnyArray, policy: IndexPolicy) -> IndexKind:
+    """Return the kind of indices that were not checked; raise if it is `IndexKind.MIXED`."""
+    kind = index_kind(indices, policy)
+    if kind is IndexKind.MIXED:
+        raise UnexpectedIndicesError
+    return kind
+
+
 class ResolvedIndices:
     """The positions of indices, computed part by part.
 
@@ -143,9 +152,10 @@ class ResolvedIndices:
 
     Attributes
     ----------
-    memory
-        What `part` takes parts of: the indices as they lie in memory, or the positions themselves
-        where they are few.
+    shape, size
+        The shape of the positions, and how many there are.
+    steps
+        For each dimension, how many elements apart two consecutive indices are in memory.
     """
 
     def __init__(
@@ -156,27 +166,36 @@ class ResolvedIndices:
         *,
         fills: bool = False,
     ) -> None:
-        self.indices, self.fills = indices, fills
-        self._policy, self._kind_of_indices = policy, kind
+        self.shape, self.size, self.fills = indices.shape, indices.size, fills
+        self._indices, self._policy, self._kind_of_indices = indices, policy, kind
         self._native = indices.dtype.str[1:] == "i8" and indices.dtype.isnative
         are_positions = self._native and kind is IndexKind.PLAIN
         if not are_positions and kind is not IndexKind.UNSEEN and indices.size <= KEPT:
             indices, kind, self._native = self.whole(), IndexKind.PLAIN, True
-        self.memory, self._kind = Memory.of(indices), kind
+        self._memory, self._kind = Memory.of(indices), kind
+        self.steps = self._memory.steps
 
     def whole(self) -> AnyArray:
         """Return all positions: shape (I..), int64, -1 for none."""
-        positions = np.empty(self.indices.shape, np.int64)
-        _resolve(self.indices, positions, self._policy, self._kind_of_indices)
+        positions = np.empty(self.shape, np.int64)
+        _resolve(self._indices, positions, self._policy, self._kind_of_indices)
         return positions
 
-    def part(self, indices: AnyArray, room: Callable[[tuple[int, ...]], AnyArray]) -> AnyArray:
-        """Return the positions of a part of `memory`: its shape, int64.
+    def part(
+        self,
+        start: int,
+        shape: tuple[int, ...],
+        steps: tuple[int, ...],
+        room: Callable[[tuple[int, ...]], AnyArray],
+    ) -> AnyArray:
+        """Return the positions of the indices from `start` on: the shape, int64.
 
         Parameters
         ----------
-        indices
-            The part.
+        start
+            Where the first index lies, in elements of memory.
+        steps
+            For each dimension of `shape`, how many elements apart two consecutive indices are.
         room
             Returns an int64 array of a shape, which takes the positions if they must be computed.
 
@@ -185,13 +204,86 @@ class ResolvedIndices:
         UnexpectedIndicesError
             The indices were not checked, and some of the part are negative or outside.
         """
-        kind = self._kind
+        indices, kind = self._memory.view(start, shape, steps), self._kind
         if kind is IndexKind.UNSEEN:
-            kind = index_kind(indices, self._policy)
-            if kind is IndexKind.MIXED:
-                raise UnexpectedIndicesError
+            kind = _expected_kind(indices, self._policy)
         if self._native and kind is IndexKind.PLAIN:
             return indices
         positions = room(indices.shape)
         _resolve(indices, positions, self._policy, kind)
+        return positions
+
+
+class ResolvedTuples:
+    """The positions of tuples in a row-major view of several axes as one, computed part by part.
+
+    ``position = sum(p[j] * product(sizes[j+1:]))`` with p[j] the position of component j on its
+    axis, or -1 if a component gives none.
+
+    Parameters
+    ----------
+    indices
+        Shape (I.., K), an integer type.
+    policies
+        For each of the K components, what becomes of it.
+    kind
+        What is known of all components; if they are unseen, each part is checked when it is used.
+    fills
+        Whether some give no position.
+
+    Attributes
+    ----------
+    shape, size, steps
+        As those of `ResolvedIndices`, of the tuples.
+    """
+
+    def __init__(
+        self,
+        indices: AnyArray,
+        policies: Sequence[IndexPolicy],
+        kind: IndexKind = IndexKind.UNSEEN,
+        *,
+        fills: bool = False,
+    ) -> None:
+        self.shape, self.fills = indices.shape[:-1], fills
+        self.size = product(self.shape)
+        self._policies, self._kind = tuple(policies), kind
+        self._memory = Memory.of(indices)
+        *self.steps, self._step = self._memory.steps
+
+    def whole(self) -> AnyArray:
+        """Return all positions: shape (I..), int64, -1 for none."""
+        return self.part(0, self.shape, tuple(self.steps), lambda shape: np.empty(shape, np.int64))
+
+    def part(
+        self,
+        start: int,
+        shape: tuple[int, ...],
+        steps: tuple[int, ...],
+        room: Callable[[tuple[int, ...]], AnyArray],
+    ) -> AnyArray:
+        """Return the positions of the tuples from `start` on, as `ResolvedIndices.part` does."""
+        count = len(self._policies)
+        tuples = self._memory.view(start, (*shape, count), (*steps, self._step))
+        positions = room(shape)
+        positions[...] = 0
+        none: AnyArray | None = None
+        for j, policy in enumerate(self._policies):
+            component = tuples[..., j]
+            kind = self._kind
+            if kind is IndexKind.UNSEEN:
+                kind = _expected_kind(component, policy)
+            if j:
+                positions *= policy.size
+            if kind is IndexKind.PLAIN:
+                np.add(positions, component, positions, dtype=np.int64, casting="unsafe")
+                continue
+            resolved = np.empty(shape, np.int64)
+            _resolve(component, resolved, policy, kind)
+            if self.fills:
+                outside = resolved < 0
+                none = outside if none is None else none | outside
+            positions += resolved
+        if none is not None:
+            positions[none] = -1
         return positions

@@ -17,7 +17,7 @@ and releases the interpreter's lock. It copies bytes, whatever their type, byte 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -27,9 +27,11 @@ from gathercli.spec.shapes import product
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gathercli.arrays.indices import ResolvedIndices
+    from gathercli.arrays.indices import ResolvedIndices, ResolvedTuples
     from gathercli.arrays.tensor import AnyArray
     from gathercli.spec.op import DimMap
+
+    Points: TypeAlias = ResolvedIndices | ResolvedTuples
 
 BLOCK: Final = 1 << 20
 """Bytes of output computed at a time: few enough for a cache, many enough for a system call."""
@@ -77,7 +79,7 @@ class Kernel:
         The indices, each of which was checked, or is when it is used.
     """
 
-    def __init__(self, dim_map: DimMap, data: AnyArray, axis: int, points: ResolvedIndices) -> None:
+    def __init__(self, dim_map: DimMap, data: AnyArray, axis: int, points: Points) -> None:
         memory = Memory.of(data)
         self.dtype, self.points, self.axis_size = data.dtype, points, data.shape[axis]
         itemsize = data.dtype.itemsize
@@ -105,7 +107,7 @@ class Kernel:
     @property
     def uses_each_once(self) -> bool:
         """Whether no index picks more than one stretch of `data`."""
-        return self.size == self.points.indices.size * self.chunk
+        return self.size == self.points.size * self.chunk
 
     def worker(self) -> Worker:
         """Make what one thread needs to copy."""
@@ -133,15 +135,15 @@ class Kernel:
         return "positions"
 
 
-def _merged(dim_map: DimMap, data: AnyArray, memory: Memory, points: ResolvedIndices) -> list[Loop]:
+def _merged(dim_map: DimMap, data: AnyArray, memory: Memory, points: Points) -> list[Loop]:
     """Return a loop for each output dimension; dimensions that continue each other share one."""
     loops = list[Loop]()
-    shape = points.indices.shape
+    shape = points.shape
     for d, i in dim_map:
         loop = Loop(
             data.shape[d] if i is None and d is not None else shape[i or 0],
             0 if d is None else memory.steps[d],
-            0 if i is None else points.memory.steps[i],
+            0 if i is None else points.steps[i],
         )
         if loop.size == 1:
             continue
@@ -323,8 +325,7 @@ class Worker:
 
     def _points(self, place: _Place, shape: tuple[int, ...], steps: tuple[int, ...]) -> AnyArray:
         """Return where the indices from a place on point that are `steps` apart."""
-        points = self._kernel.points
-        return points.part(points.memory.view(place.indices, shape, steps), self._scratch)
+        return self._kernel.points.part(place.indices, shape, steps, self._scratch)
 
     def _scratch(self, shape: tuple[int, ...]) -> AnyArray:
         size = product(shape)

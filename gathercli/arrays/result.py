@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gathercli.arrays.bound import BoundCall
     from gathercli.arrays.check import Adjustment
     from gathercli.arrays.chunks import ChunkedTensor
-    from gathercli.arrays.indices import ResolvedIndices
+    from gathercli.arrays.kernel import Points
     from gathercli.arrays.tensor import AnyArray
     from gathercli.arrays.threads import ProgressCallback
     from gathercli.spec.dtypes import DType
@@ -112,14 +112,14 @@ class GatherResult:
     def __init__(
         self,
         bound: BoundCall,
-        data: Tensor,
-        points: Mapping[str, ResolvedIndices],
+        tensors: Mapping[str, Tensor],
+        points: Mapping[str, Points],
         adjustments: Sequence[Adjustment],
         *,
         threads: int = 1,
         progress: ProgressCallback | None = None,
     ) -> None:
-        call = bound.call
+        call, data = bound.call, next(iter(tensors.values()))
         self.bound, self.dtype, self.adjustments = bound, data.dtype, tuple(adjustments)
         self.shape = bound.shape
         self.threads, self.progress, self._points = threads, progress, points
@@ -127,10 +127,11 @@ class GatherResult:
         gather = family.as_gather(call)
         try:
             if gather is None:
-                self._kernel: Kernel | SourceKernel = SourceKernel(family, call, data.array, points)
+                self._kernel: Kernel | SourceKernel = SourceKernel(family, call, tensors, points)
             else:
                 (indices,) = points.values()
-                self._kernel = Kernel(gather.dim_map, data.array, gather.axis, indices)
+                view = data.array.reshape(gather.view)
+                self._kernel = Kernel(gather.dim_map, view, gather.axis, indices)
         except MemoryError as error:  # an array laid out so that it must be copied
             raise no_memory(error) from None
 

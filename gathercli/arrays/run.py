@@ -5,14 +5,15 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gathercli.arrays.check import check_indices
-from gathercli.arrays.indices import KEPT, IndexPolicy, ResolvedIndices, UnexpectedIndicesError
+from gathercli.arrays.check import are_tuples, check_indices, policy_of
+from gathercli.arrays.indices import KEPT, ResolvedIndices, ResolvedTuples, UnexpectedIndicesError
 from gathercli.arrays.result import GatherResult, check_size
-from gathercli.ops import FAMILIES
+from gathercli.ops import FAMILIES, indexed_inputs
 
 if TYPE_CHECKING:
     from gathercli.arrays.bound import BoundCall
     from gathercli.arrays.check import Adjustment
+    from gathercli.arrays.kernel import Points
     from gathercli.arrays.result import GatherOutput
     from gathercli.arrays.tensor import AnyArray, Tensor
     from gathercli.arrays.threads import ProgressCallback
@@ -46,25 +47,24 @@ def run(
     LimitError
         ``limit``.
     """
-    inputs = bound.in_memory
-    if inputs is None:
+    call = bound.call
+    family = FAMILIES[call.op.family]
+    if bound.in_memory is None and family.as_gather(call) is not None:
         from gathercli.arrays import streamed
 
-        treated = streamed.check_indices(bound, threads=threads, progress=progress)
+        adjusted = streamed.check_indices(bound, threads=threads, progress=progress)
         check_size(bound.shape, bound.data, max_bytes)
-        return streamed.StreamedResult(bound, treated, memory, threads=threads, progress=progress)
-    call, tensors = bound.call, dict(zip(bound.tensors, inputs, strict=True))
-    points: dict[str, ResolvedIndices] = {}
+        return streamed.StreamedResult(bound, adjusted, memory, threads=threads, progress=progress)
+    tensors = bound.loaded()
+    points: dict[str, Points] = {}
     adjustments: list[Adjustment] = []
-    for along in FAMILIES[call.op.family].indexed_axes(call):
-        array = tensors[along.input].array
-        points[along.input], more = check_indices(
-            call, along, array, threads=threads, progress=progress
+    for name, axes in indexed_inputs(call).items():
+        points[name], more = check_indices(
+            call, axes, tensors[name].array, threads=threads, progress=progress
         )
         adjustments += more
-    data = tensors["data"]
-    check_size(bound.shape, data, max_bytes)
-    return GatherResult(bound, data, points, adjustments, threads=threads, progress=progress)
+    check_size(bound.shape, bound.data, max_bytes)
+    return GatherResult(bound, tensors, points, adjustments, threads=threads, progress=progress)
 
 
 def answer(bound: BoundCall, *, threads: int = 1, out: AnyArray | None = None) -> Tensor:
@@ -84,18 +84,21 @@ def answer(bound: BoundCall, *, threads: int = 1, out: AnyArray | None = None) -
     OutOfRangeError, LimitError
         As from `run`.
     """
-    call, inputs = bound.call, bound.in_memory
-    if inputs is None:
-        raise LookupError("an input is read in chunks")
-    tensors = dict(zip(bound.tensors, inputs, strict=True))
-    (along, *others), data = FAMILIES[call.op.family].indexed_axes(call), tensors["data"]
-    indices = tensors[along.input].array
+    call, tensors = bound.call, bound.loaded()
+    data = tensors[call.op.inputs[0].name].array
+    family = FAMILIES[call.op.family]
+    (name, axes), *others = indexed_inputs(call).items()
+    indices = tensors[name].array
     # Of few indices, or of data without elements, nothing would be used, or checked.
-    if not others and indices.size > KEPT and data.array.nbytes:
-        check_size(bound.shape, data, None)
-        policy = IndexPolicy(along.size, call.wraps_negative, call.outside)
-        unseen = {along.input: ResolvedIndices(indices, policy)}
-        result = GatherResult(bound, data, unseen, (), threads=threads)
+    if not others and indices.size > KEPT and data.nbytes and family.as_gather(call):
+        check_size(bound.shape, bound.data, None)
+        policies = [policy_of(call, along) for along in axes]
+        unseen: Points = (
+            ResolvedTuples(indices, policies)
+            if are_tuples(axes)
+            else ResolvedIndices(indices, policies[0])
+        )
+        result = GatherResult(bound, tensors, {name: unseen}, (), threads=threads)
         if result.uses_each_once:
             with suppress(UnexpectedIndicesError):
                 return result.stored(out)

@@ -13,8 +13,8 @@ from gathercli.spec.shapes import product
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gathercli.arrays.indices import ResolvedIndices
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.arrays.kernel import Points
+    from gathercli.arrays.tensor import AnyArray, Tensor
     from gathercli.spec.call import Call
     from gathercli.spec.op import Family
 
@@ -27,15 +27,20 @@ class SourceKernel:
 
     Parameters
     ----------
-    data
-        Shape (D..), any type, order and byte order.
+    tensors
+        The inputs by name, of which the first holds the elements.
     points
         The indices of each input that has them, all of them checked.
     """
 
     def __init__(
-        self, family: Family, call: Call, data: AnyArray, points: Mapping[str, ResolvedIndices]
+        self,
+        family: Family,
+        call: Call,
+        tensors: Mapping[str, Tensor],
+        points: Mapping[str, Points],
     ) -> None:
+        data = next(iter(tensors.values())).array
         self.dtype, self.size = data.dtype, product(known(infer(call)))
         self.block = CELLS
         self.uses_each_once = False

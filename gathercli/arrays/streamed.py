@@ -11,8 +11,7 @@ import numpy as np
 
 from gathercli.arrays import check
 from gathercli.arrays.chunks import ChunkGrid, cells, everything, sizes
-from gathercli.arrays.counts import IndexCount, IndexCounts, count_indices
-from gathercli.arrays.indices import IndexPolicy
+from gathercli.arrays.counts import IndexCount, IndexCounts
 from gathercli.arrays.kernel import BLOCK
 from gathercli.arrays.partition import cut_boxes
 from gathercli.arrays.result import no_memory
@@ -169,24 +168,27 @@ def check_indices(
         ``index-negative`` or ``index-range``, naming the first refused index, row-major.
     """
     call, indices = bound.call, bound.indices
-    (along,) = FAMILIES[call.op.family].indexed_axes(call)
+    axes = FAMILIES[call.op.family].indexed_axes(call)
     if indices.in_memory is not None:
         array = indices.in_memory.array
-        return check.check_indices(call, along, array, threads=threads, progress=progress)[1]
-    grid = ChunkGrid(everything(indices.shape), _larger_chunks(indices))
-    total, lock = IndexCounts(IndexCount(), IndexCount(), IndexCount()), Lock()
-    policy = IndexPolicy(along.size, call.wraps_negative, call.outside)
+        return check.check_indices(call, axes, array, threads=threads, progress=progress)[1]
+    tuples = check.are_tuples(axes)
+    grid = ChunkGrid(everything(indices.shape), _larger_chunks(indices, whole_rows=tuples))
+    totals = [IndexCounts(IndexCount(), IndexCount(), IndexCount()) for _ in axes]
+    policies, lock = [check.policy_of(call, along) for along in axes], Lock()
     counts = call.negative is Negative.ERROR or call.op.index_range is IndexRange.UNSIGNED
 
     def scan(number: int) -> None:
-        nonlocal total
         box = grid.part(number)
-        part, _ = count_indices(indices.read(box), policy, counts=counts)
-        for count in part:
+        part = check.count(indices.read(box), policies, counts=counts, tuples=tuples)[0]
+        for count in (count for each in part for count in each):
             _locate(count, box, indices.shape)
         # The sum does not depend on the order in which threads get here: `|` keeps the first.
         with lock:
-            total = IndexCounts(*(one | other for one, other in zip(total, part, strict=True)))
+            totals[:] = [
+                IndexCounts(*(one | other for one, other in zip(total, each, strict=True)))
+                for total, each in zip(totals, part, strict=True)
+            ]
 
     nbytes = product(indices.shape) * indices.storage.itemsize
 
@@ -195,12 +197,17 @@ def check_indices(
             progress("checked", nbytes * done // grid.number, nbytes)
 
     share(grid.number, lambda: scan, threads, report)
-    return check.check_counts(call, along, total, indices.shape)
+    return check.check_counts(call, axes, totals, indices.shape)
 
 
-def _larger_chunks(tensor: ChunkedTensor) -> list[int]:
-    """Return the sizes of boxes of whole chunks, of up to `BLOCK` bytes if a chunk has fewer."""
+def _larger_chunks(tensor: ChunkedTensor, *, whole_rows: bool) -> list[int]:
+    """Return the sizes of boxes of whole chunks, of up to `BLOCK` bytes if a chunk has fewer.
+
+    `whole_rows` keeps the last dimension in one piece.
+    """
     sizes = list(tensor.chunks)
+    if whole_rows:
+        sizes[-1] = tensor.shape[-1]
     for d in reversed(range(len(sizes))):
         room = (BLOCK // tensor.storage.itemsize) // max(1, product(sizes))
         sizes[d] *= max(1, min(room, -(-tensor.shape[d] // sizes[d])))

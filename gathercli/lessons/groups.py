@@ -13,7 +13,7 @@ from gathercli.arrays.run import run
 from gathercli.arrays.tensor import Tensor, equal
 from gathercli.arrays.threads import share
 from gathercli.lessons.verdicts import number_illegal, verdict
-from gathercli.ops import FAMILIES
+from gathercli.ops import indexed_inputs
 from gathercli.spec.coordinates import coordinate
 
 if TYPE_CHECKING:
@@ -105,12 +105,17 @@ class _Grouping:
 
     def _key(self, call: Call) -> object:
         """Return all that the output depends on beside the tensors."""
-        (along,) = FAMILIES[call.op.family].indexed_axes(call)
-        counts = self._case.counts(call.op, along)
-        negative = counts.negative.number
-        is_illegal = (negative or counts.outside.number) and number_illegal(call, self._case)
+        counts = [
+            each
+            for name, axes in indexed_inputs(call).items()
+            for each in self._case.counts(call.op, name, axes)
+        ]
+        negative = any(each.negative.number for each in counts)
+        outside = any(each.outside.number for each in counts)
+        is_illegal = (negative or outside) and number_illegal(call, self._case)
         wraps = call.wraps_negative if negative else None
-        return call.op.family, call.places, wraps, call.outside if is_illegal else None
+        attrs = call.axis, call.batch_dims
+        return call.op.family, attrs, wraps, call.outside if is_illegal else None
 
     def _find(self, bound: BoundCall, shape: Shape) -> str:
         """Return the letter of the group with the same output, or of a new group."""

@@ -16,7 +16,7 @@ import numpy as np
 from gathercli.arrays import check, result, threads
 from gathercli.arrays.tensor import Tensor
 from gathercli.errors import OutOfRangeError, UsageError
-from gathercli.ops import FAMILIES
+from gathercli.ops import FAMILIES, indexed_inputs
 from gathercli.spec.coordinates import coordinates, flat_positions
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.spec.shapes import Shape, product
@@ -146,16 +146,16 @@ class Lesson:
         if as_gather is None:
             raise LookupError(f"{call.op} gathers along no axis")
         self.axis, self.dim_map = as_gather.axis, tuple(as_gather.dim_map)
-        axes = self._family.indexed_axes(call)
-        self.along = axes[0]
+        indexed = indexed_inputs(call)
+        self.along = next(iter(indexed.values()))[0]
         self.data, self.indices = inputs[0], tensors[self.along.input]
         result.check_size(self.shape, self.data, None)
         self.refusal: OutOfRangeError | None = None
         self.adjustments: tuple[check.Adjustment, ...] = ()
         try:
-            for along in axes:
+            for name, axes in indexed.items():
                 _, adjustments = check.check_indices(
-                    call, along, tensors[along.input].array, threads=threads, progress=progress
+                    call, axes, tensors[name].array, threads=threads, progress=progress
                 )
                 self.adjustments += tuple(adjustments)
         except OutOfRangeError as error:
@@ -221,7 +221,7 @@ class Lesson:
             Coordinates in `indices`, one array a dimension, of shapes that broadcast.
         """
         k = np.asarray(self.indices.array[at])
-        return k, check.positions(self.call, k)
+        return k, check.positions(self.call, self.along, k)
 
     def block(self, cells: AnyArray) -> Block:
         """Return the ways of output cells, from their flat positions; shape (C,), int64."""

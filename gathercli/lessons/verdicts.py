@@ -21,17 +21,17 @@ import numpy as np
 
 from gathercli.arrays import check, result
 from gathercli.arrays.bound import BoundCall
-from gathercli.arrays.counts import CELLS, IndexCount, IndexCounts, count_indices, scan
+from gathercli.arrays.counts import CELLS, IndexCount, IndexCounts, scan
 from gathercli.arrays.indices import IndexPolicy
 from gathercli.arrays.tensor import row_major
 from gathercli.errors import LimitError, OperatorError, OutOfRangeError
-from gathercli.ops import FAMILIES
+from gathercli.ops import FAMILIES, indexed_inputs
 from gathercli.spec.coordinates import coordinates
 from gathercli.spec.op import FROM_THE_END, IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gathercli.arrays.check import Adjustment
     from gathercli.arrays.tensor import AnyArray, Tensor
@@ -69,7 +69,7 @@ class Case:
         self._bind, self.tensors = bind, tensors
         self.data, self.indices = tensors[:2]
         self.threads, self.progress = threads, progress
-        self._counts: dict[tuple[str, int], IndexCounts] = {}
+        self._counts: dict[tuple[str, tuple[int, ...], bool], list[IndexCounts]] = {}
 
     def bind(self, op: Op) -> BoundCall:
         """Return the call of a version with the tensors, or raise the error of a rule."""
@@ -79,14 +79,22 @@ class Case:
         """Return the tensors by the names that a version gives them."""
         return {each.name: tensor for each, tensor in zip(op.inputs, self.tensors, strict=True)}
 
-    def counts(self, op: Op, along: IndexedAxis) -> IndexCounts:
-        """Count the indices along an axis, negative ones from its end; once for every size."""
-        key = along.input, along.size
+    def counts(self, op: Op, name: str, axes: Sequence[IndexedAxis]) -> list[IndexCounts]:
+        """Count the indices of an input along each axis, negative ones from its end.
+
+        They are counted once for the same sizes.
+        """
+        key = name, tuple(along.size for along in axes), check.are_tuples(axes)
         if key not in self._counts:
-            policy = IndexPolicy(along.size, wraps=True, outside=OutOfRange.ERROR)
-            array = self.named(op)[along.input].array
-            self._counts[key], _ = count_indices(
-                array, policy, counts=True, threads=self.threads, progress=self._report(array)
+            policies = [IndexPolicy(s, wraps=True, outside=OutOfRange.ERROR) for s in key[1]]
+            array = self.named(op)[name].array
+            self._counts[key], _ = check.count(
+                array,
+                policies,
+                counts=True,
+                tuples=key[2],
+                threads=self.threads,
+                progress=self._report(array),
             )
         return self._counts[key]
 
@@ -114,8 +122,11 @@ class Case:
     def _is_simple(self) -> bool:
         """Whether no index is negative or beyond 32 bits, as the counts so far tell."""
         return any(
-            not counts.negative.number and not counts.outside.number and size <= WIDEST
-            for (_, size), counts in self._counts.items()
+            all(
+                not each.negative.number and not each.outside.number and size <= WIDEST
+                for size, each in zip(sizes, counts, strict=True)
+            )
+            for (_, sizes, _), counts in self._counts.items()
         )
 
     def _report(self, array: AnyArray) -> Callable[[int], None] | None:
@@ -186,11 +197,11 @@ def verdict(op: Op, case: Case, max_bytes: int | None = None) -> Verdict:
     try:
         bound = case.bind(op)
         call, shape = bound.call, Shape(bound.shape)
-        for along in FAMILIES[op.family].indexed_axes(call):
-            counts = case.counts(op, along)
+        for name, axes in indexed_inputs(call).items():
+            counts = case.counts(op, name, axes)
             if not call.wraps_negative:
-                counts = counts.unwrapped()
-            adjustments += check.check_counts(call, along, counts, bound.tensors[along.input].shape)
+                counts = [each.unwrapped() for each in counts]
+            adjustments += check.check_counts(call, axes, counts, bound.tensors[name].shape)
         result.check_size(bound.shape, case.data, max_bytes)
     except (OperatorError, LimitError) as error:
         return Verdict(op, bound, shape, error=error)
@@ -208,10 +219,15 @@ class Illegal(NamedTuple):
     does: str
 
 
-def legal(call: Call) -> tuple[int, int] | None:
+def legal(call: Call, along: IndexedAxis) -> tuple[int, int] | None:
     """Return the least and the greatest index that addresses `data`; None on an empty axis."""
-    s = call.size
+    s = along.size
     return ((-s if _is_signed(call) else 0), s - 1) if s else None
+
+
+def legal_ends(call: Call) -> list[tuple[int, int] | None]:
+    """Return what `legal` does for each axis that indices count along."""
+    return [legal(call, along) for along in FAMILIES[call.op.family].indexed_axes(call)]
 
 
 def _is_signed(call: Call) -> bool:
@@ -219,40 +235,54 @@ def _is_signed(call: Call) -> bool:
     return call.op.index_range is IndexRange.SIGNED and call.negative is not Negative.ERROR
 
 
-def fate(call: Call) -> Callable[[int], str]:
+def fate(call: Call, along: IndexedAxis) -> Callable[[int], str]:
     """Return a function that names the fate of an illegal index, in the words of `Adjustment`."""
     refused, outside = OutOfRange.ERROR.done, call.outside.done
-    if not call.size and call.outside is not OutOfRange.ZERO:
+    if not along.size and call.outside is not OutOfRange.ZERO:
         outside = refused
     if call.negative is Negative.ERROR:
         return lambda k: refused if k < 0 else outside
-    first = -call.size if call.wraps_negative else 0
+    first = -along.size if call.wraps_negative else 0
     return lambda k: FROM_THE_END if first <= k < 0 else outside
 
 
 def number_illegal(call: Call, case: Case) -> int:
     """Return how many indices are illegal."""
-    (along,) = FAMILIES[call.op.family].indexed_axes(call)
-    counts = case.counts(call.op, along)
-    return (counts if _is_signed(call) else counts.unwrapped()).outside.number
+    return sum(
+        (each if _is_signed(call) else each.unwrapped()).outside.number
+        for name, axes in indexed_inputs(call).items()
+        for each in case.counts(call.op, name, axes)
+    )
 
 
 def illegal(call: Call, case: Case) -> Iterator[Illegal]:
     """Yield the illegal indices, row-major, in memory that does not grow with their number."""
-    left, array, start = number_illegal(call, case), case.indices.array, 0
-    (low, high), fate_of = legal(call) or (0, -1), fate(call)
-    for block in row_major(array, CELLS) if left else ():
+    left = number_illegal(call, case)
+    for name, axes in indexed_inputs(call).items():
+        for each in _illegal_of(call, case, case.named(call.op)[name].array, axes) if left else ():
+            yield each
+            left -= 1
+            if not left:
+                return
+
+
+def _illegal_of(
+    call: Call, case: Case, array: AnyArray, axes: Sequence[IndexedAxis]
+) -> Iterator[Illegal]:
+    """Yield the illegal indices of one input; of tuples, component by component."""
+    ends = [legal(call, along) or (0, -1) for along in axes]
+    fates, start = [fate(call, along) for along in axes], 0
+    for block in row_major(array, CELLS):
+        component = np.arange(start, start + block.size) % len(axes) if len(axes) > 1 else 0
+        low, high = (np.array(each)[component] for each in zip(*ends, strict=True))
         marked = np.flatnonzero((block < low) | (block > high))
         # the positions stand in front, so that a 0-D index has a row too
         at = np.stack([marked, *coordinates(marked + start, array.shape)], axis=1)
-        for (_, *where), k in zip(at.tolist(), block[marked].tolist(), strict=True):
-            yield Illegal(tuple(where), k, fate_of(k))
+        for (n, *where), k in zip(at.tolist(), block[marked].tolist(), strict=True):
+            yield Illegal(tuple(where), k, fates[(start + n) % len(axes)](k))
         start += block.size
-        left -= len(marked)
         if case.progress is not None:
             case.progress("searched", start * array.itemsize, array.nbytes)
-        if not left:
-            return
 
 
 class CheckedCall(NamedTuple):

@@ -10,6 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING, Final
 
 from gathercli.lessons.verdicts import WIDEST, fate, legal
+from gathercli.ops import FAMILIES
 from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.dtypes import STRING
 from gathercli.spec.op import OffAxis, OutOfRange
@@ -45,8 +46,9 @@ def minus_one(checked: CheckedCall) -> str | None:
 
 def _fate_of_minus_one(call: Call) -> str:
     what = "slice" if not call.op.elementwise else "element"
-    low, _ = legal(call) or (0, 0)
-    does = fate(call)(-1)
+    along = FAMILIES[call.op.family].indexed_axes(call)[0]
+    low, _ = legal(call, along) or (0, 0)
+    does = fate(call, along)(-1)
     if low < 0 or does in ("counted from the end", OutOfRange.WRAP.done):
         return f"takes the last {what}"
     if does == OutOfRange.CLAMP.done:

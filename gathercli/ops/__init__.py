@@ -18,7 +18,8 @@ from gathercli.text import closest, listed, short
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gathercli.spec.op import Family, Op
+    from gathercli.spec.call import Call
+    from gathercli.spec.op import Family, IndexedAxis, Op
 
 _FAMILIES: tuple[Family, ...] = (gather, gather_elements)
 FAMILIES: Final[dict[str, Family]] = {family.COMMAND: family for family in _FAMILIES}
@@ -67,6 +68,16 @@ def attributes(family: Family) -> dict[str, bool]:
     refused = {rule.__name__.removesuffix("_unsupported") for rule in family.RULES}
     having = {name: any(op.attr(name) for op in family.ROWS) for name in known}
     return {name: has for name, has in having.items() if has or name in refused}
+
+
+def indexed_inputs(call: Call) -> dict[str, list[IndexedAxis]]:
+    """Return, for each input of indices, the axes that its elements or components count along."""
+    axes = FAMILIES[call.op.family].indexed_axes(call)
+    return {
+        each.name: [along for along in axes if along.input == each.name]
+        for each in call.op.inputs
+        if each.values
+    }
 
 
 class Found(NamedTuple):

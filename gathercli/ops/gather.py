@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gathercli.spec import rules
-from gathercli.spec.coordinates import at, coordinates, flat_positions, letters
+from gathercli.spec.coordinates import at, coordinates, flat_positions, known, letters
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, PLAIN
 from gathercli.spec.op import (
     INTEGERS,
@@ -205,4 +205,5 @@ def as_gather(call: Call) -> AxisGather:
             *((None, i) for i in range(b, m)),
             *((d, None) for d in range(a + 1, n)),
         ),
+        known(call.data.shape),
     )

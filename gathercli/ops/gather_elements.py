@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gathercli.spec import rules
-from gathercli.spec.coordinates import at, coordinates, flat_positions, letters
+from gathercli.spec.coordinates import at, coordinates, flat_positions, known, letters
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, PLAIN
 from gathercli.spec.op import (
     SIGNED_32_64,
@@ -145,4 +145,5 @@ def as_gather(call: Call) -> AxisGather:
     """
     a, _ = call.places
     dims = range(len(call.indices.shape))
-    return AxisGather(a, tuple((None if c == a else c, c) for c in dims))
+    dim_map = tuple((None if c == a else c, c) for c in dims)
+    return AxisGather(a, dim_map, known(call.data.shape))

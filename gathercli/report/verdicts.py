@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.arrays.check import outside_of
-from gathercli.lessons.verdicts import legal, number_illegal
+from gathercli.lessons.verdicts import legal_ends, number_illegal
 from gathercli.report.header import header, tensor_json
 from gathercli.report.versions import hanging
 from gathercli.spec.coordinates import cell
@@ -95,11 +95,12 @@ def opening(checked: CheckedCall, width: int | None) -> Text:
         words = (chosen.op.full_name, *(f"{name} {tensor}" for name, tensor in named))
         return Text(clean("   ".join(words)) + "\n")
     number, total = number_illegal(chosen.call, case), case.indices.array.size
-    ends = legal(chosen.call)
-    line = f"all {grouped(total)} in {ends[0]}..{ends[1]}" if ends and total else "no indices"
+    ends = legal_ends(chosen.call)
+    ranges = " and ".join(dict.fromkeys(f"{low}..{high}" for low, high in filter(None, ends)))
+    line = f"all {grouped(total)} in {ranges}" if ranges and total else "no indices"
     if number:
         share = f"{grouped(number)} of {counted(total, 'index', 'indices')}"
-        line = f"{share} {outside_of(ends)}"
+        line = f"{share} {' or '.join(dict.fromkeys(map(outside_of, ends)))}"
     return header(chosen.call, chosen.shape, width).append(f"\n{line}\n")
 
 
@@ -138,6 +139,10 @@ def closing(checked: CheckedCall, warnings: Sequence[Warning_], width: int | Non
     return _styled("".join(f"\n{part}" for part in parts if part))
 
 
+def _one_or_all(items: Sequence[Any]) -> Any:
+    return items[0] if len(items) == 1 else items
+
+
 def check_json(
     checked: CheckedCall, warnings: Sequence[Warning_], shown: Iterable[Illegal]
 ) -> Iterator[str]:
@@ -155,7 +160,7 @@ def check_json(
     }
     fields |= {
         "output": None if chosen.shape is None else tensor_json(case.data.dtype, chosen.shape),
-        "legal": call and legal(call),
+        "legal": call and _one_or_all(legal_ends(call)),
         "total": case.indices.array.size,
     }
     yield _dumped(fields)[:-1]

@@ -251,26 +251,33 @@ class IndexedAxis(NamedTuple):
         The name of the input.
     axis, size
         The dimension of `data`, as the caller wrote it, and its size.
+    component
+        Where the last dimension of the input holds tuples: the component that counts along this
+        axis; None where every element does.
     """
 
     input: str
     axis: int
     size: int
+    component: int | None = None
 
 
 class AxisGather(NamedTuple):
-    """A gather along one axis of `data`.
+    """A gather along one axis of a view of `data`.
 
     Attributes
     ----------
     axis
-        The dimension of `data` that an index replaces.
+        The dimension of the view that an index, or a tuple, replaces.
     dim_map
-        For each output dimension, those of `data` and of `indices` it runs along.
+        For each output dimension, those of the view and of `indices` it runs along.
+    view
+        The shape of the view, in which the dimensions that a tuple counts along are one.
     """
 
     axis: int
     dim_map: DimMap
+    view: tuple[int, ...]
 
 
 if TYPE_CHECKING:
