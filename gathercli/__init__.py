@@ -15,13 +15,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gathercli.api import gather, gather_elements, infer_shape, load, save
+    from gathercli.api import (
+        gather,
+        gather_elements,
+        gather_nd,
+        gather_tree,
+        infer_shape,
+        load,
+        save,
+    )
     from gathercli.errors import (
         AxisError,
         BatchDimsError,
         DtypeError,
         ElementsShapeError,
         GatherError,
+        IndicesDepthError,
         InputError,
         LimitError,
         NoInputError,
@@ -30,6 +39,7 @@ if TYPE_CHECKING:
         OutputError,
         RankError,
         TransferError,
+        TreeShapeError,
         UsageError,
         VersionError,
     )
@@ -45,6 +55,7 @@ __all__ = [
     "DtypeError",
     "ElementsShapeError",
     "GatherError",
+    "IndicesDepthError",
     "InputError",
     "LimitError",
     "NoInputError",
@@ -54,19 +65,28 @@ __all__ = [
     "RankError",
     "Shape",
     "TransferError",
+    "TreeShapeError",
     "UsageError",
     "VersionError",
     "__version__",
     "explain",
     "gather",
     "gather_elements",
+    "gather_nd",
+    "gather_tree",
     "infer_shape",
     "load",
     "save",
 ]
 
 _HOMES = {
-    **dict.fromkeys(("gather", "gather_elements", "infer_shape", "load", "save"), "api"),
+    **dict.fromkeys(
+        (
+            *("gather", "gather_elements", "gather_nd", "gather_tree"),
+            *("infer_shape", "load", "save"),
+        ),
+        "api",
+    ),
     "Shape": "spec.shapes",
     "explain": "report.explanation",
     "OPERATORS": "report.explanation",

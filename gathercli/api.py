@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from gathercli import engine
-from gathercli.arrays.bound import BoundCall
+from gathercli.arrays.bound import BoundCall, of_one_type
 from gathercli.arrays.exchange import viewed
 from gathercli.arrays.result import no_memory
 from gathercli.arrays.run import answer
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import Input
 
 
 def gather(
@@ -162,6 +163,124 @@ def gather_elements(
     return _run("gather-elements", version, (data, indices), attributes, (threads, out))
 
 
+def gather_nd(
+    data: Any,
+    indices: Any,
+    *,
+    batch_dims: Any = 0,
+    version: str | int = "openvino-8",
+    negative: str = "spec",
+    out_of_range: str = "spec",
+    threads: int | None = None,
+    out: npt.NDArray[Any] | None = None,
+) -> npt.NDArray[Any]:
+    """Gather slices of `data` at the places that tuples of indices name.
+
+    ``out[p, i, s] = data[p, t, s]`` with ``t = indices[p, i, :]``, whose component j counts along
+    axis b + j of `data`; p are the coordinates of the b = batch_dims batch dimensions.
+
+    Parameters
+    ----------
+    data
+        Shape (B.., A.., S..), rank 1 or more.
+    indices
+        Shape (B.., I.., K), integers, with a component for each of the K dimensions A; int64 for
+        ONNX, which also needs K >= 1.
+    batch_dims
+        How many leading dimensions B.. are batches, less than both ranks; ONNX's 11 has none.
+    version
+        ``openvino-8``, ``openvino-5``, ``onnx-13``, ``onnx-12``, ``onnx-11``.
+    negative, out_of_range, threads, out
+        As for `gather`, for each component.
+
+    Returns
+    -------
+        Shape (B.., I.., S..), the type of `data`; ``openvino-5`` makes B.. one dimension.
+
+    Raises
+    ------
+    OperatorError
+        The version refuses; `.rule` names the rule.
+    VersionError
+        There is no such version.
+    InputError
+        `out` cannot take the result.
+
+    Notes
+    -----
+    Sources: OpenVINO operation set, GatherND-5 and -8; ONNX operator schemas, GatherND.
+
+    Examples
+    --------
+    >>> gather_nd([[1, 2], [3, 4]], [[0, 1], [1, -1]])
+    array([2, 4])
+    """
+    attributes = {"batch_dims": batch_dims, "negative": negative, "out_of_range": out_of_range}
+    return _run("gather-nd", version, (data, indices), attributes, (threads, out))
+
+
+def gather_tree(
+    step_ids: Any,
+    parent_ids: Any,
+    max_seq_len: Any,
+    end_token: Any,
+    *,
+    version: str | int = "openvino-1",
+    negative: str = "spec",
+    out_of_range: str = "spec",
+    threads: int | None = None,
+    out: npt.NDArray[Any] | None = None,
+) -> npt.NDArray[Any]:
+    """Return the token sequences of a beam search, each beam followed back from its last step.
+
+    ``out[t, b, w] = step_ids[t, b, beam(t)]`` with ``beam(m - 1) = w`` and
+    ``beam(t - 1) = parent_ids[t, b, beam(t)]``, for m = max_seq_len[b]; what follows the first
+    `end_token`, and everything from step m on, is `end_token`.
+
+    Parameters
+    ----------
+    step_ids
+        Shape (T, B, W): the token of each step, batch and beam. Numbers, all of them whole.
+    parent_ids
+        Shape (T, B, W): the beam of the step before that each beam continues.
+    max_seq_len
+        Shape (B,): the number of steps of each batch.
+    end_token
+        Shape (). All four have one type; lists have that of `step_ids`.
+    version
+        ``openvino-1``.
+    negative, out_of_range
+        As for `gather`, for parents that are used.
+    threads, out
+        As for `gather`.
+
+    Returns
+    -------
+        Shape (T, B, W), the type of `step_ids`.
+
+    Raises
+    ------
+    OperatorError
+        The version refuses; `.rule` names the rule.
+    VersionError
+        There is no such version.
+    InputError
+        `out` cannot take the result.
+
+    Notes
+    -----
+    Source: OpenVINO operation set, GatherTree-1.
+
+    Examples
+    --------
+    >>> gather_tree([[[1, 2]], [[3, 4]]], [[[0, 0]], [[1, 0]]], [2], 9).tolist()
+    [[[2, 1]], [[3, 4]]]
+    """
+    attributes = {"negative": negative, "out_of_range": out_of_range}
+    inputs = step_ids, parent_ids, max_seq_len, end_token
+    return _run("gather-tree", version, inputs, attributes, (threads, out))
+
+
 def infer_shape(
     op: str,
     data_shape: str | Iterable[object],
@@ -176,7 +295,7 @@ def infer_shape(
     Parameters
     ----------
     op
-        ``gather`` or ``gather-elements``.
+        ``gather``, ``gather-elements``, ``gather-nd`` or ``gather-tree``.
     data_shape, indices_shape, *more_shapes
         Those of the inputs in their order: text (``[2,?,1..5,N]``, ``[...]``) or a sequence of
         sizes, -1 or None for unknown ones.
@@ -290,7 +409,7 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
             hint="the name of the file comes first: `gathercli.save(path, array)`",
         )
     target = os.fspath(path)
-    tensor = _tensor(array, "data")
+    tensor = _tensor(array)
     if tensor.dtype.kind is Kind.OTHER:
         raise DtypeError(
             f"the array is {tensor.dtype}, which no operator takes: expected a plain type",
@@ -373,23 +492,25 @@ def _check_out(out: Any, call: Call, *inputs: Tensor) -> None:
 
 def arguments(context: CallContext, values: Iterable[Any]) -> list[Tensor]:
     """Make tensors of the inputs of a call, and describe them in the context."""
-    inputs = context.op.inputs if context.op else ()
-    tensors = [_argument(value, each.name) for each, value in zip(inputs, values, strict=True)]
-    context.inputs |= {
-        each.name: Operand.of(tensor) for each, tensor in zip(inputs, tensors, strict=True)
-    }
+    op = context.op
+    if op is None:
+        raise LookupError("the inputs of no operator")
+    tensors = [_argument(value, each) for each, value in zip(op.inputs, values, strict=True)]
+    if op.one_type:
+        tensors = of_one_type(tensors)
+    context.describe(tensors)
     return tensors
 
 
-def _argument(value: Any, name: str) -> Tensor:
-    """Make a tensor of an input, and say which one it was where that is refused."""
+def _argument(value: Any, each: Input) -> Tensor:
+    """Make a tensor of an input, naming the input in what is refused."""
     try:
         if isinstance(value, str | os.PathLike):
             raise _text_of(os.fspath(value))
-        return _tensor(value, name)
+        return _tensor(value, INT64 if each.values else FLOAT64)
     except GatherError as error:
-        if not error.message.startswith(f"`{name}`"):
-            error.prefix(f"`{name}`")
+        if not error.message.startswith(f"`{each.name}`"):
+            error.prefix(f"`{each.name}`")
         raise
 
 
@@ -404,13 +525,16 @@ def _text_of(value: str | bytes) -> InputError:
     )
 
 
-def _tensor(value: Any, name: str) -> Tensor:
-    """Make a tensor of what a Python caller passes; a type of no operator is left to its rule."""
+def _tensor(value: Any, empty: DType = FLOAT64) -> Tensor:
+    """Make a tensor of what a Python caller passes; a type of no operator is left to its rule.
+
+    `empty` is the type of an empty list.
+    """
     import numpy as np
 
     if isinstance(value, list | tuple | range | bool | int | float | complex | str):
         if not isinstance(value, np.generic):
-            return _tensor_of_list(value, name)
+            return _tensor_of_list(value, empty)
     elif isinstance(value, np.ma.MaskedArray):
         raise InputError(
             "it is a masked array, and a tensor has no mask: expected a plain array",
@@ -430,9 +554,8 @@ def _all_strings(array: npt.NDArray[Any]) -> bool:
     return all(isinstance(each, str) for each in array.flat)
 
 
-def _tensor_of_list(value: Any, name: str) -> Tensor:
+def _tensor_of_list(value: Any, empty: DType) -> Tensor:
     """Infer the type of a list; numpy values of one type in it bring theirs."""
-    empty = INT64 if name == "indices" else FLOAT64
     declared = None
     check_depth(value)  # a list may hold itself
     if not _is_plain(value):
@@ -463,7 +586,7 @@ def _plain(value: Any, types: set[DType | None]) -> Any:
         types.add(dtype_of(value.dtype))
         return value.tolist()
     if hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
-        tensor = _tensor(value, "")
+        tensor = _tensor(value)
         types.add(None if tensor.dtype.kind is Kind.OTHER else tensor.dtype)
         return tensor.values().tolist()
     types.add(None)

@@ -7,12 +7,14 @@
     ├── UsageError            2   the command line is wrong          (ValueError)
     │   └── VersionError      2   no such operator version
     ├── OperatorError        65   an operator's rule refuses          (ValueError)
-    │   ├── DtypeError            data-dtype, indices-dtype           (+ TypeError)
-    │   ├── AxisError             axis-required, axis-type, axis-range
+    │   ├── DtypeError            data-dtype, indices-dtype, tree-dtype (+ TypeError)
+    │   ├── AxisError             axis-*
     │   ├── BatchDimsError        batch-dims-*, batch-shape
     │   ├── RankError             data-rank, indices-rank
     │   ├── ElementsShapeError    elements-shape
-    │   └── OutOfRangeError       index-negative, index-range         (+ IndexError)
+    │   ├── IndicesDepthError     indices-depth
+    │   ├── TreeShapeError        tree-shape
+    │   └── OutOfRangeError       index-*, integer-values             (+ IndexError)
     ├── LimitError           65   too large for --max-bytes           (+ MemoryError)
     ├── InputError           65   malformed bytes or text             (ValueError)
     ├── NoInputError         66   absent or unreadable                (OSError)
@@ -276,6 +278,14 @@ class RankError(OperatorError):
 
 class ElementsShapeError(OperatorError):
     """`indices` of GatherElements do not fit `data` on the other axes."""
+
+
+class IndicesDepthError(OperatorError):
+    """The tuples of GatherND are too short or too long."""
+
+
+class TreeShapeError(OperatorError):
+    """The inputs of GatherTree do not fit each other."""
 
 
 class OutOfRangeError(OperatorError, IndexError):

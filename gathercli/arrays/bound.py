@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from gathercli.arrays.chunks import everything
 from gathercli.arrays.tensor import Tensor
 from gathercli.engine import infer
+from gathercli.spec.call import Operand
 from gathercli.spec.coordinates import known
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.spec.call import Call
+    from gathercli.spec.dtypes import DType
+
+_Tensor = TypeVar("_Tensor", bound="ChunkedTensor | Operand")
 
 
 class BoundCall:
@@ -33,8 +39,8 @@ class BoundCall:
 
     @property
     def data(self) -> ChunkedTensor:
-        """What is gathered."""
-        return self.tensors["data"]
+        """What is gathered: the first input."""
+        return next(iter(self.tensors.values()))
 
     @property
     def indices(self) -> ChunkedTensor:
@@ -60,3 +66,25 @@ class BoundCall:
             or Tensor(each.dtype, np.asarray(each.read(everything(each.shape)), each.storage))
             for name, each in self.tensors.items()
         }
+
+
+def of_one_type(tensors: Sequence[_Tensor]) -> list[_Tensor]:
+    """Give the tensors whose type untyped text decided the type of the others.
+
+    Raises
+    ------
+    InputError
+        ``dtype``: a tensor does not convert to it without loss.
+    """
+    typed = next((each for each in tensors if each.decided is None), tensors[0])
+    return [each if each.decided is None else _as_type(each, typed.dtype) for each in tensors]
+
+
+def _as_type(tensor: Any, dtype: DType | None) -> Any:
+    if dtype is None or tensor.dtype is dtype:
+        return tensor
+    if isinstance(tensor, Operand):
+        return tensor._replace(dtype=dtype)
+    from gathercli.arrays.conversion import convert
+
+    return convert(tensor, dtype)

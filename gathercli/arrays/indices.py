@@ -124,6 +124,13 @@ def _resolve(indices: AnyArray, positions: AnyArray, policy: IndexPolicy, kind: 
         positions %= policy.size
 
 
+def resolve(indices: AnyArray, policy: IndexPolicy) -> AnyArray:
+    """Return the positions of checked indices of any kind: their shape, int64, -1 for none."""
+    positions = np.empty(indices.shape, np.int64)
+    _resolve(indices, positions, policy, IndexKind.MIXED)
+    return positions
+
+
 class UnexpectedIndicesError(Exception):
     """Indices that were not checked turn out to be `IndexKind.MIXED`."""
 

@@ -59,9 +59,14 @@ def run(
     points: dict[str, Points] = {}
     adjustments: list[Adjustment] = []
     for name, axes in indexed_inputs(call).items():
-        points[name], more = check_indices(
-            call, axes, tensors[name].array, threads=threads, progress=progress
-        )
+        if call.op.input(name).follows:
+            from gathercli.arrays.tree import follow_parents
+
+            points[name], more = follow_parents(call, axes[0], tensors)
+        else:
+            points[name], more = check_indices(
+                call, axes, tensors[name].array, threads=threads, progress=progress
+            )
         adjustments += more
     check_size(bound.shape, bound.data, max_bytes)
     return GatherResult(bound, tensors, points, adjustments, threads=threads, progress=progress)

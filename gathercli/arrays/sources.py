@@ -40,11 +40,16 @@ class SourceKernel:
         tensors: Mapping[str, Tensor],
         points: Mapping[str, Points],
     ) -> None:
-        data = next(iter(tensors.values())).array
+        data, *more = (
+            tensors[each.name].array
+            for n, each in enumerate(call.op.inputs)
+            if each.copied or not n
+        )
         self.dtype, self.size = data.dtype, product(known(infer(call)))
         self.block = CELLS
         self.uses_each_once = False
-        self._family, self._call, self._flat = family, call, data.reshape(-1)
+        self._family, self._call = family, call
+        self._copied = [each.reshape(-1) for each in (data, *more)]
         self._points = {name: each.whole() for name, each in points.items()}
 
     def worker(self) -> SourceKernel:
@@ -63,6 +68,8 @@ class SourceKernel:
         cells = np.arange(start, stop)
         at = self._family.sources(self._call, self._points, cells)
         elements = np.zeros(stop - start, native)
-        copied = at >= 0
-        elements[copied] = self._flat[at[copied]]
+        for each in self._copied:
+            copied = (at >= 0) & (at < each.size)
+            elements[copied] = each[at[copied]]
+            at = at - each.size
         out[:] = elements.view(np.uint8)

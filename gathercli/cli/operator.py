@@ -399,6 +399,11 @@ def read(
         tensor = reader(text, each.name, declared=declared, empty=empty)
         context.inputs[each.name] = Operand.of(tensor)
         tensors.append(tensor)
+    if context.op is not None and context.op.one_type:
+        from gathercli.arrays.bound import of_one_type
+
+        tensors = of_one_type(tensors)
+        context.describe(tensors)
     return tensors
 
 

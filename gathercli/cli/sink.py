@@ -15,6 +15,7 @@ from gathercli.io import save
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, is_chunked, names_chunks
 from gathercli.io.write import STDOUT, CheckedStream, Output, Stream, is_stream, new_name
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
+from gathercli.spec.call import as_integer
 from gathercli.spec.dtypes import Kind
 from gathercli.text import clean, listed, shell_word
 
@@ -309,9 +310,8 @@ def binary_refused(fmt: str, target: str, *, way: str = "-o ") -> UsageError:
 
 def _parameters(call: Call, adjustments: Iterable[Adjustment]) -> dict[str, Any]:
     """Say in an inference response what made the output."""
-    found: dict[str, Any] = {"operator": call.op.full_name, "axis": call.axis_number}
-    if call.op.has_batch_dims:
-        found["batch_dims"] = call.batch_dims_number
+    found: dict[str, Any] = {"operator": call.op.full_name}
+    found |= {each.name: as_integer(call.attrs[each.name]) for each in call.op.attrs}
     for name, value in (("negative", call.negative), ("out_of_range", call.out_of_range)):
         if value.value != "spec":
             found[name] = value.value

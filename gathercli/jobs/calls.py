@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gathercli import engine
-from gathercli.arrays.bound import BoundCall
+from gathercli.arrays.bound import BoundCall, of_one_type
 from gathercli.jobs.job import SHAPE
 from gathercli.ops import family_of, find
 from gathercli.spec.call import Operand
@@ -60,7 +60,7 @@ def bound_in_memory(job: Job, op: Op, inputs: Inputs, context: CallContext) -> B
         Takes the inputs, once all are read.
     """
     tensors = [job.tensor(each.name, inputs) for each in op.inputs]
-    context.inputs |= {each.name: Operand.of(t) for each, t in zip(op.inputs, tensors, strict=True)}
+    context.describe(tensors)
     return _bound(job, op, tensors)
 
 
@@ -72,10 +72,13 @@ def described(job: Job, op: Op, inputs: Inputs) -> Call:
     GatherError
         As from `bound`, as far as shapes and types tell.
     """
-    return _bind(job, op, [job.operand(each.name, inputs) for each in op.inputs])
+    operands = [job.operand(each.name, inputs) for each in op.inputs]
+    return _bind(job, op, of_one_type(operands) if op.one_type else operands)
 
 
 def _bound(job: Job, op: Op, tensors: Sequence[ChunkedTensor]) -> BoundCall:
+    if op.one_type:
+        tensors = of_one_type(tensors)
     return BoundCall(_bind(job, op, map(Operand.of, tensors)), *tensors)
 
 

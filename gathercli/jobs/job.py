@@ -160,7 +160,7 @@ _TOLERANCE: Final[Check] = (
 REFUSALS: Final = (
     "version",
     *(rule.__name__.replace("_", "-") for rule in RULES),
-    *("index-negative", "index-range", "limit"),
+    *("integer-values", "index-negative", "index-range", "limit"),
     *("missing", "unreadable", "format", "npy", "npz", "json", "ragged", "literal", "dtype"),
     *("shape-text", "job"),
 )

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.errors import Hint, UsageError, VersionError
-from gathercli.ops import gather, gather_elements
+from gathercli.ops import gather, gather_elements, gather_nd, gather_tree
 from gathercli.text import closest, listed, short
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gathercli.spec.call import Call
     from gathercli.spec.op import Family, IndexedAxis, Op
 
-_FAMILIES: tuple[Family, ...] = (gather, gather_elements)
+_FAMILIES: tuple[Family, ...] = (gather, gather_elements, gather_nd, gather_tree)
 FAMILIES: Final[dict[str, Family]] = {family.COMMAND: family for family in _FAMILIES}
 """The operators by the name of their command."""
 

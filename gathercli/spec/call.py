@@ -13,7 +13,7 @@ from gathercli.spec.op import IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Protocol
 
     from gathercli.spec.op import Op
@@ -95,6 +95,11 @@ class CallContext:
         if isinstance(error, GatherError):
             self.add_to(error)
 
+    def describe(self, tensors: Iterable[TensorLike | Operand]) -> None:
+        """Take the inputs of the row, all of them read."""
+        names = [each.name for each in self.op.inputs] if self.op else []
+        self.inputs |= dict(zip(names, map(Operand.of, tensors), strict=True))
+
     def add_to(self, error: GatherError) -> None:
         """Let a refusal name the call."""
         error.add_call(self.op and self.op.full_name, self.inputs, self.version_from)
@@ -131,8 +136,8 @@ class Call:
 
     @property
     def data(self) -> Operand:
-        """What is gathered."""
-        return self.inputs["data"]
+        """What is gathered: the first input."""
+        return next(iter(self.inputs.values()))
 
     @property
     def indices(self) -> Operand:

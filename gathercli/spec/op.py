@@ -84,12 +84,18 @@ class Input(NamedTuple):
         Whether its elements say where to gather: they are read and checked before the output.
     doc
         What it holds, for the help of the command.
+    follows
+        Whether its elements lead from one step to the one before, so that those count that are met.
+    copied
+        Whether outputs copy its elements too, as they copy those of the first input.
     """
 
     name: str
     dtypes: tuple[DType, ...]
     values: bool = False
     doc: str = ""
+    follows: bool = False
+    copied: bool = False
 
 
 class Attr(NamedTuple):
@@ -143,6 +149,14 @@ class Op(NamedTuple):
         What this version changed.
     source
         Where the specification is found.
+    tuples
+        Whether the last dimension of `indices` holds tuples, a component for each axis.
+    shortest_tuple
+        How many components a tuple must have.
+    flattens_batch
+        Whether the batch dimensions of the output become one.
+    one_type
+        Whether all inputs have one type, which untyped ones then take.
     """
 
     framework: str
@@ -160,6 +174,10 @@ class Op(NamedTuple):
     shape: str
     changes: str
     source: str
+    tuples: bool = False
+    shortest_tuple: int = 0
+    flattens_batch: bool = False
+    one_type: bool = False
 
     def input(self, name: str) -> Input:
         """Return the input of this name."""
@@ -211,6 +229,7 @@ _HEADINGS: Final = {
     "indices": "legal indices",
     "outside": "other indices",
     "off_axis": "beside the axis",
+    "shortest_tuple": "shortest tuple",
     "narrows": "inference",
 }
 """What people read for what sets versions apart; what is not here is read by its own name."""
@@ -225,6 +244,7 @@ def traits(op: Op) -> dict[str, object]:
         "indices": op.index_range,
         "outside": op.out_of_range,
         "off_axis": op.off_axis,
+        "shortest_tuple": op.shortest_tuple,
         "narrows": op.narrows,
         "equation": op.equation,
         "shape": op.shape,

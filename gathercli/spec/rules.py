@@ -15,8 +15,10 @@ from gathercli.errors import (
     DtypeError,
     ElementsShapeError,
     Hint,
+    IndicesDepthError,
     OutOfRangeError,
     RankError,
+    TreeShapeError,
 )
 from gathercli.spec.dtypes import BOOL, DTYPES, PLAIN, Kind, in_words
 from gathercli.spec.op import IndexRange, Negative, OffAxis, OutOfRange
@@ -119,9 +121,19 @@ def data_rank(call: Call) -> None:
 
 
 def indices_rank(call: Call) -> None:
-    """Refuse `indices` of GatherElements whose rank is not that of `data`."""
+    """Refuse `indices` of GatherElements without the rank of `data`, and 0-D tuples."""
     found, expected = call.indices.shape.rank, call.data.shape.rank
     if found is None:
+        return
+    if call.op.tuples:
+        if found == 0:
+            raise RankError(
+                f"`indices` is 0-D, but {call.op.name} takes tuples: expected rank 1 or more",
+                rule="indices-rank",
+                value=0,
+                expected="rank 1 or more",
+                hint="one tuple is 1-D, such as `[2]` or `[0,1]`",
+            )
         return
     if found == 0 or (expected is not None and found != expected):
         wanted = "1 or more" if expected is None else str(expected)
@@ -133,6 +145,19 @@ def indices_rank(call: Call) -> None:
             expected=f"rank {wanted}",
             hint=Hint("{command} takes indices of any rank", command="gather"),
         )
+
+
+def axis_unsupported(call: Call) -> None:
+    """Refuse an axis where the version has none."""
+    given = call.axis_given
+    if given is None:
+        return
+    raise AxisError(
+        f"`axis` is {as_written(given)}, but {call.op} has no axis: expected none",
+        rule="axis-unsupported",
+        value=_plain(given),
+        expected="none",
+    )
 
 
 def axis_required(call: Call) -> None:
@@ -212,7 +237,9 @@ def batch_dims_range(call: Call) -> None:
             value=_plain(call.batch_dims_given),
             expected="one integer",
         )
-    if rank is not None and not -rank <= number <= rank:
+    if call.op.tuples:
+        _check_batch_of_tuples(call, number)
+    elif rank is not None and not -rank <= number <= rank:
         raise BatchDimsError(
             f"`batch_dims` is {as_written(number)}, but `indices` has rank {rank}: "
             f"expected {_interval(-rank, rank)}",
@@ -220,6 +247,50 @@ def batch_dims_range(call: Call) -> None:
             value=number,
             expected=_interval(-rank, rank),
         )
+
+
+def _check_batch_of_tuples(call: Call, number: int) -> None:
+    """Refuse batch_dims below 0, or which leave `data` or the tuples no dimension."""
+    ranks = {"data": call.data.shape.rank, "indices": call.indices.shape.rank}
+    name, least = min(
+        ((name, rank) for name, rank in ranks.items() if rank is not None),
+        key=lambda each: each[1],
+        default=("", None),
+    )
+    if number >= 0 and (least is None or number < least):
+        return
+    expected = "0 or more" if least is None else _interval(0, least - 1)
+    why = "negative" if number < 0 else f"not below the rank of `{name}`, {least}"
+    raise BatchDimsError(
+        f"`batch_dims` is {as_written(number)}, which is {why}: expected {expected}",
+        rule="batch-dims-range",
+        value=number,
+        expected=expected,
+    )
+
+
+def indices_depth(call: Call) -> None:
+    """Refuse tuples that are too short, or longer than `data` has dimensions."""
+    n, indices, b = call.data.shape.rank, call.indices.shape, call.batch_dims or 0
+    k = indices[-1] if indices.rank else None
+    if not isinstance(k, int):
+        return
+    least, most = call.op.shortest_tuple, None if n is None else n - b
+    if least <= k and (most is None or k <= most):
+        return
+    expected = f"{least} or more" if most is None else _interval(least, most)
+    what = f"the last dimension of `indices`, the length of its tuples, is {k}"
+    have = f"`data` has rank {n}" + (f" and batch_dims is {b}" if b else "")
+    raise IndicesDepthError(
+        f"{what}, but {have if most is not None and k > most else f'{call.op} takes no empty ones'}"
+        f": expected {expected}",
+        rule="indices-depth",
+        value=k,
+        expected=expected,
+        hint=_version_that(call, lambda op: op.shortest_tuple <= k, "takes empty tuples")
+        if k < least
+        else None,
+    )
 
 
 def batch_dims_axis(call: Call) -> None:
@@ -298,21 +369,94 @@ def elements_shape(call: Call) -> None:
         )
 
 
+def tree_dtype(call: Call) -> None:
+    """Refuse inputs of GatherTree that are no numbers, or not all of one type."""
+    first: tuple[str, DType] | None = None
+    for each in call.op.inputs:
+        operand = call.inputs[each.name]
+        found = operand.dtype
+        if found is None:
+            continue
+        if found not in each.dtypes:
+            raise DtypeError(
+                f"`{each.name}` is {found}, which {call.op} does not take: expected numbers",
+                rule="tree-dtype",
+                where=operand.decided,
+                value=found.name,
+                expected=_types(each.dtypes),
+            )
+        if first is not None and found is not first[1]:
+            raise DtypeError(
+                f"`{each.name}` is {found}, but `{first[0]}` is {first[1]}: "
+                "expected one type for all inputs",
+                rule="tree-dtype",
+                where=operand.decided,
+                value=found.name,
+                expected=first[1].name,
+            )
+        first = first or (each.name, found)
+
+
+def tree_shape(call: Call) -> None:
+    """Refuse inputs of GatherTree whose shapes are not [T,B,W], [T,B,W], [B] and []."""
+    (first, steps), *others = ((name, each.shape) for name, each in call.inputs.items())
+    for (name, shape), rank in zip([(first, steps), *others], (3, 3, 1, 0), strict=True):
+        if shape.rank not in (None, rank):
+            raise TreeShapeError(
+                f"`{name}` has rank {shape.rank}: expected rank {rank}",
+                rule="tree-shape",
+                where=f"`{name}`",
+                value=shape.rank,
+                expected=f"rank {rank}",
+            )
+    (second, parents), (third, lengths), _ = others
+    pairs = [(first, steps, d, second, parents, d) for d in range(3)]
+    pairs += [
+        (name, shape, 1, third, lengths, 0) for name, shape in ((first, steps), (second, parents))
+    ]
+    for name, shape, d, other, its, e in pairs:
+        if shape.rank is None or its.rank is None or meet(shape[d], its[e]) is not None:
+            continue
+        raise TreeShapeError(
+            f"dimension {e} of `{other}` is {its[e]}, but dimension {d} of `{name}` is {shape[d]}: "
+            f"expected {shape[d]}",
+            rule="tree-shape",
+            where=f"dimension {e}",
+            value=str(its[e]),
+            expected=str(shape[d]),
+        )
+
+
 RULES: tuple[Callable[[Call], None], ...] = (
     data_dtype,
     indices_dtype,
+    tree_dtype,
     data_rank,
     indices_rank,
+    axis_unsupported,
     axis_required,
     axis_type,
     axis_range,
     batch_dims_unsupported,
     batch_dims_range,
     batch_dims_axis,
+    indices_depth,
     batch_shape,
     elements_shape,
+    tree_shape,
 )
 """The rules that shapes and types decide, in the order they are checked."""
+
+
+def integer_values(name: str, value: object, where: str) -> OutOfRangeError:
+    """Make the refusal of a value of GatherTree that is no integer."""
+    return OutOfRangeError(
+        f"`{name}` is {value} at `{where}`, which is no integer: expected whole numbers",
+        rule="integer-values",
+        where=where,
+        value=str(value),
+        expected="whole numbers",
+    )
 
 
 def index_negative(  # noqa: PLR0917  (the words of the message)
@@ -365,8 +509,9 @@ def index_range(  # noqa: PLR0917  (the words of the message)
             out_of_range="zero",
         )
     return OutOfRangeError(
-        f"index {value}{_of(along)} at `{where}` is outside axis {along.axis} of `data`, "
-        f"whose size is {size}: expected {legal} ({_share(count, total)})",
+        f"index {value}{_of(along)} at `{where}` is outside axis {along.axis} of "
+        f"`{call.op.inputs[0].name}`, whose size is {size}: "
+        f"expected {legal} ({_share(count, total)})",
         rule="index-range",
         where=where,
         value=value,
@@ -379,17 +524,25 @@ def index_range(  # noqa: PLR0917  (the words of the message)
 SAID: Final = {
     "data-dtype": "`data` has an element type of the version's list.",
     "indices-dtype": "`indices` has an integer type of the version's list.",
+    "tree-dtype": "All inputs of GatherTree are numbers of one type.",
     "data-rank": "`data` has rank 1 or more.",
-    "indices-rank": "`indices` of GatherElements have the rank of `data`; Gather's have any rank.",
+    "indices-rank": "`indices` of GatherElements have the rank of `data`; Gather's have any rank, "
+    "GatherND's 1 or more.",
+    "axis-unsupported": "No axis is given to a version that has none.",
     "axis-required": "An axis is given where the version has no default.",
     "axis-type": "The axis is one integer.",
     "axis-range": "The axis is between -r and r-1, for `data` of rank r.",
     "batch-dims-unsupported": "batch_dims is given to a version that has it.",
-    "batch-dims-range": "batch_dims is between -M and M, for `indices` of rank M.",
+    "batch-dims-range": "batch_dims is between -M and M, for `indices` of rank M; of GatherND "
+    "it is 0 or more, and less than both ranks.",
     "batch-dims-axis": "batch_dims is not beyond the axis, both counted from the front.",
+    "indices-depth": "The last dimension of GatherND's `indices` is at most the number of "
+    "dimensions of `data` behind the batch; for ONNX it is 1 or more.",
     "batch-shape": "The first batch_dims dimensions of `data` and `indices` are equal.",
     "elements-shape": "Beside the axis, the dimensions of GatherElements' `indices` fit those of "
     "`data`.",
+    "tree-shape": "The inputs of GatherTree have the shapes [T,B,W], [T,B,W], [B] and [].",
+    "integer-values": "The inputs of GatherTree hold whole numbers.",
     "index-negative": "No index is negative, where `--negative error` asks for that.",
     "index-range": "Every index lies on the axis, where the version or `--out-of-range` does not "
     "replace it.",

@@ -103,6 +103,24 @@ def meet_all(data: Sequence[AnyDim], indices: Sequence[AnyDim]) -> Shape:
     return met
 
 
+def multiply(dims: Sequence[AnyDim]) -> AnyDim:
+    """Multiply sizes as intervals; the product with a symbol may be any size.
+
+    >>> str(multiply([Dim(4, 6), Dim(6, 7)])), str(multiply([Dim(3), 2])), multiply([2, 3])
+    ('24..42', '6..', 6)
+    """
+    bottom, top = 1, 1
+    unbounded = False
+    for dim in dims:
+        bottom *= low(dim)
+        most = high(dim)
+        unbounded = unbounded or most is None
+        top *= 1 if most is None else most
+    if unbounded and top:
+        return Dim(bottom)
+    return bottom if bottom == top else Dim(bottom, top)
+
+
 class Shape(tuple[AnyDim, ...]):  # noqa: SLOT001  (a tuple of any length has no slots)
     """The dimensions of a tensor; ``Shape.of_unknown_rank()`` when not even their number is known.
 
