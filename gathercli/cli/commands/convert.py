@@ -288,7 +288,7 @@ def _write(
         _write_chunks(fmt, path, results[0][1], options, inputs, messages)
         return
     size = sum(result.nbytes for _, result in results)
-    limit = options.limits.file
+    limit = options.limits.result
     if limit is not None and size > limit:
         raise LimitError.over(f"the output takes {size} bytes", size, limit)
     for _, result in results:
