@@ -1,7 +1,8 @@
 """What every version of GatherND and GatherTree means, in plain loops: as `oracle` does.
 
-It knows nothing of the package. The rules are tried in this order: types, ranks, batch_dims, equal
-batch dimensions, the length of the tuples; then the values, row by row.
+It knows nothing of the package. The rules are tried in this order: types, ranks, batch_dims, the
+length of the tuples, equal batch dimensions; then the values: whether any is negative where that is
+refused, then whether any is outside its axis.
 """
 
 from __future__ import annotations
@@ -117,11 +118,11 @@ def run(
     if indices_type not in version.indices_types:
         raise Refused("indices-dtype")
     _check_ranks(version, len(data.shape), len(indices.shape), b)
+    k = indices.shape[-1]
+    _check_depth(version, k, len(data.shape), b)
     for d in range(b):
         if data.shape[d] != indices.shape[d]:
             raise Refused("batch-shape")
-    k = indices.shape[-1]
-    _check_depth(version, k, len(data.shape), b)
     sizes = data.shape[b : b + k]
     picks = picked(version, sizes, indices, attributes)
     lead, tail = indices.shape[:-1], data.shape[b + k :]
@@ -188,13 +189,14 @@ def infer(name: str, data: Dimensions, indices: Dimensions, batch_dims: int) -> 
     _check_ranks(version, n, m, b)
     if data is None or indices is None:
         return None
-    heads = [meet(data[d], indices[d], "batch-shape") for d in range(b)]
-    if not version.narrows:
-        heads = indices[:b]
     k = indices[-1]
+    if isinstance(k, int):
+        _check_depth(version, k, len(data), b)
+    heads = [meet(data[d], indices[d], "batch-shape") for d in range(b)]
     if not isinstance(k, int):
         return None
-    _check_depth(version, k, len(data), b)
+    if not version.narrows:
+        heads = indices[:b]
     if version.flattens and b > 1:
         heads = [multiplied(heads)]
     return heads + indices[b:-1] + data[b + k :]
