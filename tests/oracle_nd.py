@@ -124,11 +124,11 @@ def run(
         if data.shape[d] != indices.shape[d]:
             raise Refused("batch-shape")
     sizes = data.shape[b : b + k]
-    picks = picked(version, sizes, indices, attributes)
+    places = positions(version, sizes, indices, attributes)
     lead, tail = indices.shape[:-1], data.shape[b + k :]
     out = np.zeros(lead + tail, data.dtype)
     for c in coordinates(lead):
-        components = [picks[(*c, j)] for j in range(k)]
+        components = [places[(*c, j)] for j in range(k)]
         if None in components:
             continue
         for s in coordinates(tail):
@@ -155,7 +155,7 @@ def _check_depth(version: Version, k: int, n: int, b: int) -> None:
         raise Refused("indices-depth")
 
 
-def picked(
+def positions(
     version: Version, sizes: Sequence[int], indices: Array, attributes: Attributes
 ) -> dict[Coordinate, int | None]:
     """Find the position of each component, None for none: first the negative, then the outside.
@@ -198,11 +198,11 @@ def infer(name: str, data: Dimensions, indices: Dimensions, batch_dims: int) -> 
     if not version.narrows:
         heads = indices[:b]
     if version.flattens and b > 1:
-        heads = [multiplied(heads)]
+        heads = [product(heads)]
     return heads + indices[b:-1] + data[b + k :]
 
 
-def multiplied(dimensions: Sequence[Dimension]) -> Dimension:
+def product(dimensions: Sequence[Dimension]) -> Dimension:
     """Multiply sizes as intervals; a symbol stays one if all others are 1."""
     others = [d for d in dimensions if d != 1]
     if len(others) == 1:

@@ -64,7 +64,7 @@ def gather_nd(row: str, data: Array, indices: Array, **options: Any) -> Array:
     return result
 
 
-def called(row: str, case: Case) -> Array:
+def answer_of(row: str, case: Case) -> Array:
     how = case.attributes
     return gather_nd(
         row,
@@ -88,7 +88,7 @@ def expected(row: str, case: Case) -> Array:
 
 
 def assert_as_the_oracle_says(row: str, case: Case) -> None:
-    assert_same_outcome(outcome(lambda: called(row, case)), outcome(lambda: expected(row, case)))
+    assert_same_outcome(outcome(lambda: answer_of(row, case)), outcome(lambda: expected(row, case)))
 
 
 def fitting_shapes(row: str, dice: Dice) -> tuple[Sizes, Sizes, int]:
@@ -192,7 +192,7 @@ def test_every_row_answers_or_refuses_as_the_oracle_does(row: str, seed: int) ->
 def test_every_legal_call_is_answered_as_the_oracle_does(row: str, seed: int) -> None:
     case = legal_case(row, Dice(seed))
 
-    assert_same(called(row, case), expected(row, case))
+    assert_same(answer_of(row, case), expected(row, case))
 
 
 @pytest.mark.parametrize("out_of_range", ["spec", "error", "zero", "clamp", "wrap"])
@@ -252,7 +252,7 @@ def test_gathering_is_advanced_indexing_by_the_components(row: str, seed: int) -
         else np.broadcast_to(case.data, case.indices.shape[:-1] + case.data.shape)
     )
 
-    assert_same(as_compared(called(row, case)), np.asarray(plain))
+    assert_same(as_compared(answer_of(row, case)), np.asarray(plain, case.data.dtype))
 
 
 @every_batched
@@ -261,7 +261,7 @@ def test_gathering_is_advanced_indexing_by_the_components(row: str, seed: int) -
 def test_a_batch_is_the_stack_of_plain_gathers(row: str, seed: int) -> None:
     case = legal_case(row, Dice(seed))
     b = case.attributes.batch_dims
-    got = as_compared(called(row, case))
+    got = as_compared(answer_of(row, case))
     batches = case.data.shape[:b]
     if oracle_nd.VERSIONS[row].flattens:
         got = got.reshape((*batches, *got.shape[min(b, 1) :]))
@@ -283,7 +283,7 @@ def test_versions_5_and_8_of_openvino_differ_in_the_batch_dimensions_alone(
     if case.indices.shape[-1] < oracle_nd.VERSIONS[row].depth:
         return
 
-    whole, flat = called(row, case), called("openvino.GatherND-5", case)
+    whole, flat = answer_of(row, case), answer_of("openvino.GatherND-5", case)
 
     assert whole.tobytes() == flat.tobytes()
 
@@ -315,9 +315,9 @@ def test_gathering_twice_is_gathering_the_gathered_tuples(row: str, seed: int) -
     for c in np.ndindex(j.shape):
         j[c] = dice.number(0, lead[c[-1]] - 1)
 
-    once = gather_nd(row, gather_nd(row, x, i), j)
+    nested = gather_nd(row, gather_nd(row, x, i), j)
 
-    assert_same(once, gather_nd(row, x, gather_nd(row, i, j)))
+    assert_same(nested, gather_nd(row, x, gather_nd(row, i, j)))
 
 
 @every_row
@@ -365,7 +365,9 @@ def test_byte_order_and_memory_order_change_nothing(row: str, seed: int) -> None
         indices = case.indices
     other = replace(case, data=data.copy(order="F"), indices=indices.copy(order="F"))
 
-    assert_same_outcome(outcome(lambda: called(row, other)), outcome(lambda: expected(row, case)))
+    assert_same_outcome(
+        outcome(lambda: answer_of(row, other)), outcome(lambda: expected(row, case))
+    )
 
 
 def infer_shape(op: str, *shapes: object, **attributes: Any) -> gathercli.Shape:
@@ -397,8 +399,8 @@ def test_a_shape_inferred_from_partly_known_shapes_admits_that_of_the_run(
     answer = oracle_nd.infer(row, data, indices, b)
     symbols = {f"S{n}": n for n in range(300)}
     assert str(inferred) == oracle.text(answer)
-    assert oracle.admits(answer, called(row, case).shape, symbols)
-    assert oracle.admits(as_dimensions(inferred), called(row, case).shape, symbols)
+    assert oracle.admits(answer, answer_of(row, case).shape, symbols)
+    assert oracle.admits(as_dimensions(inferred), answer_of(row, case).shape, symbols)
 
 
 # GatherTree
@@ -426,11 +428,11 @@ def gather_tree(tree: Tree) -> Array:
     return result
 
 
-def grown(tree: Tree) -> Array:
+def expected_tree(tree: Tree) -> Array:
     return as_compared(oracle_nd.gather_tree(*tree.inputs))
 
 
-def typed(values: object, type_name: str) -> Array:
+def as_type(values: object, type_name: str) -> Array:
     held = ml_dtypes.bfloat16 if type_name == "bfloat16" else np.dtype(type_name)
     return np.asarray(values).astype(held)
 
@@ -445,10 +447,10 @@ def legal_tree(dice: Dice, type_name: str) -> Tree:
         parents[min(length, t) :, batch] = dice.number(0, 99)
     parents[:1] = dice.number(0, 99)
     return Tree(
-        typed(tokens, type_name).reshape(t, b, w),
-        typed(parents, type_name),
-        typed(lengths, type_name),
-        typed(dice.number(0, 8), type_name),
+        as_type(tokens, type_name).reshape(t, b, w),
+        as_type(parents, type_name),
+        as_type(lengths, type_name),
+        as_type(dice.number(0, 8), type_name),
     )
 
 
@@ -470,7 +472,7 @@ def any_tree(dice: Dice) -> Tree:
         parents[at] = dice.one_of((width, width + 1, 100, *negative))
         inputs["parent_ids"] = parents
     elif flaw == "type":
-        inputs[name] = typed(array, dice.one_of(TREE_TYPES))
+        inputs[name] = as_type(array, dice.one_of(TREE_TYPES))
     elif flaw == "kind":
         kind = dice.one_of(("bool", "complex64", "str"))
         inputs = {each: value.astype(np.float64).astype(kind) for each, value in inputs.items()}
@@ -495,7 +497,7 @@ INPUTS: Final = ("step_ids", "parent_ids", "max_seq_len", "end_token")
 def test_a_tree_is_gathered_or_refused_as_by_the_oracle(seed: int) -> None:
     tree = any_tree(Dice(seed))
 
-    assert_same_outcome(outcome(lambda: gather_tree(tree)), outcome(lambda: grown(tree)))
+    assert_same_outcome(outcome(lambda: gather_tree(tree)), outcome(lambda: expected_tree(tree)))
 
 
 @pytest.mark.parametrize("type_name", TREE_TYPES)
@@ -503,9 +505,9 @@ def test_a_tree_is_gathered_or_refused_as_by_the_oracle(seed: int) -> None:
 @given(seed=seeds)
 def test_every_numeric_type_gives_the_same_tree(type_name: str, seed: int) -> None:
     tree = legal_tree(Dice(seed), type_name)
-    wide = Tree(*(typed(array, "int64") for array in tree.inputs))
+    wide = Tree(*(as_type(array, "int64") for array in tree.inputs))
 
-    assert_same(typed(gather_tree(tree), "int64"), gather_tree(wide))
+    assert_same(as_type(gather_tree(tree), "int64"), gather_tree(wide))
 
 
 @moderately

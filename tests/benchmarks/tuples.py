@@ -57,7 +57,7 @@ CASES = {
 }
 
 
-def made(case: Case) -> tuple[Array, Array]:
+def tensors_of(case: Case) -> tuple[Array, Array]:
     """Make the tensors of a case."""
     random = np.random.default_rng(0)
     data = random.integers(0, 100, case.data).astype(case.dtype)
@@ -103,9 +103,9 @@ def by_torch(threads: int) -> Peer:
     torch.set_num_threads(threads)
 
     def make(data: Array, indices: Array, batch: int) -> Way:
-        held = torch.from_numpy(data)
+        tensor = torch.from_numpy(data)
         at = tuple(torch.from_numpy(np.ascontiguousarray(a)) for a in components(indices, batch))
-        return lambda: held[at]
+        return lambda: tensor[at]
 
     return make
 
@@ -176,13 +176,13 @@ def by_tensorflow(threads: int) -> Peer:
     tf.config.threading.set_intra_op_parallelism_threads(threads)
 
     def make(data: Array, indices: Array, batch: int) -> Way:
-        held, at = tf.constant(data), tf.constant(indices)
-        return lambda: tf.gather_nd(held, at, batch_dims=batch)
+        tensor, at = tf.constant(data), tf.constant(indices)
+        return lambda: tf.gather_nd(tensor, at, batch_dims=batch)
 
     return make
 
 
-def installed(threads: int) -> dict[str, Peer]:
+def peers_of(threads: int) -> dict[str, Peer]:
     """Return those that can be imported, ours first."""
     peers: dict[str, Peer] = {}
     for name, make in (
@@ -202,12 +202,12 @@ def installed(threads: int) -> dict[str, Peer]:
 
 def measure(rounds: int, threads: int, only: str = "") -> list[Row]:
     """Time every case: seconds of each peer."""
-    peers = installed(threads)
+    peers = peers_of(threads)
     rows = []
     for name, case in CASES.items():
         if only not in name:
             continue
-        data, indices = made(case)
+        data, indices = tensors_of(case)
         ways: dict[str, Way] = {}
         for peer, make in peers.items():
             if case.kind == "negative" and peer == "tensorflow":

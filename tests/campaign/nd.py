@@ -33,7 +33,7 @@ def trees(seed: int) -> str:
     """Draw a call of GatherTree, and ask the package and the oracle."""
     tree = test_laws_nd.any_tree(test_laws.Dice(seed))
 
-    expected = test_laws.outcome(lambda: test_laws_nd.grown(tree))
+    expected = test_laws.outcome(lambda: test_laws_nd.expected_tree(tree))
 
     got = test_laws.outcome(lambda: test_laws_nd.gather_tree(tree))
     test_laws.assert_same_outcome(got, expected)
