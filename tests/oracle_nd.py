@@ -203,16 +203,13 @@ def infer(name: str, data: Dimensions, indices: Dimensions, batch_dims: int) -> 
 
 
 def product(dimensions: Sequence[Dimension]) -> Dimension:
-    """Multiply sizes as intervals; a symbol stays one if all others are 1."""
-    others = [d for d in dimensions if d != 1]
-    if len(others) == 1:
-        return others[0]
+    """Multiply sizes as intervals; the product with a symbol is one of no known end."""
     least = 1
     most: float = 1
-    for d in others:
+    for d in dimensions:
         low, high = _ends(d)
         least = least * low
-        most = 0 if 0 in (most, high) else math.inf if math.inf in (most, high) else most * high
+        most = 0 if 0 in (most, high) else most * high
     if least == most:
         return least
     return least, None if most == math.inf else int(most)
@@ -229,13 +226,14 @@ def _ends(d: Dimension) -> tuple[int, float]:
 # GatherTree
 
 TREE_TYPES: Final = ANY_INTEGER | {"float16", "bfloat16", "float32", "float64"}
-"""Those of every runtime that are numbers."""
+"""The plain ones; of the narrow ones all are numbers too."""
 
 
 def gather_tree(step_ids: Array, parent_ids: Array, max_seq_len: Array, end_token: Array) -> Array:
     """Follow each beam back from its last step, then end it after its first end token."""
     inputs = (step_ids, parent_ids, max_seq_len, end_token)
-    if len({array.dtype.name for array in inputs}) > 1 or step_ids.dtype.name not in TREE_TYPES:
+    names = {array.dtype.name for array in inputs}
+    if len(names) > 1 or any(t not in TREE_TYPES and not t.startswith(NARROW) for t in names):
         raise Refused("tree-dtype")
     infer_tree(*(list(array.shape) for array in inputs))
     for array in inputs:
