@@ -418,7 +418,7 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
         )
     chosen = formats.format_of(target) if format is None else format
     if is_chunked(chosen):
-        _save_chunks(target, tensor)
+        _save_chunks(target, tensor, chosen)
         return
     with Output(target) as output:
         output.open(tensor.array.nbytes)
@@ -426,12 +426,12 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
         output.commit()
 
 
-def _save_chunks(target: str, tensor: Tensor) -> None:
+def _save_chunks(target: str, tensor: Tensor, fmt: str) -> None:
     """Write a tensor in chunks."""
     from gathercli.io import chunkwise
-    from gathercli.io.zarr import Creation
+    from gathercli.io.formats.table import creator
 
-    with Creation(target) as output:
+    with creator(fmt)(target) as output:
         chunkwise.write(tensor.source(), output)
         output.commit()
 

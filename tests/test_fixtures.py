@@ -33,18 +33,26 @@ FILES = sorted(
 JOBS = {str(path.relative_to(FIXTURES).with_suffix("")): jobs(str(path)) for path in FILES}
 ALL = [pytest.param(found[0], id=name) for name, found in JOBS.items()]
 KEYS = [
-    *("id", "title", "source", "op", "of", "version", "data", "indices", "axis", "batch_dims"),
+    *("id", "title", "source", "op", "of", "version", "data", "indices"),
+    *("step_ids", "parent_ids", "max_seq_len", "end_token", "axis", "batch_dims"),
     *("negative", "out_of_range", "data_dtype", "indices_dtype", "expect", "expect_error"),
 ]
 LAYER = ["layer-example"]
+EXAMPLES = [f"example-{number}" for number in range(1, 8)]
 TABLE = [f"table-row-{row}" for row in range(1, 5)] + ["example-axis-0", "example-axis-1"]
 SPECIFIED = {
     "onnx/gather-1": TABLE,
     "onnx/gather-11": TABLE,
     "onnx/gather-13": TABLE,
     "openvino/gather-1": LAYER,
-    "openvino/gather-8": LAYER + [f"example-{number}" for number in range(1, 8)],
-    "openvino/gather-elements-6": LAYER + [f"example-{number}" for number in range(1, 4)],
+    "onnx/gather-nd-11": EXAMPLES[:4],
+    "onnx/gather-nd-12": EXAMPLES[:5],
+    "onnx/gather-nd-13": EXAMPLES[:5],
+    "openvino/gather-8": LAYER + EXAMPLES,
+    "openvino/gather-elements-6": LAYER + EXAMPLES[:3],
+    "openvino/gather-nd-5": ["layer-example-1", "layer-example-2", *EXAMPLES[:6]],
+    "openvino/gather-nd-8": [f"layer-example-{number}" for number in (1, 2, 3)] + EXAMPLES,
+    "openvino/gather-tree-1": LAYER,
 }
 """The examples that each specification text prints."""
 

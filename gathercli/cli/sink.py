@@ -1,10 +1,10 @@
-"""Where a result goes and how it looks there."""
+"""The options for the output of a result, and its writing."""
 
 from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from gathercli.cli.command import Options, option
 from gathercli.cli.groups import OUTPUT, VIEW
@@ -12,12 +12,11 @@ from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.options import Chunks, ForceFormat, NoClobber, Nonfinite, Precision
 from gathercli.errors import UsageError
 from gathercli.io import save
-from gathercli.io.formats.table import BY_SUFFIX, FORMATS, is_chunked, names_chunks
+from gathercli.io.formats.table import BY_SUFFIX, FORMATS, creator, is_chunked, load, names_chunks
 from gathercli.io.write import STDOUT, CheckedStream, Output, Stream, is_stream, new_name
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 from gathercli.spec.call import as_integer
-from gathercli.spec.dtypes import Kind
-from gathercli.text import clean, listed, shell_word
+from gathercli.text import clean, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,22 +28,19 @@ if TYPE_CHECKING:
     from gathercli.cli.messages import Messages
     from gathercli.io.chunkwise import Crew
     from gathercli.io.source import Inputs
-    from gathercli.io.zarr import Creation
+    from gathercli.io.zarr.created import Creation
     from gathercli.spec.call import Call
 
 
-_NO_JSON: Final = "plain JSON cannot carry {}; `{} oip` and npy can"
-
-
 class ViewOptions(Options):
-    """How the pretty view is shown."""
+    """Options of the pretty view."""
 
     full: Annotated[bool, option(VIEW, "--full", help="Show every element.")] = False
     precision: Precision = 6
 
 
 class WriteOptions(Options):
-    """What is promised of a file beside its content."""
+    """Options on how a file is written, whatever its content."""
 
     no_clobber: NoClobber = False
     fsync: Annotated[
@@ -53,18 +49,16 @@ class WriteOptions(Options):
     ] = False
 
     def output(self, path: str) -> Output:
-        """Make the output of this name."""
+        """Return the output file at a path."""
         return Output(path, no_clobber=self.no_clobber, fsync=self.fsync)
 
-    def creation(self, path: str) -> Creation:
-        """Make the output in chunks of this name."""
-        from gathercli.io.zarr import Creation
-
-        return Creation(path, no_clobber=self.no_clobber, fsync=self.fsync)
+    def creation(self, path: str, fmt: str) -> Creation:
+        """Return the output folder at a path, in a format of chunks."""
+        return creator(fmt)(path, no_clobber=self.no_clobber, fsync=self.fsync)
 
 
 class OutputOptions(Options):
-    """Where a result goes, in which format, and how large it may be."""
+    """Options on where a result goes, in which format, and how large it may be."""
 
     memory: MemoryOptions
     output: Annotated[
@@ -95,22 +89,22 @@ class OutputOptions(Options):
 
     @property
     def limits(self) -> Limits:
-        """How large a result may be, and what is held of it."""
+        """The limits on a result and on memory."""
         return self.memory.limits
 
     @cached_property
     def chunk_sizes(self) -> tuple[int, ...] | None:
-        """The sizes of the chunks of a .zarr output; None for those that suit the data."""
+        """The sizes of the chunks of the output; None to choose them."""
         return chunks_of(self.chunks, self.output, self.fmt)
 
     @property
     def path(self) -> str | None:
-        """The file to write; None for stdout."""
+        """The output file; None for stdout."""
         return None if self.output == "-" else self.output
 
     @property
     def chosen(self) -> str:
-        """The format: the one asked for, else the suffix's, else what suits stdout."""
+        """The format: that of `-f`, else that of the suffix, else that for stdout."""
         if self.fmt != "auto":
             return self.fmt
         if self.path is not None:
@@ -119,39 +113,40 @@ class OutputOptions(Options):
 
     @property
     def streams(self) -> bool:
-        """Whether the format is written block by block, never held."""
+        """Whether the result is written block by block."""
         return self.chosen in FORMATS
 
     @property
     def leaves_terminal(self) -> bool:
-        """Whether the terminal is free for progress: no text runs over it block by block."""
+        """Whether the terminal is free for progress: no blocks of text are written to it."""
         return self.path is not None or not (self.streams and is_terminal(STDOUT))
 
     @property
     def most_bytes(self) -> int | None:
-        """How large the result may be; a .zarr output is limited by the disk alone."""
+        """The largest result; None for an output in chunks, which only the disk limits."""
         if is_chunked(self.chosen):
             return None
         return self.limits.result if self.streams else self.limits.memory
 
     def check(self) -> None:
-        """Refuse, before anything is read, what cannot be written.
+        """Check the options before anything is read.
 
         Raises
         ------
         UsageError
-            An unknown suffix, that of another format, chunks of what has none, or binary for a
-            terminal.
+            The suffix is unknown or of another format, the format has no chunks, or it is binary
+            and goes to a terminal.
         OutputError
-            `--no-clobber` and the file exists, or the target cannot be a file.
+            The output exists and `--no-clobber` is given, or it cannot be a file.
         """
         _ = self.chunk_sizes
         asked = None if self.fmt == "auto" else self.fmt
         save.check_format(self.path, asked, option="-f", force=self.force_format)
-        if self.path is not None:
-            in_chunks = self.fmt == "auto" and names_chunks(self.path)
-            (self.keeping.creation if in_chunks else self.keeping.output)(self.path)
-        chosen = self.chosen  # refuses a suffix that names no format
+        if self.path is not None and self.fmt == "auto" and names_chunks(self.path):
+            self.keeping.creation(self.path, self.chosen)
+        elif self.path is not None:
+            self.keeping.output(self.path)
+        chosen = self.chosen  # raises if the suffix names no format
         if self.path is None and save.is_binary(chosen) and is_terminal(STDOUT):
             raise binary_refused(self.chosen, "stdout")
 
@@ -162,7 +157,7 @@ class OutputOptions(Options):
         messages: Messages,
         crew: Crew | None = None,
     ) -> None:
-        """Write a result; a file gets its name only when all of it is there."""
+        """Write a result; a file gets its name once it is complete."""
         call = result.bound.call
         messages.notes += losses(self.chosen, result, self.path)
         if self.path is not None and is_chunked(self.chosen):
@@ -181,7 +176,7 @@ class OutputOptions(Options):
     ) -> None:
         from gathercli.io import chunkwise
 
-        with self.keeping.creation(path) as output:
+        with self.keeping.creation(path, self.chosen) as output:
             chunkwise.write(
                 result.source(),
                 output,
@@ -242,17 +237,17 @@ class OutputOptions(Options):
 
 
 def chunks_of(text: str | None, output: str | None, fmt: str) -> tuple[int, ...] | None:
-    """Read the sizes of chunks, if they were given.
+    """Parse the sizes of chunks.
 
     Parameters
     ----------
     output, fmt
-        The name of the output, and its format; ``auto`` where the name tells it.
+        The name of the output, and its format; ``auto`` for that of its suffix.
 
     Raises
     ------
     UsageError
-        ``usage``: they are no sizes, or `output` is not stored in chunks.
+        ``usage``: the text is malformed, or the format has no chunks.
     """
     if text is None:
         return None
@@ -274,32 +269,19 @@ def chunks_of(text: str | None, output: str | None, fmt: str) -> tuple[int, ...]
 
 
 def losses(fmt: str, result: Result, path: str | None, *, option: str = "-f") -> Iterator[str]:
-    """Say what a format does not keep of a tensor, and how it is read back.
+    """Yield notes on what a format does not store of a result.
 
     Parameters
     ----------
     option
-        The one that names a format.
+        The option that chooses a format, for the notes.
     """
-    sizes = ",".join(map(str, result.shape))
-    if fmt == "json" and result.dtype.kind is Kind.COMPLEX:
-        yield _NO_JSON.format("complex numbers, written as [re, im]", option)
-    elif fmt == "json" and 0 in result.shape[:-1]:
-        yield _NO_JSON.format(f"the shape [{sizes}]", option)
-    if fmt in ("npy", "npz") and result.dtype.opaque:
-        name, size = result.dtype, ("a byte", "two bytes")[result.dtype.itemsize - 1]
-        yield (
-            f"{name} is written as <V{name.itemsize}, which numpy reads as {size} an element; "
-            f"`--data-dtype {name}` reads it here"
-        )
-    if fmt == "bin":
-        sizes = "x".join((*map(str, result.shape), result.dtype.short))
-        token = shell_word(f"bin:{sizes}@{path or '-'}")
-        yield f"raw bytes carry neither type nor shape; `{token}` reads them"
+    if fmt in FORMATS and FORMATS[fmt].losses:
+        yield from load(FORMATS[fmt].losses)(result, path, option)
 
 
 def binary_refused(fmt: str, target: str, *, way: str = "-o ") -> UsageError:
-    """Refuse binary where a person reads; `way` stands before the name of a file."""
+    """Return the error for binary on a terminal; the hint has `way` before the name of a file."""
     name = new_name("result", FORMATS[fmt].suffix)
     return UsageError(
         f"{fmt} is binary, and {target} is a terminal: expected a file or a pipe",
@@ -309,12 +291,12 @@ def binary_refused(fmt: str, target: str, *, way: str = "-o ") -> UsageError:
 
 
 def _parameters(call: Call, adjustments: Iterable[Adjustment]) -> dict[str, Any]:
-    """Say in an inference response what made the output."""
-    found: dict[str, Any] = {"operator": call.op.full_name}
-    found |= {each.name: as_integer(call.attrs[each.name]) for each in call.op.attrs}
+    """Return the parameters of an inference response: the operator and its attributes."""
+    parameters: dict[str, Any] = {"operator": call.op.full_name}
+    parameters |= {each.name: as_integer(call.attrs[each.name]) for each in call.op.attrs}
     for name, value in (("negative", call.negative), ("out_of_range", call.out_of_range)):
         if value.value != "spec":
-            found[name] = value.value
-    return found | {
+            parameters[name] = value.value
+    return parameters | {
         each.how.replace("-", "_").replace(" ", "_"): each.number for each in adjustments
     }

@@ -1,4 +1,4 @@
-"""Results as .zarr: each chunk computed and written once, by one of several threads."""
+"""Write results in chunks: threads compute each chunk and write it once."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from gathercli.io.zarr import Creation, Writer
 
     class Crew(Protocol):
-        """Others who make boxes."""
+        """Workers in other processes."""
 
         @property
         def threads(self) -> int:
-            """How many boxes they make at a time."""
+            """The number of boxes they compute at a time."""
 
         @property
         def held(self) -> int | None:
-            """Bytes of memory for each of those; None for any."""
+            """The bytes of memory for a box; None for no limit."""
 
         def make(self, path: str, chunks: Sequence[int], boxes: Sequence[Box]) -> Generator[int]:
-            """Have boxes made and written to `path`; yield how many elements each had."""
+            """Compute boxes and write them to `path`; yield the number of elements of each."""
 
 
 def write(
-    making: BlockSource,
+    source: BlockSource,
     output: Creation,
     chunks: Sequence[int] | None = None,
     *,
@@ -49,99 +49,95 @@ def write(
     progress: ProgressCallback | None = None,
     crew: Crew | None = None,
 ) -> None:
-    """Make the output, without giving it its name.
+    """Create the output and write all chunks; `Creation.commit` then gives it its name.
 
     Parameters
     ----------
-    making
-        A copy, or a call of which every index was checked.
+    source
+        A copy, or a call with checked indices.
     chunks
-        The sizes of its chunks; None for those that suit the data.
+        The sizes of the chunks; None to choose them.
     held
-        Bytes of memory for it; None for any.
+        The bytes of memory to use; None for no limit.
     threads
-        How many may work.
-    tick
-        Is told how many bytes of the output were made, and of how many.
+        The number of threads.
+    progress
+        Called with the bytes of the output written so far and the total.
     crew
-        Makes the boxes in place of this process, each with the memory that it says.
+        Computes the boxes in place of this process, each with `crew.held` bytes.
 
     Raises
     ------
     UsageError
-        `chunks` are of another rank.
+        The rank of `chunks` is not that of the output.
     LimitError
         ``limit``: a chunk takes more than `held`.
     OutputError, TransferError
         ``output``.
     """
-    from gathercli.io.zarr import ZarrArray, writer
-
     if crew is None:
-        cut = partial(cut_boxes, making, memory=held, threads=threads)
+        cut = partial(cut_boxes, source, memory=held, threads=threads)
     else:
-        cut = partial(cut_boxes, making, memory=crew.held, threads=1, least=crew.threads)
+        cut = partial(cut_boxes, source, memory=crew.held, threads=1, least=crew.threads)
     if chunks is None:
-        sizes, (threads, boxes) = _suited(making, cut)
+        sizes, (threads, boxes) = _choose_chunks(source, cut)
     else:
-        sizes = _checked(chunks, making.shape)
+        sizes = _checked(chunks, source.shape)
         threads, boxes = cut(sizes)
-    itemsize = making.data.storage.itemsize
-    total = product(making.shape) * itemsize
+    data = source.data
+    itemsize = data.storage.itemsize
+    total = product(source.shape) * itemsize
     if held is not None:
         _check_room(output, total)
-    like = making.data if isinstance(making.data, ZarrArray) else None
-    same = isinstance(making, CopyBlocks)
-    output.open(
-        making.shape, making.data.dtype, sizes, like, storage=making.data.storage, same=same
-    )
-    ended: Generator[int]
+    same = isinstance(source, CopyBlocks)
+    output.open(source.shape, data.dtype, sizes, data, storage=data.storage, same=same)
+    numbers: Generator[int]
     if crew is None:
-        made = writer(output.temporary)
-        ended = (fill(making, made, sizes, box, threads) for box in boxes)
+        writer = output.writer(output.temporary)
+        numbers = (fill(source, writer, sizes, box, threads) for box in boxes)
     else:
-        ended = crew.make(output.temporary, sizes, boxes)
+        numbers = crew.make(output.temporary, sizes, boxes)
     done = 0
-    with closing(ended):
-        for number in ended:
+    with closing(numbers):
+        for number in numbers:
             done += number * itemsize
             if progress is not None:
                 progress("gathered", done, total)
 
 
 def fill(
-    making: BlockSource, made: Writer, chunks: Sequence[int], box: Box, threads: int = 1
+    source: BlockSource, writer: Writer, chunks: Sequence[int], box: Box, threads: int = 1
 ) -> int:
-    """Compute a box of whole chunks, and write each of them once; return its elements' number."""
-    block = making.block(box, threads)
-    tiling = ChunkGrid(box, chunks)
+    """Compute a box of whole chunks, and write them; return the number of its elements."""
+    block = source.block(box, threads)
+    grid = ChunkGrid(box, chunks)
 
     def put(number: int) -> None:
-        part = tiling.part(number)
-        made.write(part, block[slices(inside(part, box))])
+        part = grid.part(number)
+        writer.write(part, block[slices(inside(part, box))])
 
-    share(tiling.number, lambda: put, threads)
+    share(grid.number, lambda: put, threads)
     return cells(box)
 
 
-def _suited(
-    making: BlockSource, cut: Callable[[Sequence[int]], tuple[int, list[Box]]]
+def _choose_chunks(
+    source: BlockSource, cut: Callable[[Sequence[int]], tuple[int, list[Box]]]
 ) -> tuple[Sequence[int], tuple[int, list[Box]]]:
-    """Choose chunks that suit the data, smaller ones where memory is short."""
-    sizes = list(making.choose_chunks())
+    """Choose chunks that suit the data, smaller ones if memory is scarce."""
+    sizes = list(source.choose_chunks())
     while True:
         try:
             return sizes, cut(sizes)
         except LimitError:
-            open_ones = [o for o in making.index_dims if sizes[o] > 1] or range(len(sizes))
-            largest = max(open_ones, key=sizes.__getitem__, default=None)
+            divisible = [o for o in source.index_dims if sizes[o] > 1] or range(len(sizes))
+            largest = max(divisible, key=sizes.__getitem__, default=None)
             if largest is None or sizes[largest] == 1:
                 raise
             sizes[largest] = -(-sizes[largest] // 2)
 
 
 def _checked(chunks: Sequence[int], shape: tuple[int, ...]) -> Sequence[int]:
-    """Refuse chunks of another rank."""
+    """Return `chunks`; raise if their rank is not that of the output."""
     if len(chunks) != len(shape):
         raise UsageError(
             f"`--chunks` has {counted(len(chunks), 'size')}, and the result has "
@@ -153,10 +149,10 @@ def _checked(chunks: Sequence[int], shape: tuple[int, ...]) -> Sequence[int]:
 
 
 def _check_room(output: Creation, size: int) -> None:
-    """Refuse what the disk has no room for, as far as that can be told."""
+    """Raise if the disk has no room for the output, if its free space is known."""
     try:
         disk = os.statvfs(output.folder)
-    except OSError:  # who creates the output says why
+    except OSError:  # `Creation.open` has the message
         return
     free = disk.f_bavail * disk.f_frsize
     if size > free:

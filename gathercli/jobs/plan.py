@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from gathercli.errors import GatherError, InputError, LimitError, TransferError
 from gathercli.io import save
-from gathercli.io.formats.table import names_chunks
+from gathercli.io.formats.table import creator, names_chunks
 from gathercli.io.write import is_stream
 from gathercli.jobs import job as jobs
 from gathercli.jobs.fingerprints import digest
@@ -230,14 +230,12 @@ def _check_output(job: Job, where: str) -> None:
         what = f"it has {len(job.output)} characters: expected the name of a file"
         raise _refused(where, what, job.output)
     try:
-        save.format_of(job.output)
+        fmt = save.format_of(job.output)
     except GatherError as error:
         raise _refused(where, error.message.split(", or a format")[0], job.output) from None
     if names_chunks(job.output):
-        from gathercli.io.zarr import Creation
-
         try:
-            Creation(os.path.join(job.folder, job.output))
+            creator(fmt)(os.path.join(job.folder, job.output))
         except GatherError as error:
             raise _refused(where, error.message, job.output) from None
         return

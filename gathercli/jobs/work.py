@@ -26,7 +26,7 @@ from gathercli.errors import (
 )
 from gathercli.io import save
 from gathercli.io.formats import encode
-from gathercli.io.formats.table import names_chunks
+from gathercli.io.formats.table import creator, names_chunks
 from gathercli.io.source import Inputs
 from gathercli.io.write import CheckedStream, Output, make_folder, real_path
 from gathercli.jobs.calls import bound, described, row_of
@@ -329,11 +329,10 @@ def _run_part(job: Job, settings: Settings, inputs: Inputs, part: Part) -> None:
     """Compute and write a part of the output, all of whose indices were checked."""
     from gathercli.arrays.blocks import GatherBlocks
     from gathercli.io import chunkwise
-    from gathercli.io.zarr import writer
 
     blocks = GatherBlocks(bound(job, row_of(job, []), inputs))
-    made = writer(part.path)
-    chunkwise.fill(blocks, made, part.chunks, part.box, settings.threads)
+    writer = creator(save.format_of(job.output or "")).writer(part.path)
+    chunkwise.fill(blocks, writer, part.chunks, part.box, settings.threads)
     inputs.recheck()
 
 
@@ -387,10 +386,9 @@ def _place(job: Job, settings: Settings) -> tuple[str, str | None]:
 def _write_chunks(job: Job, result: Result, inputs: Inputs, settings: Settings) -> None:
     """Write the output in chunks, as `_write` does."""
     from gathercli.io import chunkwise
-    from gathercli.io.zarr import Creation
 
     path, within = _place(job, settings)
-    with Creation(path, within=within) as output:
+    with creator(save.format_of(path))(path, within=within) as output:
         make_folder(output.folder)
         chunkwise.write(result.source(), output, held=settings.held, threads=settings.threads)
         inputs.recheck()

@@ -20,8 +20,8 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("cli/sink.py", "Output(path, no_clobber=self.no_clobber, fsync=self.fsync)", "Output(path)"),
     (
         "cli/sink.py",
-        "Creation(path, no_clobber=self.no_clobber, fsync=self.fsync)",
-        "Creation(path, no_clobber=self.no_clobber)",
+        "creator(fmt)(path, no_clobber=self.no_clobber, fsync=self.fsync)",
+        "creator(fmt)(path, no_clobber=self.no_clobber)",
     ),
     # A disk without room
     ("io/write.py", "(errno.ENOSPC, errno.EDQUOT, errno.EFBIG)", "(errno.EDQUOT, errno.EFBIG)"),

@@ -1,4 +1,4 @@
-"""`convert`: tensors from any format to any other, one file or a folder of them."""
+"""`convert`: write tensors in another format, to one file or a folder."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     FormatName = str
 else:
-    FormatName = Literal[tuple(FORMATS)]  # a type to no one but the parser
+    FormatName = Literal[tuple(FORMATS)]  # only the parser reads this type
 
 
 class _ProgressStream:
@@ -70,7 +70,7 @@ def _described(name: str) -> str:
 
 
 class ConvertOptions(Options):
-    """What is converted, and how."""
+    """The tensors to convert, and how."""
 
     paths: Annotated[
         list[str],
@@ -131,17 +131,17 @@ class ConvertOptions(Options):
 
     @property
     def limits(self) -> Limits:
-        """How large an output may be, and what is held of it."""
+        """The limits on an output and on memory."""
         return self.memory.limits
 
     @cached_property
     def chunk_sizes(self) -> tuple[int, ...] | None:
-        """The sizes of the chunks of a .zarr output; None for those that suit the data."""
+        """The sizes of the chunks of the output; None to choose them."""
         return chunks_of(self.chunks, self.paths[-1], self.to or "auto")
 
     @cached_property
     def declared(self) -> DType | None:
-        """The type of untyped input."""
+        """The type of untyped sources."""
         return type_of(self.data_dtype)
 
     @cached_property
@@ -151,11 +151,11 @@ class ConvertOptions(Options):
 
     @property
     def changes(self) -> bool:
-        """Whether more is asked for than another format."""
+        """Whether an option changes more than the format."""
         return bool(self.wanted or self.declared or self.chunks) or self.nonfinite != "quoted"
 
     def check(self) -> None:
-        """Refuse chunks of what has none, and an option on loss that would do nothing."""
+        """Raise for chunks of another format, and for options on loss without effect."""
         _ = self.chunk_sizes
         option = "--truncate" if self.truncate else "--lossy"
         if (self.lossy or self.truncate) and self.wanted is None:
@@ -169,21 +169,23 @@ class ConvertOptions(Options):
             )
 
 
-def run(asked: ConvertOptions, messages: Messages) -> int:
+def run(options: ConvertOptions, messages: Messages) -> int:
     """Convert every source."""
     from gathercli.io.source import Inputs
 
-    asked.check()
-    sources, target = places(asked.paths, asked.to, asked.directory, force=asked.force_format)
+    options.check()
+    sources, target = places(
+        options.paths, options.to, options.directory, force=options.force_format
+    )
     Inputs.share_stdin(*sources)
     with (
         messages,
-        messages.inputs(asked.limits.memory, messages.progress()) as inputs,
+        messages.inputs(options.limits.memory, messages.progress()) as inputs,
     ):
         files: dict[str, str] = {}
         if target.folder is None and len(sources) > 1:
             named_files(sources, inputs)
-            _merge(sources, target, asked, inputs, messages)
+            _merge(sources, target, options, inputs, messages)
             messages.print()
             return 0
         if target.folder is not None:
@@ -193,21 +195,21 @@ def run(asked: ConvertOptions, messages: Messages) -> int:
         def write(token: str, output: tuple[str | None, list[Source]]) -> int:
             path, members = output
             check_path(path, token, files, written)
-            _check_memory(members, asked)
-            # What is asked of one tensor binds it; of many it is for those that name no type.
+            _check_memory(members, options)
+            # --data-dtype converts a single tensor; of several it is the type of untyped ones.
             one = len(members) == 1
-            results = [_named(member, asked, messages, binding=one) for member in members]
+            results = [_read(member, options, messages, converts=one) for member in members]
             if target.folder is not None:
                 make_folder(target.folder)
-            _write(target.fmt, path, results, asked, inputs, messages)
+            _write(target.fmt, path, results, options, inputs, messages)
             written[path] = token
             return 0
 
         def convert(token: str) -> int:
             try:
-                source = inputs.open(token, declared=asked.declared)
-                if not asked.changes:
-                    check_copy(source, target, asked.to)
+                source = inputs.open(token, declared=options.declared)
+                if not options.changes:
+                    check_copy(source, target, options.to)
                 return messages.each(outputs(source, token, target), partial(write, token))
             finally:
                 inputs.close_files()
@@ -219,78 +221,80 @@ def run(asked: ConvertOptions, messages: Messages) -> int:
 
 
 def _merge(
-    sources: list[str], target: Target, asked: ConvertOptions, inputs: Inputs, messages: Messages
+    sources: list[str], target: Target, options: ConvertOptions, inputs: Inputs, messages: Messages
 ) -> None:
     """Write the tensors of several sources to one file."""
-    opened = [inputs.open(token, declared=asked.declared) for token in sources]
+    opened = [inputs.open(token, declared=options.declared) for token in sources]
     named = named_members(sources, opened)
-    _check_memory(list(named.values()), asked)
-    results = [(name, _named(member, asked, messages)[1]) for name, member in named.items()]
-    _write(target.fmt, target.path, results, asked, inputs, messages)
+    _check_memory(list(named.values()), options)
+    results = [(name, _read(member, options, messages)[1]) for name, member in named.items()]
+    _write(target.fmt, target.path, results, options, inputs, messages)
 
 
-def _check_memory(members: list[Source], asked: ConvertOptions) -> None:
-    """Refuse to hold more tensors together than memory may."""
-    mapped = members[0].content.format == "safetensors"
-    if len(members) == 1 or asked.limits.memory is None or mapped:
+def _check_memory(members: list[Source], options: ConvertOptions) -> None:
+    """Raise if several tensors together take more memory than allowed."""
+    mapped = FORMATS[members[0].content.format].mapped
+    if len(members) == 1 or options.limits.memory is None or mapped:
         return
-    total = sum(member.layout(assumed=asked.declared).nbytes for member in members)
-    if total > asked.limits.memory:
+    total = sum(member.layout(assumed=options.declared).nbytes for member in members)
+    if total > options.limits.memory:
         what = f"the {len(members)} tensors take {total} bytes together"
-        raise LimitError.over(what, total, asked.limits.memory)
+        raise LimitError.over(what, total, options.limits.memory)
 
 
-def _named(
-    source: Source, asked: ConvertOptions, messages: Messages, *, binding: bool = False
+def _read(
+    source: Source, options: ConvertOptions, messages: Messages, *, converts: bool = False
 ) -> NamedResult:
-    """Read a tensor, convert it if that is asked for, and name it as it was named."""
-    declared = asked.declared if binding else None
+    """Read a tensor, and convert its elements.
+
+    Parameters
+    ----------
+    converts
+        Whether `--data-dtype` converts a tensor that has another type.
+    """
+    declared = options.declared if converts else None
     name = "output" if source.key is None else source.key
-    if is_chunked(source.content.format) and asked.wanted is None:
-        stored = source.chunked(declared=declared)
-        if stored.in_memory is None:
-            threads, progress = cores(), messages.progress()
-            source_of = CopyBlocks(stored)
-            return name, BlockResult(
-                source_of, asked.limits.memory, threads=threads, progress=progress
-            )
-    tensor = source.tensor(declared=declared, assumed=asked.declared)
-    if asked.wanted is None or asked.wanted is tensor.dtype:
+    if is_chunked(source.content.format) and options.wanted is None:
+        array = source.chunked(declared=declared)
+        if array.in_memory is None:
+            held, progress = options.limits.memory, messages.progress()
+            return name, BlockResult(CopyBlocks(array), held, threads=cores(), progress=progress)
+    tensor = source.tensor(declared=declared, assumed=options.declared)
+    if options.wanted is None or options.wanted is tensor.dtype:
         return name, tensor
+    lossy = options.lossy or options.truncate
     try:
-        made = CastTensor(
-            tensor, asked.wanted, lossy=asked.lossy or asked.truncate, truncate=asked.truncate
-        )
+        cast = CastTensor(tensor, options.wanted, lossy=lossy, truncate=options.truncate)
     except GatherError as error:
         source.name(error)
         raise
-    if made.note:
-        messages.notes.append(f"{source}: {made.note}" if asked.directory else made.note)
-    return name, made
+    if cast.note:
+        messages.notes.append(f"{source}: {cast.note}" if options.directory else cast.note)
+    return name, cast
 
 
 def _write(
     fmt: str,
     path: str | None,
     results: list[NamedResult],
-    asked: ConvertOptions,
+    options: ConvertOptions,
     inputs: Inputs,
     messages: Messages,
 ) -> None:
-    """Write one file; it gets its name only when all of it is there."""
+    """Write an output; it gets its name once it is complete."""
     if is_chunked(fmt):
         if path is None:
             raise UsageError(f"{fmt} is a folder: expected a name for it", rule="usage", value="-")
-        _write_chunks(path, results[0][1], asked, inputs, messages)
+        _write_chunks(fmt, path, results[0][1], options, inputs, messages)
         return
     size = sum(result.nbytes for _, result in results)
-    most = asked.limits.result
-    if most is not None and size > most:
-        raise LimitError.over(f"the output takes {size} bytes", size, most)
+    limit = options.limits.result
+    if limit is not None and size > limit:
+        raise LimitError.over(f"the output takes {size} bytes", size, limit)
     for _, result in results:
         messages.notes += losses(fmt, result, path, option="--to")
     write = partial(
-        save.write, fmt, results, nonfinite=asked.nonfinite, max_bytes=asked.limits.memory
+        save.write, fmt, results, nonfinite=options.nonfinite, max_bytes=options.limits.memory
     )
     if path is None:
         if save.is_binary(fmt) and is_terminal(STDOUT):
@@ -298,7 +302,7 @@ def _write(
         write(out=CheckedStream(Stream(STDOUT), inputs))
         inputs.recheck()
         return
-    with asked.keeping.output(path) as output:
+    with options.keeping.output(path) as output:
         output.open(size)
         if save.is_binary(fmt) and output.is_terminal:
             raise binary_refused(fmt, f"`{clean(path)}`", way="")
@@ -311,21 +315,23 @@ def _write(
 
 
 def _write_chunks(
-    path: str, result: Result, asked: ConvertOptions, inputs: Inputs, messages: Messages
+    fmt: str,
+    path: str,
+    result: Result,
+    options: ConvertOptions,
+    inputs: Inputs,
+    messages: Messages,
 ) -> None:
-    """Write one tensor in chunks; it gets its name only when all of it is there."""
+    """Write a tensor in chunks."""
     from gathercli.io import chunkwise
-    from gathercli.io.zarr import ZarrArray
 
-    making = result.source()
-    if isinstance(making.data, ZarrArray) and making.data.spec.sharded:
-        messages.notes.append(f"{clean(path)} is written without shards, each chunk as a file")
-    with asked.keeping.creation(path) as output:
+    messages.notes += losses(fmt, result, path, option="--to")
+    with options.keeping.creation(path, fmt) as output:
         chunkwise.write(
-            making,
+            result.source(),
             output,
-            asked.chunk_sizes,
-            held=asked.limits.memory,
+            options.chunk_sizes,
+            held=options.limits.memory,
             threads=cores(),
             progress=messages.progress(),
         )

@@ -339,3 +339,13 @@ def _check_finite(results: Sequence[NamedResult], nonfinite: str) -> None:
                     expected="finite numbers",
                 )
             start += block.size
+
+
+def json_losses(result: Result, path: str | None, option: str) -> Iterator[str]:
+    """Yield notes on what plain JSON does not store of a result."""
+    del path
+    text = "plain JSON cannot carry {}; `{} oip` and npy can"
+    if result.dtype.kind is Kind.COMPLEX:
+        yield text.format("complex numbers, written as [re, im]", option)
+    elif 0 in result.shape[:-1]:
+        yield text.format(f"the shape [{','.join(map(str, result.shape))}]", option)

@@ -21,7 +21,7 @@ from gathercli.spec.shapes import product
 from gathercli.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
 
@@ -290,3 +290,14 @@ def write_npy(result: Result, out: ByteTarget) -> None:
     """Write the header, then the elements."""
     out.write(encode_header(result.dtype, result.storage, result.shape))
     write_elements(result, out)
+
+
+def losses(result: Result, path: str | None, option: str) -> Iterator[str]:
+    """Yield a note on a type that numpy lacks."""
+    del path, option
+    if result.dtype.opaque:
+        name, size = result.dtype, _OPAQUE[result.dtype.itemsize][0]
+        yield (
+            f"{name} is written as <V{name.itemsize}, which numpy reads as {size} an element; "
+            f"`--data-dtype {name}` reads it here"
+        )

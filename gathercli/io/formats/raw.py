@@ -11,7 +11,7 @@ from gathercli.errors import Hint, InputError
 from gathercli.io.formats.content import Layout, check_shape
 from gathercli.spec.dtypes import STRING, DType, described, named
 from gathercli.spec.shapes import product
-from gathercli.text import clean
+from gathercli.text import clean, shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -172,3 +172,11 @@ def _bytes(block: AnyArray) -> Iterator[memoryview]:
 
     if block.size and block.dtype.itemsize:
         yield np.ascontiguousarray(block).reshape(-1).view(np.uint8).data
+
+
+def losses(result: Result, path: str | None, option: str) -> Iterator[str]:
+    """Yield the token that reads a file, which has neither the shape nor the type."""
+    del option
+    sizes = "x".join((*map(str, result.shape), result.dtype.short))
+    token = shell_word(f"{PREFIX}{sizes}@{path or '-'}")
+    yield f"raw bytes carry neither type nor shape; `{token}` reads them"

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gathercli.io.zarr.created import Creation
+
 NPY: Final = b"\x93NUMPY"
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _PROTO: Final = rb"(?:\x08[\x80-\xff]{0,9}[\0-\x7f])*\x10[\x01-\x7f]"
@@ -36,14 +38,19 @@ class Format(NamedTuple):
     sniff
         Tells whether a file with this start is of this format; None if no start shows it.
     reader, writer
-        ``package.module:name``; blank if a token or another row chooses the reader, or if
-        `io.chunkwise` writes.
+        ``package.module:name``; for a folder of chunks the writer is the class of its outputs. A
+        blank reader is chosen by a token or by another row.
+    losses
+        ``package.module:name`` of a function of a result, the path of a file (None for stdout) and
+        the option that chose the format; it yields notes on what the format does not store.
     binary
         Whether it is binary, not text.
     ordered
         Whether its elements have a byte order, which ``info`` shows.
     several
         Whether a file holds several tensors.
+    mapped
+        Whether several tensors of a file are mapped, not read into memory.
     named
         Whether it stores the names of tensors.
     unfit
@@ -58,9 +65,11 @@ class Format(NamedTuple):
     sniff: Callable[[bytes], bool] | None = None
     reader: str = ""
     writer: str = ""
+    losses: str = ""
     binary: bool = False
     ordered: bool = False
     several: bool = False
+    mapped: bool = False
     named: bool = False
     unfit: tuple[tuple[str, str], ...] = ()
     marks: tuple[str, ...] = ()
@@ -109,6 +118,7 @@ FORMATS: Final = {
         sniff=_is_npy,
         reader=f"{_FORMATS}.npy:Npy",
         writer=f"{_FORMATS}.npy:npy_file",
+        losses=f"{_FORMATS}.npy:losses",
         binary=True,
         ordered=True,
     ),
@@ -118,6 +128,7 @@ FORMATS: Final = {
         sniff=_is_npz,
         reader=f"{_FORMATS}.npz:Archive",
         writer=f"{_FORMATS}.npz:npz_file",
+        losses=f"{_FORMATS}.npy:losses",
         binary=True,
         ordered=True,
         several=True,
@@ -130,6 +141,7 @@ FORMATS: Final = {
         sniff=_is_json,
         reader=f"{_FORMATS}.jsonfile:Document",
         writer=f"{_FORMATS}.encode:plain_json",
+        losses=f"{_FORMATS}.encode:json_losses",
         several=True,
         named=True,
     ),
@@ -144,6 +156,7 @@ FORMATS: Final = {
         binary=True,
         ordered=True,
         several=True,
+        mapped=True,
         named=True,
         unfit=((r"\A__metadata__\Z", "what the format keeps for itself"),),
     ),
@@ -162,6 +175,7 @@ FORMATS: Final = {
         "bin:2x3xf32@x.bin",
         about="raw bytes",
         writer=f"{_FORMATS}.raw:raw_file",
+        losses=f"{_FORMATS}.raw:losses",
         binary=True,
         ordered=True,
     ),
@@ -169,6 +183,8 @@ FORMATS: Final = {
         ".zarr",
         ".zarr#name",
         reader="gathercli.io.zarr:Zarr",
+        writer="gathercli.io.zarr:Creation",
+        losses="gathercli.io.zarr:losses",
         binary=True,
         ordered=True,
         marks=("zarr.json", ".zarray", ".zgroup"),
@@ -192,3 +208,9 @@ def names_chunks(path: str) -> bool:
 def is_chunked(fmt: str) -> bool:
     """Tell whether a format is a folder of chunks."""
     return fmt in FORMATS and FORMATS[fmt].chunked
+
+
+def creator(fmt: str) -> type[Creation]:
+    """Import the class of outputs of a format of chunks."""
+    created: type[Creation] = load(FORMATS[fmt].writer)
+    return created

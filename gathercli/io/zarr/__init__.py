@@ -10,7 +10,9 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from gathercli.arrays.blocks import CopyBlocks
 from gathercli.arrays.chunks import everything
+from gathercli.arrays.streamed import BlockResult
 from gathercli.arrays.tensor import Tensor
 from gathercli.errors import GatherError, LimitError
 from gathercli.io.formats.content import key_hint
@@ -23,6 +25,7 @@ from gathercli.text import clean, short, some
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gathercli.arrays.result import Result
     from gathercli.io.folders import Folder
     from gathercli.io.formats.content import Layout
     from gathercli.io.zarr.arrayspec import ArraySpec
@@ -162,3 +165,12 @@ class Zarr:
         if node is None or not node.is_array:
             raise refused(f"`{clean(key)}` is no array any more", "it to stay as it was")
         return path, node.spec
+
+
+def losses(result: Result, path: str | None, option: str) -> Iterator[str]:
+    """Yield a note on the shards of a copied array."""
+    del option
+    blocks = result.source() if isinstance(result, BlockResult) else None
+    array = blocks.data if isinstance(blocks, CopyBlocks) else None
+    if isinstance(array, ZarrArray) and array.spec.sharded:
+        yield f"{clean(path or '')} is written without shards, each chunk as a file"

@@ -17,7 +17,9 @@ from gathercli.io.links import lies_in
 from gathercli.io.write import OUTSIDE, is_stream, persist
 from gathercli.io.zarr import metadata
 from gathercli.io.zarr.arrayspec import ArraySpec, zero_fill
+from gathercli.io.zarr.chunkwriter import Writer, writer
 from gathercli.io.zarr.codecs import ChunkCodec
+from gathercli.io.zarr.stored import ZarrArray
 from gathercli.io.zarr.target import MAX_NAMES, enclosing_array, resolve_target, why_kept
 from gathercli.spec.dtypes import STRING, DType
 from gathercli.text import clean
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import TracebackType
 
+    from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.io.zarr.arrayspec import Codec
-    from gathercli.io.zarr.stored import ZarrArray
 
 _TRIES: Final = 10
 """Attempts to remove a folder into which a thread may still be writing."""
@@ -73,6 +75,11 @@ class Creation:
         if within is not None and not lies_in(self._target, within):
             raise self._refused(*OUTSIDE)
         self._check_target(MAX_NAMES)
+
+    @staticmethod
+    def writer(path: str) -> Writer:
+        """Open the temporary array at a path, perhaps in another process, to write its chunks."""
+        return writer(path)
 
     @property
     def folder(self) -> str:
@@ -135,7 +142,7 @@ class Creation:
         shape: Sequence[int],
         dtype: DType,
         chunks: Sequence[int],
-        like: ZarrArray | None = None,
+        source: ChunkedTensor | None = None,
         *,
         storage: np.dtype[Any] | None = None,
         same: bool = False,
@@ -146,12 +153,12 @@ class Creation:
         ----------
         shape, dtype, chunks
             Its shape and type, and the sizes of a chunk, each at least 1.
-        like
-            The array to copy version, codecs, order and names of chunk files from.
+        source
+            The tensor; an array gives its version, codecs, order and names of chunk files.
         storage
-            The numpy dtype, if it is not that of `like`: of strings, it tells their width.
+            The numpy dtype, if it is not that of `source`: of strings, it tells their width.
         same
-            Whether the tensor is that of `like`, so that the user's attributes are copied too.
+            Whether the elements are those of `source`, so that its attributes are copied too.
 
         Raises
         ------
@@ -160,6 +167,7 @@ class Creation:
         OutputError
             ``output``.
         """
+        like = source if isinstance(source, ZarrArray) else None
         file_dtype = _file_dtype(dtype, like, storage)
         spec = _new_spec(tuple(shape), dtype, file_dtype, tuple(chunks), like)
         ChunkCodec(spec)  # raises if a package is missing, before anything is created

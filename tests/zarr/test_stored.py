@@ -1,0 +1,224 @@
+"""Arrays are read box by box, each chunk once, and a change on the way is noticed."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from gathercli.arrays.chunks import everything, slices, tiled
+from gathercli.errors import LimitError, TransferError
+from gathercli.io.source import Inputs
+from tests.zarr.peer import (
+    SHAPES,
+    X,
+    alter_metadata,
+    both,
+    create,
+    every_dtype,
+    files_of,
+    identical,
+    in_threads,
+    open_array,
+    peer_reads,
+    peer_writes,
+    read,
+    read_metadata,
+    refusal,
+    values,
+)
+
+if TYPE_CHECKING:
+    from gathercli.spec.dtypes import DType
+
+
+@both
+@every_dtype
+def test_an_array_of_the_package_is_read_bit_by_bit(
+    folder: Path, dtype: DType, version: int
+) -> None:
+    for shape, chunks in SHAPES:
+        array = values(dtype, shape)
+        peer_writes("x.zarr", array, zarr_format=version, chunks=chunks)
+        assert identical(read("x.zarr"), array)
+        assert sorted(os.listdir(folder)) == ["x.zarr"]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", [">i4", ">f8", ">c8", ">U3", ">u2"])
+def test_big_endian_elements_are_read_in_native_order(name: str) -> None:
+    array = np.arange(12).reshape(3, 4).astype(name)
+    peer_writes("x.zarr", array, zarr_format=2)
+
+    elements = read("x.zarr")
+
+    assert elements.dtype.isnative
+    assert (elements == array).all()
+
+    create("y.zarr", elements, (2, 3), open_array("x.zarr"))
+
+    assert read_metadata("y.zarr")["dtype"] == name
+    assert (peer_reads("y.zarr") == array).all()
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_box_reads_each_chunk_that_it_meets_once() -> None:
+    peer_writes("x.zarr", X)
+
+    zarray = open_array("x.zarr")
+
+    assert identical(zarray.read(((1, 4), (2, 4))), X[1:4, 2:4])
+    assert zarray.reads == Counter({(0, 0): 1, (0, 1): 1, (1, 0): 1, (1, 1): 1})
+    assert zarray.read(((2, 2), (0, 7))).shape == (0, 7)
+    assert zarray.reads.total() == 4
+
+    zarray.read(((0, 1), (0, 1)))
+
+    assert zarray.reads[0, 0] == 2
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("version", [2, 3])
+def test_only_the_rows_of_a_box_are_read_of_a_chunk_that_is_not_packed(
+    version: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = np.arange(70 * 9, dtype=">i4").reshape(70, 9)
+    peer_writes("x.zarr", array, chunks=(32, 5), compressors=None, zarr_format=version)
+    zarray, sizes, real = open_array("x.zarr"), [], os.preadv
+
+    def preadv(fd: int, buffers: Any, offset: int) -> int:
+        count = real(fd, [buffers[0][:40]], offset)  # less than it was asked for
+        sizes.append(count)
+        return count
+
+    monkeypatch.setattr(os, "preadv", preadv)
+
+    native = array.astype("i4")
+
+    assert identical(np.ascontiguousarray(zarray.read(((33, 36), (1, 4)))), native[33:36, 1:4])
+    assert sizes == [40, 20]
+    assert identical(np.ascontiguousarray(zarray.read(((68, 70), (3, 9)))), native[68:70, 3:9])
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("options", [{}, {"shards": (4, 6)}], ids=["chunks", "shards"])
+def test_four_threads_read_one_array(options: dict[str, Any]) -> None:
+    array = np.random.default_rng(1).integers(0, 99, (40, 30))
+    peer_writes("x.zarr", array, **options)
+    zarray = open_array("x.zarr")
+    wrong: list[object] = []
+
+    def check(seed: int) -> None:
+        for at in np.random.default_rng(seed).integers(0, 30, (15, 2)).tolist():
+            box = ((at[0], at[0] + 5), (at[1] // 2, at[1] // 2 + 4))
+            if not identical(zarray.read(box), np.ascontiguousarray(array[slices(box)])):
+                wrong.append(box)
+
+    in_threads(check)
+
+    assert not wrong
+
+    boxes = [
+        ((a, a + 5), (b // 2, b // 2 + 4))
+        for seed in range(4)
+        for a, b in np.random.default_rng(seed).integers(0, 30, (15, 2)).tolist()
+    ]
+
+    assert zarray.reads.total() == sum(len(list(tiled(box, (2, 3)))) for box in boxes)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("plain", [True, False], ids=["plain", "packed"])
+@pytest.mark.parametrize("shards", [None, (4, 6)], ids=["chunks", "shards"])
+def test_a_chunk_that_changes_after_it_was_read_is_noticed(plain: bool, shards: Any) -> None:
+    options: dict[str, Any] = {"shards": shards} | ({"compressors": None} if plain else {})
+    peer_array = peer_writes("x.zarr", X, **options)
+    for each in files_of("x.zarr"):  # so that what is written now is later, whatever the clock
+        os.utime(f"x.zarr/{each}", (1, 1))
+    with Inputs(None) as inputs:
+        tiles = inputs.chunked("x.zarr", "")
+        tiles.read(((0, 2), (0, 3)))
+        tiles.read(((2, 4), (0, 3)))
+        inputs.recheck()
+        peer_array[4] = 0  # in another file
+        inputs.recheck()
+        peer_array[0] = 0
+        with pytest.raises(TransferError, match="changed while it was read"):
+            inputs.recheck()
+        with pytest.raises(TransferError, match="changed while it was read"):
+            tiles.read(((0, 1), (0, 1)))
+
+
+def test_a_chunk_that_comes_or_goes_after_it_was_read_is_noticed(folder: Path) -> None:
+    peer_writes("x.zarr", X)
+    chunk = folder / "x.zarr/c/0/0"
+    raw = chunk.read_bytes()
+    for comes in (True, False):
+        with Inputs(None) as inputs:
+            if comes:
+                chunk.unlink()
+            tiles = inputs.chunked("x.zarr", "")
+            tiles.read(((0, 2), (0, 3)))
+            inputs.recheck()
+            if comes:
+                chunk.write_bytes(raw)
+            else:
+                chunk.unlink()
+            with pytest.raises(TransferError, match="changed while it was read"):
+                inputs.recheck()
+            with pytest.raises(TransferError, match="changed while it was read"):
+                tiles.read(((0, 1), (0, 1)))
+
+
+@pytest.mark.usefixtures("folder")
+def test_changes_of_the_first_files_alone_are_noticed_where_there_are_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gathercli.io.folders.MAX_WATCHED", 2)
+    peer_array = peer_writes("x.zarr", X)
+    os.utime("x.zarr/c/0/0", (1, 1))
+    with Inputs(None) as inputs:
+        tiles = inputs.chunked("x.zarr", "")
+        tiles.read(everything(X.shape))
+        peer_array[4] = 0
+        inputs.recheck()
+        peer_array[0] = 0
+        with pytest.raises(TransferError, match="changed while it was read"):
+            inputs.recheck()
+
+
+@pytest.mark.usefixtures("folder")
+def test_nothing_is_allocated_for_an_array_beyond_the_limit() -> None:
+    peer_writes("x.zarr", X)
+    alter_metadata("x.zarr", shape=[1 << 30, 1 << 20])
+
+    error = refusal("x.zarr")
+
+    assert isinstance(error, LimitError)
+    assert error.hint is not None
+    assert "--header" in error.hint
+    assert open_array("x.zarr").read(((0, 2), (0, 3))).tolist() == X[:2, :3].tolist()
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_array_of_countless_chunks_is_not_read_at_once() -> None:
+    peer_writes("x.zarr", np.empty(0, np.uint8), shape=(1 << 30,), chunks=(1,))
+
+    assert "1073741824 chunks of the array are to be read at once" in str(
+        refusal("x.zarr", limit=None)
+    )
+    assert open_array("x.zarr").read(((1 << 29, (1 << 29) + 3),)).tolist() == [0, 0, 0]
+
+
+@pytest.mark.usefixtures("folder")
+def test_code_points_that_are_no_characters_are_refused() -> None:
+    peer_writes("x.zarr", np.array(["ab"]), chunks=(1,), zarr_format=2, compressors=None)
+    with open("x.zarr/0", "wb") as chunk:
+        chunk.write(struct.pack("<2I", 0x61, 0x110000))
+
+    assert "element 0 holds the code point 0x110000" in str(refusal("x.zarr"))
