@@ -152,7 +152,7 @@ EQUIVALENTS: Final = (
         FROM_THE_END,
         REFUSED,
         (
-            "i and j broadcast together, where indices hold every tuple whole",
+            "i and j broadcast together, where indices hold every tuple in full",
             "data[:, i, j] and data[i, :, j] are GatherND of data with the axes of i and j first; "
             "data[:, i, j] is then transposed back",
             "data[mask] is GatherND with the coordinates of the true cells, np.argwhere(mask)",
@@ -289,7 +289,7 @@ EQUIVALENTS: Final = (
         FROM_THE_END,
         OutOfRange.CLAMP.done,
         (
-            "i and j broadcast together, where indices hold every tuple whole",
+            "i and j broadcast together, where indices hold every tuple in full",
             "each number of a tuple is clamped on its own axis",
         ),
         (
@@ -382,7 +382,7 @@ EQUIVALENTS: Final = (
         REFUSED,
         REFUSED,
         (
-            "a parent within the length is refused even if it is not used, as those of step 0",
+            "parents within the length are checked even if they are not used, as those of step 0",
             "a negative length is refused, which the version takes as 0",
             "all inputs are int32",
         ),
