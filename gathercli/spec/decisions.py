@@ -243,7 +243,7 @@ DECISIONS: Final = (
         ("openvino.GatherND-8",),
         "The range is [-s, s-1], but a note says that releases before 2025.3 did not support "
         "negative indices, under the same version.",
-        "A negative index counts from the end. `--negative error` refuses what older releases do.",
+        "A negative index counts from the end. `--negative error` refuses it, for older releases.",
         "The range is the text's own.",
         "GatherND-8, inputs and the note",
     ),
