@@ -347,6 +347,47 @@ def test_runtimes_that_answer_wrongly_are_told(words: list[str], name: str, run:
 
 
 @pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["arange:3", "[[3]]"], ["tuple-bounds"]),
+        (["arange:3", "[[-2]]", "-V", "openvino-5"], ["tuple-bounds"]),
+        (["arange:3", "zeros:2x0xi64"], ["empty-tuples"]),
+        (
+            ["arange:3", "1x1xi64=4294967296"],
+            ["beyond-32-bits", "tuple-bounds", "constant-tuples"],
+        ),
+        (['2xstr="a" "b"', "[[1]]"], ["tuples-of-strings"]),
+        (["2xbf16=0", "[[1]]"], ["data-type", "tuples-of-bfloat16"]),
+        (["arange:1x3", "[[0],[1]]", "-b", "1"], ["tuple-batches"]),
+        (["arange:3", "1x1xi32=0", "-V", "onnx-13"], ["indices-type", "exported-tuples"]),
+        (["arange:3", "[[2],[-1]]"], ["minus-one"]),
+        (["arange:3", "[[2],[-2]]"], []),
+        (['2xstr="a" "b"', "[[1]]", "-V", "onnx-13"], []),
+    ],
+)
+def test_runtimes_that_gather_tuples_wrongly_are_told(
+    words: list[str], names: list[str], run: Run
+) -> None:
+    assert list(warned(run("check", "gather-nd", *words, "-f", "json"))) == names
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["[[[1,2]]]", "[[[0,0]]]", "[0]", "9"], ["tree-lengths"]),
+        (["1x1x1xi8=1", "1x1x1xi8=0", "1xi8=1", "xi8=9"], ["tree-types"]),
+        (["[[[4294967296]]]", "[[[0]]]", "[1]", "9"], ["tree-types"]),
+        (["[[[1,2]],[[3,4]]]", "[[[0,0]],[[2,0]]]", "[2]", "9"], ["tree-parents"]),
+        (["[[[1,2]],[[3,4]]]", "[[[0,0]],[[1,0]]]", "[2]", "9"], []),
+    ],
+)
+def test_runtimes_that_follow_beams_wrongly_are_told(
+    words: list[str], names: list[str], run: Run
+) -> None:
+    assert list(warned(run("check", "gather-tree", *words, "-f", "json"))) == names
+
+
+@pytest.mark.parametrize(
     "words",
     [
         ["1.5,2,3", "9,0"],

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Final
 from gathercli.lessons.verdicts import WIDEST, fate, legal
 from gathercli.ops import FAMILIES
 from gathercli.spec.coordinates import cell, coordinate
-from gathercli.spec.dtypes import STRING
+from gathercli.spec.dtypes import BFLOAT16, STRING
 from gathercli.spec.op import OffAxis, OutOfRange
 from gathercli.text import counted, grouped, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from gathercli.arrays.tensor import Tensor
     from gathercli.lessons.verdicts import CheckedCall
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op
@@ -59,7 +60,7 @@ def _fate_of_minus_one(call: Call) -> str:
 def one_index(checked: CheckedCall) -> str | None:
     """Gather with a 0-D index drops the axis; with one of shape [1] keeps it with size 1."""
     shape, call, out = checked.case.indices.shape, checked.chosen.call, checked.chosen.shape
-    if call is None or out is None or call.op.elementwise or call.batch_dims:
+    if call is None or out is None or call.op.name != "Gather" or call.batch_dims:
         return None
     if shape not in ((), (1,)):
         return None
@@ -176,7 +177,7 @@ def openvino_cpu_batch_of_one(checked: CheckedCall) -> str | None:
 def onnxruntime_strings(checked: CheckedCall) -> str | None:
     """Strings are gathered in slices of more than one, of which onnxruntime keeps the first."""
     call, data = checked.chosen.call, checked.case.data
-    if call is None or call.op.framework != "onnx" or call.op.elementwise:
+    if call is None or (call.op.framework, call.op.name) != ("onnx", "Gather"):
         return None
     a, _ = call.places
     if data.dtype is not STRING or prod(data.shape[a + 1 :]) < 2:
@@ -187,8 +188,125 @@ def onnxruntime_strings(checked: CheckedCall) -> str | None:
     )
 
 
+def tuple_bounds(checked: CheckedCall) -> str | None:
+    """OpenVINO's CPU plugin checks no bounds in GatherND."""
+    if not _is_openvino_nd(checked.chosen.op) or not checked.chosen.refuses_index:
+        return None
+    return (
+        "OpenVINO 2026.4.1 on the CPU checks no bounds in GatherND: a negative index counts from "
+        "the end, and one outside reads another row or foreign memory"
+    )
+
+
+def empty_tuples(checked: CheckedCall) -> str | None:
+    """OpenVINO's CPU plugin fills the output with garbage where tuples have no numbers."""
+    call, shape = checked.chosen.call, checked.chosen.shape
+    if call is None or shape is None or not _is_openvino_nd(call.op) or 0 in shape:
+        return None
+    if checked.case.indices.shape[-1]:
+        return None
+    return (
+        "OpenVINO 2026.4.1 on the CPU returns whatever lies in memory where tuples have no numbers"
+    )
+
+
+def constant_tuples(checked: CheckedCall) -> str | None:
+    """OpenVINO's CPU plugin dies on constant indices of GatherND that 32 bits do not hold."""
+    if not _is_openvino_nd(checked.chosen.op) or not checked.case.census.wide.number:
+        return None
+    return (
+        "OpenVINO 2026.4.1 on the CPU dies (SIGSEGV) on indices beyond 32 bits that are a Constant "
+        "of GatherND"
+    )
+
+
+def tuples_of_strings(checked: CheckedCall) -> str | None:
+    """OpenVINO's CPU plugin compiles no GatherND of strings."""
+    if not _is_openvino_nd(checked.chosen.op) or checked.case.data.dtype is not STRING:
+        return None
+    return "OpenVINO 2026.4.1 on the CPU does not compile GatherND of strings"
+
+
+def tuples_of_bfloat16(checked: CheckedCall) -> str | None:
+    """OpenVINO gives Python the bits of bfloat16 as float16."""
+    if not _is_openvino_nd(checked.chosen.op) or checked.case.data.dtype is not BFLOAT16:
+        return None
+    return (
+        "OpenVINO 2026.4.1 gives Python the bits of bfloat16 results as float16: 3.0 reads as 2.125"
+    )
+
+
+def tuple_batches(checked: CheckedCall) -> str | None:
+    """Batch dimensions of GatherND differ, which some runtimes take."""
+    error = checked.chosen.error
+    if checked.chosen.op.name != "GatherND" or error is None or error.rule != "batch-shape":
+        return None
+    return (
+        "where batch dimensions of GatherND differ, onnxruntime 1.31.1 repeats data if the batches "
+        "of indices are a multiple of its own, and OpenVINO 2026.4.1 broadcasts 1 in ONNX models"
+    )
+
+
+def exported_tuples(checked: CheckedCall) -> str | None:
+    """PyTorch's exporter writes int32 indices into GatherND, which ONNX does not take."""
+    op, dtype = checked.chosen.op, checked.case.indices.dtype
+    if (op.framework, op.name) != ("onnx", "GatherND") or dtype.name != "int32":
+        return None
+    return (
+        "PyTorch 2.13 exports int32 indices as they are, and onnxruntime 1.31.1 does not load such "
+        "a model: export with int64 indices"
+    )
+
+
+def tree_lengths(checked: CheckedCall) -> str | None:
+    """OpenVINO's CPU plugin leaves garbage where a length of GatherTree is 0 or less."""
+    inputs = _tree_inputs(checked)
+    if inputs is None or (inputs["max_seq_len"].array > 0).all():
+        return None
+    return (
+        "OpenVINO 2026.4.1 on the CPU returns whatever lies in memory for a sequence whose "
+        "max_seq_len is 0 or less"
+    )
+
+
+def tree_types(checked: CheckedCall) -> str | None:
+    """OpenVINO's CPU plugin computes GatherTree in 32 bits, and takes no 8-bit types."""
+    inputs = _tree_inputs(checked)
+    if inputs is None:
+        return None
+    dtype = inputs["step_ids"].dtype
+    if dtype.name in ("int8", "uint8"):
+        return f"OpenVINO 2026.4.1 on the CPU does not compile GatherTree of {dtype}"
+    if dtype.name not in ("int64", "uint64"):
+        return None
+    arrays = [each.array for each in inputs.values()]
+    if all(((array <= WIDEST) & (array >= ~WIDEST)).all() for array in arrays):
+        return None
+    return f"OpenVINO 2026.4.1 on the CPU cuts {dtype} inputs of GatherTree to 32 bits"
+
+
+def tree_parents(checked: CheckedCall) -> str | None:
+    """OpenVINO's CPU plugin hides a wrong parent where it has one thread."""
+    if _tree_inputs(checked) is None or not checked.chosen.refuses_index:
+        return None
+    return (
+        "OpenVINO 2026.4.1 on the CPU refuses such a parent too, but with INFERENCE_NUM_THREADS 1 "
+        "it returns an unfinished result"
+    )
+
+
+def _tree_inputs(checked: CheckedCall) -> dict[str, Tensor] | None:
+    """Return the inputs of GatherTree by name; None for another operator."""
+    op = checked.chosen.op
+    return dict(checked.case.named(op)) if op.name == "GatherTree" else None
+
+
 def _is_openvino_gather(call: Call) -> bool:
-    return call.op.framework == "openvino" and not call.op.elementwise
+    return (call.op.framework, call.op.name) == ("openvino", "Gather")
+
+
+def _is_openvino_nd(op: Op) -> bool:
+    return (op.framework, op.name) == ("openvino", "GatherND")
 
 
 def _names(ops: Sequence[Op]) -> str:
@@ -206,5 +324,15 @@ WARNINGS: Final[tuple[Callable[[CheckedCall], str | None], ...]] = (
     openvino_cpu_empty,
     openvino_cpu_batch_of_one,
     onnxruntime_strings,
+    tuple_bounds,
+    empty_tuples,
+    constant_tuples,
+    tuples_of_strings,
+    tuples_of_bfloat16,
+    tuple_batches,
+    exported_tuples,
+    tree_lengths,
+    tree_types,
+    tree_parents,
 )
 """In the order in which they are printed."""

@@ -2,7 +2,7 @@
 
 A call describes its treatment of an index on an axis of size s in the words of the versions, so
 that the differences follow from the rows. A test compares NumPy's calls; the others were run on a
-CPU with PyTorch 2.13, JAX 0.10 and TensorFlow 2.21.
+CPU with PyTorch 2.13, JAX 0.10, TensorFlow 2.21 and TensorFlow Addons 0.23.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Equivalent(NamedTuple):
     def settings(self, op: Op) -> dict[str, str]:
         """Return the options that make a version treat indices like the call, or nearly so."""
         settings: dict[str, str] = {}
-        if self.negative != op.negative:
+        if self.negative != op.negative and self.negative in _NEGATIVE:
             settings["negative"] = _NEGATIVE[self.negative].value
         policy = _OUTSIDE[self.outside]
         if policy is not op.out_of_range:
@@ -88,6 +88,7 @@ class Equivalent(NamedTuple):
 _SIGNED: Final = ("onnx.Gather-13", "onnx.Gather-11", "openvino.Gather-8")
 _UNSIGNED: Final = ("openvino.Gather-7", "openvino.Gather-1", "onnx.Gather-1")
 _ELEMENTS: Final = ("onnx.GatherElements-13", "onnx.GatherElements-11")
+_ND: Final = ("onnx.GatherND-13", "onnx.GatherND-12", "onnx.GatherND-11", "openvino.GatherND-8")
 _FRONT: Final = "front = torch.where(indices < 0, indices + data.shape[axis], indices)\n"
 _BROADCAST: Final = "a dimension of 1 beside the axis broadcasts, in data and in indices"
 _NOT_SMALLER: Final = "beside the axis a size of indices between 1 and data's is refused"
@@ -137,8 +138,49 @@ EQUIVALENTS: Final = (
         _SIGNED,
         FROM_THE_END,
         REFUSED,
-        ("several indices side by side broadcast together, which no version does",),
+        (
+            "several indices side by side are tuples, as of x[i, j]",
+            "torch.onnx.export writes GatherND with indices[..., None], for another axis between "
+            "two Transpose; with dynamo=False it writes Gather",
+        ),
         aliases=("x[:, i]", "numpy.ndarray[i]", "torch.Tensor[i]", "torch.Tensor.__getitem__"),
+    ),
+    Equivalent(
+        "x[i, j]",
+        "data[i, j] for indices = np.stack([i, j], -1), in NumPy and PyTorch",
+        _ND,
+        FROM_THE_END,
+        REFUSED,
+        (
+            "i and j broadcast together, where indices hold every tuple in full",
+            "data[:, i, j] and data[i, :, j] are GatherND of data with the axes of i and j first; "
+            "data[:, i, j] is then transposed back",
+            "data[mask] is GatherND with the coordinates of the true cells, np.argwhere(mask)",
+            "NumPy takes a uint64 index of 2^64-1 as -1; PyTorch takes uint8 as a mask and refuses "
+            "int8 and int16",
+            "PyTorch does not check indices where the result has no elements",
+            "torch.onnx.export writes GatherND-13, and leaves int32 indices as they are, which it "
+            "refuses",
+            "with dynamo=False it writes Gather of i * data.shape[1] + j, where a negative j, or "
+            "one outside, reads another row",
+        ),
+        (
+            (
+                "onnx.GatherND-13, in NumPy",
+                "indices = np.stack(np.broadcast_arrays(i, j), -1)\n"
+                "data[tuple(np.moveaxis(indices, -1, 0))]",
+            ),
+            (
+                "onnx.GatherND-13, in PyTorch",
+                "indices = torch.stack(torch.broadcast_tensors(i, j), -1)\n"
+                "data[indices.long().unbind(-1)]",
+            ),
+        ),
+        (
+            "x[i,j]",
+            "numpy.ndarray[i, j]",
+            "torch.Tensor[i, j]",
+        ),
     ),
     Equivalent(
         "torch.gather",
@@ -241,6 +283,57 @@ EQUIVALENTS: Final = (
         aliases=("jax.numpy.ndarray[i]", "jax.Array.__getitem__"),
     ),
     Equivalent(
+        "jax.Array[i, j]",
+        "data[i, j] for indices = jnp.stack([i, j], -1), in JAX",
+        _ND,
+        FROM_THE_END,
+        OutOfRange.CLAMP.done,
+        (
+            "i and j broadcast together, where indices hold every tuple in full",
+            "each number of a tuple is clamped on its own axis",
+        ),
+        (
+            (
+                "openvino.GatherND-8 --out-of-range zero",
+                "at = tuple(jnp.moveaxis(indices, -1, 0))\n"
+                'data.at[at].get(mode="fill", fill_value=0)',
+            ),
+            (
+                "openvino.GatherND-8 -b 1, for legal indices",
+                "take = lambda data, indices: data[tuple(jnp.moveaxis(indices, -1, 0))]\n"
+                "jax.vmap(take)(data, indices)",
+            ),
+        ),
+        ("jax.Array[i,j]", "jax.numpy.ndarray[i, j]"),
+    ),
+    Equivalent(
+        "jax.lax.gather",
+        "jax.lax.gather(data, indices, dimension_numbers, slice_sizes)",
+        ("openvino.GatherND-5",),
+        OutOfRange.CLAMP.done,
+        OutOfRange.CLAMP.done,
+        (
+            "it is GatherND only if slice_sizes are 1 on the axes that a tuple addresses, which "
+            "are dropped, and whole on the others",
+            'with mode="fill" an index outside gives NaN or an extreme of the type, a negative '
+            "one too",
+            "batching dimensions all stay; the version makes one of them",
+        ),
+        (
+            (
+                "openvino.GatherND-5 --out-of-range clamp",
+                "k, q = indices.shape[-1], indices.ndim - 1\n"
+                "numbers = jax.lax.GatherDimensionNumbers(\n"
+                "    offset_dims=tuple(range(q, q + data.ndim - k)),\n"
+                "    collapsed_slice_dims=tuple(range(k)),\n"
+                "    start_index_map=tuple(range(k)),\n"
+                ")\n"
+                "jax.lax.gather(data, indices, numbers, (1,) * k + data.shape[k:])",
+            ),
+        ),
+        ("lax.gather",),
+    ),
+    Equivalent(
         "tensorflow.gather",
         "tf.gather(data, indices, axis=axis, batch_dims=batch_dims)",
         ("openvino.Gather-7", "openvino.Gather-1"),
@@ -260,6 +353,40 @@ EQUIVALENTS: Final = (
             ),
         ),
     ),
+    Equivalent(
+        "tensorflow.gather_nd",
+        "tf.gather_nd(data, indices, batch_dims=batch_dims)",
+        ("openvino.GatherND-8", "onnx.GatherND-13", "onnx.GatherND-12", "onnx.GatherND-11"),
+        REFUSED,
+        REFUSED,
+        (
+            "slices without elements are refused, even for legal indices",
+            'with bad_indices_policy="IGNORE" an index outside gives zeros, a negative one too',
+            "indices are int16, int32 or int64; ONNX's versions take int64 alone",
+            "a tuple may have no numbers, which ONNX's versions refuse",
+            "under XLA an index outside is clamped, a negative one to 0",
+        ),
+        (
+            (
+                "openvino.GatherND-8, negative indices",
+                "sizes = tf.shape(data, indices.dtype)[batch_dims:][:indices.shape[-1]]\n"
+                "front = tf.where(indices < 0, indices + sizes, indices)\n"
+                "tf.gather_nd(data, front, batch_dims)",
+            ),
+        ),
+    ),
+    Equivalent(
+        "tensorflow_addons.seq2seq.gather_tree",
+        "tfa.seq2seq.gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token)",
+        ("openvino.GatherTree-1",),
+        REFUSED,
+        REFUSED,
+        (
+            "parents within the length are checked even if they are not used, as those of step 0",
+            "a negative length is refused, which the version takes as 0",
+            "all inputs are int32",
+        ),
+    ),
 )
 """The calls, by framework."""
 
@@ -267,11 +394,11 @@ _SHORT: Final = {
     "np": "numpy",
     "jnp": "jax.numpy",
     "tf": "tensorflow",
+    "tfa": "tensorflow_addons",
     "pytorch": "torch",
 }
 _WRITES: Final = "it writes where a gather reads, and no operator here does"
 _NOT_HERE: Final = {
-    "gathernd": "it is GatherND, whose indices address several axes at once",
     **dict.fromkeys(
         ("scatter", "scatteradd", "scatterelements", "scatternd", "scatterupdate", "indexput"),
         _WRITES,
@@ -379,8 +506,8 @@ def _subscript(data: str, parts: list[str]) -> list[str]:
 def of_framework(word: str) -> list[Equivalent]:
     """Return the call that a word names, or the calls of the framework that it names.
 
-    >>> of_framework("tf-2.21") == [equivalent("tf.gather")]
-    True
+    >>> [each.name for each in of_framework("tf-2.21")]
+    ['tensorflow.gather', 'tensorflow.gather_nd']
     """
     if each := find_equivalent(word):
         return [each]
@@ -390,7 +517,7 @@ def of_framework(word: str) -> list[Equivalent]:
 
 
 def not_here(word: str) -> str | None:
-    """Return why no version equals a known call such as ``tf.gather_nd``."""
+    """Return why no version equals a known call such as ``tf.scatter_nd``."""
     name = _full_name(word).rpartition(".")[2]
     return _NOT_HERE.get(re.sub(r"[-_]|\d+$", "", name))
 
@@ -398,8 +525,9 @@ def not_here(word: str) -> str | None:
 def find_equivalent(word: str) -> Equivalent | None:
     """Return the call that a word names, if there is one."""
     each = _BY_NAME.get(_full_name(word))
-    if each is None and _SUBSCRIPT.fullmatch(word.strip()):
-        return _BY_NAME["x[i]"]
+    if each is None and (subscript := _SUBSCRIPT.fullmatch(word.strip())):
+        indices = [part for part in _split(subscript[2]) if part not in (":", "...")]
+        return _BY_NAME["x[i, j]" if len(indices) > 1 else "x[i]"]
     return each
 
 
