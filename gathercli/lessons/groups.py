@@ -105,12 +105,14 @@ class _Grouping:
 
     def _key(self, call: Call) -> object:
         """Return all that the output depends on beside the tensors."""
-        (along,) = FAMILIES[call.op.family].indexed_axes(call)
-        counts = self._case.counts(call.op, along)
-        negative = counts.negative.number
-        is_illegal = (negative or counts.outside.number) and number_illegal(call, self._case)
+        axes = FAMILIES[call.op.family].indexed_axes(call)
+        counts = [self._case.counts(call.op, along) for along in axes]
+        negative = any(each.negative.number for each in counts)
+        outside = negative or any(each.outside.number for each in counts)
+        is_illegal = outside and number_illegal(call, self._case)
         wraps = call.wraps_negative if negative else None
-        return call.op.family, call.places, wraps, call.outside if is_illegal else None
+        attrs = call.axis, call.batch_dims
+        return call.op.family, attrs, wraps, call.outside if is_illegal else None
 
     def _find(self, bound: BoundCall, shape: Shape) -> str:
         """Return the letter of the group with the same output, or of a new group."""

@@ -232,9 +232,11 @@ def fate(call: Call) -> Callable[[int], str]:
 
 def number_illegal(call: Call, case: Case) -> int:
     """Return how many indices are illegal."""
-    (along,) = FAMILIES[call.op.family].indexed_axes(call)
-    counts = case.counts(call.op, along)
-    return (counts if _is_signed(call) else counts.unwrapped()).outside.number
+    axes = FAMILIES[call.op.family].indexed_axes(call)
+    counts = (case.counts(call.op, along) for along in axes)
+    if not _is_signed(call):
+        counts = (each.unwrapped() for each in counts)
+    return sum(each.outside.number for each in counts)
 
 
 def illegal(call: Call, case: Case) -> Iterator[Illegal]:
