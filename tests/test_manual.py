@@ -38,7 +38,7 @@ def _no_colour_is_forced(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def written(*blocks: Block) -> list[str]:
+def to_roff(*blocks: Block) -> list[str]:
     """Write blocks as the one section of a page; return the roff lines below its heading."""
     lines = roff(Page("x", "y", (("HEAD", blocks),))).splitlines()
     return lines[lines.index('.SH "HEAD"') + 1 :]
@@ -82,13 +82,13 @@ def test_a_page_in_roff_from_its_title_to_its_blocks() -> None:
     ],
 )
 def test_requests_and_escapes_of_roff_are_escaped(words: str, line: str) -> None:
-    assert written(words) == [line]
-    assert line in written(Console(words))
-    assert written(Terms((("t", words),)))[-1] == line
+    assert to_roff(words) == [line]
+    assert line in to_roff(Console(words))
+    assert to_roff(Terms((("t", words),)))[-1] == line
 
 
 def test_every_paragraph_after_the_first_starts_with_a_request() -> None:
-    assert written("One.", "Two.") == ["One.", ".PP", "Two."]
+    assert to_roff("One.", "Two.") == ["One.", ".PP", "Two."]
 
 
 @every_page
@@ -110,8 +110,8 @@ def test_every_tag_is_followed_by_its_words_and_their_meaning(name: str) -> None
 
 @every_page
 def test_every_example_block_is_closed(name: str) -> None:
-    kept = [line for line in ROFF[name] if line in (".EX", ".EE")]
-    assert kept == [".EX", ".EE"] * (len(kept) // 2)
+    marks = [line for line in ROFF[name] if line in (".EX", ".EE")]
+    assert marks == [".EX", ".EE"] * (len(marks) // 2)
     indents = [line.split()[0] for line in ROFF[name] if line[:3] in (".RS", ".RE")]
     assert indents == [".RS", ".RE"] * (len(indents) // 2)
 
@@ -186,7 +186,7 @@ def terms(name: str) -> list[str]:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_page_lists_every_option_of_its_command_once(command: str) -> None:
-    said = [
+    listed = [
         word.rstrip(",")
         for term in terms(f"gathercli-{command}")
         for word in term.split()
@@ -195,15 +195,15 @@ def test_a_page_lists_every_option_of_its_command_once(command: str) -> None:
     params: list[Any] = load(command).params
     options = [each for each in params if each.param_type_name == "option" and not each.hidden]
     names = [name for param in options for name in param.opts]
-    assert sorted(said) == sorted([*names, "-h", "--help"])
+    assert sorted(listed) == sorted([*names, "-h", "--help"])
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_page_explains_every_argument_of_its_command(command: str) -> None:
     arguments = [param for param in load(command).params if param.param_type_name == "argument"]
     assert arguments
-    said = terms(f"gathercli-{command}")
-    assert [term for term in said if not term.startswith("-")] == [p.metavar for p in arguments]
+    listed = terms(f"gathercli-{command}")
+    assert [term for term in listed if not term.startswith("-")] == [p.metavar for p in arguments]
 
 
 @every_page
@@ -243,20 +243,20 @@ def topic_terms(heading: str) -> dict[str, str]:
 
 
 def test_the_page_about_jobs_has_every_key_that_a_job_may_have() -> None:
-    said = topic_terms("KEYS OF A JOB")
+    meanings = topic_terms("KEYS OF A JOB")
     run, shape = (job.keys_of(op, "gather").checks.keys() for op in ("gather", job.SHAPE))
-    assert said.keys() == run | shape
+    assert meanings.keys() == run | shape
     here, there = run - shape, shape - run
-    assert {key for key, text in said.items() if "not in a shape job" in text.lower()} == here
-    assert {key for key, text in said.items() if text.endswith("only there.")} == there
+    assert {key for key, text in meanings.items() if "not in a shape job" in text.lower()} == here
+    assert {key for key, text in meanings.items() if text.endswith("only there.")} == there
 
 
 def test_the_page_about_jobs_has_every_key_of_a_line_of_report() -> None:
     text = b'{"id":"a","op":"gather","data":[1],"indices":[0]}'
     settings = Settings(stamped=True)
     line = json.loads(bytes(line_of(job.parse(text, where="here"), text, settings)))
-    said = [key for term in topic_terms("REPORT") for key in term.split(", ")]
-    assert [key for key in said if key != "output"] == list(line)
+    keys = [key for term in topic_terms("REPORT") for key in term.split(", ")]
+    assert [key for key in keys if key != "output"] == list(line)
 
 
 def test_man_prints_the_page_as_plain_text_in_a_pipe(capfd: pytest.CaptureFixture[str]) -> None:
@@ -346,11 +346,11 @@ SHOWN: Final = [
 def test_an_example_of_the_manual_prints_what_it_says(
     command: str, output: str | None, tmp_path: Path
 ) -> None:
-    done = shell(command, tmp_path)
+    process = shell(command, tmp_path)
 
-    assert done.returncode == 0
+    assert process.returncode == 0
     if output is not None:
-        assert (done.stdout.rstrip("\n"), done.stderr) == (output, "")
+        assert (process.stdout.rstrip("\n"), process.stderr) == (output, "")
 
 
 def test_every_command_line_of_a_page_is_a_tested_example() -> None:

@@ -211,8 +211,8 @@ def test_the_axis_that_openvino_s_gather_elements_requires_is_said(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     out = printed(capfd, "openvino.GatherElements-6")
-    said = "an attribute, [-r, r-1] for data of rank r, required (Required: yes)"
-    assert f"\n  axis             {said}\n" in out
+    text = "an attribute, [-r, r-1] for data of rank r, required (Required: yes)"
+    assert f"\n  axis             {text}\n" in out
     assert "\n    axis-required " in out
 
 
@@ -299,9 +299,9 @@ def test_a_number_that_two_frameworks_have_is_refused_naming_both(
 
 
 def test_a_version_in_json_has_every_field(capfd: pytest.CaptureFixture[str]) -> None:
-    found = as_json(capfd, "onnx.GatherElements-11")
-    assert list(found) == FIELDS
-    assert found == {
+    fields = as_json(capfd, "onnx.GatherElements-11")
+    assert list(fields) == FIELDS
+    assert fields == {
         "id": "onnx.GatherElements-11",
         "version": "onnx-11",
         "command": "gather-elements",
@@ -359,35 +359,35 @@ def test_a_version_in_json_has_every_field(capfd: pytest.CaptureFixture[str]) ->
 
 
 def test_the_list_in_json_has_every_version_in_order(capfd: pytest.CaptureFixture[str]) -> None:
-    found = as_json(capfd)
-    assert [row["id"] for row in found] == [op.full_name for op in OPERATORS]
-    assert all(list(row) == FIELDS for row in found)
+    versions = as_json(capfd)
+    assert [row["id"] for row in versions] == [op.full_name for op in OPERATORS]
+    assert all(list(row) == FIELDS for row in versions)
 
 
 def test_an_opset_in_json_is_a_list_of_its_versions(capfd: pytest.CaptureFixture[str]) -> None:
-    found = as_json(capfd, "onnx-13")
-    assert [row["id"] for row in found] == ["onnx.Gather-13", "onnx.GatherElements-13"]
+    versions = as_json(capfd, "onnx-13")
+    assert [row["id"] for row in versions] == ["onnx.Gather-13", "onnx.GatherElements-13"]
 
 
 @every_row
 def test_json_says_of_every_version_what_its_row_says(
     op: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    found = as_json(capfd, op.full_name)
-    assert found["axis"]["default"] == op.axis.default
-    assert found["axis"]["required"] is (op.full_name == "openvino.GatherElements-6")
-    assert found["axis"]["input"] is (op.full_name.startswith("openvino.Gather-"))
-    assert found["batch_dims"] is (op.full_name in ("openvino.Gather-7", "openvino.Gather-8"))
-    assert ("batch-shape" in found["rules"]) is found["batch_dims"]
+    fields = as_json(capfd, op.full_name)
+    assert fields["axis"]["default"] == op.axis.default
+    assert fields["axis"]["required"] is (op.full_name == "openvino.GatherElements-6")
+    assert fields["axis"]["input"] is (op.full_name.startswith("openvino.Gather-"))
+    assert fields["batch_dims"] is (op.full_name in ("openvino.Gather-7", "openvino.Gather-8"))
+    assert ("batch-shape" in fields["rules"]) is fields["batch_dims"]
     onnx = op.framework == "onnx"
     plain = {dtype.name for dtype in PLAIN} - ({"bfloat16"} if onnx and op.version < 13 else set())
     narrow = {dtype.name for dtype in DTYPES} - {dtype.name for dtype in PLAIN}
-    assert set(found["data_types"]) == (plain if onnx else plain | narrow)
-    assert ("data-dtype" in found["rules"]) is onnx
+    assert set(fields["data_types"]) == (plain if onnx else plain | narrow)
+    assert ("data-dtype" in fields["rules"]) is onnx
     unsigned = {"uint8", "uint16", "uint32", "uint64", "int8", "int16"}
     any_integer = op.full_name.startswith("openvino.Gather-")
-    assert set(found["indices_types"]) - unsigned == {"int32", "int64"}
-    assert (set(found["indices_types"]) >= unsigned) is any_integer
+    assert set(fields["indices_types"]) - unsigned == {"int32", "int64"}
+    assert (set(fields["indices_types"]) >= unsigned) is any_integer
 
 
 def test_ops_lists_every_version_and_writes_one_out(run: Run) -> None:
@@ -424,3 +424,10 @@ def test_ops_refuses_an_unknown_version(run: Run) -> None:
     only_error(ran)
     assert "hint: did you mean `gathercli ops onnx.Gather-1" in ran.err
     assert ran.err.endswith("rule: version\n")
+
+
+def test_the_name_of_an_operator_lists_its_versions(run: Run) -> None:
+    versions = json.loads(run("ops", "gather_elements", "-f", "json").out)
+
+    assert len(versions) == 3
+    assert run("ops", "gather").out.startswith("Gather\n")

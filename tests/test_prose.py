@@ -56,16 +56,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("folder")
 def test_a_page_is_read_from_paragraphs_terms_fenced_lines_and_placeholders() -> None:
-    found = prose.page("x", {"it": "this", "block": (Console("one"), "two")})
+    page = prose.page("x", {"it": "this", "block": (Console("one"), "two")})
 
-    assert (found.name, found.number, found.summary) == ("gathercli-x", 7, "what this is")
-    assert found.blocks("FIRST") == (
+    assert (page.name, page.number, page.summary) == ("gathercli-x", 7, "what this is")
+    assert page.blocks("FIRST") == (
         'A paragraph of this, {stem} and {"a":1}.',
         Terms((("a term", "Its meaning on two lines."), ("another", "Of this."))),
         Console("one"),
         "two",
     )
-    assert found.blocks("SECOND") == (
+    assert page.blocks("SECOND") == (
         Console("$ kept   as it is\n\nwith an empty line"),
         "The end.",
     )
