@@ -31,7 +31,7 @@ from gathercli.spec.call import Call, Operand
 from gathercli.spec.rules import axis_type
 from gathercli.spec.shapes import parse as parse_shape
 from gathercli.text import _escape, clean, json_string
-from tests.test_io import archive, npy, patched
+from tests.tensorfiles import archive, npy, patched
 from tests.test_write import give, kind, names, write
 
 if TYPE_CHECKING:

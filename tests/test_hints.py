@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from gathercli.cli.manual.pages import page
-from tests.test_io import archive, saved
+from tests.tensorfiles import archive, saved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

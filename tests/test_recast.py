@@ -15,8 +15,8 @@ from gathercli.arrays.cast import CastTensor
 from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.errors import InputError
 from gathercli.spec.dtypes import PLAIN, DType, Kind, dtype
+from tests.tensorfiles import often, tensors
 from tests.test_formats import specials
-from tests.test_io import often, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable

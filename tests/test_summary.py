@@ -14,8 +14,8 @@ from gathercli.arrays.summary import BINS, Histogram, Summary, summarise
 from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.report.info import FileDescription, Info, as_json
 from gathercli.spec.dtypes import PLAIN, DType, Kind, dtype
+from tests.tensorfiles import amply, often, tensors
 from tests.test_formats import specials
-from tests.test_io import amply, often, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
