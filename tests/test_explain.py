@@ -206,6 +206,16 @@ def test_every_way_is_that_of_a_legal_call(op: Op, seed: int) -> None:
     assert_cells_are_read_where_they_say(case, explanation, check_counts(op, case))
 
 
+def test_columns_of_data_that_do_not_fit_above_a_vector_are_left_out() -> None:
+    explanation = gathercli.explain("gather", np.full((3, 3), -1.23456e-100 * (1 + 1j)), 0)
+
+    text = picture(explanation, Look(80)).plain
+
+    heading, *rows = text.split("\n\n")[1].splitlines()[1:]
+    assert heading.split() == ["0", "2"]
+    assert all("…" in row and len(row) <= 80 for row in rows)
+
+
 @every_row
 @moderately
 @given(seed=seeds)
