@@ -100,6 +100,7 @@ def test_an_unknown_shell_is_refused_with_the_known_ones(
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_committed_scripts_are_current(shell: str) -> None:
     now = {"bash": generate.bash, "zsh": generate.zsh, "fish": generate.fish}[shell]()
+
     assert SCRIPT[shell] == now, "rewrite it with: python -m gathercli.cli.manual.generate"
 
 
@@ -128,6 +129,7 @@ def test_bash_completes_the_options_of_a_command(command: str, tmp_path: Path) -
 
 def test_bash_completes_both_versions_that_are_compared(tmp_path: Path) -> None:
     names = [op.full_name for op in OPERATORS]
+
     assert completed("ops", "--diff", "", folder=tmp_path) == names
     assert completed("ops", "--diff", "openvino-7", "", folder=tmp_path) == names
     assert completed("ops", "--diff", "7", "8", "--l", folder=tmp_path) == ["--like"]
@@ -136,6 +138,7 @@ def test_bash_completes_both_versions_that_are_compared(tmp_path: Path) -> None:
 
 def test_bash_completes_options_after_other_words(tmp_path: Path) -> None:
     words = ["gather", "a.npy", "0,1", "--axis", "1", "--ou"]
+
     assert completed(*words, folder=tmp_path) == ["--out-of-range", "--output"]
 
 
@@ -150,6 +153,7 @@ def test_bash_completes_the_versions_of_a_command(
 
 def test_bash_completes_the_versions_of_both_operators_for_shape(tmp_path: Path) -> None:
     versions = completed("shape", "gather", "--version", "", folder=tmp_path)
+
     assert len(versions) == len(set(versions))
     assert set(versions) == {op.id for op in OPERATORS}
 
@@ -157,6 +161,7 @@ def test_bash_completes_the_versions_of_both_operators_for_shape(tmp_path: Path)
 @pytest.mark.parametrize("option", ["--data-dtype", "--indices-dtype"])
 def test_bash_completes_dtypes(option: str, tmp_path: Path) -> None:
     every = [dtype.name for dtype in DTYPES]
+
     assert completed("gather", option, "", folder=tmp_path) == every
     assert completed("gather", option, "u", folder=tmp_path) == [
         "uint8",
@@ -222,11 +227,13 @@ def test_bash_completes_file_names(words: list[str], tmp_path: Path) -> None:
     names = completed(*words, folder=tmp_path)
     # with nothing offered, `complete -o default` leaves the names of files to bash itself
     by_default = " -o default" in SCRIPT["bash"].splitlines()[-1]
+
     assert sorted(names) == ["a.npy", "two words.npz"] or (by_default and not names)
 
 
 def test_bash_registers_the_function(tmp_path: Path) -> None:
     code = f'source "{SCRIPTS / "gathercli.bash"}"; complete -p gathercli'
+
     process = subprocess.run(
         ["bash", "--norc", "-c", code],
         cwd=tmp_path,
@@ -234,6 +241,7 @@ def test_bash_registers_the_function(tmp_path: Path) -> None:
         check=True,
         encoding="utf-8",
     )
+
     assert process.stdout.endswith("-F _gathercli gathercli\n")
     assert not process.stderr
 
@@ -241,6 +249,7 @@ def test_bash_registers_the_function(tmp_path: Path) -> None:
 def test_bash_needs_no_builtin_that_version_3_2_lacks(tmp_path: Path) -> None:
     lacking = "enable -n mapfile readarray compopt"
     (tmp_path / "a.npy").touch()
+
     assert completed("ga", folder=tmp_path, before=lacking) == ["gather", "gather-elements"]
     assert completed("gather", "a", folder=tmp_path, before=lacking) in ([], ["a.npy"])
 
@@ -452,6 +461,7 @@ def test_zsh_offers_members_after_the_last_hash(kind: str, typed: str, expected:
 
 def test_bash_completes_the_lessons(tmp_path: Path) -> None:
     names = [lesson.name for lesson in LESSONS]
+
     assert completed("demo", "", folder=tmp_path) == names
     assert f"            '1:NAME:({' '.join(names)})' \\" in zsh_part("demo")
 
@@ -475,6 +485,7 @@ def test_zsh_names_the_command_it_completes_first() -> None:
 def test_zsh_has_every_option_of_a_command_with_a_description(command: str) -> None:
     part = zsh_part(command)
     names = [match[1] for line in part if (match := re.match(r"\s+'(--?[\w-]+)=?\[[^\]]+\]", line))]
+
     assert names + HELP == options(command)
     assert part[-1].strip() == "'(-h --help)'{-h,--help}'[Show the options and exit.]' ;;"
 
@@ -482,6 +493,7 @@ def test_zsh_has_every_option_of_a_command_with_a_description(command: str) -> N
 @every_command
 def test_zsh_continues_every_line_but_the_last_of_a_command(command: str) -> None:
     *lines, last = zsh_part(command)
+
     assert all(line.endswith("' \\") for line in lines)
     assert all(line.replace("'\\''", "").count("'") == 2 for line in lines)
     assert not last.endswith("\\")
@@ -490,6 +502,7 @@ def test_zsh_continues_every_line_but_the_last_of_a_command(command: str) -> Non
 @every_command
 def test_zsh_and_fish_describe_every_command(command: str) -> None:
     summary = COMMANDS[command].help
+
     assert f"        '{command}:{summary}'\n" in SCRIPT["zsh"]
     assert f"-f -a {command} -d '{summary}'\n" in SCRIPT["fish"]
 
@@ -497,6 +510,7 @@ def test_zsh_and_fish_describe_every_command(command: str) -> None:
 @pytest.mark.parametrize("command", FAMILIES)
 def test_zsh_and_fish_have_the_versions_of_a_command(command: str) -> None:
     versions = " ".join(VERSIONS[command])
+
     assert sum(f":version:({versions})'" in line for line in zsh_part(command)) == 2
     assert sum(f" -s V -x -a '{versions}' " in line for line in fish_part(command)) == 1
 
@@ -517,6 +531,7 @@ def test_fish_has_every_option_of_a_command(command: str) -> None:
         words = line.partition(" -d ")[0].split("'", 2)[2]
         offers += ["--" + name for name in re.findall(r" -l (\S+)", words)]
         offers += ["-" + name for name in re.findall(r" -s (\S+)", words)]
+
     assert sorted(offers + HELP) == sorted(options(command))
 
 

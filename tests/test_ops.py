@@ -128,6 +128,7 @@ def test_no_line_of_a_sheet_is_wider_than_the_terminal(op: Any, width: int) -> N
 
 def test_wrapping_changes_no_word() -> None:
     whole, wrapped = rows.sheets(OPERATORS, None), rows.sheets(OPERATORS, 80)
+
     assert whole.split() == wrapped.split()
     assert rows.listing(OPERATORS, None).split() == rows.listing(OPERATORS, 60).split()
 
@@ -151,6 +152,7 @@ def test_colour_changes_no_character(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_a_version_of_gather_written_out(capfd: pytest.CaptureFixture[str]) -> None:
     decided = [each for each in DECISIONS if "openvino.Gather-8" in each.rows]
+
     assert printed(capfd, "openvino.Gather-8") == (
         "openvino.Gather-8\n"
         "  command          gathercli gather DATA INDICES -V openvino-8\n"
@@ -187,6 +189,7 @@ def test_a_version_of_gather_written_out(capfd: pytest.CaptureFixture[str]) -> N
 
 def test_a_version_of_gather_elements_written_out(capfd: pytest.CaptureFixture[str]) -> None:
     out = printed(capfd, "onnx.GatherElements-11")
+
     assert out.startswith(
         "onnx.GatherElements-11\n"
         "  command          gathercli gather-elements DATA INDICES -V onnx-11\n"
@@ -212,6 +215,7 @@ def test_the_axis_that_openvino_s_gather_elements_requires_is_said(
 ) -> None:
     out = printed(capfd, "openvino.GatherElements-6")
     text = "an attribute, [-r, r-1] for data of rank r, required (Required: yes)"
+
     assert f"\n  axis             {text}\n" in out
     assert "\n    axis-required " in out
 
@@ -252,12 +256,14 @@ def test_an_opset_writes_out_the_versions_it_runs(
     version: str, names: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     heads = [line for line in printed(capfd, version).splitlines() if line[:1] not in ("", " ")]
+
     assert heads == names
 
 
 def test_two_versions_stand_one_below_the_other(capfd: pytest.CaptureFixture[str]) -> None:
     one = printed(capfd, "onnx.Gather-11")
     other = printed(capfd, "onnx.GatherElements-11")
+
     assert printed(capfd, "onnx-11") == f"{one}\n{other}"
 
 
@@ -300,6 +306,7 @@ def test_a_number_that_two_frameworks_have_is_refused_naming_both(
 
 def test_a_version_in_json_has_every_field(capfd: pytest.CaptureFixture[str]) -> None:
     fields = as_json(capfd, "onnx.GatherElements-11")
+
     assert list(fields) == FIELDS
     assert fields == {
         "id": "onnx.GatherElements-11",
@@ -360,12 +367,14 @@ def test_a_version_in_json_has_every_field(capfd: pytest.CaptureFixture[str]) ->
 
 def test_the_list_in_json_has_every_version_in_order(capfd: pytest.CaptureFixture[str]) -> None:
     versions = as_json(capfd)
+
     assert [row["id"] for row in versions] == [op.full_name for op in OPERATORS]
     assert all(list(row) == FIELDS for row in versions)
 
 
 def test_an_opset_in_json_is_a_list_of_its_versions(capfd: pytest.CaptureFixture[str]) -> None:
     versions = as_json(capfd, "onnx-13")
+
     assert [row["id"] for row in versions] == ["onnx.Gather-13", "onnx.GatherElements-13"]
 
 
