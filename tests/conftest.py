@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import compileall
+import gc
 import os
 import re
 import select
@@ -50,6 +51,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("hypothesis"):
             item.add_marker(pytest.mark.no_cover)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Prepare to run the tests, or to hand them out to processes that do."""
+    gc.freeze()  # thousands of tests, which no search for garbage and no fork has to visit
+    if session.config.pluginmanager.hasplugin("dsession"):
+        sys.settrace(None)  # no line of the package runs here
 
 
 def _take_signals() -> None:

@@ -349,9 +349,9 @@ PROSE: Final = ("--max-bytes", "--negative", "--out-of-range")
 
 @pytest.mark.parametrize("part", ["spec", "ops", "arrays", "io", "api.py", "engine.py"])
 def test_no_message_of_the_library_names_an_option_of_the_command(part: str) -> None:
-    found = PACKAGE / part
-    assert found.exists()
-    for path in [found] if found.is_file() else sorted(found.rglob("*.py")):
+    source = PACKAGE / part
+    assert source.exists()
+    for path in [source] if source.is_file() else sorted(source.rglob("*.py")):
         if str(path.relative_to(PACKAGE)) in UNREACHABLE:
             continue
 

@@ -18,7 +18,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from gathercli.cli.commands import jobs as running
+from gathercli.cli import batch_run
 from gathercli.io.write import write_all
 from gathercli.jobs import job as jobs
 from gathercli.jobs import pool
@@ -627,7 +627,7 @@ def test_a_job_does_not_take_longer_because_the_report_is_read_slowly(
         clock.pass_by()
         write_all(fd, line)
 
-    monkeypatch.setattr(running, "write_all", write_slowly)
+    monkeypatch.setattr(batch_run, "write_all", write_slowly)
     ran = run("batch", write_jobs(*listed), "-q", "-j", "2", "--timeout", "2")
 
     assert statuses(ran.out) == [(str(number), "ok", None) for number in range(8)]
@@ -725,16 +725,17 @@ def test_no_job_begins_after_too_many_have_failed(words: list[str], done: int, r
 
 
 @pytest.mark.parametrize(
-    ("limit", "failed", "allowed"),
+    ("limit", "failed", "spare"),
     [
-        (Limit(0), 0, True),
-        (Limit(0), 1, False),
-        (Limit(12.5, percent=True), 1, True),
-        (Limit(12.5, percent=True), 2, False),
+        (Limit(0), 0, 0),
+        (Limit(0), 1, -1),
+        (Limit(12.5, percent=True), 1, 0),
+        (Limit(12.5, percent=True), 2, -1),
+        (Limit(20, percent=True), 1, 0),
     ],
 )
-def test_a_limit_is_a_number_or_a_share(limit: Limit, failed: int, allowed: bool) -> None:
-    assert limit.allows(failed, 8) == allowed
+def test_a_limit_is_a_number_or_a_share(limit: Limit, failed: int, spare: int) -> None:
+    assert limit.spare(failed, 8) == spare
 
 
 def test_failures_of_an_earlier_run_count_for_no_limit(run: Run) -> None:

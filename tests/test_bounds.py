@@ -31,7 +31,7 @@ from gathercli.spec.call import Call, Operand
 from gathercli.spec.rules import axis_type
 from gathercli.spec.shapes import parse as parse_shape
 from gathercli.text import _escape, clean, json_string
-from tests.test_io import archive, npy, patched
+from tests.tensorfiles import archive, npy, patched
 from tests.test_write import give, kind, names, write
 
 if TYPE_CHECKING:
@@ -111,13 +111,15 @@ def test_an_escape_has_as_many_digits_as_its_character_needs(code: int, shown: s
         ("9" * 18, 999_999_999_999_999_999),
     ],
 )
-def test_a_limit_is_that_many_bytes_held_and_written(text: str, size: int) -> None:
+def test_max_bytes_limits_the_bytes_in_memory_and_in_the_output(text: str, size: int) -> None:
     assert Limits.parse(text) == Limits(size, size, explicit=True)
 
 
 def test_a_limit_of_nineteen_digits_is_a_usage_error(run: Run) -> None:
     assert run(*GATHER, "--max-bytes", "9" * 18).out == "[7,5]\n"
+
     ran = run(*GATHER, "--max-bytes", "9" * 19)
+
     assert (ran.status, ran.out) == (2, "")
 
 
@@ -125,6 +127,7 @@ def test_without_a_limit_half_the_memory_is_held_and_sixteen_gibibytes_are_writt
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(files, "free_memory", lambda: 1001)
+
     assert Limits.parse(None) == Limits(500, RESULT)
     assert RESULT == 17_179_869_184
 
@@ -164,6 +167,7 @@ def test_an_output_of_unknown_size_needs_no_room(
     with Output(str(tmp_path / "x")) as output:
         output.open()
         output.commit()
+
     assert names(tmp_path) == ["x"]
 
 
@@ -201,13 +205,16 @@ def test_with_fsync_the_bytes_are_on_the_disk_before_the_name_and_then_the_folde
         output.commit()
         inode = (folder / name).parent.stat().st_ino
         assert steps == ["sync file", "replace", f"sync folder {inode}"]
+
     assert len(os.listdir("/dev/fd")) == open_before
 
 
 @pytest.mark.usefixtures("kind")
 def test_without_fsync_nothing_waits_for_the_disk(steps: list[str], tmp_path: Path) -> None:
     (tmp_path / "x").write_text("old")
+
     write(tmp_path / "x", b"ab")
+
     assert steps == ["replace"]
 
 
@@ -229,7 +236,9 @@ def test_a_failure_that_only_closing_reports_leaves_the_old_file(
 
     give(monkeypatch, "dup", dup)
     give(monkeypatch, "close", close)
+
     ran = run(*GATHER, "-o", "x.npy")
+
     assert (ran.status, ran.out) == (74, "")
     assert "`x.npy` could not be finished (disk quota exceeded)" in ran.err
     assert (folder / "x.npy").read_text() == "old"
@@ -242,7 +251,9 @@ def test_a_temporary_file_follows_no_link_that_has_its_name(
     give(monkeypatch, "O_TMPFILE")
     give(monkeypatch, "urandom", bytes)
     (folder / "precious").write_text("old")
+
     (folder / ".x.npy.000000000000.tmp").symlink_to("precious")
+
     assert run(*GATHER, "-o", "x.npy").status == 73
     assert (folder / "precious").read_text() == "old"
 
@@ -257,6 +268,7 @@ def test_a_temporary_name_that_was_given_up_is_not_removed(
         output.stream.write(b"ab")
         output.commit()
         (tmp_path / ".x.000000000000.tmp").write_text("of another writer")
+
     assert names(tmp_path) == [".x.000000000000.tmp", "x"]
 
 
@@ -285,6 +297,7 @@ def open_umask() -> Iterator[None]:
 @pytest.mark.usefixtures("kind", "open_umask")
 def test_a_new_file_is_for_reading_and_writing_and_not_for_running(tmp_path: Path) -> None:
     write(tmp_path / "x", b"ab")
+
     assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == 0o666
 
 
@@ -301,6 +314,7 @@ def test_a_target_that_cannot_be_replaced_is_named_for_what_it_is(run: Run, fold
 @pytest.mark.parametrize("number", [999_999_999, 9_999_999_999])
 def test_a_descriptor_that_nobody_can_have_is_73(number: int, run: Run) -> None:
     ran = run(*GATHER, "-o", f"/dev/fd/{number}", "-f", "npy")
+
     assert (ran.status, ran.out) == (73, "")
     assert f"`/dev/fd/{number}` cannot be written" in ran.err
 
@@ -318,6 +332,7 @@ def without_stdin() -> Iterator[None]:
 @pytest.mark.usefixtures("without_stdin")
 def test_an_output_at_descriptor_zero_is_closed_too(tmp_path: Path) -> None:
     write(tmp_path / "x", b"ab")
+
     assert (tmp_path / "x").read_bytes() == b"ab"
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(0)
@@ -343,13 +358,16 @@ def test_a_terminal_at_descriptor_zero_is_one(folder: Path) -> None:
 
 def test_the_lowest_index_that_counts_from_the_end_is_noted_too(run: Run) -> None:
     ran = run("gather", "[10,20,30]", "[-3]", "-V", "onnx-1", "--negative", "wrap")
+
     assert (ran.status, ran.out) == (0, "[10]\n")
     assert ran.err == "note: 1 of 1 index negative, counted from the end; first -3 at [0]\n"
 
 
 def test_an_index_below_the_lowest_that_counts_is_not_noted_as_counted(run: Run) -> None:
     words = ("-V", "onnx-1", "--negative", "wrap", "--out-of-range", "zero")
+
     ran = run("gather", "[10,20,30]", "[-4,-1,0]", *words)
+
     assert (ran.status, ran.out) == (0, "[0,30,10]\n")
     assert ran.err == (
         "note: 1 of 3 indices negative, counted from the end; first -1 at [1]\n"
@@ -394,12 +412,14 @@ def test_a_version_that_counts_from_the_end_is_advised_for_what_it_would_take(
     index: int, *, advised: bool, run: Run
 ) -> None:
     ran = run("gather", "[10,20,30]", f"[{index}]", "-V", "onnx-1")
+
     assert ran.status == 65
     assert ("onnx-13 counts negative indices from the end" in ran.err) is advised
 
 
 def test_no_version_is_advised_for_an_index_on_an_empty_axis(run: Run) -> None:
     ran = run("gather", "zeros:0", "[0]", "-V", "onnx-1", "--out-of-range", "error")
+
     assert (ran.status, ran.out) == (65, "")
     assert "hint" not in ran.err
 
@@ -411,10 +431,14 @@ def test_a_number_of_more_than_256_bits_is_told_by_its_size(
     number: int, value: str, run: Run
 ) -> None:
     words = ("-V", "onnx-13", "--batch-dims", str(number), "--json-errors")
+
     ran = run("gather", "[1,2]", "[0]", *words)
+
     assert ran.status == 65
     assert f'"value": {value}, ' in ran.err
+
     shown = value.strip('"')
+
     assert f"`batch_dims` is {shown}, but onnx.Gather-13 has no batch_dims" in ran.err
 
 
@@ -435,6 +459,7 @@ def test_what_is_allowed_is_said_in_the_message_and_beside_it(
     words: tuple[str, ...], expected: str, run: Run
 ) -> None:
     ran = run("gather", *words, "--json-errors")
+
     assert ran.status == 65
     assert f'"expected": "{expected}"' in ran.err
     assert re.search(rf": expected {expected}[ \"]", ran.err)
@@ -458,13 +483,16 @@ def test_on_an_empty_axis_the_version_that_fills_is_advised_if_there_is_one(
     words: tuple[str, ...], hint: str, run: Run
 ) -> None:
     ran = run(*words)
+
     assert ran.status == 65
     assert hint in ran.err.splitlines()
 
 
 def test_batch_dims_beyond_the_axis_are_told_all_that_fit(run: Run) -> None:
     words = ("--axis", "1", "--batch-dims", "2", "--json-errors")
+
     ran = run("gather", "zeros:2x2x2", "zeros:2x2", *words)
+
     assert ran.status == 65
     assert '"expected": "0 to 1"' in ran.err
     assert 'expected 0 to 1"' in ran.err
@@ -481,6 +509,7 @@ def bound(data: str, indices: str, **attributes: Any) -> Call:
 
 def test_what_is_not_known_of_a_call_is_no_number() -> None:
     unknown = bound("[2,?]", "[3]", axis="unknown")
+
     assert (unknown.axis, unknown.batch_dims) == (None, 0)
     with pytest.raises(LookupError, match="the axis is not known"):
         _ = unknown.size
@@ -531,9 +560,13 @@ def test_an_attribute_may_be_any_one_integer() -> None:
 
 def test_a_result_of_rank_64_is_the_last_that_is_given(run: Run) -> None:
     deep = "x".join(["1"] * 33)
+
     ran = run("gather", f"zeros:{deep}", "zeros:" + deep[2:], "--axis", "0", "-f", "npy")
+
     assert (ran.status, ran.err) == (0, "")
+
     ran = run("gather", f"zeros:{deep}", f"zeros:{deep}", "--axis", "0")
+
     assert (ran.status, ran.out) == (65, "")
     assert "has rank 65: expected at most 64" in ran.err
 
@@ -541,7 +574,9 @@ def test_a_result_of_rank_64_is_the_last_that_is_given(run: Run) -> None:
 @pytest.mark.parametrize(("limit", "status"), [("24", 0), ("23", 65)])
 def test_a_result_may_have_as_many_bytes_as_are_allowed(limit: str, status: int, run: Run) -> None:
     ran = run("gather", "[7]", "[0,0,0]", "--max-bytes", limit, "--indices-dtype", "int32")
+
     assert ran.status == status
+
     if status:
         assert "takes 24 bytes: expected at most 23 bytes" in ran.err
 
@@ -553,6 +588,7 @@ def test_an_empty_result_spans_no_more_than_can_be_addressed(
     size: int, *, refused: bool, run: Run
 ) -> None:
     ran = run("gather", f"zeros:0x{size}xi8", "zeros:0x8", "--axis", "0", "-f", "npy")
+
     assert ran.status == (65 if refused else 0)
     assert ("spans" in ran.err) is refused
 
@@ -577,6 +613,7 @@ def test_a_literal_that_is_too_large_is_refused_before_it_is_made(
     token: str, message: str, run: Run
 ) -> None:
     ran = run("gather", token, "0,", "--max-bytes", "9")
+
     assert (ran.status, ran.out) == (65, "")
     assert message in ran.err
     assert ran.err.endswith("rule: limit\n")
@@ -586,9 +623,13 @@ def test_a_literal_that_is_too_large_is_refused_before_it_is_made(
 def test_a_literal_may_take_all_that_is_allowed(run: Run) -> None:
     assert run("gather", "9xi8=1", "xi8=0", "--max-bytes", "9").out == "1\n"
     assert run("gather", "1x" * 64 + "i8=1", "xi8=0", "-f", "npy").status == 0
+
     ran = run("gather", f"0x{2**60 - 1}xi64=", "xi8=0", "--max-bytes", "0", "--axis", "1")
+
     assert (ran.status, ran.out) == (0, "[]\n")
+
     ran = run("gather", f"{2**63 - 1}xi64=0", "0", "--max-bytes", "0")
+
     assert "expected at most 9223372036854775807" in ran.err
     assert "lifts" not in ran.err
 
@@ -633,6 +674,7 @@ def test_random_tensors_are_what_they_were(run: Run) -> None:
 )
 def test_the_largest_integer_of_a_type_is_of_that_type(text: str, name: str, run: Run) -> None:
     ran = run("gather", text, "0", "-f", "literal")
+
     assert ran.status == 0
     assert ran.out.startswith(f"x{name}=")
 
@@ -642,13 +684,16 @@ def test_the_first_integer_that_float64_lacks_is_refused_among_fractions(
     number: int, run: Run
 ) -> None:
     ran = run("gather", f"[0.5,{number}]", "0")
+
     assert ran.status == 65
     assert f"the integer at `$[1]` is {number}, among fractions: expected at most 2^53" in ran.err
 
 
 def test_a_list_of_64_brackets_is_the_deepest(run: Run) -> None:
     assert run("gather", "[" * 64 + "7" + "]" * 64, "xi8=0", "-f", "npy").status == 0
+
     ran = run("gather", "[" * 65 + "7" + "]" * 65, "xi8=0")
+
     assert ran.status == 65
     assert "is nested deeper than 64: expected rank at most 64" in ran.err
 
@@ -656,8 +701,10 @@ def test_a_list_of_64_brackets_is_the_deepest(run: Run) -> None:
 @pytest.mark.parametrize(("limit", "status"), [("24", 0), ("23", 65)])
 def test_strings_count_as_wide_as_the_widest(limit: str, status: int, run: Run) -> None:
     ran = run("gather", '["ab","abc"]', "xi8=1", "--max-bytes", limit)
+
     assert ran.status == status
     assert ran.out == ("" if status else '"abc"\n')
+
     if status:
         assert (
             "the strings take 24 bytes, each as wide as the longest: expected at most 23" in ran.err
@@ -671,8 +718,11 @@ def test_strings_count_as_wide_as_the_widest(limit: str, status: int, run: Run) 
 def test_a_file_is_mapped_from_64_kibibytes(size: int, *, mapped: bool, folder: Path) -> None:
     (folder / "x").write_bytes(bytes(size))
     file = open_file("x", ".", None)
+
     found = file.buffer()
+
     assert (len(found), isinstance(found, mmap.mmap)) == (size, mapped)
+
     file.close()
 
 
@@ -697,12 +747,18 @@ def test_the_start_of_a_stream_is_read_without_waiting_for_more() -> None:
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
     os.write(writer, b"12345678")
+
     file = files.File("x", reader, None)
+
     assert file.start(8) == b"12345678"
     assert file.start(5) == b"12345"
+
     os.write(writer, b"9")
+
     os.close(writer)
+
     assert (file.start(10), file.size) == (b"123456789", 9)
+
     file.close()
 
 
@@ -733,8 +789,11 @@ def test_a_npy_header_has_at_most_ten_thousand_bytes(
     width = 2 if version == (1, 0) else 4
     head = b"\x93NUMPY" + bytes(version) + length.to_bytes(width, "little")
     raw = head + text.encode().ljust(length - 1) + b"\n" + bytes(24)
+
     ran = run("gather", "-", "0", stdin=raw)
+
     assert ran.status == (0 if accepted else 65)
+
     if not accepted:
         assert "the header declares 10001 bytes: expected at most 10000" in ran.err
 
@@ -742,6 +801,7 @@ def test_a_npy_header_has_at_most_ten_thousand_bytes(
 @pytest.mark.parametrize("version", [(1, 1), (2, 1), (3, 1), (4, 0), (0, 0), (255, 255)])
 def test_there_are_three_versions_of_npy(version: tuple[int, int], run: Run) -> None:
     ran = run("gather", "-", "0", stdin=npy(version=version))
+
     assert ran.status == 65
     assert f"the format version is {version}: expected 1.0, 2.0 or 3.0" in ran.err
 
@@ -767,6 +827,7 @@ def test_there_are_three_versions_of_npy(version: tuple[int, int], run: Run) -> 
 )
 def test_a_npy_file_is_refused_by_the_bound_it_passes(raw: bytes, message: str, run: Run) -> None:
     ran = run("gather", "-", "0", stdin=raw)
+
     assert ran.status == 65
     assert message in ran.err
 
@@ -788,13 +849,16 @@ def test_what_numpy_says_of_a_header_is_told_on_one_line_of_some_length(
     header: str, reason: str, run: Run
 ) -> None:
     ran = run("gather", "-", "0", stdin=npy(text=header))
+
     assert ran.status == 65
     assert re.search(rf"cannot read the header \({reason}\): expected a dictionary", ran.err)
 
 
 def test_a_npy_file_at_its_bounds_is_read(run: Run) -> None:
     assert run("gather", "-", "0", stdin=npy(shape=f"({'1,' * 64})", body=bytes(8))).status == 0
+
     empty = npy("'|i1'", f"(0,{2**63 - 1})", b"")
+
     assert run("gather", "-", "0", "--axis", "1", stdin=empty).out == "[]\n"
 
 
@@ -817,7 +881,9 @@ def test_code_points_that_are_no_characters_are_refused(
     points = (0x61, 0x62, 0x63, 0x64, 0x65, code, 0x66, code, 0x67)
     body = b"".join(point.to_bytes(4, order) for point in points)
     raw = npy("'<U3'" if order == "little" else "'>U3'", "(3,)", body)
+
     ran = run("gather", "-", "0", stdin=raw)
+
     assert ran.status == (0 if sound else 65)
     assert sound or f"element 1 holds the code point 0x{code:x}: expected characters" in ran.err
 
@@ -867,11 +933,15 @@ def test_from_256_mebibytes_a_member_may_inflate_two_hundredfold(
     size: int, packed: int, *, refused: bool, run: Run, folder: Path
 ) -> None:
     (folder / "x.npz").write_bytes(claimed(size, packed))
+
     ran = run("gather", "x.npz", "0", "--max-bytes", "1G")
+
     assert ran.status == 65
     assert ("more than 200 times as many" in ran.err) is refused
     assert (f"expected at most {200 * packed} bytes" in ran.err) is refused
+
     unlimited = run("gather", "x.npz", "0", "--max-bytes", "0")
+
     assert unlimited.status == 65
     assert "200 times" not in unlimited.err
 
@@ -881,8 +951,11 @@ def test_a_member_may_inflate_to_as_many_bytes_as_may_be_held(
     limit: str, status: int, run: Run, folder: Path
 ) -> None:
     (folder / "x.npz").write_bytes(archive({"a.npy": npy()}))
+
     ran = run("gather", "x.npz", "xi8=0", "--max-bytes", limit)
+
     assert ran.status == status
+
     if status:
         assert "the member `a.npy` inflates to 152 bytes: expected at most 151" in ran.err
 
@@ -903,8 +976,11 @@ def test_a_member_that_holds_less_than_it_claims_is_refused(run: Run, folder: Pa
 def test_of_a_member_no_more_is_inflated_than_is_asked_for(folder: Path) -> None:
     (folder / "x.npz").write_bytes(archive({"a.npy": npy(), "b.npy": npy()}))
     file = open_file("x.npz", ".", None)
+
     opened = npz.Archive(file)
+
     assert opened.names == ["a", "b"]
+
     with opened._zip.open("a.npy") as stream:
         assert opened._read(stream, 10) == npy()[:10]
         assert opened._read(stream, 10**6) == npy()[10:]
@@ -936,9 +1012,12 @@ def test_raw_bytes_are_as_many_as_the_shape_needs(
     token: str, message: str, run: Run, folder: Path
 ) -> None:
     (folder / "x").write_bytes(b"\1\2\3")
+
     ran = run("gather", token, "0")
+
     assert ran.status == (65 if message else 0)
     assert message in ran.err
+
     if token.startswith(("bin:1x2", "bin:0x")):
         assert "has that many" not in ran.err
 
@@ -978,7 +1057,9 @@ def test_a_safetensors_file_is_as_long_as_its_header_says(
     raw: bytes, message: str, run: Run, folder: Path
 ) -> None:
     (folder / "x.safetensors").write_bytes(raw)
+
     ran = run("gather", "x.safetensors", "0", "-q")
+
     assert ran.status == (65 if message else 0)
     assert message in ran.err
 
@@ -998,9 +1079,13 @@ def test_padded_strings_may_take_sixteen_times_their_own_bytes(
     monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     monkeypatch.setattr(values, "MAX_UNQUESTIONED", 100)
+
     sixteen = json.dumps(["a" * 16, *[""] * 15])
+
     assert run("gather", sixteen, "15").out == '""\n'
+
     ran = run("gather", json.dumps(["a" * 16, *[""] * 16]), "15")
+
     assert ran.status == 65
     assert "the strings take 1088 bytes, each as wide as the longest: expected at most 1024" in (
         ran.err

@@ -94,7 +94,7 @@ def test_a_rule_of_shapes_refuses_and_the_verdicts_of_the_others_are_told(run: R
     assert ran.err == run("gather-elements", "arange:2x3", "[[0,-1]]").err
 
 
-def test_everything_in_json(run: Run) -> None:
+def test_json_has_everything(run: Run) -> None:
     ran = run("check", "gather", "[[1.5,2]]", "[[0,7]]", "-V", "onnx-1", "-a", "-1", "-f", "json")
     assert ran.status == 1
     found = json.loads(ran.out)

@@ -83,7 +83,7 @@ def both(run: Run, command: str, source: str, picked: str, *words: str) -> None:
 @pytest.mark.parametrize(
     ("axis", "batch_dims"), [(0, 0), (1, 0), (2, 0), (-1, 0), (1, 1), (2, 1), (2, 2), (-1, -1)]
 )
-def test_gather_on_every_axis_with_batch_dims_zeros_and_negatives(
+def test_gather_takes_every_axis_with_batch_dims_zeros_and_negatives(
     run: Run, data: Any, source: str, axis: int, batch_dims: int
 ) -> None:
     del data
@@ -94,7 +94,9 @@ def test_gather_on_every_axis_with_batch_dims_zeros_and_negatives(
 
 @pytest.mark.parametrize("version", ["openvino-1", "openvino-7", "onnx-1", "onnx-11", "onnx-13"])
 @pytest.mark.parametrize("ways", [(), ("--negative", "wrap", "--out-of-range", "clamp")])
-def test_gather_in_every_version(run: Run, data: Any, version: str, ways: tuple[str, ...]) -> None:
+def test_every_version_of_gather_reads_and_writes_chunks(
+    run: Run, data: Any, version: str, ways: tuple[str, ...]
+) -> None:
     del data
     indices("i", (2, 3), -6, 9)
     both(run, "gather", "x3.zarr", "i", "--axis=1", "--version", version, *ways)
@@ -102,7 +104,7 @@ def test_gather_in_every_version(run: Run, data: Any, version: str, ways: tuple[
 
 @pytest.mark.parametrize("source", ["x2.zarr", "x3.zarr", "xs.zarr"])
 @pytest.mark.parametrize("axis", [0, 1, 2, -2])
-def test_gather_elements_on_every_axis(run: Run, data: Any, source: str, axis: int) -> None:
+def test_gather_elements_takes_every_axis(run: Run, data: Any, source: str, axis: int) -> None:
     del data
     shape = list(DATA)
     shape[axis] = 8
@@ -113,14 +115,18 @@ def test_gather_elements_on_every_axis(run: Run, data: Any, source: str, axis: i
 def test_an_index_that_is_refused_leaves_no_output(run: Run, data: Any) -> None:
     del data
     indices("i", (3, 3), 0, 50)
+
     both(run, "gather", "x3.zarr", "i", "--version", "onnx-13")
+
     assert not os.path.exists("out.zarr")
     assert not [name for name in os.listdir() if name.endswith(".tmp")]
 
 
-def test_the_chunks_are_those_that_are_asked_for(run: Run, data: Any) -> None:
+def test_the_option_chunks_decides_the_chunks(run: Run, data: Any) -> None:
     assert run("gather", "x3.zarr", "0,4,2", "-o", "o.zarr", "--chunks", "2,6,3").status == 0
+
     made = zarr.open_array("o.zarr", mode="r")
+
     assert made.chunks == (2, 6, 3)
     assert (read("o.zarr") == data[[0, 4, 2]]).all()
 
@@ -156,9 +162,13 @@ def test_the_chunks_are_like_those_of_the_data(run: Run, data: Any) -> None:
         ),
     ],
 )
-def test_chunks_that_cannot_be(run: Run, data: Any, words: tuple[str, ...], message: str) -> None:
+def test_invalid_chunks_are_refused(
+    run: Run, data: Any, words: tuple[str, ...], message: str
+) -> None:
     del data
+
     found = run("gather", "x3.zarr", "0,1", *words)
+
     assert found.status == 2
     assert f"error: {message}\n" in found.err
     assert not os.path.exists("o.zarr")
@@ -169,13 +179,19 @@ def test_an_array_is_replaced_whole_and_nothing_else_is(run: Run, data: Any) -> 
     assert run("gather", "x3.zarr", "4,", "-o", "o.zarr").status == 0
     assert (read("o.zarr") == data[[4]]).all()
     assert run("gather", "x3.zarr", "4,", "-o", "o.zarr", "--no-clobber").status == 73
+
     Path("d.zarr").mkdir()
     Path("d.zarr", "mine.txt").write_text("mine")
+
     found = run("gather", "x3.zarr", "4,", "-o", "d.zarr")
+
     assert found.status == 73
     assert os.listdir("d.zarr") == ["mine.txt"]
+
     Path("o.zarr", "mine.txt").write_text("mine")
+
     found = run("gather", "x3.zarr", "4,", "-o", "o.zarr")
+
     assert found.status == 73
     assert "it holds `mine.txt`, which is no part of an array" in found.err
     assert Path("o.zarr", "mine.txt").read_text() == "mine"
@@ -185,35 +201,45 @@ def test_the_name_of_an_output_may_end_as_that_of_a_folder(run: Run, data: Any) 
     for _ in range(2):
         assert run("gather", "x3.zarr", "4,", "-o", "o.zarr/").status == 0
         assert (read("o.zarr") == data[[4]]).all()
+
     found = run("gather", "x3.zarr", "4,", "-o", "none/o.zarr")
+
     assert found.status == 73
     assert "`none/o.zarr` cannot be written (no such file or directory)" in found.err
 
 
-def test_an_input_is_replaced_by_what_is_made_of_it(run: Run, data: Any) -> None:
+def test_an_output_may_replace_its_input(run: Run, data: Any) -> None:
     assert run("gather", "x3.zarr", "4,0", "-o", "x3.zarr").status == 0
     assert (read("x3.zarr") == data[[4, 0]]).all()
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (0, 4)])
-def test_scalars_and_empty_tensors(run: Run, data: Any, shape: tuple[int, ...]) -> None:
+def test_scalars_and_empty_tensors_are_written_in_chunks(
+    run: Run, data: Any, shape: tuple[int, ...]
+) -> None:
     np.save("i.npy", np.zeros(shape, np.int64))
+
     assert run("gather", "x3.zarr", "i.npy", "-o", "o.zarr").status == 0
     assert read("o.zarr").shape == shape + DATA[1:]
     assert run("gather", "o.zarr", "2xi64=0", "--axis=-1", "-o", "p.npy").status == 0
     assert np.load("p.npy").shape == (*shape, DATA[1], 2)
+
     np.save("s.npy", np.float32(3))
+
     assert run("convert", "s.npy", "s.zarr").status == 0
     assert read("s.zarr").shape == ()
+
     del data
 
 
-def test_a_few_rows_of_what_memory_cannot_hold(run: Run, folder: Path) -> None:
+def test_a_few_rows_are_gathered_of_an_array_larger_than_memory(run: Run, folder: Path) -> None:
     made = zarr.create_array(
         str(folder / "huge.zarr"), shape=(1 << 30, 1 << 10), chunks=(1 << 10, 1 << 10), dtype="f8"
     )
     made[5] = np.arange(1 << 10)
+
     found = run("gather", "huge.zarr", "5,-1", "--max-bytes", "100M", "-f", "npy", "-o", "o.npy")
+
     assert found.status == 0
     assert (np.load("o.npy") == [np.arange(1 << 10), np.zeros(1 << 10)]).all()
     assert run("shape", "gather", "huge.zarr", "3,2").out == "[3,2,1024]\n"
@@ -288,10 +314,11 @@ def test_chunks_may_be_larger_than_memory(run: Run, folder: Path) -> None:
     for words in (("convert", "x.zarr"), ("gather", "x.zarr", "arange:1000", "-o")):
         assert run(*words, "o.zarr", "--max-bytes", "3M").status == 0
         assert (read("o.zarr") == array).all()
+
     assert run("gather", "x.zarr", "arange:1000", "--max-bytes", "3M", "-f", "pretty").status == 65
 
 
-def test_a_folder_that_is_not_there_is_named(run: Run, data: Any) -> None:
+def test_an_output_in_a_folder_that_is_absent_is_refused(run: Run, data: Any) -> None:
     del data
     for name in ("none/o.zarr", "x.npy/o.zarr"):
         found = run("gather", "x3.zarr", "1,", "-o", name)
@@ -299,19 +326,26 @@ def test_a_folder_that_is_not_there_is_named(run: Run, data: Any) -> None:
         assert f"`{name}` cannot be written" in found.err
 
 
-def test_expect_compares_what_was_made(run: Run, data: Any) -> None:
+def test_expect_compares_an_output_in_chunks(run: Run, data: Any) -> None:
     np.save("w.npy", data[[1, 2]])
+
     assert run("gather", "x3.zarr", "1,2", "--expect", "w.npy", "-o", "o.zarr").status == 0
+
     stored("w.zarr", data[[1, 3]], (1, 6, 7))
+
     found = run("gather", "x3.zarr", "1,2", "--expect", "w.zarr", "-o", "o.zarr")
+
     assert found.status == 1
     assert "at `[1,0,0]`" in found.err
 
 
 def test_expect_is_compared_before_an_input_is_replaced(run: Run, data: Any) -> None:
     np.save("w.npy", data[[1, 0]])
+
     assert run("gather", "x3.zarr", "1,0", "--expect", "w.npy", "-o", "x3.zarr").status == 0
+
     stored("i.zarr", np.array([1, 0]), (1,))
+
     assert run("gather", "x2.zarr", "i.zarr", "--expect", "w.npy", "-o", "i.zarr").status == 0
     assert (read("i.zarr") == data[[1, 0]]).all()
 
@@ -329,6 +363,7 @@ def test_one_of_two_runs_is_last_and_nothing_else_is_lost(folder: Path) -> None:
         assert not os.path.exists("r.zarr")
         os.rename("aside", "r.zarr")
         other.commit()
+
     assert (os.listdir(), read("r.zarr").tolist()) == (["r.zarr"], [2])
 
 
@@ -337,9 +372,12 @@ def test_a_member_is_read_whatever_becomes_of_its_neighbours(run: Run, data: Any
     stored("g.zarr/a", data, (5, 6, 7))
     stored("g.zarr/b", data, (5, 6, 7))
     Path("g.zarr/b/zarr.json").write_text("garbage")
+
     stored("g.zarr/.c.0123.tmp", data, (5, 6, 7))
+
     assert run("gather", "g.zarr#a", "1,", "-o", "o.npy").status == 0
     assert "tmp" not in run("info", "g.zarr", "-f", "json").out
+
     for name in ("../x3.zarr", "a/..", "", ".", "a/c"):
         assert run("gather", f"g.zarr#{name}", "1,").status == 65
 
@@ -353,10 +391,11 @@ def test_the_fill_value_is_kept(run: Run, folder: Path) -> None:
             shutil.rmtree("o.zarr", ignore_errors=True)
             assert run(*words).status == 0
             assert zarr.open_array("o.zarr", mode="r").fill_value == -9
+
     assert read("o.zarr").tolist() == [0, 0]
 
 
-def test_convert_to_and_from_chunks(run: Run, data: Any) -> None:
+def test_convert_writes_and_reads_chunks(run: Run, data: Any) -> None:
     assert run("convert", "x.npy", "c.zarr", "--chunks", "1,6,7").status == 0
     assert zarr.open_array("c.zarr", mode="r").chunks == (1, 6, 7)
     assert (read("c.zarr") == data).all()
@@ -372,35 +411,44 @@ def test_convert_to_and_from_chunks(run: Run, data: Any) -> None:
 
 
 @pytest.mark.parametrize("version", [2, 3])
-def test_a_copy_keeps_what_is_said_of_the_array_and_a_gather_does_not(
+def test_a_copy_keeps_the_attributes_of_an_array_and_a_gather_does_not(
     run: Run, folder: Path, version: Any
 ) -> None:
     names = {"dimension_names": ["time", None]} if version == 3 else {}
     said = {"units": "K", "scale": 0.1, "of": [1, {"ü": None}]}
     options: Any = {"zarr_format": version, "attributes": said, **names}
+
     stored(folder / "x.zarr", np.arange(6).reshape(2, 3), (1, 2), **options)
+
     assert run("convert", "x.zarr", "y.zarr").status == 0
+
     made = zarr.open_array("y.zarr", mode="r")
+
     assert dict(made.attrs) == said
     assert getattr(made.metadata, "dimension_names", None) == (("time", None) if names else None)
     assert run("convert", "y.zarr", "y.zarr", "--chunks", "2,3").status == 0
     assert dict(zarr.open_array("y.zarr", mode="r").attrs) == said
     assert run("gather", "x.zarr", "0,", "-o", "z.zarr").status == 0
+
     made = zarr.open_array("z.zarr", mode="r")
+
     assert dict(made.attrs) == {}
     assert getattr(made.metadata, "dimension_names", None) is None
 
 
-def test_what_is_said_of_an_array_is_not_copied_if_it_is_malformed(run: Run, data: Any) -> None:
+def test_malformed_attributes_are_not_copied(run: Run, data: Any) -> None:
     text = json.loads(Path("x3.zarr/zarr.json").read_text())
     text |= {"attributes": [1], "dimension_names": ["a"]}
+
     Path("x3.zarr/zarr.json").write_text(json.dumps(text))
+
     assert run("convert", "x3.zarr", "y.zarr").status == 0
     assert (read("y.zarr") == data).all()
 
 
 def test_a_copy_without_shards_says_so(run: Run, data: Any) -> None:
     ran = run("convert", "xs.zarr", "y.zarr")
+
     assert (ran.status, ran.err) == (
         0,
         "note: y.zarr is written without shards, each chunk as a file\n",
@@ -412,7 +460,9 @@ def test_a_copy_without_shards_says_so(run: Run, data: Any) -> None:
 def test_a_member_of_a_group_is_a_tensor(run: Run, data: Any) -> None:
     group = zarr.open_group("g.zarr", mode="w")
     made = group.create_array("inner/x", shape=DATA, chunks=(5, 6, 7), dtype="f4")
+
     made[...] = data
+
     assert run("gather", "g.zarr#inner/x", "1,", "-o", "o.npy").status == 0
     assert (np.load("o.npy") == data[[1]]).all()
     assert run("gather", "g.zarr/inner/x", "1,", "-o", "o.npy").status == 0
@@ -422,7 +472,9 @@ def test_a_damaged_chunk_leaves_no_output(run: Run, data: Any) -> None:
     del data
     chunk = next(path for path in Path("x3.zarr/c").rglob("*") if path.is_file())
     chunk.write_bytes(b"garbage")
+
     found = run("gather", "x3.zarr", "0,1,2,3,4", "-o", "o.zarr")
+
     assert found.status == 65
     assert "x3.zarr" in found.err
     assert not [name for name in os.listdir() if name.startswith((".o", "o"))]
@@ -443,13 +495,15 @@ def test_indices_that_change_between_check_and_use_leave_no_output(
         return found
 
     monkeypatch.setattr(result, "check_indices", changing)
+
     found = run("gather", "x3.zarr", "i.zarr", "-o", output)
+
     assert found.status == 74
     assert "`i.zarr` changed while it was read" in found.err
     assert not [name for name in os.listdir() if name.startswith((".o", "o"))]
 
 
-def test_a_part_is_not_made_of_indices_that_are_refused(data: Any) -> None:
+def test_a_part_with_a_refused_index_is_not_written(data: Any) -> None:
     del data
     stored("i.zarr", np.array([0, 1, 99]), (2,))
     text = {"id": "a", "op": "gather", "version": "onnx-13", "data": "x3.zarr"}
@@ -459,6 +513,7 @@ def test_a_part_is_not_made_of_indices_that_are_refused(data: Any) -> None:
         part = work.Part(made.temporary, (3, 6, 7), ((0, 3), (0, 6), (0, 7)))
         line = work.line_of(job, b"", work.Settings(), part)
         assert os.listdir(made.temporary) == ["zarr.json"]
+
     assert (line.status, line.rule) == ("error", "unreadable")
     assert line.message is not None
     assert "`indices` changed while they were read" in line.message
@@ -470,14 +525,20 @@ def test_jobs_read_and_write_chunks(run: Run, data: Any) -> None:
         {"id": "b", "op": "gather", "data": "x2.zarr", "indices": [0], "output": "b.npy"},
         {"id": "c", "op": "shape", "of": "gather", "data": "xs.zarr", "indices": "2", "axis": 1},
     ]
+
     Path("j.jsonl").write_text("".join(json.dumps(job) + "\n" for job in jobs))
+
     assert run("batch", "j.jsonl", "--report", "r.jsonl", "-j1", "-q").status == 0
     assert (read("a/a.zarr") == data[[1, 2]]).all()
     assert (np.load("b.npy") == data[[0]]).all()
+
     first = Path("r.jsonl").read_text()
+
     assert run("batch", "j.jsonl", "--report", "r.jsonl", "--resume", "-j1", "-q").status == 0
     assert Path("r.jsonl").read_text() == first
+
     zarr.open_array("x3.zarr", mode="r+")[2] = 0
+
     assert run("batch", "j.jsonl", "--report", "r.jsonl", "--resume", "-j1", "-q").status == 0
     assert (read("a/a.zarr")[1] == 0).all()
 
@@ -497,7 +558,9 @@ def test_jobs_keep_out_of_each_others_chunks(
     del data
     Path("plain.zarr").mkdir()
     Path("j.jsonl").write_text(json.dumps({"id": "a", "op": "gather", "indices": [0]} | job))
+
     found = run("batch", "j.jsonl", "-j1")
+
     assert found.status == 65
     assert message in found.err
 
@@ -507,7 +570,9 @@ def test_jobs_keep_out_of_each_others_chunks(
     [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
     ids=["SIGINT", "SIGTERM", "SIGHUP"],
 )
-def test_a_signal_removes_what_was_begun(number: signal.Signals, status: int, folder: Path) -> None:
+def test_a_signal_removes_the_unfinished_array(
+    number: signal.Signals, status: int, folder: Path
+) -> None:
     made = zarr.create_array(
         str(folder / "x.zarr"), shape=(600, 512, 512), chunks=(1, 512, 512), dtype="f8"
     )
@@ -521,5 +586,6 @@ def test_a_signal_removes_what_was_begun(number: signal.Signals, status: int, fo
         time.sleep(0.01)
     for _ in range(2):  # a terminal that closes is told by the system and by the shell
         process.send_signal(number)
+
     assert process.wait(60) == status
     assert os.listdir() == ["x.zarr"]

@@ -24,11 +24,10 @@ import numpy as np
 import pytest
 
 from gathercli import __version__
-from gathercli.cli import main
-from gathercli.cli.commands import jobs as running
+from gathercli.cli import batch_run, main
 from gathercli.jobs import cluster, scheduler
 from gathercli.jobs import dask_task as task
-from gathercli.jobs.plan import Text
+from gathercli.jobs.jobfile import WrittenJob
 from gathercli.jobs.work import Settings
 from tests.dask_cluster import HERE, Dask
 from tests.processes import PATIENCE, Feed, is_gone, opened, start, wait_until
@@ -38,7 +37,7 @@ from tests.test_resume import REPORT, lines_in, reported, when
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gathercli.jobs.queue import Done
+    from gathercli.jobs.queue import Done, JobQueue
     from tests.conftest import Ran
 
     Run = Callable[..., Ran]
@@ -338,14 +337,14 @@ def reader(pipe: Path) -> tuple[int, int]:
 def test_it_is_said_that_there_are_no_workers_and_gone_on_when_one_comes(
     words: list[str], said: str, run: Run, own: Dask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    remark = running.Batch._remark
+    remark = batch_run.Batch._remark
 
-    def add_worker(batch: running.Batch, text: str) -> None:
+    def add_worker(batch: batch_run.Batch, text: str) -> None:
         remark(batch, text)
         own.add()
 
     monkeypatch.setattr(cluster, "WAIT", 0.1)
-    monkeypatch.setattr(running.Batch, "_remark", add_worker)
+    monkeypatch.setattr(batch_run.Batch, "_remark", add_worker)
     ran = run("batch", write_jobs(*map(job, "abc")), "--scheduler", own.url, *words)
 
     assert (ran.status, len(lines(ran.out))) == (0, 3)
@@ -562,14 +561,14 @@ def test_a_scheduler_that_is_stopped_has_gone_away(
     monkeypatch.setattr(scheduler, "WAIT", 1.0)
     own.add()
     own.ready(1)
-    wait = cluster.Cluster._wait
+    wait = cluster.Cluster.wait
 
-    def stop(*arguments: Any) -> Iterator[Done]:
+    def stop(workers: cluster.Cluster, queue: JobQueue, seconds: float) -> Iterator[Done]:
         if feed.is_read():
             os.kill(own.scheduler.pid or 0, signal.SIGSTOP)
-        return wait(*arguments)
+        return wait(workers, queue, seconds)
 
-    monkeypatch.setattr(cluster.Cluster, "_wait", stop)
+    monkeypatch.setattr(cluster.Cluster, "wait", stop)
     with Feed("pipe") as feed:
         try:
             ran = run("batch", write_jobs(job("a", data="pipe")), "--scheduler", own.url)
@@ -628,9 +627,8 @@ def given(*, divided: bool = False) -> tuple[Any, ...]:
 
 
 def records(*listed: dict[str, Any]) -> list[tuple[int, bytes]]:
-    return [
-        (at + 7, Text("", "", json.dumps(each).encode()).record()) for at, each in enumerate(listed)
-    ]
+    texts = [json.dumps(each).encode() for each in listed]
+    return [(at, WrittenJob("", "", text).record()) for at, text in enumerate(texts, 7)]
 
 
 @pytest.fixture

@@ -52,6 +52,7 @@ def test_versions_that_agree_have_a_letter_and_the_others_a_reason(run: Run) -> 
 
 def test_the_first_cell_that_differs_is_shown(run: Run) -> None:
     words = ["--ops", "openvino.Gather-8,openvino.Gather-1", "--out-of-range", "clamp"]
+
     assert run("compare", "5,6,7", "-1,-7", *words) == (
         0,
         "data i64[3]   indices i64[2]   axis by default   batch_dims 0   --out-of-range clamp\n"
@@ -65,8 +66,9 @@ def test_the_first_cell_that_differs_is_shown(run: Run) -> None:
     )
 
 
-def test_everything_in_json(run: Run) -> None:
+def test_json_has_everything(run: Run) -> None:
     words = ["--ops", "openvino.Gather-8,onnx.Gather-1", "-f", "json"]
+
     assert found(run("compare", "5,6,7", "1,-7", *words)) == {
         "data": {"shape": [3], "datatype": "INT64"},
         "indices": {"shape": [2], "datatype": "INT64"},
@@ -98,9 +100,13 @@ def test_everything_in_json(run: Run) -> None:
         "groups": {"A": ["openvino.Gather-8"]},
         "differences": [],
     }
+
     moved = found(run("compare", "5,6,7", "-1,-7", *words, "--out-of-range", "clamp"))
+
     assert moved["differences"] == [{"groups": ["A", "B"], "at": [0], "values": [7, 5]}]
+
     shapes = found(run("compare", "arange:2x2", "[[0,1]]", "-a", "0", "-f", "json"))
+
     assert shapes["differences"] == [{"groups": ["A", "B"], "shapes": [[1, 2, 2], [1, 2]]}]
 
 
@@ -118,9 +124,13 @@ def test_everything_in_json(run: Run) -> None:
 def test_values_of_every_kind_are_shown(data: str, values: Any, written: str, run: Run) -> None:
     """Without a sign in the range, -1 is moved to the first cell."""
     words = ["compare", data, "-2,-1", "--out-of-range", "clamp", "--ops", "gather"]
+
     differs = found(run(*words, "-f", "json"))["differences"]
+
     assert differs == [{"groups": ["A", "B"], "at": [1], "values": [values[1], values[0]]}]
+
     first, second = written.split(" and ")
+
     assert f"\nA and B  first differ at [1]: {second} and {first}\n" in run(*words).out
 
 
@@ -128,6 +138,7 @@ def test_values_of_every_kind_are_shown(data: str, values: Any, written: str, ru
 def test_nan_equals_nan_and_zero_its_negative(data: str, run: Run) -> None:
     """Without a sign in the range, both indices are moved to the first cell."""
     words = ["compare", data, "-1,-2", "--out-of-range", "clamp", "--ops", "gather"]
+
     assert run(*words).out.endswith("\n\nall give the same\n")
 
 
@@ -145,12 +156,14 @@ def test_some_versions_are_chosen_and_keep_their_order(
     names: str, rows: list[int], run: Run
 ) -> None:
     answer = found(run("compare", "1,2", "0", "--ops", names, "-f", "json"))
+
     assert [each["version"] for each in answer["rows"]] == [str(OPERATORS[row]) for row in rows]
 
 
 @pytest.mark.parametrize("names", ["", "gather,", "gathr", "openvino.Gather-9", "1"])
 def test_a_version_that_is_none_is_a_usage_error(names: str, run: Run) -> None:
     ran = run("compare", "1,2", "0", "--ops", names)
+
     assert (ran.status, ran.out) == (2, "")
     assert ran.err.endswith("rule: version\n")
 
@@ -164,12 +177,13 @@ def test_a_version_that_is_none_is_a_usage_error(names: str, run: Run) -> None:
         ("0,9", "onnx-13", "every version refuses"),
     ],
 )
-def test_who_agrees_is_said(run: Run, indices: str, ops: str, said: str) -> None:
+def test_the_versions_that_agree_are_named(run: Run, indices: str, ops: str, said: str) -> None:
     assert run("compare", "5,6,7", indices, "--ops", ops).out.endswith(f"\n\n{said}\n")
 
 
 def test_the_status_is_0_even_if_all_refuse(run: Run) -> None:
     ran = run("compare", "1,2", "0.5")
+
     assert (ran.status, ran.err) == (0, "")
     assert ran.out.count("indices-dtype refuses") == len(OPERATORS)
     assert run("compare", "nosuch.npy", "0").status == 66
@@ -179,10 +193,15 @@ def test_the_status_is_0_even_if_all_refuse(run: Run) -> None:
 
 def test_a_result_beyond_the_limit_is_refused_and_never_made(run: Run) -> None:
     words = ["compare", "zeros:10", "zeros:5x20xi64", "--ops", "gather"]
+
     assert "all give the same" in run(*words).out
+
     ran = run(*words, "--max-bytes", "799", "--out-of-range", "zero")
+
     assert ran.status == 65  # the literal itself is larger
+
     empty = ["compare", "zeros:0x1000000000", "[0,1,2]", "--ops", "openvino.Gather-8"]
+
     assert "limit refuses" in run(*empty).out
     assert " A " in run(*empty, "--max-bytes", "0").out
 
@@ -190,7 +209,9 @@ def test_a_result_beyond_the_limit_is_refused_and_never_made(run: Run) -> None:
 def test_a_narrow_terminal_puts_the_reason_below(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     words = ["compare", "zeros:10x10x10x10x10", "zeros:10x10x10x9x1xi64", "--color", "never"]
+
     ran = run(*words, "-a", "4", terminal=(1,))
+
     assert all(len(line) <= 80 for line in ran.out.splitlines())
     assert "  A      values\n" in ran.out
     assert "\nelements-shape  dimension 3 of" in ran.out
@@ -238,5 +259,6 @@ def test_the_outcome_is_that_of_the_command_of_each_version(seed: int, run: Run)
             outputs.setdefault(ran.out, []).append(op.full_name)
             noted = run(*words, "-f", "literal").err
             assert (row["filled"] > 0) == ("zero-filled" in noted)
+
     assert list(answer["groups"].values()) == list(outputs.values())
     assert len(answer["differences"]) == len(outputs) * (len(outputs) - 1) // 2

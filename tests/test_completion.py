@@ -40,14 +40,14 @@ every_command = pytest.mark.parametrize("command", COMMANDS)
 def options(command: str) -> list[str]:
     """Return every name of every option of a command."""
     params: list[Any] = load(command).params
-    found = [param for param in params if param.param_type_name == "option"]
-    return [name for param in found if not param.hidden for name in param.opts] + HELP
+    params = [param for param in params if param.param_type_name == "option"]
+    return [name for param in params if not param.hidden for name in param.opts] + HELP
 
 
 def described() -> list[tuple[str, str]]:
     """Return every option with its help text."""
-    found: list[Any] = [param for command in COMMANDS for param in load(command).params]
-    options = [param for param in found if param.param_type_name == "option"]
+    params: list[Any] = [param for command in COMMANDS for param in load(command).params]
+    options = [param for param in params if param.param_type_name == "option"]
     return [(param.opts[0], param.help) for param in options if not param.hidden]
 
 
@@ -61,7 +61,7 @@ def completed(*words: str, folder: Path, before: str = "", line: str = "") -> li
         '_gathercli gathercli "${@: -1}" "${@: -2:1}"\n'
         'for word in "${COMPREPLY[@]}"; do printf "%s\\n" "$word"; done\n'
     )
-    done = subprocess.run(
+    process = subprocess.run(
         ["bash", "--norc", "-c", code, "bash", *words],
         cwd=folder,
         env=environment(),
@@ -69,8 +69,8 @@ def completed(*words: str, folder: Path, before: str = "", line: str = "") -> li
         check=True,
         encoding="utf-8",
     )
-    assert not done.stderr
-    return done.stdout.splitlines()
+    assert not process.stderr
+    return process.stdout.splitlines()
 
 
 def environment() -> dict[str, str]:
@@ -100,6 +100,7 @@ def test_an_unknown_shell_is_refused_with_the_known_ones(
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_committed_scripts_are_current(shell: str) -> None:
     now = {"bash": generate.bash, "zsh": generate.zsh, "fish": generate.fish}[shell]()
+
     assert SCRIPT[shell] == now, "rewrite it with: python -m gathercli.cli.manual.generate"
 
 
@@ -128,6 +129,7 @@ def test_bash_completes_the_options_of_a_command(command: str, tmp_path: Path) -
 
 def test_bash_completes_both_versions_that_are_compared(tmp_path: Path) -> None:
     names = [op.full_name for op in OPERATORS]
+
     assert completed("ops", "--diff", "", folder=tmp_path) == names
     assert completed("ops", "--diff", "openvino-7", "", folder=tmp_path) == names
     assert completed("ops", "--diff", "7", "8", "--l", folder=tmp_path) == ["--like"]
@@ -136,6 +138,7 @@ def test_bash_completes_both_versions_that_are_compared(tmp_path: Path) -> None:
 
 def test_bash_completes_options_after_other_words(tmp_path: Path) -> None:
     words = ["gather", "a.npy", "0,1", "--axis", "1", "--ou"]
+
     assert completed(*words, folder=tmp_path) == ["--out-of-range", "--output"]
 
 
@@ -149,14 +152,16 @@ def test_bash_completes_the_versions_of_a_command(
 
 
 def test_bash_completes_the_versions_of_both_operators_for_shape(tmp_path: Path) -> None:
-    found = completed("shape", "gather", "--version", "", folder=tmp_path)
-    assert len(found) == len(set(found))
-    assert set(found) == {op.id for op in OPERATORS}
+    versions = completed("shape", "gather", "--version", "", folder=tmp_path)
+
+    assert len(versions) == len(set(versions))
+    assert set(versions) == {op.id for op in OPERATORS}
 
 
 @pytest.mark.parametrize("option", ["--data-dtype", "--indices-dtype"])
 def test_bash_completes_dtypes(option: str, tmp_path: Path) -> None:
     every = [dtype.name for dtype in DTYPES]
+
     assert completed("gather", option, "", folder=tmp_path) == every
     assert completed("gather", option, "u", folder=tmp_path) == [
         "uint8",
@@ -169,7 +174,7 @@ def test_bash_completes_dtypes(option: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("words", "expected"),
     [
         (["gather", "--negative", ""], ["spec", "wrap", "error"]),
         (["gather", "--out-of-range", ""], ["spec", "error", "zero", "clamp", "wrap"]),
@@ -196,9 +201,9 @@ def test_bash_completes_dtypes(option: str, tmp_path: Path) -> None:
     ids=" ".join,
 )
 def test_bash_completes_the_values_of_options(
-    words: list[str], found: list[str], tmp_path: Path
+    words: list[str], expected: list[str], tmp_path: Path
 ) -> None:
-    assert completed(*words, folder=tmp_path) == found
+    assert completed(*words, folder=tmp_path) == expected
 
 
 @pytest.mark.parametrize(
@@ -219,28 +224,32 @@ def test_bash_completes_the_values_of_options(
 def test_bash_completes_file_names(words: list[str], tmp_path: Path) -> None:
     for name in ("a.npy", "two words.npz"):
         (tmp_path / name).touch()
-    found = completed(*words, folder=tmp_path)
+    names = completed(*words, folder=tmp_path)
     # with nothing offered, `complete -o default` leaves the names of files to bash itself
     by_default = " -o default" in SCRIPT["bash"].splitlines()[-1]
-    assert sorted(found) == ["a.npy", "two words.npz"] or (by_default and not found)
+
+    assert sorted(names) == ["a.npy", "two words.npz"] or (by_default and not names)
 
 
 def test_bash_registers_the_function(tmp_path: Path) -> None:
     code = f'source "{SCRIPTS / "gathercli.bash"}"; complete -p gathercli'
-    done = subprocess.run(
+
+    process = subprocess.run(
         ["bash", "--norc", "-c", code],
         cwd=tmp_path,
         capture_output=True,
         check=True,
         encoding="utf-8",
     )
-    assert done.stdout.endswith("-F _gathercli gathercli\n")
-    assert not done.stderr
+
+    assert process.stdout.endswith("-F _gathercli gathercli\n")
+    assert not process.stderr
 
 
 def test_bash_needs_no_builtin_that_version_3_2_lacks(tmp_path: Path) -> None:
     lacking = "enable -n mapfile readarray compopt"
     (tmp_path / "a.npy").touch()
+
     assert completed("ga", folder=tmp_path, before=lacking) == ["gather", "gather-elements"]
     assert completed("gather", "a", folder=tmp_path, before=lacking) in ([], ["a.npy"])
 
@@ -268,7 +277,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     assert not (tmp_path / "run").exists()  # no shell ran what a name holds
 
 
-def named(kind: str, word: str, capfd: pytest.CaptureFixture[str]) -> list[str]:
+def offered(kind: str, word: str, capfd: pytest.CaptureFixture[str]) -> list[str]:
     """Return the names that the program gives to the scripts."""
     assert main(["__names", kind, word]) == 0
     out, err = capfd.readouterr()
@@ -281,7 +290,7 @@ def test_the_members_of_a_file_are_offered_except_those_with_control_characters(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     for start in ("w.npz#", "@w.npz#", "~/w.npz#", "w#.npz#", "./my w.npz#"):
-        assert named("tensor", start + "what", capfd) == [start + name for name in MEMBERS]
+        assert offered("tensor", start + "what", capfd) == [start + name for name in MEMBERS]
 
 
 def test_the_members_of_every_format_are_offered(folder: Path, run: Run) -> None:
@@ -304,7 +313,7 @@ def test_the_ids_of_jobs_with_elements_are_offered(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     for word in ("jobs.jsonl#", "jobs.jsonl#a#"):
-        assert named("job", word, capfd) == ["jobs.jsonl#first", "jobs.jsonl#a#b"]
+        assert offered("job", word, capfd) == ["jobs.jsonl#first", "jobs.jsonl#a#b"]
 
 
 @pytest.mark.usefixtures("files")
@@ -314,7 +323,7 @@ def test_the_ids_of_jobs_with_elements_are_offered(
 def test_nothing_is_offered_for_a_file_without_members(
     word: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert named("tensor", word, capfd) == []
+    assert offered("tensor", word, capfd) == []
 
 
 def test_a_large_text_file_is_not_read(
@@ -325,12 +334,12 @@ def test_a_large_text_file_is_not_read(
     (folder / "x.json").write_text(json.dumps(job))
     (folder / "y.json").write_text(json.dumps({"a": [1] * 4000}))
 
-    assert named("job", "x.json#", capfd) == []
-    assert named("tensor", "y.json#", capfd) == []
+    assert offered("job", "x.json#", capfd) == []
+    assert offered("tensor", "y.json#", capfd) == []
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("words", "expected"),
     [
         (["w.npz#we"], "w.npz#weights"),
         (["w.npz#a"], r"w.npz#a\ b"),
@@ -346,12 +355,12 @@ def test_a_large_text_file_is_not_read(
         (["0", "0", "--expect", "w.npz#we"], "w.npz#weights"),
     ],
 )
-def test_bash_completes_members_quoted(words: list[str], found: str, files: Path) -> None:
-    assert completed("gather", *words, folder=files) == [found]
+def test_bash_completes_members_quoted(words: list[str], expected: str, files: Path) -> None:
+    assert completed("gather", *words, folder=files) == [expected]
 
 
 @pytest.mark.parametrize(
-    ("line", "words", "found"),
+    ("line", "words", "expected"),
     [
         ("w.npz#e:", ["w.npz#e", ":"], "1=2@3"),
         ("w.npz#e:1=", ["w.npz#e", ":", "1", "="], "2@3"),
@@ -362,9 +371,9 @@ def test_bash_completes_members_quoted(words: list[str], found: str, files: Path
     ],
 )
 def test_bash_completes_members_of_a_word_that_it_splits(
-    line: str, words: list[str], found: str, files: Path
+    line: str, words: list[str], expected: str, files: Path
 ) -> None:
-    assert completed("gather", *words, folder=files, line=f"gathercli gather {line}") == [found]
+    assert completed("gather", *words, folder=files, line=f"gathercli gather {line}") == [expected]
 
 
 def test_bash_completes_the_ids_of_jobs(files: Path) -> None:
@@ -381,19 +390,19 @@ def in_fish(line: str) -> list[str]:
     if shutil.which("fish") is None:
         pytest.skip("there is no fish")
     code = f"source {SCRIPTS / 'gathercli.fish'}; complete -C $argv[1]"
-    done = subprocess.run(
+    process = subprocess.run(
         ["fish", "--no-config", "-c", code, line],
         env=environment(),
         capture_output=True,
         check=True,
         encoding="utf-8",
     )
-    return [each.partition("\t")[0] for each in done.stdout.splitlines()]
+    return [each.partition("\t")[0] for each in process.stdout.splitlines()]
 
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("words", "expected"),
     [
         ("gather w.npz#we", ["w.npz#weights"]),
         ("gather w.npz#\\$", ["w.npz#$(touch run)"]),
@@ -410,14 +419,14 @@ def in_fish(line: str) -> list[str]:
     ],
 )
 def test_fish_completes_members_ids_lessons_and_the_second_version(
-    words: str, found: list[str]
+    words: str, expected: list[str]
 ) -> None:
-    assert in_fish(f"gathercli {words}") == found
+    assert in_fish(f"gathercli {words}") == expected
 
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(
-    ("kind", "typed", "found"),
+    ("kind", "typed", "expected"),
     [
         ("tensor", "w.npz#we", [*MEMBERS]),
         ("tensor", r"my\ w.npz#", [*MEMBERS]),
@@ -429,7 +438,7 @@ def test_fish_completes_members_ids_lessons_and_the_second_version(
         ("tensor", "w.npz", ["files"]),
     ],
 )
-def test_zsh_offers_members_after_the_last_hash(kind: str, typed: str, found: list[str]) -> None:
+def test_zsh_offers_members_after_the_last_hash(kind: str, typed: str, expected: list[str]) -> None:
     if shutil.which("zsh") is None:
         pytest.skip("there is no zsh")
     code = (
@@ -438,7 +447,7 @@ def test_zsh_offers_members_after_the_last_hash(kind: str, typed: str, found: li
         f"PREFIX=$1; _gathercli_{kind}"
     )
 
-    done = subprocess.run(
+    process = subprocess.run(
         ["zsh", "-fc", code, "zsh", typed],
         env=environment(),
         capture_output=True,
@@ -446,12 +455,13 @@ def test_zsh_offers_members_after_the_last_hash(kind: str, typed: str, found: li
         encoding="utf-8",
     )
 
-    assert [line for line in done.stdout.splitlines() if line] == found
-    assert done.stderr == ""
+    assert [line for line in process.stdout.splitlines() if line] == expected
+    assert process.stderr == ""
 
 
 def test_bash_completes_the_lessons(tmp_path: Path) -> None:
     names = [lesson.name for lesson in LESSONS]
+
     assert completed("demo", "", folder=tmp_path) == names
     assert f"            '1:NAME:({' '.join(names)})' \\" in zsh_part("demo")
 
@@ -474,14 +484,16 @@ def test_zsh_names_the_command_it_completes_first() -> None:
 @every_command
 def test_zsh_has_every_option_of_a_command_with_a_description(command: str) -> None:
     part = zsh_part(command)
-    found = [match[1] for line in part if (match := re.match(r"\s+'(--?[\w-]+)=?\[[^\]]+\]", line))]
-    assert found + HELP == options(command)
+    names = [match[1] for line in part if (match := re.match(r"\s+'(--?[\w-]+)=?\[[^\]]+\]", line))]
+
+    assert names + HELP == options(command)
     assert part[-1].strip() == "'(-h --help)'{-h,--help}'[Show the options and exit.]' ;;"
 
 
 @every_command
 def test_zsh_continues_every_line_but_the_last_of_a_command(command: str) -> None:
     *lines, last = zsh_part(command)
+
     assert all(line.endswith("' \\") for line in lines)
     assert all(line.replace("'\\''", "").count("'") == 2 for line in lines)
     assert not last.endswith("\\")
@@ -490,6 +502,7 @@ def test_zsh_continues_every_line_but_the_last_of_a_command(command: str) -> Non
 @every_command
 def test_zsh_and_fish_describe_every_command(command: str) -> None:
     summary = COMMANDS[command].help
+
     assert f"        '{command}:{summary}'\n" in SCRIPT["zsh"]
     assert f"-f -a {command} -d '{summary}'\n" in SCRIPT["fish"]
 
@@ -497,6 +510,7 @@ def test_zsh_and_fish_describe_every_command(command: str) -> None:
 @pytest.mark.parametrize("command", FAMILIES)
 def test_zsh_and_fish_have_the_versions_of_a_command(command: str) -> None:
     versions = " ".join(VERSIONS[command])
+
     assert sum(f":version:({versions})'" in line for line in zsh_part(command)) == 2
     assert sum(f" -s V -x -a '{versions}' " in line for line in fish_part(command)) == 1
 
@@ -512,12 +526,13 @@ def fish_part(command: str) -> list[str]:
 
 @every_command
 def test_fish_has_every_option_of_a_command(command: str) -> None:
-    found = []
+    offers = []
     for line in fish_part(command):
-        names = line.partition(" -d ")[0].split("'", 2)[2]
-        found += ["--" + name for name in re.findall(r" -l (\S+)", names)]
-        found += ["-" + name for name in re.findall(r" -s (\S+)", names)]
-    assert sorted(found + HELP) == sorted(options(command))
+        words = line.partition(" -d ")[0].split("'", 2)[2]
+        offers += ["--" + name for name in re.findall(r" -l (\S+)", words)]
+        offers += ["-" + name for name in re.findall(r" -s (\S+)", words)]
+
+    assert sorted(offers + HELP) == sorted(options(command))
 
 
 def test_zsh_and_fish_complete_the_files_of_a_batch() -> None:

@@ -10,7 +10,7 @@ import pytest
 import safetensors.numpy
 
 from gathercli.io.formats.table import FORMATS
-from tests.test_io import archive, saved
+from tests.tensorfiles import archive, saved
 
 if TYPE_CHECKING:
     import subprocess

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pytest
 
+from tests.tensorfiles import saved
 from tests.test_convert import files, names
-from tests.test_io import saved
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -63,7 +63,7 @@ def test_a_name_is_no_difference() -> None:
     assert differences(gather.OPENVINO_8, gather.OPENVINO_8._replace(**NAMING)) == ()
 
 
-def test_headings_are_told_apart() -> None:
+def test_no_two_headings_are_the_same() -> None:
     headings = [heading(field) for field in Op._fields]
     assert len(set(headings)) == len(headings)
 
@@ -193,7 +193,7 @@ def test_an_unknown_version_is_refused_naming_the_nearest(run: Run) -> None:
     assert "\nhint: did you mean `onnx.Gather-11`?\n" in ran.err
 
 
-def test_an_opset_newer_than_the_newest_known_is_said_once(run: Run) -> None:
+def test_a_note_on_a_newer_opset_is_printed_once(run: Run) -> None:
     ran = run("ops", "--diff", "onnx.Gather-11", "openvino-99")
     assert ran.status == 0
     assert [line[:30] for line in ran.err.splitlines()] == ["note: openvino opset 99 is new"]
@@ -207,7 +207,7 @@ def test_an_opset_newer_than_the_newest_known_is_said_once(run: Run) -> None:
         (["8", "--like", "", "--decisions"], "`ID`, `--like` and `--decisions`"),
     ],
 )
-def test_one_thing_is_asked_at_a_time(words: list[str], given: str, run: Run) -> None:
+def test_two_views_at_once_are_refused(words: list[str], given: str, run: Run) -> None:
     ran = run("ops", *words)
     assert (ran.status, ran.out) == (2, "")
     assert ran.err == f"error: {given} are given: expected one of them\n"

@@ -160,7 +160,7 @@ def done(call: Callable[[Any, Any], Any], index: int) -> str:
 
 
 @pytest.mark.parametrize("name", NUMPY)
-def test_numpy_does_with_indices_what_is_said_of_it(name: str) -> None:
+def test_numpy_does_with_indices_what_the_table_says(name: str) -> None:
     each, call = BY_NAME[name], NUMPY[name]
     assert {done(call, index) for index in (-1, -2)} == {each.negative}
     assert {done(call, index) for index in (-5, 4)} == {each.outside}
@@ -201,7 +201,7 @@ def test_two_indices_side_by_side_are_tuples() -> None:
         assert np.array_equal(np.moveaxis(columns, -1, 0), data[:, i, j])
 
 
-def test_numpy_differs_as_is_said() -> None:
+def test_numpy_differs_as_the_table_says() -> None:
     data = np.arange(9).reshape(3, 3)
     assert np.take(data, [4]).tolist() == [4]  # flattened
     assert np.take([1, 2, 3], [-1, 7], mode="clip").tolist() == [1, 3]
@@ -455,7 +455,7 @@ def test_a_call_that_is_not_known_is_not_taken_for_another(called: str, run: Run
     assert "hint" not in ran.err
 
 
-def test_a_subscript_is_known_as_it_is_written_in_the_table(run: Run) -> None:
+def test_a_subscript_is_found_by_its_name_in_the_table(run: Run) -> None:
     written, own = run("ops", "--like", "data[:, indices]"), run("ops", "--like", "x[i]")
 
     assert written.status == 0

@@ -195,7 +195,7 @@ def test_arrays_of_the_standard_library_are_taken() -> None:
     assert gathercli.gather(array("i", [5, 6]), bytearray([1, 0])).tolist() == [6, 5]
 
 
-def test_what_lies_on_a_device_is_refused_before_it_is_touched() -> None:
+def test_a_tensor_on_a_device_is_refused_before_it_is_read() -> None:
     message = (
         "`data`: it is Exporter, which numpy cannot read (it is in the memory of a device, and "
         "not of the CPU): expected an array or nested lists"
@@ -207,7 +207,7 @@ def test_what_lies_on_a_device_is_refused_before_it_is_touched() -> None:
     assert caught.value.message == message
 
 
-def test_a_library_says_itself_why_it_cannot_share() -> None:
+def test_the_message_has_the_reason_of_the_library() -> None:
     with pytest.raises(InputError) as caught:
         gathercli.gather(Mute(DATA, (2, 0)), 0)
 

@@ -136,7 +136,7 @@ ROWS: Final = "[[10,11,12],[13,14,15],[16,17,18],[19,20,21]]"
 DATA_3: Final = "[[1,2,3],[4,5,6],[7,8,9]]"
 
 
-def explained(op: Op, case: Case) -> Explanation:
+def explain_case(op: Op, case: Case) -> Explanation:
     how = case.attributes
     return gathercli.explain(
         op.family,
@@ -150,12 +150,12 @@ def explained(op: Op, case: Case) -> Explanation:
     )
 
 
-def assert_cells_are_read_where_they_say(case: Case, found: Explanation, out: Any) -> None:
+def assert_cells_are_read_where_they_say(case: Case, explanation: Explanation, out: Any) -> None:
     held = dtype_of(as_passed(case.data, case.data_type).dtype)
     assert held is not None
     answer = Tensor(held, as_compared(out)).values()
     data = Tensor(held, case.data).values()
-    cells = list(found.cells())
+    cells = list(explanation.cells())
     assert [each.out for each in cells] == list(oracle.coordinates(out.shape))
     for each in cells:
         assert each.k == case.indices[each.indices]
@@ -180,20 +180,20 @@ def test_a_cell_of_any_call_holds_what_is_where_its_way_ends(op: Op, seed: int) 
     case = any_case(op, Dice(seed))
     expected = outcome(lambda: check_counts(op, case))
     try:
-        found = explained(op, case)
+        explanation = explain_case(op, case)
     except gathercli.OperatorError as error:
-        found = None
+        explanation = None
         refused_by = error.rule
-    if found is None:
+    if explanation is None:
         assert refused_by == expected
         return
-    if found.refusal is not None:
-        assert found.refusal.rule == expected
-        for each in found.cells():
+    if explanation.refusal is not None:
+        assert explanation.refusal.rule == expected
+        for each in explanation.cells():
             assert each.fate is Fate.COPIED or each.value in (None, 0, False, "", 0j)
     else:
         assert not isinstance(expected, str)
-        assert_cells_are_read_where_they_say(case, found, expected)
+        assert_cells_are_read_where_they_say(case, explanation, expected)
 
 
 @every_row
@@ -201,9 +201,19 @@ def test_a_cell_of_any_call_holds_what_is_where_its_way_ends(op: Op, seed: int) 
 @given(seed=seeds)
 def test_every_way_is_that_of_a_legal_call(op: Op, seed: int) -> None:
     case = legal_case(op, Dice(seed))
-    found = explained(op, case)
-    assert found.refusal is None
-    assert_cells_are_read_where_they_say(case, found, check_counts(op, case))
+    explanation = explain_case(op, case)
+    assert explanation.refusal is None
+    assert_cells_are_read_where_they_say(case, explanation, check_counts(op, case))
+
+
+def test_columns_of_data_that_do_not_fit_above_a_vector_are_left_out() -> None:
+    explanation = gathercli.explain("gather", np.full((3, 3), -1.23456e-100 * (1 + 1j)), 0)
+
+    text = picture(explanation, Look(80)).plain
+
+    heading, *rows = text.split("\n\n")[1].splitlines()[1:]
+    assert heading.split() == ["0", "2"]
+    assert all("…" in row and len(row) <= 80 for row in rows)
 
 
 @every_row
@@ -211,10 +221,10 @@ def test_every_way_is_that_of_a_legal_call(op: Op, seed: int) -> None:
 @given(seed=seeds)
 def test_a_picture_fits_the_width_and_ascii_is_ascii(op: Op, seed: int) -> None:
     dice = Dice(seed)
-    found = explained(op, legal_case(op, dice))
+    explanation = explain_case(op, legal_case(op, dice))
     width = dice.one_of((80, 100, 120))
     for look in (Look(width), Look(width, marks=ASCII)):
-        text = picture(found, look).plain
+        text = picture(explanation, look).plain
         own = text.split("\n\nshape ")[0].split("\n\n", 1)[-1]  # below the equation
         tables = re.sub(r"(?m)^(the index takes|  out\[).*\n", "", own + "\n")
         assert max(map(cell_len, tables.split("\n"))) <= width
@@ -234,16 +244,16 @@ def test_the_json_of_a_call_names_where_its_output_is_read(
     words += ["-b", str(case.attributes.batch_dims)]
     ran = run("explain", op.family, *words, "-f", "json")
     assert (ran.status, ran.err) == (0, "")
-    found = json.loads(ran.out)
+    fields = json.loads(ran.out)
     data = json.loads(run("convert", "d.json", "-", "--to", "oip").out)["outputs"][0]["data"]
     out = json.loads(run(op.family, *words, "-f", "oip").out)["outputs"][0]
-    assert found["output"] == {"shape": out["shape"], "datatype": out["datatype"]}
+    assert fields["output"] == {"shape": out["shape"], "datatype": out["datatype"]}
     flat = np.arange(len(data)).reshape(case.data.shape)
-    assert [data[flat[tuple(cell["data"])]] for cell in found["cells"]] == out["data"]
-    assert [cell["value"] for cell in found["cells"]] == out["data"]
-    for cell in found["cells"]:
+    assert [data[flat[tuple(cell["data"])]] for cell in fields["cells"]] == out["data"]
+    assert [cell["value"] for cell in fields["cells"]] == out["data"]
+    for cell in fields["cells"]:
         assert case.indices[tuple(cell["indices"])] == cell["index"]
-        assert cell["data"][found["axis"]] == cell["position"]
+        assert cell["data"][fields["axis"]] == cell["position"]
 
 
 @pytest.mark.parametrize(
@@ -315,7 +325,7 @@ def test_no_heading_has_the_colour_of_a_letter(
     assert len(marked) == headings
     for line in marked:
         codes = [
-            code for found in re.findall(r"\x1b\[([0-9;]*)m", line) for code in found.split(";")
+            code for codes in re.findall(r"\x1b\[([0-9;]*)m", line) for code in codes.split(";")
         ]
         assert not set(codes) & set(colors), line
 
@@ -333,21 +343,21 @@ def test_a_refused_index_is_shown_in_its_place_and_refuses(run: Run) -> None:
 def test_a_negative_index_is_refused_where_the_option_says_so(run: Run) -> None:
     ran = run("explain", "gather", "[10,20]", "1,-1", "--negative", "error", "-f", "json")
     assert ran.status == 65
-    found = json.loads(ran.out)
-    assert found["refused"].startswith("index -1 at `[1]` is negative")
-    assert [cell["fate"] for cell in found["cells"]] == ["copied", "refused"]
-    assert found["cells"][1]["data"] is None
-    assert found["cells"][1]["value"] is None
+    fields = json.loads(ran.out)
+    assert fields["refused"].startswith("index -1 at `[1]` is negative")
+    assert [cell["fate"] for cell in fields["cells"]] == ["copied", "refused"]
+    assert fields["cells"][1]["data"] is None
+    assert fields["cells"][1]["value"] is None
 
 
 @pytest.mark.parametrize("outside", ["spec", "zero", "clamp", "wrap"])
 def test_no_option_moves_an_index_that_another_refuses(outside: str, run: Run) -> None:
     words = ("--negative", "error", "--out-of-range", outside, "-f", "json")
 
-    found = json.loads(run("explain", "gather", "[10,20]", "0,-1,-2,-7,1", *words).out)
+    fields = json.loads(run("explain", "gather", "[10,20]", "0,-1,-2,-7,1", *words).out)
 
-    assert [cell["position"] for cell in found["cells"]] == [0, None, None, None, 1]
-    assert [cell["fate"] for cell in found["cells"]] == ["copied", *["refused"] * 3, "copied"]
+    assert [cell["position"] for cell in fields["cells"]] == [0, None, None, None, 1]
+    assert [cell["fate"] for cell in fields["cells"]] == ["copied", *["refused"] * 3, "copied"]
 
 
 def test_shapes_that_are_refused_are_not_drawn(run: Run) -> None:
@@ -435,14 +445,14 @@ def test_one_cell_is_traced_as_data(run: Run) -> None:
 
 
 @pytest.mark.parametrize("cell", ["1", "1,2,3", "3,0", "0,-4", "a", "0,"])
-def test_a_cell_that_is_not_there_is_a_usage_error(run: Run, cell: str) -> None:
+def test_a_cell_outside_the_output_is_a_usage_error(run: Run, cell: str) -> None:
     ran = run("explain", "gather", "arange:4x3", "3,0,1", f"--cell={cell}")
     assert (ran.status, ran.out) == (2, "")
     assert f"cell [{cell}]: " in ran.err or f"`--cell` is `{cell}`" in ran.err
     assert run("explain", "gather", "[1]", "0", f"--cell={cell}", "-f", "json").out == ""
 
 
-def test_elsewhere_than_on_a_terminal_the_cells_are_walked_a_line_each(run: Run) -> None:
+def test_without_a_terminal_steps_are_a_line_a_cell(run: Run) -> None:
     ran = run("explain", "gather-elements", "[[1,2],[3,4]]", "[[0,1]]", "-V", "onnx-13", "--step")
     assert ran.out == (
         "out[0,0] = data[indices[0,0],0] = data[0,0] = 1\n"
@@ -621,7 +631,7 @@ def test_another_size_of_the_screen_draws_it_again() -> None:
 
 
 @pytest.mark.parametrize("end", ["q", "SIGINT", "SIGTERM", "SIGHUP"])
-def test_the_terminal_is_left_as_it_was(folder: Path, end: str) -> None:
+def test_the_terminal_is_restored(folder: Path, end: str) -> None:
     ours, theirs = os.openpty()
     before = termios.tcgetattr(theirs)
     program = subprocess.Popen(
@@ -676,13 +686,13 @@ def test_a_window_chooses_what_is_shown(run: Run) -> None:
 
 
 @pytest.mark.parametrize("window", ["", "a", "1:2:3", "1 2", "0:1,0:1,0:1"])
-def test_a_window_that_is_none_is_a_usage_error(run: Run, window: str) -> None:
+def test_an_unreadable_window_is_a_usage_error(run: Run, window: str) -> None:
     ran = run("explain", "gather", "arange:4x3", "3,0,1", f"--window={window}")
     assert (ran.status, ran.out) == (2, "")
     assert "`--window`" in ran.err
 
 
-def test_of_a_large_tensor_the_edges_and_what_they_pick_are_shown(run: Run) -> None:
+def test_a_large_tensor_shows_its_edges_and_what_they_pick(run: Run) -> None:
     ran = run("explain", "gather", "arange:1000x1000", "rand:1000xi64,high=1000")
     assert ran.status == 0
     assert len(ran.out.splitlines()) < 60
@@ -703,7 +713,7 @@ def test_many_batches_are_left_out_and_counted(run: Run) -> None:
     assert re.findall(r"batch \d", ran.out) == ["batch 3", "batch 4"]
 
 
-def test_what_is_left_out_after_the_shown_is_marked_too(run: Run) -> None:
+def test_a_gap_at_the_end_is_marked_too(run: Run) -> None:
     ran = run("explain", "gather", "arange:6x2x3", "0,1", "-a", "1", "--window", "2")
     table = ran.out.split("\n\n")[1].splitlines()
     assert [line.split("  ")[0].strip() for line in table if "⋮" in line or ",:,:]" in line] == [
@@ -761,7 +771,7 @@ def test_every_type_of_value_is_shown(run: Run, data: str, shown: str | None) ->
     ],
     ids=" ".join,
 )
-def test_empty_tensors_are_said_to_be_empty(run: Run, words: tuple[str, ...], out: str) -> None:
+def test_a_picture_says_that_a_tensor_is_empty(run: Run, words: tuple[str, ...], out: str) -> None:
     ran = run("explain", "gather", *words)
     assert (ran.status, ran.err) == (0, "")
     assert out in ran.out
@@ -854,8 +864,8 @@ def test_a_job_is_explained(run: Run, folder: Path) -> None:
     titled = '{"id":"t","title":"A\\u001b[31m","source":"B","op":"gather","data":[1],"indices":0}'
     (folder / "t.json").write_text(titled)
     assert run("explain", "--job", "t.json").out.startswith("A\\x1b[31m\nB\n\nopenvino.Gather-8")
-    found = json.loads(run("explain", "--job", "t.json", "-f", "json").out)
-    assert (found["title"], found["source"]) == ("A\x1b[31m", "B")
+    fields = json.loads(run("explain", "--job", "t.json", "-f", "json").out)
+    assert (fields["title"], fields["source"]) == ("A\x1b[31m", "B")
     one = folder / "one.json"
     one.write_text(JOBS.splitlines()[0])
     assert run("explain", "--job", "one.json").status == 0
@@ -908,7 +918,7 @@ def test_a_job_without_an_id_is_explained_by_where_it_stands(
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_what_cannot_be_meant_is_refused(
+def test_contradictory_options_are_refused(
     run: Run, folder: Path, words: tuple[str, ...], status: int, said: str
 ) -> None:
     (folder / "j.jsonl").write_text(JOBS)
@@ -923,21 +933,21 @@ def test_standard_input_is_explained(run: Run) -> None:
 
 
 def test_python_draws_and_traces() -> None:
-    found = gathercli.explain("gather", [[10, 11], [20, 21]], [1, -2, 9])
-    assert str(found).startswith("openvino.Gather-8   axis 0   batch_dims 0   out[i, s] =")
-    assert not str(found).endswith("\n")
-    assert found.shape == (3, 2)
-    assert found.equation == "out[i, s] = data[indices[i], s]"
-    assert found.trace(2, 0).fate is Fate.FILLED
-    assert [each.value for each in found.cells()] == [20, 21, 10, 11, 0, 0]
-    assert found.trace(-1, np.int8(-2)).out == (2, 0)
+    explanation = gathercli.explain("gather", [[10, 11], [20, 21]], [1, -2, 9])
+    assert str(explanation).startswith("openvino.Gather-8   axis 0   batch_dims 0   out[i, s] =")
+    assert not str(explanation).endswith("\n")
+    assert explanation.shape == (3, 2)
+    assert explanation.equation == "out[i, s] = data[indices[i], s]"
+    assert explanation.trace(2, 0).fate is Fate.FILLED
+    assert [each.value for each in explanation.cells()] == [20, 21, 10, 11, 0, 0]
+    assert explanation.trace(-1, np.int8(-2)).out == (2, 0)
     odd: Any = np.array([0])
     for at in ((0, 2), (3, 0), (0,), (0, 0, 0), (0, "x"), (0, 0.0), (odd, 0)):
         with pytest.raises(gathercli.UsageError, match="the output has no cell"):
-            found.trace(*at)
+            explanation.trace(*at)
     with pytest.raises(gathercli.UsageError, match="no cell at all"):
         gathercli.explain("gather", [1], []).trace(0)
-    assert found._repr_html_().startswith("<svg")
+    assert explanation._repr_html_().startswith("<svg")
     refused = gathercli.explain("gather", [1, 2], [5], version=7)
     assert isinstance(refused.refusal, gathercli.OutOfRangeError)
     with pytest.raises(gathercli.AxisError):
@@ -947,19 +957,19 @@ def test_python_draws_and_traces() -> None:
 def test_a_repl_draws_what_is_explained_as_wide_as_the_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = gathercli.explain("gather", np.arange(400).reshape(4, 100), [3, 1])
+    explanation = gathercli.explain("gather", np.arange(400).reshape(4, 100), [3, 1])
 
-    sys.displayhook(found)
+    sys.displayhook(explanation)
     whole = capsys.readouterr().out
     monkeypatch.setenv("COLUMNS", "50")
-    sys.displayhook(found)
+    sys.displayhook(explanation)
     narrow = capsys.readouterr().out
 
     assert whole.startswith("openvino.Gather-8   axis 0   batch_dims 0   out[i, s] =")
     assert 50 < max(map(len, whole.splitlines())) <= 100
     assert max(map(len, narrow.splitlines())) <= 55
     assert narrow.endswith("\n12 of 200 cells of out shown; trace() tells of others\n")
-    assert narrow == f"{found}\n"
+    assert narrow == f"{explanation}\n"
 
 
 def test_a_repl_draws_what_is_refused() -> None:
@@ -978,9 +988,9 @@ def test_a_repl_shows_the_operators_as_a_table() -> None:
     assert str(gathercli.OPERATORS) == repr(gathercli.OPERATORS)
 
 
-def test_what_is_read_is_not_counted_beyond_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_of_very_many_indices_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gathercli.lessons.lesson.COUNTED", 2)
     monkeypatch.setattr("gathercli.lessons.lesson.SPARSE", 2)
-    found = str(gathercli.explain("gather", [1, 2], [1, 0, 1]))
-    assert "read   not counted: there are 3 indices" in found
-    assert "no letter" not in found
+    text = str(gathercli.explain("gather", [1, 2], [1, 0, 1]))
+    assert "read   not counted: there are 3 indices" in text
+    assert "no letter" not in text

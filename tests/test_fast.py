@@ -16,7 +16,7 @@ from gathercli.io.formats import encode, fast
 from gathercli.io.source import Inputs
 from gathercli.spec.dtypes import DTYPES, Kind
 from gathercli.spec.dtypes import dtype as dtype_named
-from tests.test_io import encoded
+from tests.tensorfiles import encoded
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -53,7 +53,7 @@ def arange(*shape: int) -> Array:
 
 def shown(text: str, rank: int) -> Cells:
     """Read the cells of an integer tensor of rank 1 or more back from its text."""
-    found: Cells = {}
+    cells_by_place: Cells = {}
     facet: tuple[int, ...] = ()
     columns: list[int] = []
     for line in grid_part(text):
@@ -66,11 +66,13 @@ def shown(text: str, rank: int) -> Cells:
         elif not columns:
             columns = [int(word.strip("[]")) for word in words]
         elif rank == 1:
-            found |= {(column,): int(w) for column, w in zip(columns, words, strict=True)}
+            cells_by_place |= {(column,): int(w) for column, w in zip(columns, words, strict=True)}
         else:
             row, *cells = map(int, words)
-            found |= {(*facet, row, column): k for column, k in zip(columns, cells, strict=True)}
-    return found
+            cells_by_place |= {
+                (*facet, row, column): k for column, k in zip(columns, cells, strict=True)
+            }
+    return cells_by_place
 
 
 def grid_part(text: str) -> list[str]:
@@ -207,7 +209,7 @@ def test_every_real_type_shows_its_small_numbers_alike(name: str) -> None:
         ("string", "", '""'),
     ],
 )
-def test_a_value_of_every_type_as_it_is_shown(name: str, value: object, text: str) -> None:
+def test_a_value_of_every_type_is_formatted(name: str, value: object, text: str) -> None:
     assert drawn(value, name) == text + "\n"
 
 

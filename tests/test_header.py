@@ -29,9 +29,9 @@ carefully = settings(derandomize=True, deadline=None, max_examples=150)
 
 def operand(text: str) -> Operand:
     """Read ``i64[2,5]``, or a shape without a type."""
-    found = re.fullmatch(r"([a-z]\w*)?(\[.*\])", text)
-    assert found
-    return Operand(parse(found[2]), dtype(found[1]) if found[1] else None)
+    match = re.fullmatch(r"([a-z]\w*)?(\[.*\])", text)
+    assert match
+    return Operand(parse(match[2]), dtype(match[1]) if match[1] else None)
 
 
 def called(command: str, data: str, indices: str, **options: Any) -> Call:
@@ -71,7 +71,7 @@ def test_the_header_of_gather_elements_has_no_batch_dims() -> None:
     )
 
 
-def test_a_default_axis_is_shown_like_a_given_one() -> None:
+def test_a_default_axis_is_shown_like_an_explicit_one() -> None:
     assert headed(called("gather", "str[4]", "i64[]", version="onnx-13")) == (
         "onnx.Gather-13   axis 0   out = data[indices]\n"
         "data str[4]   indices i64[]   out str[]\n"
@@ -89,7 +89,7 @@ def test_a_negative_axis_of_gather_elements_is_followed_by_what_it_counts_to() -
     assert headed(call).startswith("openvino.GatherElements-6   axis -2 → 0   out[i, j]")
 
 
-def test_a_negative_axis_of_data_of_unknown_rank_stays_as_it_was_given() -> None:
+def test_a_negative_axis_stays_negative_if_the_rank_is_unknown() -> None:
     call = called("gather", "[...]", "[2]", axis=-1)
     assert headed(call, None).startswith("openvino.Gather-8   axis -1   batch_dims 0   out[p,")
 
@@ -182,14 +182,14 @@ def test_a_formula_of_two_digit_axes_keeps_them_whole() -> None:
     assert text.startswith("data[:10] + indices[0:] + data[11:]  =  [1,1,1,1,1,1,1,1,1,1] + [7]")
 
 
-def test_batch_dimensions_narrowed_by_the_indices_are_said_to_be() -> None:
+def test_the_formula_says_that_indices_narrow_batch_dimensions() -> None:
     assert told("gather", "[?,5,3]", "[2,4]", axis=1, batch_dims=1) == (
         "data[:1] + indices[1:] + data[2:]  =  [?] + [4] + [3]  =  [?,4,3]"
         "  =  [2,4,3] where both inputs agree"
     )
 
 
-def test_dimensions_of_gather_elements_narrowed_by_data_are_said_to_be() -> None:
+def test_the_formula_says_that_data_narrows_gather_elements() -> None:
     assert told("gather-elements", "[?,2..4]", "[?,3..6]", axis=0) == (
         "indices[0:]  =  [?,3..6]  =  [?,3..4] where both inputs agree"
     )

@@ -28,8 +28,8 @@ every_command = pytest.mark.parametrize("command", COMMANDS)
 
 def options(command: str) -> list[Any]:
     """Return the options of a command that its help shows."""
-    found: list[Any] = [p for p in load(command).params if p.param_type_name == "option"]
-    return [param for param in found if not param.hidden]
+    params: list[Any] = [p for p in load(command).params if p.param_type_name == "option"]
+    return [param for param in params if not param.hidden]
 
 
 def by_groups(text: str) -> dict[str, list[str]]:
@@ -40,8 +40,8 @@ def by_groups(text: str) -> dict[str, list[str]]:
         if heading := re.fullmatch(r"(\w[\w ]*):", line):
             name = heading[1]
             groups[name] = []
-        elif name and (found := re.match(r"  (?:-\w, )?(--[\w-]+)", line)):
-            groups[name].append(found[1])
+        elif name and (match := re.match(r"  (?:-\w, )?(--[\w-]+)", line)):
+            groups[name].append(match[1])
     return groups
 
 
@@ -49,9 +49,9 @@ def by_groups(text: str) -> dict[str, list[str]]:
 def test_the_help_lists_options_by_group_in_the_order_of_groups(run: Run, command: str) -> None:
     groups = by_groups(run(command, "--help").out)
 
-    shown = [name for name in groups if name in GROUPS]
-    assert shown == [name for name in GROUPS if name in shown]
-    assert set(groups) == {"Arguments", *shown, "Examples"}
+    names = [name for name in groups if name in GROUPS]
+    assert names == [name for name in GROUPS if name in names]
+    assert set(groups) == {"Arguments", *names, "Examples"}
     for param in options(command):
         assert max(param.opts, key=len) in groups[param.rich_help_panel]
     assert groups["Messages"][-1] == "--help"
@@ -81,14 +81,14 @@ def test_a_terminal_shows_the_same_groups_and_examples_within_its_width(
 @every_command
 def test_the_help_has_three_examples_that_fit_a_line(run: Run, command: str) -> None:
     assert len(EXAMPLES[command]) >= HELPFUL == 3
-    shown = EXAMPLES[command][:HELPFUL]
-    assert max(len(each.command) for each in shown) <= 76
-    assert all(each.shows for each in shown)
+    examples = EXAMPLES[command][:HELPFUL]
+    assert max(len(each.command) for each in examples) <= 76
+    assert all(each.shows for each in examples)
 
     out = run(command, "-h").out
 
-    said = "".join(f"  {each.shows}\n    {each.command}\n" for each in shown)
-    assert f"\nExamples:\n{said}\n" in out
+    text = "".join(f"  {each.shows}\n    {each.command}\n" for each in examples)
+    assert f"\nExamples:\n{text}\n" in out
 
 
 def test_the_help_of_data_and_output_names_every_format(run: Run) -> None:
@@ -190,6 +190,18 @@ def test_help_on_a_terminal_is_the_rich_view(program: Program) -> None:
 @pytest.mark.parametrize("name", ["gather", "gather-elements"])
 def test_the_help_line_of_an_operator_names_its_versions(name: str) -> None:
     rows = FAMILIES[name].ROWS
-    for framework, shown in (("openvino", "OpenVINO"), ("onnx", "ONNX")):
+    for framework, title in (("openvino", "OpenVINO"), ("onnx", "ONNX")):
         numbers = sorted(op.version for op in rows if op.framework == framework)
-        assert f"{shown} {', '.join(map(str, numbers))}" in COMMANDS[name].help
+        assert f"{title} {', '.join(map(str, numbers))}" in COMMANDS[name].help
+
+
+def test_help_prints_the_help_of_the_program_or_of_a_command(run: Run) -> None:
+    program, command = run("--help"), run("shape", "--help")
+
+    assert (program.status, program.err) == (0, "")
+    assert run() == run("--") == run("help") == program
+    assert run("help", "shape") == command
+
+
+def test_help_help_prints_the_help_of_the_program(run: Run) -> None:
+    assert run("help", "help") == run("help")

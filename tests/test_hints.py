@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gzip
+import json
 import os
 import pickle
 import re
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 
 from gathercli.cli.manual.pages import page
-from tests.test_io import archive, saved
+from tests.tensorfiles import archive, saved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -437,8 +438,10 @@ def assert_done(line: str, stdin: bytes, run: Run) -> None:
         ran = run(*split(line)[1:], stdin=stdin)
         assert (ran.status, "error" in ran.err) == (0, False), line + ran.err
         return
-    done = subprocess.run(["bash", "-c", line], input=stdin, capture_output=True, check=False)
-    assert (done.returncode, b"error" in done.stderr) == (0, False), line + done.stderr.decode()
+    process = subprocess.run(["bash", "-c", line], input=stdin, capture_output=True, check=False)
+    assert (process.returncode, b"error" in process.stderr) == (0, False), (
+        line + process.stderr.decode()
+    )
 
 
 @pytest.mark.usefixtures("files")
@@ -467,20 +470,20 @@ def test_a_converting_line_writes_all_tensors_into_a_new_file(
     name: str, members: Any, run: Run
 ) -> None:
     stem = name.partition(".")[0]
-    for taken in (f"{stem}.npy", f"{stem}.npz"):
-        Path(taken).write_text("mine")
+    for existing in (f"{stem}.npy", f"{stem}.npz"):
+        Path(existing).write_text("mine")
 
     (hint,) = hints(run("info", name))
     line, target, *_ = re.findall("`(.*?)`", hint)
     subprocess.run(["bash", "-c", line], check=True)
 
     assert target.startswith(f"{stem}-1.np")
-    found = np.load(target)
+    result = np.load(target)
     if isinstance(members, dict):
-        found = {key: found[key].tolist() for key in found.files}
-        assert found == members
+        result = {key: result[key].tolist() for key in result.files}
+        assert result == members
     else:
-        assert found.tolist() == members
+        assert result.tolist() == members
     assert Path(f"{stem}.npy").read_text() == Path(f"{stem}.npz").read_text() == "mine"
 
 
@@ -547,7 +550,7 @@ def template(node: ast.AST) -> str | None:
 
 def templates() -> dict[str, str]:
     """Find the patterns of all hints in the package, and where they are."""
-    found = {}
+    places = {}
     package = Path(__file__).parents[1] / "gathercli"
     for path in sorted(package.rglob("*.py")):
         for node in advising(ast.parse(path.read_text())):
@@ -559,8 +562,8 @@ def templates() -> dict[str, str]:
             }
             for each in ast.walk(node):
                 if id(each) not in inner and (pattern := template(each)):
-                    found[pattern] = f"{path.relative_to(package)}:{getattr(each, 'lineno', 0)}"
-    return found
+                    places[pattern] = f"{path.relative_to(package)}:{getattr(each, 'lineno', 0)}"
+    return places
 
 
 ELSEWHERE: Final = {
@@ -593,12 +596,12 @@ UNTRIED: Final = (
 
 def test_every_hint_in_the_source_has_a_case(run: Run, files: Path) -> None:
     del files
-    shown = [hint for call in CALLS for hint in hints(run(*split(call.words), stdin=call.stdin))]
+    printed = [hint for call in CALLS for hint in hints(run(*split(call.words), stdin=call.stdin))]
 
     unknown = {
         pattern: place
         for pattern, place in templates().items()
-        if not any(re.search(pattern, hint) for hint in shown)
+        if not any(re.search(pattern, hint) for hint in printed)
         and place.partition(":")[0] not in ELSEWHERE
         and not any(re.escape(words) in pattern for words in UNTRIED)
     }
@@ -612,5 +615,46 @@ def test_the_script_of_the_manual_converts_nested_and_bfloat16_tensors(files: Pa
 
     subprocess.run([sys.executable, "convert.py", "nested.pt", "n.npz"], check=True)
 
-    with np.load("n.npz") as found:
-        assert {key: found[key].tolist() for key in found} == {"model.w": [1, 2], "l.0": [5]}
+    with np.load("n.npz") as members:
+        assert {key: members[key].tolist() for key in members} == {"model.w": [1, 2], "l.0": [5]}
+
+
+def test_the_hint_chooses_one_of_several_jobs_by_its_id(run: Run, folder: Path) -> None:
+    job = {"op": "gather", "data": [1], "indices": [0]}
+    jobs = [json.dumps({"id": name} | job) + "\n" for name in ("one", "two")]
+    (folder / "jobs.jsonl").write_text("".join(jobs))
+
+    ran = run("explain", "--job", "jobs.jsonl")
+
+    assert ran.err.splitlines()[1] == "hint: `--job 'jobs.jsonl#one'` is the first"
+    assert run("explain", "--job", "jobs.jsonl#one").status == 0
+
+
+@pytest.mark.parametrize(
+    ("member", "hint"),
+    [
+        ('"op":"gather_elements"', 'did you mean "gather-elements"?'),
+        ('"op":"take"', '`gather` with `"version":"onnx-13"`'),
+        ('"op":"gather","dim":0', 'did you mean "axis"?'),
+        ('"op":"gather","expect_error":"out-of-range"', 'did you mean "index-range"?'),
+        ('"op":"gather","expect_error":"x"', "the rules are version, data-dtype, "),
+    ],
+)
+def test_the_hint_corrects_a_misspelt_key_or_value_of_a_job(
+    member: str, hint: str, run: Run, folder: Path
+) -> None:
+    (folder / "j.jsonl").write_text("{" + member + ',"data":[1],"indices":[0]}\n')
+
+    assert run("batch", "j.jsonl").err.splitlines()[1].startswith(f"hint: {hint}")
+
+
+def test_the_hint_corrects_a_misspelt_version_in_the_environment(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GATHERCLI_VERSION", "onx-12")
+
+    ran = run("gather", "[1]", "0")
+
+    assert ran.err.splitlines()[1].startswith(
+        "hint: did you mean `export GATHERCLI_VERSION=onnx-12`? `-V openvino-8` takes precedence; "
+    )

@@ -14,8 +14,8 @@ from gathercli.arrays import summary
 from gathercli.arrays.tensor import Tensor
 from gathercli.io import save
 from gathercli.spec.dtypes import DTYPES, Kind
+from tests.tensorfiles import archive, encoded, npy, saved
 from tests.test_formats import raw_token, specials
-from tests.test_io import archive, encoded, npy, saved
 
 if TYPE_CHECKING:
     from collections.abc import Callable

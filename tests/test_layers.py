@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,15 +31,24 @@ LEFT_OF = {
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
-def imports(path: Path) -> set[str]:
+@cache
+def nodes(path: Path) -> tuple[ast.Import | ast.ImportFrom | ast.ClassDef | ast.Call, ...]:
+    """Return the imports, classes and calls of a file, at any depth."""
+    kinds = (ast.Import, ast.ImportFrom, ast.ClassDef, ast.Call)
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return tuple(node for node in ast.walk(tree) if isinstance(node, kinds))
+
+
+@cache
+def imports(path: Path) -> frozenset[str]:
     """Return the dotted names of every module that a file imports, at any depth."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    names = set()
+    for node in nodes(path):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return frozenset(names)
 
 
 def part(path: Path) -> str:
@@ -77,7 +87,7 @@ def test_what_computes_opens_no_file_and_prints_nothing(path: Path) -> None:
         return
     calls = {
         node.func.id
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
     assert not calls & {"open", "print", "input", "exec", "eval"}
@@ -144,7 +154,7 @@ def test_no_class_has_the_name_of_another() -> None:
     names = [
         node.name
         for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     ]
 

@@ -1,4 +1,4 @@
-"""`--max-bytes`: what may be held, and how large a result may be."""
+"""`--max-bytes`: the limits of memory and of a result."""
 
 from __future__ import annotations
 

@@ -46,17 +46,17 @@ run()
 def test_numpy_starts_no_threads() -> None:
     environ = {name: value for name, value in os.environ.items() if "OPENBLAS" not in name}
 
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", CODE], env=environ, capture_output=True, text=True, check=True
     )
 
-    assert done.stdout == "1\n1 1\n"
+    assert process.stdout == "1\n1 1\n"
 
 
 def test_a_number_of_threads_in_the_environment_is_kept() -> None:
     environ = {**os.environ, "OPENBLAS_NUM_THREADS": "2"}
 
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", CODE.replace("/proc/self/task", ".")],
         env=environ,
         capture_output=True,
@@ -64,7 +64,7 @@ def test_a_number_of_threads_in_the_environment_is_kept() -> None:
         check=True,
     )
 
-    assert done.stdout.split()[1] == "2"
+    assert process.stdout.split()[1] == "2"
 
 
 def test_the_version_of_the_program_is_one_line(run: Run) -> None:
@@ -81,10 +81,10 @@ def test_a_bug_is_status_70_without_a_traceback_unless_debug(
     ran = run("gather", "[1]", "0")
     assert ran.status == 70
     assert only_error(ran) == "error: a bug in gathercli: ZeroDivisionError: oops"
-    shown = run("gather", "[1]", "0", "--debug")
-    assert shown.status == 70
-    assert "Traceback" in shown.err
-    assert "broken" in shown.err
+    debug = run("gather", "[1]", "0", "--debug")
+    assert debug.status == 70
+    assert "Traceback" in debug.err
+    assert "broken" in debug.err
 
 
 @pytest.mark.parametrize("error", [MemoryError, RecursionError])

@@ -38,7 +38,7 @@ def _no_colour_is_forced(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def written(*blocks: Block) -> list[str]:
+def to_roff(*blocks: Block) -> list[str]:
     """Write blocks as the one section of a page; return the roff lines below its heading."""
     lines = roff(Page("x", "y", (("HEAD", blocks),))).splitlines()
     return lines[lines.index('.SH "HEAD"') + 1 :]
@@ -49,6 +49,7 @@ def written(*blocks: Block) -> list[str]:
 
 def test_a_page_in_roff_from_its_title_to_its_blocks() -> None:
     blocks = ("First words.", Terms((("-x, --long N", "What it does."),)), Console("$ a 'b'\n[0]"))
+
     assert roff(Page("tool-x", "does x", (("HEAD", blocks),))).splitlines()[1:] == [
         '.TH TOOL-X 1 "" "gathercli" "gathercli manual"',
         ".SH NAME",
@@ -82,18 +83,19 @@ def test_a_page_in_roff_from_its_title_to_its_blocks() -> None:
     ],
 )
 def test_requests_and_escapes_of_roff_are_escaped(words: str, line: str) -> None:
-    assert written(words) == [line]
-    assert line in written(Console(words))
-    assert written(Terms((("t", words),)))[-1] == line
+    assert to_roff(words) == [line]
+    assert line in to_roff(Console(words))
+    assert to_roff(Terms((("t", words),)))[-1] == line
 
 
 def test_every_paragraph_after_the_first_starts_with_a_request() -> None:
-    assert written("One.", "Two.") == ["One.", ".PP", "Two."]
+    assert to_roff("One.", "Two.") == ["One.", ".PP", "Two."]
 
 
 @every_page
 def test_every_line_that_starts_like_a_request_is_one(name: str) -> None:
     requests = {line.split(" ")[0] for line in ROFF[name] if line.startswith((".", "'"))}
+
     assert requests <= REQUESTS
 
 
@@ -110,8 +112,8 @@ def test_every_tag_is_followed_by_its_words_and_their_meaning(name: str) -> None
 
 @every_page
 def test_every_example_block_is_closed(name: str) -> None:
-    kept = [line for line in ROFF[name] if line in (".EX", ".EE")]
-    assert kept == [".EX", ".EE"] * (len(kept) // 2)
+    marks = [line for line in ROFF[name] if line in (".EX", ".EE")]
+    assert marks == [".EX", ".EE"] * (len(marks) // 2)
     indents = [line.split()[0] for line in ROFF[name] if line[:3] in (".RS", ".RE")]
     assert indents == [".RS", ".RE"] * (len(indents) // 2)
 
@@ -119,6 +121,7 @@ def test_every_example_block_is_closed(name: str) -> None:
 @every_page
 def test_every_backslash_starts_an_escape_that_roff_knows(name: str) -> None:
     known = r"\\(?:e|-|&|\(aq|\(ga|\(ha|\(ti|fB|fR|\[u[0-9A-F]{4,5}\]|\"(?= Written))"
+
     assert [line for line in ROFF[name] if "\\" in re.sub(known, "", line)] == []
 
 
@@ -137,6 +140,7 @@ def test_a_page_has_no_empty_line_and_no_bare_quote_at_a_start(name: str) -> Non
 
 def test_a_page_in_text_from_its_name_to_its_blocks() -> None:
     blocks = ("First words.", Terms((("-x N", "What it does."),)), Console("$ a\n[0]"))
+
     assert list(text(Page("tool-x", "does x", (("HEAD", blocks),)))) == [
         ("heading", "NAME"),
         ("body", "    tool-x - does x"),
@@ -154,7 +158,9 @@ def test_a_page_in_text_from_its_name_to_its_blocks() -> None:
 
 def test_text_wraps_words_and_never_at_hyphens() -> None:
     blocks = Terms((("t", "see openvino-8 or gather-elements there"),))
+
     lines = [line for _, line in text(Page("x", "y", (("H", (blocks,)),)), 32)]
+
     assert lines[-3:] == [
         "            see openvino-8 or",
         "            gather-elements",
@@ -164,7 +170,9 @@ def test_text_wraps_words_and_never_at_hyphens() -> None:
 
 def test_text_keeps_console_lines_whole() -> None:
     long = "$ " + "x" * 100
+
     lines = list(text(Page("x", "y", (("H", (Console(long),)),)), 40))
+
     assert lines[-1] == ("console", f"    {long}")
 
 
@@ -172,6 +180,7 @@ def test_text_keeps_console_lines_whole() -> None:
 @every_page
 def test_no_line_of_the_text_is_wider_than_the_terminal(name: str, width: int) -> None:
     lines = [line for style, line in text(PAGES[name], width) if style in ("heading", "body")]
+
     assert [line for line in lines if len(line) > width] == []
 
 
@@ -186,7 +195,7 @@ def terms(name: str) -> list[str]:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_page_lists_every_option_of_its_command_once(command: str) -> None:
-    said = [
+    listed = [
         word.rstrip(",")
         for term in terms(f"gathercli-{command}")
         for word in term.split()
@@ -195,15 +204,16 @@ def test_a_page_lists_every_option_of_its_command_once(command: str) -> None:
     params: list[Any] = load(command).params
     options = [each for each in params if each.param_type_name == "option" and not each.hidden]
     names = [name for param in options for name in param.opts]
-    assert sorted(said) == sorted([*names, "-h", "--help"])
+
+    assert sorted(listed) == sorted([*names, "-h", "--help"])
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_page_explains_every_argument_of_its_command(command: str) -> None:
     arguments = [param for param in load(command).params if param.param_type_name == "argument"]
     assert arguments
-    said = terms(f"gathercli-{command}")
-    assert [term for term in said if not term.startswith("-")] == [p.metavar for p in arguments]
+    listed = terms(f"gathercli-{command}")
+    assert [term for term in listed if not term.startswith("-")] == [p.metavar for p in arguments]
 
 
 @every_page
@@ -219,6 +229,7 @@ def test_every_term_has_a_meaning_that_is_a_sentence(name: str) -> None:
 def test_there_is_a_page_for_the_program_and_for_every_command() -> None:
     commands = (f"gathercli-{command}" for command in COMMANDS)
     topics = (f"gathercli-{topic}" for topic in ("formats", "jobs", "operators", "planning"))
+
     assert list(PAGES) == ["gathercli", *commands, *topics]
     assert page("gather") == PAGES["gathercli-gather"]
     assert page(None) == PAGES["gathercli"]
@@ -243,20 +254,21 @@ def topic_terms(heading: str) -> dict[str, str]:
 
 
 def test_the_page_about_jobs_has_every_key_that_a_job_may_have() -> None:
-    said = topic_terms("KEYS OF A JOB")
+    meanings = topic_terms("KEYS OF A JOB")
     run, shape = (job.keys_of(op, "gather").checks.keys() for op in ("gather", job.SHAPE))
-    assert said.keys() == run | shape
+    assert meanings.keys() == run | shape
     here, there = run - shape, shape - run
-    assert {key for key, text in said.items() if "not in a shape job" in text.lower()} == here
-    assert {key for key, text in said.items() if text.endswith("only there.")} == there
+    assert {key for key, text in meanings.items() if "not in a shape job" in text.lower()} == here
+    assert {key for key, text in meanings.items() if text.endswith("only there.")} == there
 
 
 def test_the_page_about_jobs_has_every_key_of_a_line_of_report() -> None:
     text = b'{"id":"a","op":"gather","data":[1],"indices":[0]}'
     settings = Settings(stamped=True)
     line = json.loads(bytes(line_of(job.parse(text, where="here"), text, settings)))
-    said = [key for term in topic_terms("REPORT") for key in term.split(", ")]
-    assert [key for key in said if key != "output"] == list(line)
+    keys = [key for term in topic_terms("REPORT") for key in term.split(", ")]
+
+    assert [key for key in keys if key != "output"] == list(line)
 
 
 def test_man_prints_the_page_as_plain_text_in_a_pipe(capfd: pytest.CaptureFixture[str]) -> None:
@@ -299,11 +311,13 @@ def test_every_generated_file_is_current() -> None:
         for path, now in generate.files().items()
         if not path.exists() or path.read_text(encoding="utf-8") != now
     ]
+
     assert stale == [], "rewrite them with: python -m gathercli.cli.manual.generate"
 
 
 def test_every_committed_page_is_generated() -> None:
     generated = {path for path in generate.files() if path.suffix in (".1", ".5", ".7")}
+
     assert set((generate.ROOT / "man").rglob("gathercli*")) == generated
 
 
@@ -346,11 +360,11 @@ SHOWN: Final = [
 def test_an_example_of_the_manual_prints_what_it_says(
     command: str, output: str | None, tmp_path: Path
 ) -> None:
-    done = shell(command, tmp_path)
+    process = shell(command, tmp_path)
 
-    assert done.returncode == 0
+    assert process.returncode == 0
     if output is not None:
-        assert (done.stdout.rstrip("\n"), done.stderr) == (output, "")
+        assert (process.stdout.rstrip("\n"), process.stderr) == (output, "")
 
 
 def test_every_command_line_of_a_page_is_a_tested_example() -> None:
@@ -362,6 +376,7 @@ def test_every_command_line_of_a_page_is_a_tested_example() -> None:
         if isinstance(block, Console)
     ]
     pairs = [pair for console in consoles for pair in examples(console)]
+
     assert {(command, output.rstrip("\n")) for command, output in pairs} == {
         (command, output or "") for command, output in SHOWN
     }

@@ -83,8 +83,8 @@ def test_json_errors_are_one_line_with_every_field(failure: str, run: Run) -> No
     fields: dict[str, Any] = json.loads(ran.err)
     assert tuple(fields) == FIELDS
     assert (fields["status"], fields["rule"]) == (status, rule)
-    shown = run(*words).err if words else "error: " + fields["error"]
-    assert shown.startswith("error: " + fields["error"])
+    text = run(*words).err if words else "error: " + fields["error"]
+    assert text.startswith("error: " + fields["error"])
 
 
 @pytest.mark.parametrize(
@@ -171,3 +171,20 @@ def test_a_long_argument_is_cut_in_the_message(run: Run) -> None:
 
     assert ran.status == 66
     assert len(ran.err) < 5000
+
+
+def test_the_json_error_of_text_that_ends_early_has_no_value(run: Run) -> None:
+    error = json.loads(run("gather", "[1,", "0", "--json-errors").err)
+
+    assert " where the text has its end: " in error["error"]
+    assert error["value"] is None
+
+
+def test_a_usage_error_in_json_names_value_and_expectation(run: Run) -> None:
+    fields = json.loads(run("gather", "[1]", "0", "-f", "jsn", "--json-errors").err)
+
+    assert (fields["value"], fields["expected"]) == (
+        "jsn",
+        "auto, pretty, json, oip, npy or literal",
+    )
+    assert fields["hint"] == "did you mean `gathercli gather '[1]' 0 -f json --json-errors`?"

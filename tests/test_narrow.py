@@ -50,7 +50,7 @@ def array(held: DType, *values: float) -> Any:
 
 
 @every_type
-def test_bits_mean_what_they_mean_to_ml_dtypes(held: DType) -> None:
+def test_every_byte_has_the_value_that_ml_dtypes_gives_it(held: DType) -> None:
     ours = Tensor(held, codes(held)).values()
 
     assert ours.dtype == {Kind.FLOAT: "f4", Kind.INT: "i1", Kind.UINT: "u1"}[held.kind]
@@ -104,7 +104,7 @@ def test_numbers_halfway_go_to_even_and_others_to_the_nearest(held: DType) -> No
 
 
 @every_float
-def test_numbers_beyond_the_range_are_told_apart(held: DType) -> None:
+def test_numbers_out_of_range_are_reported(held: DType) -> None:
     values = Tensor(held, codes(held)).values().astype(np.float64)
     most = float(values[np.isfinite(values)].max())
     ended = most * 2 if held.name == "float8_e8m0fnu" else most + 2.0 ** np.floor(np.log2(most))
@@ -122,7 +122,7 @@ def test_nothing_is_rounded_twice() -> None:
 
 @pytest.mark.parametrize("bits", [2, 4, 6])
 @pytest.mark.parametrize("count", [0, 1, 3, 7, (1 << 16) + 5])
-def test_packed_elements_come_out_as_they_went_in(bits: int, count: int) -> None:
+def test_packing_and_unpacking_restores_the_elements(bits: int, count: int) -> None:
     elements = np.random.default_rng(1).integers(0, 2**bits, count).astype(np.uint8)
 
     raw = narrow.packed(elements, bits)
@@ -137,7 +137,7 @@ def test_packed_elements_come_out_as_they_went_in(bits: int, count: int) -> None
 
 
 @every_type
-def test_openvino_gathers_them_and_fills_with_bits_of_zero(held: DType) -> None:
+def test_openvino_gathers_narrow_types_and_fills_with_zero_bits(held: DType) -> None:
     data = array(held, 1, 0.5, 1) if held.kind is Kind.FLOAT else array(held, 1, 0, 1)
 
     out = gathercli.gather(data, [1, -3, 9])
@@ -154,7 +154,9 @@ def test_openvino_gathers_them_and_fills_with_bits_of_zero(held: DType) -> None:
 
 @every_type
 @pytest.mark.parametrize("version", ["onnx-13", "onnx-11", "onnx-1"])
-def test_onnx_refuses_them_and_names_who_takes_them(version: str, held: DType, run: Run) -> None:
+def test_onnx_refuses_narrow_types_and_names_the_version_that_takes_them(
+    version: str, held: DType, run: Run
+) -> None:
     more = "" if version == "onnx-13" else "bfloat16, "
     name = {"onnx-13": "Gather-13", "onnx-11": "Gather-11", "onnx-1": "Gather-1"}[version]
 
@@ -172,7 +174,7 @@ def test_onnx_refuses_them_and_names_who_takes_them(version: str, held: DType, r
 
 
 @pytest.mark.parametrize("name", ["int4", "uint4", "int2", "uint2"])
-def test_they_are_no_indices_until_they_are_converted(name: str, run: Run) -> None:
+def test_narrow_types_are_no_indices_until_they_are_converted(name: str, run: Run) -> None:
     ran = run("gather", "[5,6]", f"2x{name}=1 0")
     (option,) = re.findall("hint: `(.*)` converts them without loss", ran.err)
 
@@ -180,7 +182,7 @@ def test_they_are_no_indices_until_they_are_converted(name: str, run: Run) -> No
     assert run("gather", "[5,6]", f"2x{name}=1 0", *option.split()).out == "[6,5]\n"
 
 
-def test_a_type_without_zero_says_what_is_filled(run: Run) -> None:
+def test_a_type_without_zero_states_the_value_that_fills(run: Run) -> None:
     ran = run("gather", "2xf8e8m0fnu=2 4", "1,7")
 
     assert ran.out == "[4.0,5.877472e-39]\n"
@@ -190,7 +192,7 @@ def test_a_type_without_zero_says_what_is_filled(run: Run) -> None:
     )
 
 
-def test_jobs_and_expectations_have_them(run: Run, folder: Path) -> None:
+def test_jobs_and_expectations_take_narrow_types(run: Run, folder: Path) -> None:
     data = {"dtype": "float8_e4m3fn", "shape": [2], "data": [1.0, 448.0]}
     job = {"id": "a", "op": "gather", "data": data, "indices": [1], "expect": [448]}
     (folder / "jobs.jsonl").write_text(json.dumps(job) + "\n")
@@ -240,12 +242,13 @@ def test_text_that_a_type_cannot_hold_is_refused(
     assert f" cannot hold: expected {expected}" in ran.err
 
 
-def test_generators_make_them(run: Run) -> None:
+def test_generators_make_narrow_types(run: Run) -> None:
     assert run("convert", "arange:4xi4", "-").out == "[0,1,2,3]\n"
     assert run("convert", "zeros:2xfloat4_e2m1fn", "-").out == "[0.0,0.0]\n"
     assert (
         run("convert", "rand:9xu2,high=4", "-").out == run("convert", "rand:9xu8,high=4", "-").out
     )
+
     for held in FLOATS:
         if held.name != "float8_e8m0fnu":
             drawn = json.loads(run("convert", f"rand:99x{held.short}", "-").out)
@@ -281,7 +284,7 @@ def test_lossy_rounds_to_the_nearest_within_the_range(held: DType, run: Run) -> 
 @pytest.mark.parametrize(
     "held", [dtype("float8_e4m3fn"), dtype("float8_e5m2"), dtype("int4")], ids=str
 )
-def test_what_numpy_saved_is_read_where_its_type_is_declared(
+def test_a_npy_file_of_ml_dtypes_is_read_if_its_type_is_declared(
     held: DType, run: Run, folder: Path
 ) -> None:
     np.save(folder / "x.npy", array(held, 1, 0, -1))
@@ -445,7 +448,7 @@ def test_a_malformed_onnx_tensor_is_refused(
     assert f": {message}\n" in ran.err
 
 
-def test_zarr_has_none_of_them(run: Run) -> None:
+def test_zarr_has_no_narrow_types(run: Run) -> None:
     ran = run("gather", "2xi4=1", "0", "-o", "x.zarr")
 
     assert ran.err.startswith("error: zarr has no type int4: expected another type of data\n")
@@ -454,7 +457,7 @@ def test_zarr_has_none_of_them(run: Run) -> None:
 # Around them
 
 
-def test_moving_them_loads_nothing_that_knows_what_they_mean(folder: Path) -> None:
+def test_a_gather_of_narrow_types_does_not_load_ml_dtypes(folder: Path) -> None:
     np.save(folder / "x.npy", array(dtype("float8_e5m2"), 1, 2))
 
     words = ["gather", "x.npy", "[1]", "-o", "y.npy", "--data-dtype", "float8_e5m2", "-q"]
@@ -464,7 +467,7 @@ def test_moving_them_loads_nothing_that_knows_what_they_mean(folder: Path) -> No
     assert gathercli.load("y.npy", dtype="float8_e5m2").tolist() == [2]
 
 
-def test_python_saves_loads_and_explains_them(folder: Path) -> None:
+def test_python_saves_loads_and_explains_narrow_types(folder: Path) -> None:
     data = array(dtype("int4"), -8, 7)
 
     gathercli.save(folder / "x.json", data)

@@ -128,6 +128,7 @@ def test_no_line_of_a_sheet_is_wider_than_the_terminal(op: Any, width: int) -> N
 
 def test_wrapping_changes_no_word() -> None:
     whole, wrapped = rows.sheets(OPERATORS, None), rows.sheets(OPERATORS, 80)
+
     assert whole.split() == wrapped.split()
     assert rows.listing(OPERATORS, None).split() == rows.listing(OPERATORS, 60).split()
 
@@ -151,6 +152,7 @@ def test_colour_changes_no_character(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_a_version_of_gather_written_out(capfd: pytest.CaptureFixture[str]) -> None:
     decided = [each for each in DECISIONS if "openvino.Gather-8" in each.rows]
+
     assert printed(capfd, "openvino.Gather-8") == (
         "openvino.Gather-8\n"
         "  command          gathercli gather DATA INDICES -V openvino-8\n"
@@ -187,6 +189,7 @@ def test_a_version_of_gather_written_out(capfd: pytest.CaptureFixture[str]) -> N
 
 def test_a_version_of_gather_elements_written_out(capfd: pytest.CaptureFixture[str]) -> None:
     out = printed(capfd, "onnx.GatherElements-11")
+
     assert out.startswith(
         "onnx.GatherElements-11\n"
         "  command          gathercli gather-elements DATA INDICES -V onnx-11\n"
@@ -211,8 +214,9 @@ def test_the_axis_that_openvino_s_gather_elements_requires_is_said(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     out = printed(capfd, "openvino.GatherElements-6")
-    said = "an attribute, [-r, r-1] for data of rank r, required (Required: yes)"
-    assert f"\n  axis             {said}\n" in out
+    text = "an attribute, [-r, r-1] for data of rank r, required (Required: yes)"
+
+    assert f"\n  axis             {text}\n" in out
     assert "\n    axis-required " in out
 
 
@@ -252,12 +256,14 @@ def test_an_opset_writes_out_the_versions_it_runs(
     version: str, names: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     heads = [line for line in printed(capfd, version).splitlines() if line[:1] not in ("", " ")]
+
     assert heads == names
 
 
 def test_two_versions_stand_one_below_the_other(capfd: pytest.CaptureFixture[str]) -> None:
     one = printed(capfd, "onnx.Gather-11")
     other = printed(capfd, "onnx.GatherElements-11")
+
     assert printed(capfd, "onnx-11") == f"{one}\n{other}"
 
 
@@ -299,9 +305,10 @@ def test_a_number_that_two_frameworks_have_is_refused_naming_both(
 
 
 def test_a_version_in_json_has_every_field(capfd: pytest.CaptureFixture[str]) -> None:
-    found = as_json(capfd, "onnx.GatherElements-11")
-    assert list(found) == FIELDS
-    assert found == {
+    fields = as_json(capfd, "onnx.GatherElements-11")
+
+    assert list(fields) == FIELDS
+    assert fields == {
         "id": "onnx.GatherElements-11",
         "version": "onnx-11",
         "command": "gather-elements",
@@ -359,35 +366,37 @@ def test_a_version_in_json_has_every_field(capfd: pytest.CaptureFixture[str]) ->
 
 
 def test_the_list_in_json_has_every_version_in_order(capfd: pytest.CaptureFixture[str]) -> None:
-    found = as_json(capfd)
-    assert [row["id"] for row in found] == [op.full_name for op in OPERATORS]
-    assert all(list(row) == FIELDS for row in found)
+    versions = as_json(capfd)
+
+    assert [row["id"] for row in versions] == [op.full_name for op in OPERATORS]
+    assert all(list(row) == FIELDS for row in versions)
 
 
 def test_an_opset_in_json_is_a_list_of_its_versions(capfd: pytest.CaptureFixture[str]) -> None:
-    found = as_json(capfd, "onnx-13")
-    assert [row["id"] for row in found] == ["onnx.Gather-13", "onnx.GatherElements-13"]
+    versions = as_json(capfd, "onnx-13")
+
+    assert [row["id"] for row in versions] == ["onnx.Gather-13", "onnx.GatherElements-13"]
 
 
 @every_row
 def test_json_says_of_every_version_what_its_row_says(
     op: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    found = as_json(capfd, op.full_name)
-    assert found["axis"]["default"] == op.axis.default
-    assert found["axis"]["required"] is (op.full_name == "openvino.GatherElements-6")
-    assert found["axis"]["input"] is (op.full_name.startswith("openvino.Gather-"))
-    assert found["batch_dims"] is (op.full_name in ("openvino.Gather-7", "openvino.Gather-8"))
-    assert ("batch-shape" in found["rules"]) is found["batch_dims"]
+    fields = as_json(capfd, op.full_name)
+    assert fields["axis"]["default"] == op.axis.default
+    assert fields["axis"]["required"] is (op.full_name == "openvino.GatherElements-6")
+    assert fields["axis"]["input"] is (op.full_name.startswith("openvino.Gather-"))
+    assert fields["batch_dims"] is (op.full_name in ("openvino.Gather-7", "openvino.Gather-8"))
+    assert ("batch-shape" in fields["rules"]) is fields["batch_dims"]
     onnx = op.framework == "onnx"
     plain = {dtype.name for dtype in PLAIN} - ({"bfloat16"} if onnx and op.version < 13 else set())
     narrow = {dtype.name for dtype in DTYPES} - {dtype.name for dtype in PLAIN}
-    assert set(found["data_types"]) == (plain if onnx else plain | narrow)
-    assert ("data-dtype" in found["rules"]) is onnx
+    assert set(fields["data_types"]) == (plain if onnx else plain | narrow)
+    assert ("data-dtype" in fields["rules"]) is onnx
     unsigned = {"uint8", "uint16", "uint32", "uint64", "int8", "int16"}
     any_integer = op.full_name.startswith("openvino.Gather-")
-    assert set(found["indices_types"]) - unsigned == {"int32", "int64"}
-    assert (set(found["indices_types"]) >= unsigned) is any_integer
+    assert set(fields["indices_types"]) - unsigned == {"int32", "int64"}
+    assert (set(fields["indices_types"]) >= unsigned) is any_integer
 
 
 def test_ops_lists_every_version_and_writes_one_out(run: Run) -> None:
@@ -424,3 +433,10 @@ def test_ops_refuses_an_unknown_version(run: Run) -> None:
     only_error(ran)
     assert "hint: did you mean `gathercli ops onnx.Gather-1" in ran.err
     assert ran.err.endswith("rule: version\n")
+
+
+def test_the_name_of_an_operator_lists_its_versions(run: Run) -> None:
+    versions = json.loads(run("ops", "gather_elements", "-f", "json").out)
+
+    assert len(versions) == 3
+    assert run("ops", "gather").out.startswith("Gather\n")

@@ -18,7 +18,7 @@ from gathercli.jobs import mistakes
 from gathercli.jobs import paths as places
 from gathercli.jobs import plan as plan_module
 from gathercli.jobs.jobfile import WrittenJob, files, written
-from gathercli.jobs.plan import Plan, Text
+from gathercli.jobs.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,7 +66,7 @@ def test_an_output_below_another_is_refused(folder: Path) -> None:
 
 def test_an_output_below_the_report_is_refused(folder: Path) -> None:
     del folder
-    assert _refused(_job("a", output="r/a.npy"), taken={"r": "the report"}) == (
+    assert _refused(_job("a", output="r/a.npy"), reserved={"r": "the report"}) == (
         "j.jsonl, line 1: `$.output` is `r/a.npy`, which lies below the report: "
         "expected another file"
     )
@@ -87,7 +87,7 @@ def test_an_output_that_is_a_folder_is_refused(folder: Path) -> None:
 
 
 def test_the_junit_file_is_no_input(folder: Path) -> None:
-    message = _refused(_job("a", data="x.npy"), taken={"x.npy": "the JUnit file"})
+    message = _refused(_job("a", data="x.npy"), reserved={"x.npy": "the JUnit file"})
     assert message == (
         f"j.jsonl, line 1: `{folder / 'x.npy'}`, which the job reads, is the JUnit file: "
         "expected another file for it"
@@ -254,7 +254,7 @@ def test_a_job_without_an_id_is_called_by_where_it_stands(folder: Path) -> None:
         (folder / "in" / name).write_text(json.dumps(content), "ascii")
 
     with Plan(chain.from_iterable(map(written, files("./in")))) as plan:
-        ids = [plan.text(number).job().id for number in range(len(plan))]
+        ids = [job.id for *_, job in plan.read(range(len(plan)))]
 
     assert ids == ["in/a.jsonl:1", "x", "in/a.jsonl:3", "in/b.json[0]", "in/b.json[1]", "in/c.json"]
 
@@ -525,11 +525,11 @@ def test_a_report_in_the_folder_of_the_jobs_holds_none(run: Run, folder: Path) -
 
 
 def test_jobs_that_cannot_be_kept_are_no_bug(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(self: Text) -> bytes:
+    def full(self: WrittenJob) -> bytes:
         del self
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Text, "record", full)
+    monkeypatch.setattr(WrittenJob, "record", full)
     _write("j.jsonl", _job("a"))
     assert run("batch", "j.jsonl") == (
         74,
@@ -545,7 +545,7 @@ def test_what_was_validated_runs_even_if_the_file_changes(folder: Path) -> None:
         (folder / "j.jsonl").write_bytes(b"nonsense")
         (folder / "j.jsonl").unlink()
         assert [(number, job.id) for number, _, job in plan.read([1, 0])] == [(1, "b"), (0, "a")]
-        assert plan.text(1).where == "j.jsonl, line 2"
+        assert plan.entry(1).where == "j.jsonl, line 2"
 
 
 def test_a_name_that_is_no_text_is_kept(folder: Path) -> None:
@@ -553,8 +553,8 @@ def test_a_name_that_is_no_text_is_kept(folder: Path) -> None:
     (folder / name).mkdir()
     _write(f"{name}/j.jsonl", _job("a\ud800", output="o.npy"))
     with Plan(written(f"{name}/j.jsonl")) as plan:
-        assert plan.text(0)[:2] == ("in\\xff/j.jsonl, line 1", name)
-        assert plan.text(0).job().id == "a\ud800"
+        assert plan.entry(0)[:2] == ("in\\xff/j.jsonl, line 1", name)
+        assert [job.id for *_, job in plan.read([0])] == ["a\ud800"]
 
 
 def _many(count: int, **keys: str) -> Iterator[WrittenJob]:

@@ -20,7 +20,7 @@ from gathercli.report.manual import Console, Terms
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import dtype
 from tests.benchmarks.planning import LARGE, WORKERS, Plan, reads, table
-from tests.test_chunked import Chunks, gathering
+from tests.chunked import Chunks, gathering
 
 
 def test_the_boxes_of_the_large_gather_are_those_that_would_be_made() -> None:
@@ -31,7 +31,9 @@ def test_the_boxes_of_the_large_gather_are_those_that_would_be_made() -> None:
         find("openvino-8", "gather").op, Operand.of(data), Operand.of(indices), axis=0
     )
     made = GatherBlocks(BoundCall(call, data, indices))
+
     _, boxes = partition.cut_boxes(made, made.choose_chunks(), LARGE.held, 1)
+
     assert len(boxes) == LARGE.boxes
 
 
@@ -43,12 +45,15 @@ def test_a_chunk_is_read_as_often_as_is_reckoned(rows: int, held: int | None) ->
     boxes = partition.cut_boxes(made, (rows, 64), held, 1)[1]
     for box in boxes:
         made.block(box)
+
     counted = Counter(data.reads).total() / len(data.reads)
+
     assert counted == pytest.approx(reads(len(boxes), rows), rel=0.1)
 
 
 def test_a_plan_says_what_order_costs() -> None:
     plan = Plan(8 * 10**9, 8 * 10**9, 16 << 20, 4 << 20, 10**9)
+
     assert plan.boxes == 15
     assert plan.random == pytest.approx(3.68, rel=0.1)  # as a worker was measured
     assert plan.sorted < 1.04

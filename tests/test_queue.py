@@ -6,7 +6,7 @@ from gathercli.jobs.queue import JobQueue
 
 
 def test_jobs_that_are_given_back_are_the_next_in_their_order() -> None:
-    queue = JobQueue(range(6), keeps=True)
+    queue = JobQueue(range(6), ordered=True)
     given = [queue.next() for _ in range(4)]
 
     queue.give_back(number for number in given[1:] if number is not None)
@@ -16,7 +16,7 @@ def test_jobs_that_are_given_back_are_the_next_in_their_order() -> None:
 
 
 def test_jobs_that_are_given_back_are_given_out_even_after_a_stop() -> None:
-    queue = JobQueue(range(6), keeps=False)
+    queue = JobQueue(range(6), ordered=False)
     queue.next()
 
     queue.stop()

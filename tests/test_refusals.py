@@ -127,10 +127,10 @@ def files(folder: Path) -> Path:
     return folder
 
 
-def text(wrong: Wrong, role: str, met: str) -> str:
+def text(wrong: Wrong, role: str, call: str) -> str:
     """Write the whole refusal as it is printed."""
     lines = [f"error: `{role}`: {wrong.message}" if role else f"error: {wrong.message}"]
-    lines += [met] if met.strip() else []
+    lines += [call] if call.strip() else []
     lines += [f"hint: {wrong.hint}"] if wrong.hint else []
     return "\n".join([*lines, f"rule: {wrong.rule}\n"])
 
@@ -156,8 +156,8 @@ def test_wrong_indices_are_refused_in_the_same_words_by_every_command(
 
     ran = run(*words, "[[1,2],[3,4]]", wrong.token, *LIMIT)
 
-    met = "  " + "   ".join(filter(None, (row, "data i64[2,2]")))
-    assert ran == (wrong.status, "", text(wrong, "indices", met))
+    call = "  " + "   ".join(filter(None, (row, "data i64[2,2]")))
+    assert ran == (wrong.status, "", text(wrong, "indices", call))
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -169,14 +169,14 @@ def test_the_json_error_has_the_same_message(name: str, role: str, call: str, ru
 
     ran = run(*words, *both[role], *LIMIT, "--json-errors")
 
-    said = json.loads(ran.err)
-    assert {key: said[key] for key in ("error", "status", "rule", "hint")} == {
+    fields = json.loads(ran.err)
+    assert {key: fields[key] for key in ("error", "status", "rule", "hint")} == {
         "error": f"`{role}`: {wrong.message}",
         "status": wrong.status,
         "rule": wrong.rule,
         "hint": wrong.hint,
     }
-    assert [said[key] for key in ("operator", "data", "indices")] == [
+    assert [fields[key] for key in ("operator", "data", "indices")] == [
         row,
         "i64[2,2]" if role == "indices" else None,
         None,
@@ -192,8 +192,8 @@ def test_a_refusal_of_indices_describes_data_from_any_source(
 
     ran = run(*words, data, wrong.token, stdin=b"[[1,2],[3,4]]")
 
-    met = "  " + "   ".join(filter(None, (row, "data i64[2,2]")))
-    assert ran == (wrong.status, "", text(wrong, "indices", met))
+    call = "  " + "   ".join(filter(None, (row, "data i64[2,2]")))
+    assert ran == (wrong.status, "", text(wrong, "indices", call))
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -230,11 +230,11 @@ def test_a_wrong_tensor_of_a_job_is_refused_in_the_same_words(
 
     ran = run("batch", "jobs.jsonl", "--report", "-", *LIMIT)
 
-    said = json.loads(ran.out)
+    fields = json.loads(ran.out)
     elsewhere = wrong.message.replace(", or a literal such as 0,0,4", "")
     assert ran.status == 1
-    assert (said["rule"], said["operator"]) == (wrong.rule, "openvino.Gather-8")
-    assert said["message"].startswith(f"`{role}`: {elsewhere}")
+    assert (fields["rule"], fields["operator"]) == (wrong.rule, "openvino.Gather-8")
+    assert fields["message"].startswith(f"`{role}`: {elsewhere}")
 
 
 @pytest.mark.parametrize(

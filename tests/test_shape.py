@@ -124,3 +124,15 @@ def test_a_shape_that_is_also_the_name_of_a_file_gets_a_note(run: Run, folder: P
         "[1,3]\n",
         "note: `2x3` was read as a shape; the file of that name is `@2x3`\n",
     )
+
+
+def test_shape_reads_a_list_that_may_be_indices_as_a_shape_with_a_note(run: Run) -> None:
+    odd, plain = run("shape", "gather", "[4,3]", "0,3,0"), run("shape", "gather", "[4,3]", "1,2")
+
+    note = "note: `0,3,0` was read as a shape; indices of these values have the shape `[3]`\n"
+    assert odd == (0, "[0,3,0,3]\n", note)
+    assert plain == (0, "[1,2,3]\n", "")
+
+
+def test_none_in_a_shape_is_an_unknown_size(run: Run) -> None:
+    assert run("shape", "gather", "[None,3]", "[2]", "-a", "1").out == "[?,2]\n"

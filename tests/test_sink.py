@@ -285,9 +285,9 @@ def test_showing_all_of_a_tensor_takes_time_in_proportion_to_its_size(shape: str
 
 
 def test_a_terminal_gets_the_pretty_view_and_a_pipe_the_list(run: Run) -> None:
-    shown = run("gather", "[1,2,3]", "[2,0]", "--color", "never", terminal=(1,))
+    view = run("gather", "[1,2,3]", "[2,0]", "--color", "never", terminal=(1,))
 
-    assert shown == (0, run("gather", "[1,2,3]", "[2,0]", "-f", "pretty").out, "")
+    assert view == (0, run("gather", "[1,2,3]", "[2,0]", "-f", "pretty").out, "")
     assert run("gather", "[1,2,3]", "[2,0]", "-f", "json", terminal=(1,)).out == "[3,1]\n"
 
 

@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from gathercli.errors import GatherError
 from tests.conftest import only_error
+from tests.tensorfiles import ONE, STORED, assert_tensor_or_error, npy, often, outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -344,3 +348,69 @@ def test_two_members_of_a_redirected_archive_are_read(program: Program, folder: 
     np.savez(folder / "x.npz", d=np.array([7, 5]), i=np.array([1]))
 
     assert program("$G gather -#d -#i < x.npz").stdout == b"[5]\n"
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("token", "meaning"),
+    [
+        ("np.arange(12).reshape(3,4)", "arange:3x4"),
+        ("arange(5)", "arange:5"),
+        ("range(5)", "arange:5"),
+        ("zeros((3, 4))", "zeros:3x4"),
+        ("zeros:[3,4]", "zeros:3x4"),
+        ("\u201c1,2\u201d", "1,2"),
+        ("\u2018x.npy\u2019", "x.npy"),
+        ('"x.npy"', "x.npy"),
+    ],
+)
+def test_a_tensor_in_python_syntax_or_other_quotes_is_translated_in_the_hint(
+    token: str, meaning: str, run: Run
+) -> None:
+    run("convert", "[1]", "x.npy")
+
+    ran = run("gather", token, "0")
+
+    assert ran.status in (65, 66)
+    assert f"hint: did you mean `{meaning}`?\n" in ran.err
+    assert run("gather", meaning, "0").status == 0
+
+
+def test_a_shape_without_values_and_an_empty_name_are_refused_in_plain_words(run: Run) -> None:
+    shape, empty = run("gather", "3x4xf32", "0"), run("gather", "", "0")
+
+    assert "hint: there are `arange:3x4xf32`, `zeros:3x4xf32` and `rand:3x4xf32`\n" in shape.err
+    assert empty.err.startswith("error: `data`: the name of the file is empty: expected a file, ")
+
+
+@often
+@given(
+    st.binary(max_size=200).map(lambda tail: b"\x93NUMPY\1\0" + tail)
+    | st.binary(max_size=200).map(lambda tail: b"PK\3\4" + tail)
+    | st.binary(max_size=200)
+)
+def test_any_bytes_are_a_tensor_or_one_error(raw: bytes) -> None:
+    assert_tensor_or_error(raw)
+
+
+@often
+@given(st.data())
+def test_a_sound_file_with_some_bytes_changed_is_a_tensor_or_one_error(draw: st.DataObject) -> None:
+    raw = bytearray(draw.draw(st.sampled_from((ONE, STORED, npy(), npy("'<U2'", "(3,)")))))
+    changes = st.lists(st.tuples(st.integers(0, len(raw) - 1), st.integers(0, 255)), max_size=4)
+    for at, byte in draw.draw(changes):
+        raw[at] = byte
+    assert_tensor_or_error(bytes(raw[: draw.draw(st.integers(0, len(raw)))]))
+
+
+@often
+@given(
+    st.text(st.sampled_from("0123456789-+.,:x[]{}\"'#@=ef iu8ranzeos\\jN"), max_size=20).filter(
+        lambda word: not word.startswith("-")
+    )
+)
+def test_any_word_is_a_tensor_or_one_error(word: str) -> None:
+    found = outcome(word)
+    if isinstance(found, GatherError):
+        assert found.status in (65, 66)
+        assert found.message.startswith("`data`: ")

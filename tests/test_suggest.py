@@ -309,3 +309,48 @@ def test_no_fraction_is_cut_off_where_indices_become_integers(run: Run) -> None:
         "expected one that converts without loss\n"
         "  openvino.Gather-8   data i64[2]\nrule: dtype\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (
+            ["explain", "gather", "[1,", "2]"],
+            "a shell takes words apart at blanks: `'[1, 2]'` is one",
+        ),
+        (["gather", "[1,", "2]"], "a shell takes words apart at blanks: `'[1, 2]'` is one"),
+        (
+            ["compare", "arange:5", "[0", "1]", "-a", "0", "--rtol"],
+            "`gathercli compare --help` lists the options",
+        ),
+    ],
+)
+def test_a_list_split_by_the_shell_is_rejoined_even_if_the_arguments_suffice(
+    words: list[str], hint: str, run: Run
+) -> None:
+    assert f"hint: {hint}\n" in run(*words).err
+
+
+@pytest.mark.parametrize("command", ["explain", "check", "shape"])
+def test_the_hint_adds_a_missing_operator(command: str, run: Run) -> None:
+    ran = run(command, "[[1]]", "[[0]]")
+
+    line = f"gathercli {command} gather '[[1]]' '[[0]]'"
+    assert ran.err.splitlines()[1] == f"hint: did you mean `{line}`?"
+    assert run(*shlex.split(line)[1:]).status == 0
+
+
+def test_the_hint_names_the_lesson_of_a_word(run: Run) -> None:
+    ran = run("explain", "batch_dims")
+
+    assert ran.err.splitlines()[1] == "hint: did you mean `gathercli demo batch-dims`?"
+    assert run("demo", "batch-dims").status == 0
+
+
+def test_an_unknown_operator_is_a_usage_error_with_the_nearest_name(run: Run) -> None:
+    assert run("shape", "gathr", "[2]", "[2]") == (
+        2,
+        "",
+        "error: no operator `gathr`: expected gather or gather-elements\n"
+        "hint: did you mean `gathercli shape gather '[2]' '[2]'`?\n",
+    )

@@ -14,8 +14,8 @@ from gathercli.arrays.summary import BINS, Histogram, Summary, summarise
 from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.report.info import FileDescription, Info, as_json
 from gathercli.spec.dtypes import PLAIN, DType, Kind, dtype
+from tests.tensorfiles import amply, often, tensors
 from tests.test_formats import specials
-from tests.test_io import amply, often, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -224,7 +224,9 @@ def test_numbers_that_are_nearly_equal_have_edges_in_order(held: DType, apart: i
 
 def test_a_few_small_numbers_are_not_lost_beside_others_that_cancel() -> None:
     blocks = np.zeros(3 << 17)
+
     blocks[0], blocks[1 << 17], blocks[1 << 18] = 1e200, 3.0, -1e200
+
     assert summarise(Tensor(dtype("float64"), blocks)).mean == 3.0 / blocks.size
 
 
@@ -238,12 +240,15 @@ def test_all_nan_has_neither_extremes_nor_a_mean(name: str) -> None:
         "float64": 0x7FF8 << 48,
     }
     width = held.itemsize
+
     array = np.full((2, 2), pattern[name], f"u{width}").view(storage_of(held))
+
     assert summarise(Tensor(held, array)) == Summary(nan=4, infinite=0)
 
 
 def test_all_infinite_has_extremes_but_no_mean_and_no_histogram() -> None:
     found = summarise(of([[inf, inf], [-inf, inf]], "float32"))
+
     assert found.minimum == (-inf, (1, 0))
     assert found.maximum == (inf, (0, 0))
     assert (found.mean, found.nan, found.infinite, found.histogram) == (None, 0, 4, None)
@@ -251,6 +256,7 @@ def test_all_infinite_has_extremes_but_no_mean_and_no_histogram() -> None:
 
 def test_infinite_extremes_leave_the_histogram_to_what_is_finite() -> None:
     found = summarise(of([inf, 1.0, 3.0, -inf, nan], "float64"))
+
     assert found.histogram is not None
     assert (found.histogram.edges[0], found.histogram.edges[-1]) == (1.0, 3.0)
     assert sum(found.histogram.counts) == 2
@@ -259,7 +265,9 @@ def test_infinite_extremes_leave_the_histogram_to_what_is_finite() -> None:
 @every_real
 def test_an_empty_tensor_has_no_extremes(held: DType) -> None:
     found = summarise(Tensor(held, np.zeros((2, 0), storage_of(held))))
+
     floats = held.kind is Kind.FLOAT
+
     assert found == (Summary(nan=0, infinite=0) if floats else Summary())
 
 
@@ -267,7 +275,9 @@ def test_an_empty_tensor_has_no_extremes(held: DType) -> None:
 def test_a_single_element_is_everything(held: DType) -> None:
     one = Tensor(held, specials(held).array[2])
     value = one.values().item()
+
     found = summarise(one)
+
     assert found.minimum == found.maximum == (value, ())
     assert found.mean == float(value)
     assert found.histogram is not None
@@ -296,7 +306,9 @@ def test_the_first_of_equal_extremes_is_named(held: DType) -> None:
     one = 0x3F80 if held.name == "bfloat16" else 1
     array[0, 3] = array[2, 1] = one
     array[0, 0] = array[1, 2] = 2 * one if held.name != "bfloat16" else 0x4000
+
     found = summarise(Tensor(held, array))
+
     assert found.minimum == (0, (0, 1))
     assert found.maximum == (2, (0, 0))
 
@@ -304,10 +316,15 @@ def test_the_first_of_equal_extremes_is_named(held: DType) -> None:
 @pytest.mark.parametrize("held", [held for held in REALS if held.name != "bfloat16"], ids=str)
 def test_byte_and_memory_order_change_nothing(held: DType) -> None:
     plain = np.array([[3, 1, 2], [1, 3, 0]], storage_of(held))
+
     swapped = np.asfortranarray(plain.astype(plain.dtype.newbyteorder(">")))
+
     assert summarise(Tensor(held, swapped)) == summarise(Tensor(held, plain))
+
     raw = io.BytesIO()
+
     np.save(raw, plain)
+
     assert summarise(Tensor(held, swapped.T)) == summarise(
         Tensor(held, np.ascontiguousarray(plain.T))
     )
@@ -316,7 +333,9 @@ def test_byte_and_memory_order_change_nothing(held: DType) -> None:
 def test_extremes_are_found_behind_the_first_block() -> None:
     many = np.arange(1 << 18, dtype=np.int32) % 1000
     many[200_000], many[200_001], many[200_002] = -5, 2000, -5
+
     found = summarise(Tensor(dtype("int32"), many.reshape(2, -1)))
+
     assert found.minimum == (-5, (1, 200_000 - (1 << 17)))
     assert found.maximum == (2000, (1, 200_001 - (1 << 17)))
     assert found.mean == int(many.sum()) / many.size
@@ -374,6 +393,7 @@ def test_a_histogram_of_a_wide_or_narrow_range_counts_everything(numbers: list[f
 
 def test_booleans_are_counted_whatever_byte_says_true() -> None:
     raw = np.array([[0, 1], [2, 255]], np.uint8).view(np.bool_)
+
     assert summarise(Tensor(dtype("bool"), raw)) == Summary(true=3)
     assert summarise(of([], "bool")) == Summary(true=0)
 
@@ -387,6 +407,7 @@ def test_strings_have_the_length_of_the_longest() -> None:
 @pytest.mark.parametrize("name", ["complex64", "complex128"])
 def test_complex_numbers_have_a_mean_and_counts(name: str) -> None:
     values = [1 + 2j, 3 - 4j, complex(nan, 1), complex(inf, 0), complex(0, -inf), complex(inf, nan)]
+
     assert summarise(of(values, name)) == Summary(mean=2 - 1j, nan=2, infinite=2)
     assert summarise(of([complex(nan, 0)], name)) == Summary(nan=1, infinite=0)
     assert summarise(of([], name)) == Summary(nan=0, infinite=0)
@@ -394,6 +415,7 @@ def test_complex_numbers_have_a_mean_and_counts(name: str) -> None:
 
 def test_the_mean_of_large_complex_numbers_does_not_overflow() -> None:
     mean = summarise(of([complex(1.7e308, -1.7e308)] * 3, "complex128")).mean
+
     assert isinstance(mean, complex)
     assert [mean.real, mean.imag] == pytest.approx([1.7e308, -1.7e308])
 

@@ -62,12 +62,12 @@ def test_colour_is_decided_in_one_order_for_results_errors_and_notes(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     fds = (1, 2) if terminal else ()
-    shown = run("gather", "[1,2]", "[0,5]", "-f", "pretty", *words, terminal=fds)
+    result = run("gather", "[1,2]", "[0,5]", "-f", "pretty", *words, terminal=fds)
 
     refused = run("gather", "[1,2]", "[0,5]", "-V", "onnx-13", *words, terminal=fds)
 
-    assert (shown.status, refused.status) == (0, 65)
-    assert ["\x1b[" in text for text in (shown.out, shown.err, refused.err)] == [colored] * 3
+    assert (result.status, refused.status) == (0, 65)
+    assert ["\x1b[" in text for text in (result.out, result.err, refused.err)] == [colored] * 3
 
 
 @pytest.mark.parametrize("words", [["ops"], ["ops", "8"], ["man"], ["shape", "gather", "2", "3"]])

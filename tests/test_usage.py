@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from typing import TYPE_CHECKING, Final
 
@@ -10,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gathercli.cli.line import CommandLine
-from gathercli.cli.main import COMMANDS, _parse, load
+from gathercli.cli.main import COMMANDS, _parse
 from gathercli.cli.suggest import suggest
 from gathercli.errors import GatherError
 from tests.conftest import only_error
@@ -353,75 +351,16 @@ def test_a_command_without_its_arguments_shows_an_example(command: str, run: Run
         assert f"`gathercli {command} " in ran.err or command == "completion"
 
 
-@pytest.mark.parametrize(
-    ("words", "hint"),
-    [
-        (
-            ["explain", "gather", "[1,", "2]"],
-            "a shell takes words apart at blanks: `'[1, 2]'` is one",
-        ),
-        (["gather", "[1,", "2]"], "a shell takes words apart at blanks: `'[1, 2]'` is one"),
-        (
-            ["compare", "arange:5", "[0", "1]", "-a", "0", "--rtol"],
-            "`gathercli compare --help` lists the options",
-        ),
-    ],
-)
-def test_a_list_split_by_the_shell_is_rejoined_even_if_the_arguments_suffice(
-    words: list[str], hint: str, run: Run
-) -> None:
-    assert f"hint: {hint}\n" in run(*words).err
-
-
-def test_help_prints_the_help_of_the_program_or_of_a_command(run: Run) -> None:
-    program, command = run("--help"), run("shape", "--help")
-
-    assert (program.status, program.err) == (0, "")
-    assert run() == run("--") == run("help") == program
-    assert run("help", "shape") == command
-
-
 def test_only_the_option_is_suggested_if_arguments_are_missing(run: Run) -> None:
     ran = run("gather", "[1]", "--quite")
 
     assert ran.err.splitlines()[1] == "hint: did you mean `--quiet`?"
 
 
-def test_help_help_prints_the_help_of_the_program(run: Run) -> None:
-    assert run("help", "help") == run("help")
-
-
-def test_the_json_error_of_text_that_ends_early_has_no_value(run: Run) -> None:
-    error = json.loads(run("gather", "[1,", "0", "--json-errors").err)
-
-    assert " where the text has its end: " in error["error"]
-    assert error["value"] is None
-
-
-def test_a_usage_error_in_json_names_value_and_expectation(run: Run) -> None:
-    found = json.loads(run("gather", "[1]", "0", "-f", "jsn", "--json-errors").err)
-
-    assert (found["value"], found["expected"]) == (
-        "jsn",
-        "auto, pretty, json, oip, npy or literal",
-    )
-    assert found["hint"] == meant("gathercli gather '[1]' 0 -f json --json-errors")
-
-
 def test_a_long_command_line_is_not_repeated_in_a_hint(run: Run) -> None:
     ran = run("gather", "[1]", ",".join(["0"] * 1000), "--axes", "0")
 
     assert ran.err == f"error: gather has no option `--axes`\nhint: {TO_OPTIONS}\n"
-
-
-def test_a_command_line_is_read_as_options_values_and_arguments() -> None:
-    words = ["a.npy", "-1,0", "-qo", "x", "--axis", "-1", "-a0", "--diff", "--", "-V"]
-
-    line = CommandLine.read("gather", load("gather").params, words)
-
-    assert line.arguments == ["a.npy", "-1,0", "-V"]
-    assert line.options == ["-qo", "x", "--axis", "-1", "-a0", "--diff", "--"]
-    assert [word.option for word in line.words if word.is_value] == ["-o", "--axis"]
 
 
 WORDS: Final = """
@@ -448,130 +387,12 @@ def test_any_words_are_parsed_or_refused_in_our_words(first: str, rest: list[str
         assert "\n" not in refusal.message + (suggest(words, refusal) or refusal.hint or "")
 
 
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize(
-    ("token", "meaning"),
-    [
-        ("np.arange(12).reshape(3,4)", "arange:3x4"),
-        ("arange(5)", "arange:5"),
-        ("range(5)", "arange:5"),
-        ("zeros((3, 4))", "zeros:3x4"),
-        ("zeros:[3,4]", "zeros:3x4"),
-        ("\u201c1,2\u201d", "1,2"),
-        ("\u2018x.npy\u2019", "x.npy"),
-        ('"x.npy"', "x.npy"),
-    ],
-)
-def test_a_tensor_in_python_syntax_or_other_quotes_is_translated_in_the_hint(
-    token: str, meaning: str, run: Run
-) -> None:
-    run("convert", "[1]", "x.npy")
-
-    ran = run("gather", token, "0")
-
-    assert ran.status in (65, 66)
-    assert f"hint: did you mean `{meaning}`?\n" in ran.err
-    assert run("gather", meaning, "0").status == 0
-
-
-def test_a_shape_without_values_and_an_empty_name_are_refused_in_plain_words(run: Run) -> None:
-    shape, empty = run("gather", "3x4xf32", "0"), run("gather", "", "0")
-
-    assert "hint: there are `arange:3x4xf32`, `zeros:3x4xf32` and `rand:3x4xf32`\n" in shape.err
-    assert empty.err.startswith("error: `data`: the name of the file is empty: expected a file, ")
-
-
-def test_shape_reads_a_list_that_may_be_indices_as_a_shape_with_a_note(run: Run) -> None:
-    odd, plain = run("shape", "gather", "[4,3]", "0,3,0"), run("shape", "gather", "[4,3]", "1,2")
-
-    note = "note: `0,3,0` was read as a shape; indices of these values have the shape `[3]`\n"
-    assert odd == (0, "[0,3,0,3]\n", note)
-    assert plain == (0, "[1,2,3]\n", "")
-
-
-def test_none_in_a_shape_is_an_unknown_size(run: Run) -> None:
-    assert run("shape", "gather", "[None,3]", "[2]", "-a", "1").out == "[?,2]\n"
-
-
-@pytest.mark.parametrize("command", ["explain", "check", "shape"])
-def test_the_hint_adds_a_missing_operator(command: str, run: Run) -> None:
-    ran = run(command, "[[1]]", "[[0]]")
-
-    line = f"gathercli {command} gather '[[1]]' '[[0]]'"
-    assert ran.err.splitlines()[1] == f"hint: did you mean `{line}`?"
-    assert run(*shlex.split(line)[1:]).status == 0
-
-
-def test_the_hint_names_the_lesson_of_a_word(run: Run) -> None:
-    ran = run("explain", "batch_dims")
-
-    assert ran.err.splitlines()[1] == "hint: did you mean `gathercli demo batch-dims`?"
-    assert run("demo", "batch-dims").status == 0
-
-
 def test_the_example_for_missing_indices_has_the_typed_data(run: Run) -> None:
     ran = run("gather", "[1,2]")
 
     assert ran.err.splitlines()[1] == (
         "hint: `gathercli gather '[1,2]' 0,` is an example, "
         "and `-` reads INDICES from standard input"
-    )
-
-
-def test_the_hint_chooses_one_of_several_jobs_by_its_id(run: Run, folder: Path) -> None:
-    job = {"op": "gather", "data": [1], "indices": [0]}
-    jobs = [json.dumps({"id": name} | job) + "\n" for name in ("one", "two")]
-    (folder / "jobs.jsonl").write_text("".join(jobs))
-
-    ran = run("explain", "--job", "jobs.jsonl")
-
-    assert ran.err.splitlines()[1] == "hint: `--job 'jobs.jsonl#one'` is the first"
-    assert run("explain", "--job", "jobs.jsonl#one").status == 0
-
-
-@pytest.mark.parametrize(
-    ("member", "hint"),
-    [
-        ('"op":"gather_elements"', 'did you mean "gather-elements"?'),
-        ('"op":"take"', '`gather` with `"version":"onnx-13"`'),
-        ('"op":"gather","dim":0', 'did you mean "axis"?'),
-        ('"op":"gather","expect_error":"out-of-range"', 'did you mean "index-range"?'),
-        ('"op":"gather","expect_error":"x"', "the rules are version, data-dtype, "),
-    ],
-)
-def test_the_hint_corrects_a_misspelt_key_or_value_of_a_job(
-    member: str, hint: str, run: Run, folder: Path
-) -> None:
-    (folder / "j.jsonl").write_text("{" + member + ',"data":[1],"indices":[0]}\n')
-
-    assert run("batch", "j.jsonl").err.splitlines()[1].startswith(f"hint: {hint}")
-
-
-def test_the_hint_corrects_a_misspelt_version_in_the_environment(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GATHERCLI_VERSION", "onx-12")
-
-    ran = run("gather", "[1]", "0")
-
-    assert ran.err.splitlines()[1].startswith(
-        "hint: did you mean `export GATHERCLI_VERSION=onnx-12`? `-V openvino-8` takes precedence; "
-    )
-
-
-def test_ops_with_the_name_of_an_operator_suggests_its_versions(run: Run) -> None:
-    found = json.loads(run("ops", "gather_elements", "-f", "json").out)
-
-    assert len(found) == 3
-    assert run("ops", "gather").out.startswith("Gather\n")
-
-
-def test_an_unknown_operator_is_a_usage_error_with_the_nearest_name(run: Run) -> None:
-    assert run("shape", "gathr", "[2]", "[2]") == (
-        2,
-        "",
-        "error: no operator `gathr`: expected gather or gather-elements\n"
-        "hint: did you mean `gathercli shape gather '[2]' '[2]'`?\n",
     )
 
 

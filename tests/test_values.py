@@ -1,5 +1,8 @@
+"""Nested lists as tensors: inferred and declared types, shapes, and what is refused."""
+
 from __future__ import annotations
 
+import json as stdlib_json
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,12 +17,19 @@ from gathercli import GatherError, InputError, LimitError, gather
 from gathercli.arrays.conversion import convert, to_bfloat16
 from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.io.formats import jsontext as json
+from gathercli.io.formats import literal
 from gathercli.io.formats.values import flatten, tensor_of
 from gathercli.spec.dtypes import BFLOAT16, FLOAT64, INT64, STRING, DType, dtype
 from gathercli.text import Overflow
+from tests.tensorfiles import amply
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
 
 NAN, INF = float("nan"), float("inf")
 WORDS: Final = ["NaN", "Infinity", "-Infinity"]
@@ -780,3 +790,30 @@ def test_what_is_saved_is_loaded(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"x{suffix}"
     gathercli.save(path, [[1, 2], [3, 4]])
     assert gathercli.load(path).tolist() == [[1, 2], [3, 4]]
+
+
+@amply
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1))
+def test_untyped_integers_are_int64_to_its_ends(numbers: list[int]) -> None:
+    text = stdlib_json.dumps([*numbers, 2**63 - 1, -(2**63)])
+    found = literal.parse(text, declared=None, empty=dtype("float64"), max_bytes=None)
+    assert found is not None
+    assert found.dtype.name == "int64"
+    assert found.array.tolist() == stdlib_json.loads(text)
+
+
+@amply
+@given(st.lists(st.integers(2**63, 2**64 - 1), min_size=1), st.integers(0, 2**63))
+def test_untyped_integers_are_uint64_where_they_must_be(numbers: list[int], small: int) -> None:
+    text = stdlib_json.dumps([*numbers, small])
+    found = literal.parse(text, declared=None, empty=dtype("float64"), max_bytes=None)
+    assert found is not None
+    assert found.dtype.name == "uint64"
+    assert found.array.tolist() == stdlib_json.loads(text)
+
+
+def test_the_limit_counts_strings_as_wide_as_they_are_held(run: Run) -> None:
+    wide = stdlib_json.dumps(["x" * 10_000, *["y"] * 99])
+    refused = run("gather", wide, "0", "--max-bytes", "1M")
+    assert refused.status == 65
+    assert refused.err.endswith("rule: limit\n")

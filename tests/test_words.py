@@ -85,19 +85,19 @@ def test_a_refusal_outside_a_call_has_no_call() -> None:
     assert error_text(error, color=False) == "error: there is no file\nrule: missing\n"
 
 
-def test_a_call_of_which_only_the_row_is_known_is_the_row() -> None:
+def test_a_call_without_inputs_is_its_version() -> None:
     error = GatherError("no", rule="json")
     error.add_call("onnx.Gather-13", {})
     assert error_text(error, color=False) == "error: no\n  onnx.Gather-13\nrule: json\n"
 
 
-def test_a_call_whose_indices_are_not_yet_read_names_the_data() -> None:
+def test_a_call_without_indices_names_the_data() -> None:
     error = GatherError("no", rule="json")
     error.add_call("onnx.Gather-13", {"data": operand("2", FLOAT64)})
     assert "\n  onnx.Gather-13   data f64[2]\n" in error_text(error, color=False)
 
 
-def test_the_first_call_that_a_refusal_met_stays() -> None:
+def test_an_error_keeps_its_first_call() -> None:
     error = refused()
     error.add_call("onnx.Gather-1", {"data": operand("9"), "indices": operand("9")})
     assert "openvino.Gather-8" in error_text(error, color=False)

@@ -139,9 +139,9 @@ def _option_hint(line: CommandLine, option: str) -> str | None:
 
 
 def _translation(line: CommandLine) -> list[str]:
-    """Return the line in the words of its command; nothing if it has others for some of them."""
-    line_here = translate(line)
-    return [line.command, *(word.text for word in line_here.words)] if line_here else []
+    """Return the command and the translated words; nothing if the command lacks an option."""
+    translation = translate(line)
+    return [line.command, *(word.text for word in translation.words)] if translation else []
 
 
 def _lacks_value(line: CommandLine, word: Word, option: str) -> bool:
@@ -275,23 +275,22 @@ def _too_many(line: CommandLine) -> UsageError:
 
 def _with_fewer(line: CommandLine, most: int) -> list[list[str]]:
     """Return the lines with at most `most` arguments that may be meant."""
-    line_here = translate(line)
-    if line_here and line_here != line and len(line_here.arguments) <= most:
-        lines = [_translation(line)]
-    else:
-        fewer = _without_operator(line, most) or _joined(line, most)
-        lines = [[line.command, *words, *line.options] for words in fewer]
     for before, word in pairwise(line.words):
         if before.is_value and before.text.lower() == "opset" and _INTEGER.fullmatch(word.text):
+            # -V opset 13
             others = line._replace(words=tuple(each for each in line.words if each is not word))
-            lines = [others.replace(before, f"{before.text} {word.text}")]
-        if _repeats(line, before) and word.option is None:
-            lines = [line.replace(before, before.text[:2])]
-    return lines
+            return [others.replace(before, f"{before.text} {word.text}")]
+        if _repeats(line, before) and word.option is None:  # -aa 0
+            return [line.replace(before, before.text[:2])]
+    translation = translate(line)
+    if translation and translation != line and len(translation.arguments) <= most:
+        return [_translation(line)]
+    fewer = _without_operator(line, most) or _joined(line, most)
+    return [[line.command, *words, *line.options] for words in fewer]
 
 
 def _repeats(line: CommandLine, word: Word) -> bool:
-    """Return whether letters follow the letter of an option for an integer: ``-aa 0``."""
+    """Return whether letters follow the letter of an option for an integer."""
     param = line.param(word.text[:2])
     is_integer = param is not None and param.metavar == "INT"
     return is_integer and not word.is_value and word.text[2:].isalpha()

@@ -1,4 +1,4 @@
-"""One output in chunks made by the workers of a cluster: each box of it is a job of its own."""
+"""One output in chunks, computed by the workers of a cluster: each box of it is a job."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from gathercli.arrays.chunks import cells
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError, TransferError
 from gathercli.jobs.cluster import Cluster
-from gathercli.jobs.plan import Spool, Text
+from gathercli.jobs.jobfile import WrittenJob
+from gathercli.jobs.line import OK
+from gathercli.jobs.plan import Spool
 from gathercli.jobs.queue import Done, JobQueue
-from gathercli.jobs.work import OK, Part, Settings
+from gathercli.jobs.work import Part, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -24,20 +26,20 @@ _REFUSALS: Final[dict[str, type[GatherError]]] = {
     **dict.fromkeys(("missing", "unreadable"), NoInputError),
     **dict.fromkeys(("output", "died"), TransferError),
 }
-"""What is raised for a rule that refused on a worker; else it is an input that is refused."""
+"""The class of an error from a worker, by its rule; `InputError` for all others."""
 
 
 class ChunkWorkers:
-    """The workers of a scheduler, for one output; as a context it leaves them.
+    """The workers of a scheduler, for one output; as a context it disconnects.
 
     Parameters
     ----------
     job
-        The call, as a job file writes it.
+        The call, as in a job file.
     held
-        Bytes of memory that a thread of a worker may take; None for any.
+        Bytes of memory for each thread of a worker; None for any.
     say
-        Tells the user what should be known at once.
+        Called with messages for the user.
     """
 
     def __init__(
@@ -68,33 +70,34 @@ class ChunkWorkers:
 
     @property
     def threads(self) -> int:
-        """How many boxes are made at a time."""
+        """How many boxes are computed at a time."""
         return self._cluster.threads
 
     def make(self, path: str, chunks: Sequence[int], boxes: Sequence[Box]) -> Generator[int]:
-        """Have boxes made, and their chunks written; yield how many elements each had.
+        """Have boxes computed and their chunks written; yield the elements of each.
 
         Parameters
         ----------
         path
-            The folder that takes the chunks.
+            The folder for the chunks.
 
         Raises
         ------
         GatherError
-            What a worker was refused.
+            An error from a worker.
         """
         folder = os.getcwd()
         for box in boxes:
             part = Part(os.path.abspath(path), tuple(chunks), box)
-            self._spool.add(Text(part.where, folder, self._job))
+            self._spool.add(WrittenJob(part.where, folder, self._job).record())
         self._spool.flush()
-        # What is queued is cancelled before the folder goes.
+        queue = JobQueue(range(len(boxes)), ordered=False)
+        # On an error, leaving the cluster cancels tasks before the folder is removed.
         with self._cluster, self._cluster.removing(os.path.abspath(path)):
-            for done in self._cluster.run(JobQueue(range(len(boxes)), keeps=False), _is_ok):
+            for done in queue.run(self._cluster, _is_ok):
                 if done is not None:
                     if not _is_ok(done):
-                        raise _refusal(json.loads(done.line))
+                        raise _error_of(json.loads(done.line))
                     yield cells(boxes[done.number])
 
     def __enter__(self) -> Self:
@@ -109,7 +112,7 @@ def _is_ok(done: Done) -> bool:
     return done.status == OK
 
 
-def _refusal(line: dict[str, Any]) -> GatherError:
-    """Make of a line what refused."""
+def _error_of(line: dict[str, Any]) -> GatherError:
+    """Return the error that a line describes."""
     kind = _REFUSALS.get(line["rule"], InputError)
     return kind(line["message"], rule=line["rule"], hint="a worker of the scheduler refused it")

@@ -1,14 +1,14 @@
-"""Jobs done by the workers of a dask scheduler, which see the same files at the same paths.
+"""The workers of a dask scheduler, which do jobs on the same files at the same paths.
 
 ::
 
-    Cluster   ->  task      the texts of as many jobs as are worth one
+    Cluster   ->  task      the records of a few jobs
     do(task)  ->  answers   a thread of a worker has a process do them, as `Pool` does here
-    Cluster   ->  Done      their lines, as if they had been done here
+    Cluster   ->  Done      their lines, as if they were done here
 
-Text and numbers travel, tensors do not. This and its neighbours `leftovers`, `scheduler` and `task`
-are all that uses a network, and dask's protocol, which loads pickles: whoever can reach the
-scheduler can run code on all of it.
+The network carries text and numbers, no tensors. Only this module, `leftovers`, `scheduler` and
+`dask_task` use a network. Dask's protocol loads pickles: whoever can reach the scheduler can run
+code on the client and the workers.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from gathercli import __version__
 from gathercli.errors import TransferError
-from gathercli.jobs.dask_task import EVERY, Given, do
+from gathercli.jobs.dask_task import EVERY, TaskSettings, do
 from gathercli.jobs.pool import lost
-from gathercli.jobs.queue import Done, JobQueue
+from gathercli.jobs.queue import Done
 from gathercli.jobs.scheduler import WAIT, Address, connected
 from gathercli.text import clean, short
 
@@ -37,48 +37,49 @@ if TYPE_CHECKING:
     from distributed import Future
 
     from gathercli.jobs.plan import Spool
+    from gathercli.jobs.queue import JobQueue
     from gathercli.jobs.work import Settings
 
 TASK: Final = 0.25
-"""Seconds of work that are worth a task, which costs some milliseconds."""
+"""Seconds of work in a task, which itself costs some milliseconds."""
 
 MOST: Final = 256
-"""Jobs of a task."""
+"""Jobs in a task at most."""
 
 AHEAD: Final = 3
-"""Tasks for every thread of the cluster that the scheduler is given beforehand."""
+"""Tasks that the scheduler has for every thread of its workers."""
 
 STOPPED: Final = 20.0
-"""Seconds after which a scheduler that says nothing has gone away."""
+"""Seconds after which a silent scheduler counts as gone."""
 
 BRIEF: Final = 2.0
-"""Seconds in which workers must say their version, else their first task will tell."""
+"""Seconds that workers have to report their version; after that their first task checks it."""
 
 COMPARED: Final = 10.0
-"""Seconds until new workers are asked, as they may come and go."""
+"""Seconds between such requests, as workers may come and go."""
 
 
 class Cluster:
-    """The workers of a scheduler; as a context it leaves them.
+    """The workers of a scheduler; as a context it disconnects.
 
-    The jobs of a worker that dies are done by others. Those of a task that was lost more often
-    than the scheduler allows are tried again each alone, so that no other is blamed.
+    If a worker dies, others do its jobs. If the workers of a task die more often than the scheduler
+    allows, its jobs are tried again one by one, which shows whose fault it is.
 
     Parameters
     ----------
     divided
         Whether the memory of a worker is divided between its jobs.
     spare
-        Tells how many more jobs may fail before none may begin.
+        Returns how many more jobs may fail before none may begin.
     say
-        Tells the user what should be known at once.
+        Called with messages for the user.
     debug
-        Whether what dask logs is seen.
+        Whether dask's log is shown.
     """
 
     def __init__(
         self,
-        plan: Spool,
+        jobs: Spool,
         settings: Settings,
         address: Address,
         *,
@@ -88,28 +89,28 @@ class Cluster:
         say: Callable[[str], object],
         debug: bool = False,
     ) -> None:
-        self._plan, self._settings, self._spare, self._say = plan, settings, spare, say
-        given = Given(settings, divided, timeout, os.fsencode(os.getcwd()))
-        self._given = (tuple(settings), *given[1:])
+        self._jobs, self._settings, self._spare, self._say = jobs, settings, spare, say
+        task_settings = TaskSettings(settings, divided, timeout, os.fsencode(os.getcwd()))
+        self._task_settings = (tuple(settings), *task_settings[1:])
         self._ended: SimpleQueue[tuple[Future, Any]] = SimpleQueue()
         self._tasks: dict[Future, list[int]] = {}
         self._suspects: deque[int] = deque()
-        """Jobs of tasks that were lost."""
-        self._tried: int | None = None
-        """The one of them that is a task now, and the only one."""
+        """Jobs of tasks whose workers died."""
+        self._suspect: int | None = None
+        """The one of them that is tried now, while no other task is."""
         self._under_way = 0
-        """Jobs of tasks."""
+        """Jobs in tasks."""
         self._mean = TASK
-        """Seconds that a job takes, about."""
-        self._threads, self._looked = 0, 0.0
+        """Moving average of the seconds of a job."""
+        self._threads, self._next_count = 0, 0.0
         self._known: set[str] = set()
-        """The workers whose version was compared."""
-        self._compare = 0.0
-        """When others may be."""
+        """The workers with a known version."""
+        self._next_versions = 0.0
+        """When the versions of others may be requested."""
         self._alone: float | None = None
-        """Since when there are no workers; infinite once that was said."""
+        """Since when there are no workers; infinite after the user was told."""
         with ExitStack() as stack:
-            if not debug:  # what matters is said here
+            if not debug:  # the errors here say what matters
                 stack.callback(logging.disable, logging.root.manager.disable)
                 logging.disable()
             self._client = stack.enter_context(connected(address))
@@ -118,28 +119,22 @@ class Cluster:
 
     @property
     def threads(self) -> int:
-        """How many jobs the workers do at a time, as far as is known."""
-        self._look()
+        """How many jobs the workers do at a time; at least 1."""
+        self._count_threads()
         return max(self._threads, 1)
-
-    def run(
-        self, order: JobQueue, ended: Callable[[Done], bool], *, every: float = EVERY
-    ) -> Iterator[Done | None]:
-        """Do jobs, as `Pool.run` does."""
-        return order.run(lambda: self._feed(order), lambda: self._wait(order, every), ended)
 
     @contextmanager
     def removing(self, path: str) -> Iterator[None]:
-        """Have the workers remove a folder if this process goes away without a word."""
+        """Have the workers remove a folder if this process is killed."""
         from distributed.protocol.pickle import dumps
 
         from gathercli.jobs.leftovers import Leftover
 
         leftover = Leftover(self._client.id, os.fsencode(path))
-        asked: Any = self._client.scheduler
-        with suppress(Exception):  # a scheduler that takes no plugins does the jobs all the same
+        remote: Any = self._client.scheduler
+        with suppress(Exception):  # a scheduler that allows no plugins can do the jobs
             self._client.sync(
-                asked.register_scheduler_plugin,
+                remote.register_scheduler_plugin,
                 plugin=dumps(leftover),
                 name=leftover.name,
                 idempotent=False,
@@ -149,58 +144,57 @@ class Cluster:
             yield
         finally:
             with suppress(Exception):
-                forget = asked.unregister_scheduler_plugin
-                self._client.sync(forget, name=leftover.name, callback_timeout=WAIT)
+                unregister = remote.unregister_scheduler_plugin
+                self._client.sync(unregister, name=leftover.name, callback_timeout=WAIT)
 
-    def _feed(self, order: JobQueue) -> bool:
-        """Submit tasks; tell whether any job is under way."""
+    def feed(self, queue: JobQueue) -> None:
+        """Submit tasks."""
         threads = self.threads
-        while len(self._tasks) < AHEAD * threads and (group := self._group(order, threads)):
-            records = [(number, self._plan.text(number).record()) for number in group]
-            future = self._client.submit(do, __version__, self._given, records, pure=False)
+        while len(self._tasks) < AHEAD * threads and (group := self._group(queue, threads)):
+            records = [(number, self._jobs.record(number)) for number in group]
+            future = self._client.submit(do, __version__, self._task_settings, records, pure=False)
             self._tasks[future] = group
             self._under_way += len(group)
             self._loop.add_callback(self._watch, future)
-        return order.under_way
 
-    def _group(self, order: JobQueue, threads: int) -> list[int]:
-        """Take as many jobs as are worth a task; one that is suspected alone, after all others."""
-        if self._tried is not None or (self._suspects and self._tasks):
+    def _group(self, queue: JobQueue, threads: int) -> list[int]:
+        """Take the jobs of a task from the queue; a suspect is alone, after all other tasks."""
+        if self._suspect is not None or (self._suspects and self._tasks):
             return []
         if self._suspects:
-            self._tried = self._suspects.popleft()
-            return [self._tried]
-        # Whatever becomes of those under way, no more begin than threads do after too many failed.
+            self._suspect = self._suspects.popleft()
+            return [self._suspect]
+        # Even if all jobs under way fail, at most one for each thread is beyond the limit.
         most = max(threads, self._spare() + 1) - self._under_way
-        wanted = min(MOST, most, max(1, int(TASK / self._mean)))
+        size = min(MOST, most, max(1, int(TASK / self._mean)))
         group: list[int] = []
-        while len(group) < wanted and (number := order.next()) is not None:
+        while len(group) < size and (number := queue.next()) is not None:
             group.append(number)
         return group
 
-    def _look(self) -> None:
-        """Count the threads of the workers, now and then, and say it if there are none.
+    def _count_threads(self) -> None:
+        """Count the threads of the workers now and then, and tell the user if there are none.
 
         Raises
         ------
         TransferError
-            ``scheduler``: it went away, or a worker has another version, or none: such a one would
-            end at its first task.
+            ``scheduler``: it is gone, or a worker has another version, or none, and would fail at
+            its first task.
         """
         now = time.monotonic()
-        if now - self._looked < EVERY:
+        if now < self._next_count:
             return
-        self._looked = now
+        self._next_count = now + EVERY
         if self._client.status != "running":
             raise _gone()
         try:
-            # As `nthreads` asks, which would wait without limit for a scheduler that was stopped.
-            asked: Any = self._client.scheduler
-            workers = self._client.sync(asked.ncores, workers=None, callback_timeout=STOPPED)
+            # As `Client.nthreads`, which has no timeout for a scheduler that was stopped.
+            remote: Any = self._client.scheduler
+            workers = self._client.sync(remote.ncores, workers=None, callback_timeout=STOPPED)
         except OSError:
             raise _gone() from None
-        if workers.keys() - self._known and now >= self._compare:
-            self._known, self._compare = set(workers), now + COMPARED
+        if workers.keys() - self._known and now >= self._next_versions:
+            self._known, self._next_versions = set(workers), now + COMPARED
             self._check_versions()
         self._threads = sum(workers.values())
         if self._threads:
@@ -212,57 +206,56 @@ class Cluster:
             self._alone = float("inf")
 
     def _check_versions(self) -> None:
-        versions = self._client._get_versions  # noqa: SLF001  (the other waits without limit)
+        request = self._client._get_versions  # noqa: SLF001  (`get_versions` has no timeout)
         try:
-            found = self._client.sync(versions, packages=["gathercli"], callback_timeout=BRIEF)
-        except Exception:  # noqa: BLE001  (a worker died, or is busy: its first task will tell)
+            versions = self._client.sync(request, packages=["gathercli"], callback_timeout=BRIEF)
+        except Exception:  # noqa: BLE001  (a worker died, or is busy: its first task checks)
             return
-        for address, told in found["workers"].items():
-            version = told["packages"].get("gathercli")
+        for address, worker in versions["workers"].items():
+            version = worker["packages"].get("gathercli")
             if version != __version__:
                 what = "no gathercli" if version is None else f"gathercli {version}"
                 raise _unable(RuntimeError(f"the one at {address} has {what}"))
 
     async def _watch(self, future: Future) -> None:
-        """Wait for a task in dask's own thread, as its answer may be lost and be made again."""
+        """Wait for a task in dask's own thread, where its answer may be lost and computed again."""
         answer: Any
         try:
             answer = await self._client.gather(future, asynchronous=True)
-        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  (told apart later)
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  (`_jobs_of` raises it)
             answer = error
-        future.release()  # else dask makes an answer again when the worker that made it dies
+        future.release()  # else dask runs the task again if its worker dies
         self._ended.put((future, answer))
 
-    def _wait(self, order: JobQueue, every: float) -> Iterator[Done]:
-        """Wait until a task ends; return what became of the jobs of all that have."""
-        wait = every
+    def wait(self, queue: JobQueue, seconds: float) -> Iterator[Done]:
+        """Wait until a task ends, but at most some seconds; yield the jobs of all that have."""
         while True:
             try:
-                future, answer = self._ended.get(timeout=wait) if wait else self._ended.get_nowait()
+                future, answer = self._ended.get(block=seconds > 0, timeout=seconds)
             except Empty:
                 if self._client.status != "running":
                     raise _gone() from None
                 return
-            yield from self._taken(self._tasks.pop(future), answer, order)
-            wait = 0.0
+            yield from self._jobs_of(self._tasks.pop(future), answer, queue)
+            seconds = 0.0
 
-    def _taken(self, group: list[int], answer: Any, order: JobQueue) -> Iterator[Done]:
-        """Return what became of the jobs of a task."""
+    def _jobs_of(self, group: list[int], answer: Any, queue: JobQueue) -> Iterator[Done]:
+        """Yield the jobs of a task that have ended; the others are suspects, or go back."""
         from distributed.scheduler import KilledWorker
 
         self._under_way -= len(group)
-        tried, self._tried = self._tried, None
+        suspect, self._suspect = self._suspect, None
         if isinstance(answer, tuple):
             seconds, answers = answer
             self._mean += (seconds / len(answers) - self._mean) / 2
             yield from (Done(*each) for each in answers)
             ended = {number for number, *_ in answers}
-            order.give_back([number for number in group if number not in ended])
-        elif isinstance(answer, KilledWorker) and group != [tried]:
+            queue.give_back([number for number in group if number not in ended])
+        elif isinstance(answer, KilledWorker) and group != [suspect]:
             self._suspects += group
         elif isinstance(answer, KilledWorker):
             why = "died", "the workers that did it died, one after the other"
-            yield lost(self._plan.text(group[0]), group[0], self._settings, why)
+            yield lost(self._jobs.record(group[0]), group[0], self._settings, why)
         elif isinstance(answer, OSError | CancelledError | asyncio.CancelledError):
             raise _gone()
         else:
@@ -272,8 +265,8 @@ class Cluster:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with suppress(Exception):  # whoever is gone has nothing to be cancelled
-            cancel = self._client._cancel  # noqa: SLF001  (the other waits without limit)
+        with suppress(Exception):  # a scheduler that is gone has no tasks
+            cancel = self._client._cancel  # noqa: SLF001  (`cancel` has no timeout)
             self._client.sync(cancel, list(self._tasks), force=True, callback_timeout=WAIT)
         with suppress(Exception):
             self._open.close()

@@ -1,4 +1,4 @@
-"""What a worker of a cluster does: the jobs of a task, in a process beside it."""
+"""A task of dask: some jobs, which a process beside the worker does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gathercli import __version__
 from gathercli.errors import GatherError
 from gathercli.io.files import free_memory
-from gathercli.jobs.plan import Spool, Text
+from gathercli.jobs.plan import Spool
 from gathercli.jobs.pool import Pool
 from gathercli.jobs.queue import Done, JobQueue
 from gathercli.jobs.work import Settings
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
 
 
 LONG: Final = 1.0
-"""Seconds after which a task begins no more of its jobs: others may have time for them."""
+"""Seconds after which a task begins no more of its jobs, which other workers may do."""
 
 LARGE: Final = 16 << 20
-"""Bytes of lines after which it begins none either, as they are held on their way."""
+"""Bytes of lines after which it begins none either, as dask holds them in memory."""
 
 IDLE: Final = 10.0
-"""Seconds after which the process of a thread ends that has nothing to do."""
+"""Seconds after which an idle process ends."""
 
 EVERY: Final = 1.0
-"""Seconds after which it is looked whether anybody still wants a task."""
+"""Seconds between checks whether a task was cancelled."""
 
 Answer = tuple[int, str, bytes, dict[str, str]]
-"""What comes back of a job: its number, its status, its line, its notes."""
+"""A `Done` as plain values."""
 
 
-class Given(NamedTuple):
-    """What holds for all tasks of a batch.
+class TaskSettings(NamedTuple):
+    """Settings of all tasks of a batch.
 
     Attributes
     ----------
     settings
-        Those of its jobs.
+        Those of the jobs.
     divided
-        Whether a job may hold its share of the memory of the worker, whatever the settings say.
+        Whether a job may take its share of the memory of the worker, in place of `settings.held`.
     timeout
         Seconds that a job may take.
     folder
@@ -59,44 +59,46 @@ class Given(NamedTuple):
 
 
 def do(
-    version: str, given: tuple[Any, ...], records: list[tuple[int, bytes]]
+    version: str, settings: tuple[Any, ...], records: list[tuple[int, bytes]]
 ) -> tuple[float, list[Answer]]:
-    """Do the jobs of a task, or as many as there is time and room for.
+    """Do the jobs of a task, or as many as there is time and memory for.
+
+    Arguments and answers are plain values: another version of gathercli can unpickle them.
 
     Parameters
     ----------
     version
-        That of the program that asks, which must be that of the worker.
-    given
-        A `Given`.
+        The version of the client, which must be that of the worker.
+    settings
+        `TaskSettings`.
     records
-        The numbers of the jobs, and their texts.
+        The numbers of the jobs, and their records.
 
     Returns
     -------
-        Seconds, and what became of the jobs.
+        Seconds, and the jobs that have ended.
 
     Raises
     ------
     RuntimeError
-        This worker cannot do them, or nobody wants them any more.
+        This worker cannot do them, or the task was cancelled.
     """
     if version != __version__:
         raise _unable(f"has gathercli {__version__}, not {version}")
     begun, size = time.monotonic(), 0
     answers: list[Answer] = []
 
-    def goes_on(done: Done) -> bool:
+    def may_continue(done: Done) -> bool:
         nonlocal size
         size += len(done.line)
         return size < LARGE and time.monotonic() - begun < LONG
 
-    with _process(Given(Settings(*given[0]), *given[1:])) as process:
+    with _process(TaskSettings(Settings(*settings[0]), *settings[1:])) as process:
         for _, record in records:
-            process.jobs.add(Text.parse(record))
+            process.jobs.add(record)
         process.jobs.flush()
-        order = JobQueue(range(len(records)), keeps=False)
-        for done in process.pool.run(order, goes_on, every=EVERY):
+        queue = JobQueue(range(len(records)), ordered=False)
+        for done in queue.run(process.pool, may_continue, every=EVERY):
             if done is not None:
                 answers.append((records[done.number][0], *done[1:]))
             elif not _is_wanted():
@@ -105,50 +107,50 @@ def do(
 
 
 def _unable(why: str) -> RuntimeError:
-    """Say what is wrong with this worker, by its address."""
+    """Return the error that names this worker by its address."""
     from distributed import get_worker
 
     return RuntimeError(f"the one at {get_worker().address} {why}")
 
 
 def _is_wanted() -> bool:
-    """Tell whether the task of this thread was not cancelled, and its worker not told to end."""
+    """Return whether the task of this thread is not cancelled, and its worker not closing."""
     from distributed import get_worker
 
     worker = get_worker()
     task = worker.state.tasks.get(worker.get_current_task())
-    ends = worker.status.name in {"closing", "closed"}
-    return not ends and task is not None and task.state != "cancelled"
+    closes = worker.status.name in {"closing", "closed"}
+    return not closes and task is not None and task.state != "cancelled"
 
 
 class _Process:
     """A process that does the jobs of one task after the other.
 
-    Not the worker itself does them: it should outlive a job that takes too long, dies, or maps
-    more than dask lets a worker hold.
+    The worker itself should outlive a job that takes too long, kills its process, or maps more
+    memory than dask allows a worker.
     """
 
-    def __init__(self, given: Given) -> None:
-        settings, folder = given.settings, os.fsdecode(given.folder)
+    def __init__(self, task_settings: TaskSettings) -> None:
+        settings, folder = task_settings.settings, os.fsdecode(task_settings.folder)
         if not os.path.isdir(folder):
             raise _unable(f"has no folder `{clean(folder)}`")
-        if given.divided:
+        if task_settings.divided:
             settings = settings._replace(held=_share())
-        self.given, self.idle = given, threading.Timer(IDLE, self._end)
+        self.settings, self.timer = task_settings, threading.Timer(IDLE, self._end)
         with ExitStack() as stack:
             self.jobs = stack.enter_context(Spool())
-            pool = Pool(self.jobs, settings, 1, timeout=given.timeout, folder=folder)
+            pool = Pool(self.jobs, settings, 1, timeout=task_settings.timeout, folder=folder)
             self.pool = stack.enter_context(pool)
             self.close = stack.pop_all().close
 
     def rest(self) -> None:
-        """Wait for another task, and end if there is none for a while."""
+        """Wait for another task; end if none comes for a while."""
         self.jobs.clear()
-        self.idle = threading.Timer(IDLE, self._end)
-        self.idle.daemon = True
+        self.timer = threading.Timer(IDLE, self._end)
+        self.timer.daemon = True
         with _lock:
             _idle.append(self)
-            self.idle.start()
+            self.timer.start()
 
     def _end(self) -> None:
         with _lock:
@@ -163,20 +165,20 @@ _lock: Final = threading.Lock()
 
 
 @contextmanager
-def _process(given: Given) -> Iterator[_Process]:
-    """Lend a process of this batch that has nothing to do, or a new one."""
+def _process(settings: TaskSettings) -> Iterator[_Process]:
+    """Lend an idle process of this batch, or a new one."""
     with _lock:
-        found = next((each for each in _idle if each.given == given), None)
-        if found is not None:
-            _idle.remove(found)
-            found.idle.cancel()
-    process = found or _Process(given)
+        idle = next((each for each in _idle if each.settings == settings), None)
+        if idle is not None:
+            _idle.remove(idle)
+            idle.timer.cancel()
+    process = idle or _Process(settings)
     try:
         yield process
-    except GatherError as error:  # which would not survive the way
+    except GatherError as error:  # the client could not unpickle it
         process.close()
         raise _unable(f"says: {error.message}") from None
-    except OSError as error:  # which would be taken for one of the network
+    except OSError as error:  # dask would take it for one of the network
         process.close()
         raise _unable(f"says: {error.strerror or error}") from None
     except BaseException:
@@ -186,7 +188,7 @@ def _process(given: Given) -> Iterator[_Process]:
 
 
 def _share() -> int:
-    """Return how much a job may hold: half of what is free here, divided between the threads."""
+    """Return the memory of a job: half of what is free here, divided between the threads."""
     from distributed import get_worker
 
     worker = get_worker()

@@ -1,4 +1,4 @@
-"""What the files of a job were like when it was done: whether it must be done again."""
+"""Fingerprints of the files of a job, which tell a later run whether to do it again."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 _PART: Final = 1 << 20
 _MOST_DIGESTS: Final = 1024
 _digests: dict[tuple[int, ...], str] = {}
-"""Of files and folders, by what changes whenever they are written."""
+"""Digests of files and folders, by numbers that change with every write."""
 
 _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe would wait for a writer
 
 
 class Fingerprints(NamedTuple):
-    """What a line of the report says of the files of its job.
+    """What a line of the report holds about the files of its job.
 
     Attributes
     ----------
     job
         The digest of its text, as hexadecimal digits.
     inputs
-        By name: size, nanoseconds of the last writing, and perhaps the digest of the content;
-        None for a file that was not there. For a folder see `fingerprint_folder`.
+        By name: size, nanoseconds of the last change, and with ``--hash`` a digest of the content;
+        None for a file that does not exist. For a folder, what `fingerprint_folder` returns.
     output
-        Size, and perhaps the digest; None when nothing was written.
+        Size, and with ``--hash`` a digest; None without an output.
     """
 
     job: str
@@ -45,88 +45,84 @@ class Fingerprints(NamedTuple):
     output: list[Any] | None
 
     @classmethod
-    def of(cls, inputs: Inputs, job: Job, *, hashed: bool) -> Fingerprints:
-        """Look at the files that were read, which are still open, and at the output."""
-        found: dict[str, list[Any] | None] = {}
+    def of(cls, inputs: Inputs, job: Job, text: bytes, *, hashed: bool) -> Fingerprints:
+        """Take those of the files that were read, which are still open, and of the output."""
+        by_name: dict[str, list[Any] | None] = {}
         for name, file in inputs.named.items():
-            found[name] = None
-            if file is not None:
-                found[name] = [*file.fingerprint]
-                if hashed and isinstance(file, Folder):
-                    found[name] = _stamp_at(file.path, hashed=True)
-                elif hashed and file.regular:
-                    found[name] = [*file.fingerprint, _digest_of(file.fd)]
+            by_name[name] = None if file is None else [*file.fingerprint]
+            if hashed and isinstance(file, Folder):
+                by_name[name] = _stamp_at(file.path, hashed=True)
+            elif hashed and file is not None and file.regular:
+                by_name[name] = [*file.fingerprint, _digest_of(file.fd)]
         path = job.output and os.path.join(job.folder, job.output)
-        return cls("", found, _output(path, hashed=hashed) if path else None)
+        output = _output(path, hashed=hashed) if path else None
+        return cls(digest(text).hex(), by_name, output)
 
     @classmethod
-    def seen(cls, job: Job, text: bytes, *, hashed: bool) -> Fingerprints:
-        """Look at the files that a job names, whose process could not say what it read."""
-        found: dict[str, list[Any] | None] = {}
+    def of_names(cls, job: Job, text: bytes, *, hashed: bool) -> Fingerprints:
+        """Take those of the files that a job names, after its process died."""
+        by_name: dict[str, list[Any] | None] = {}
         inputs = Inputs(None, folder=job.folder)
         for token in job.tensors:
             with suppress(GatherError):
                 name = inputs.file_of(token)[0] if isinstance(token, str) else None
                 if name is not None:
-                    found[name] = _stamp_at(os.path.join(job.folder, name), hashed=hashed)
-        return cls(digest(text).hex(), found, None)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return what the line holds."""
-        return self._asdict()
+                    by_name[name] = _stamp_at(os.path.join(job.folder, name), hashed=hashed)
+        return cls(digest(text).hex(), by_name, None)
 
 
 def digest(text: bytes) -> bytes:
-    """Return eight bytes by which a text is known."""
+    """Return a digest of eight bytes."""
     return hashlib.blake2b(text, digest_size=8).digest()
 
 
 def is_done(stamp: Any, job: bytes, folder: str, output: str | None, *, hashed: bool) -> bool:
-    """Tell whether a job need not be done again: neither it nor its files have changed.
+    """Return whether neither a job nor its files have changed.
 
     Parameters
     ----------
     stamp
-        What `Fingerprints.to_json` returned, or anything else that a line may hold.
+        `Fingerprints` as JSON, or anything else that a line may hold.
     job
         The digest of the text of the job.
     output
-        The file it writes, if it does.
+        The file it writes; None without one.
     hashed
-        Whether contents are compared, not the times of writing.
+        Whether to compare contents, not times.
     """
     if not isinstance(stamp, dict) or stamp.get("job") != job.hex():
         return False
     inputs = stamp.get("inputs")
     if not isinstance(inputs, dict):
         return False
-    known = stamp.get("output")
-    if output is not None and known is not None:
+    before = stamp.get("output")
+    if output is not None and before is not None:
         now = _output(os.path.join(folder, output), hashed=hashed)
-        if now is None or not isinstance(known, list) or known[: len(now)] != now:
+        if now is None or not isinstance(before, list) or before[: len(now)] != now:
             return False
     return all(
-        _is_same(os.path.join(folder, name), known, hashed=hashed) for name, known in inputs.items()
+        _is_same(os.path.join(folder, name), before, hashed=hashed)
+        for name, before in inputs.items()
     )
 
 
-def _is_same(path: str, known: Any, *, hashed: bool) -> bool:
+def _is_same(path: str, before: Any, *, hashed: bool) -> bool:
     try:
         now = _stamp(path)
         if not hashed:
-            return isinstance(known, list) and known[:2] == list(now)
-        if not isinstance(known, list) or len(known) != 3 or known[0] != now.size:
+            return isinstance(before, list) and before[:2] == list(now)
+        if not isinstance(before, list) or len(before) != 3 or before[0] != now.size:
             return False
     except (OSError, ValueError):
-        return known is None
+        return before is None
     try:
-        return bool(known[2] == _digest_at(path))
+        return bool(before[2] == _digest_at(path))
     except OSError:  # a pipe, or a disk that fails
         return False
 
 
 def _stamp(path: str) -> Fingerprint:
-    """Take what changes with a file, or with any of those in a folder."""
+    """Return numbers that change with a file, or with any file in a folder."""
     return fingerprint_folder(path) if os.path.isdir(path) else fingerprint_of(os.stat(path))
 
 
@@ -140,7 +136,7 @@ def _stamp_at(path: str, *, hashed: bool) -> list[Any] | None:
 
 
 def _output(path: str, *, hashed: bool) -> list[Any] | None:
-    """Describe an output; None when it is not there."""
+    """Return the size of an output, and perhaps its digest; None if it does not exist."""
     try:
         return [_stamp(path).size, *([_digest_at(path)] if hashed else ())]
     except (OSError, ValueError):
@@ -148,12 +144,14 @@ def _output(path: str, *, hashed: bool) -> list[Any] | None:
 
 
 def _digest_at(path: str) -> str:
-    """Return the digest of what a file, or a folder, holds."""
-    if os.path.isdir(path):
-        return _digest_under(path)
+    """Return the digest of the content of a file or a folder."""
+    return _digest_under(path) if os.path.isdir(path) else _with_open(path, _digest_of)
+
+
+def _with_open(path: str, digest_of: Callable[[int], str]) -> str:
     fd = os.open(path, _FLAGS)
     try:
-        return _digest_of(fd)
+        return digest_of(fd)
     finally:
         os.close(fd)
 
@@ -162,52 +160,46 @@ def _digest_under(path: str) -> str:
     """Return the digest of the names and contents of all files under a folder."""
     files = sorted(files_of(path))
     states = ((name, each.st_ino, *fingerprint_of(each), each.st_ctime_ns) for name, each in files)
-    known = os.stat(path).st_ino, hash(tuple(states))
+    key = os.stat(path).st_ino, hash(tuple(states))
 
-    def made() -> str:
-        found = hashlib.blake2b(digest_size=16)
+    def compute() -> str:
+        total = hashlib.blake2b(digest_size=16)
         for name, status in files:
-            text = f"{_content(os.path.join(path, name), status.st_mode)} ".encode()
+            text = f"{_digest_in_folder(os.path.join(path, name), status.st_mode)} ".encode()
             raw = os.fsencode(name)
-            found.update(text + len(raw).to_bytes(8, "little") + raw)
-        return found.hexdigest()
+            total.update(text + len(raw).to_bytes(8, "little") + raw)
+        return total.hexdigest()
 
-    return _once(known, made)
+    return _cached(key, compute)
 
 
-def _content(path: str, mode: int) -> str:
-    """Return what stands for the content of a file: of a link where it leads, of a pipe nothing."""
+def _digest_in_folder(path: str, mode: int) -> str:
+    """Return the digest of a file, or of the target of a link; of a pipe nothing."""
     if stat.S_ISLNK(mode):
         return hashlib.blake2b(os.fsencode(os.readlink(path)), digest_size=16).hexdigest()
-    if not stat.S_ISREG(mode):
-        return ""
-    fd = os.open(path, _FLAGS)
-    try:
-        return _made_digest(fd)
-    finally:
-        os.close(fd)
+    return _with_open(path, _compute_digest) if stat.S_ISREG(mode) else ""
 
 
 def _digest_of(fd: int) -> str:
     """Return the digest of a file's content."""
     status = os.fstat(fd)
-    known = status.st_dev, status.st_ino, *fingerprint_of(status), status.st_ctime_ns
-    return _once(known, lambda: _made_digest(fd))
+    key = status.st_dev, status.st_ino, *fingerprint_of(status), status.st_ctime_ns
+    return _cached(key, lambda: _compute_digest(fd))
 
 
-def _once(known: tuple[int, ...], made: Callable[[], str]) -> str:
-    """Make a digest, or return it: of what many jobs name it is made once."""
-    if known not in _digests:
+def _cached(key: tuple[int, ...], compute: Callable[[], str]) -> str:
+    """Return the digest of a file that many jobs may name, computing it once."""
+    if key not in _digests:
         if len(_digests) >= _MOST_DIGESTS:
             _digests.clear()
-        _digests[known] = made()
-    return _digests[known]
+        _digests[key] = compute()
+    return _digests[key]
 
 
-def _made_digest(fd: int) -> str:
-    """Read a file, wherever its descriptor stands."""
-    found, place = hashlib.blake2b(digest_size=16), 0
-    while part := os.pread(fd, _PART, place):
-        found.update(part)
-        place += len(part)
-    return found.hexdigest()
+def _compute_digest(fd: int) -> str:
+    """Read a file from its start, wherever its descriptor stands."""
+    total, offset = hashlib.blake2b(digest_size=16), 0
+    while part := os.pread(fd, _PART, offset):
+        total.update(part)
+        offset += len(part)
+    return total.hexdigest()

@@ -1,7 +1,7 @@
-"""Files of jobs: the text of each job, found without holding more than one at a time.
+"""Files of jobs, split into the text of each job; memory holds one at a time.
 
-A .jsonl file holds a job a line, a .json file a list of them or a single one; anything else is told
-by how it starts. A folder holds such files.
+A .jsonl file holds a job a line, a .json file a list of them or a single one; the content of any
+other file tells which. A folder holds such files.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ LONGEST: Final = 256 << 20
 
 LINE: Final = "line"
 ITEM: Final = "item"
-"""What the place of a job counts, where it is not all of the file."""
+"""What the place of a job counts, where the file holds several."""
 
 _PLACE: Final = re.compile(r"(.*), (?:line (?P<line>\d+)|\$\[(?P<item>\d+)\])", re.DOTALL)
 
 _DESCRIPTORS: Final = ("/dev", "/dev/fd", "/proc/self/fd")
-"""Folders in which nobody keeps jobs: the shell's ``<(…)`` is there, and stands for no place."""
+"""Folders of the shell's ``<(…)``, which are not where the paths of jobs start."""
 
 _PART: Final = 1 << 16
 _MARK: Final = re.compile(rb'[\[\]{}"]')
 _NO_BRACKET: Final = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
-"""All up to a bracket, or to the quote of a string whose end was not read yet."""
+"""Text up to a bracket, or up to the quote of a string that is cut off."""
 
 _BETWEEN: Final = re.compile(rb"[ \t\r\n]*+,[ \t\r\n]*+")
 _BLANK: Final = b" \t\r\n"
-_NO_CHARACTER: Final = bytes(range(0x80, 0xC0))
-"""Bytes that go on with a character of UTF-8: columns do not count them."""
+_CONTINUATION: Final = bytes(range(0x80, 0xC0))
+"""Continuation bytes of UTF-8, which columns do not count."""
 
 
 class WrittenJob(NamedTuple):
@@ -72,22 +72,32 @@ class WrittenJob(NamedTuple):
     line: int = 1
     column: int = 1
 
+    @classmethod
+    def parse(cls, record: bytes) -> WrittenJob:
+        """Return the job that `record` wrote, without line and column."""
+        where, folder, text = record.split(b"\0", 2)
+        return cls(os.fsdecode(where), os.fsdecode(folder), text)
+
+    def record(self) -> bytes:
+        """Return it as bytes; no path, and no place in a file, holds a NUL."""
+        return b"\0".join((os.fsencode(self.where), os.fsencode(self.folder), self.text))
+
 
 def place_of(where: str) -> tuple[str, str, int]:
-    """Take the place of a job apart: the file, `LINE` or `ITEM` or nothing, and its number or 0.
+    """Split the place of a job into the file, `LINE` or `ITEM` or nothing, and its number or 0.
 
     >>> place_of("jobs.jsonl, line 3"), place_of("job.json")
     (('jobs.jsonl', 'line', 3), ('job.json', '', 0))
     """
-    found = _PLACE.fullmatch(where)
-    if found is None:
+    match = _PLACE.fullmatch(where)
+    if match is None:
         return where, "", 0
-    form = found.lastgroup or ""
-    return found[1], form, int(found[form])
+    form = match.lastgroup or ""
+    return match[1], form, int(match[form])
 
 
 def name_of(where: str) -> str:
-    """Return what a job is called that gives itself no name, by where it stands.
+    """Return the name of a job without an ``id``, made from its place.
 
     >>> name_of("./jobs.jsonl, line 3"), name_of("jobs.json, $[2]"), name_of("job.json")
     ('jobs.jsonl:3', 'jobs.json[2]', 'job.json')
@@ -97,34 +107,34 @@ def name_of(where: str) -> str:
 
 
 def files(path: str) -> list[str]:
-    """List the files of jobs in a folder and the folders in it, by name; a file is itself.
+    """List the files of jobs in a folder and its subfolders, by name; a file lists itself.
 
-    What is hidden, or in a hidden folder, is left out.
+    Hidden files and folders are left out.
 
     Raises
     ------
     InputError
-        ``job``: there is none.
+        ``job``: the folder has none.
     NoInputError
         ``unreadable``: a folder cannot be listed.
     """
     if path == "-" or not os.path.isdir(path):
         return [path]
-    found: list[str] = []
+    paths: list[str] = []
     for parent, folders, names in os.walk(path, onerror=_unlisted):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [
+        paths += [
             os.path.join(parent, name)
             for name in names
             if name.endswith(SUFFIXES) and not name.startswith(".")
         ]
-    if not found:
+    if not paths:
         raise InputError(
             f"the folder `{clean(path)}` has no file of jobs: expected {listed(SUFFIXES)}",
             rule="job",
             value=path,
         )
-    return sorted(found)
+    return sorted(paths)
 
 
 def _unlisted(error: OSError) -> None:
@@ -137,12 +147,12 @@ def _unlisted(error: OSError) -> None:
 
 
 def written(path: str) -> Iterator[WrittenJob]:
-    """Find the jobs of a file, or (``-``) of standard input.
+    """Yield the jobs of a file, or (``-``) of standard input.
 
     Raises
     ------
     InputError
-        ``job``: a list of jobs that is none, with the place.
+        ``job``: it is no list of jobs; with the place.
     LimitError
         ``limit``: a job is longer than `LONGEST`.
     NoInputError
@@ -152,7 +162,7 @@ def written(path: str) -> Iterator[WrittenJob]:
     if folder in _DESCRIPTORS:
         folder = ""
     try:
-        with _opened(path) as file:
+        with _open(path) as file:
             _check_jobs(file, name, path)
             yield from _Reader(file, name, folder).jobs(lines=path.endswith(LINES))
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
@@ -165,8 +175,8 @@ def written(path: str) -> Iterator[WrittenJob]:
         ) from None
 
 
-def _opened(path: str) -> IO[bytes]:
-    """Open a file; what cannot be read twice is copied to an unnamed one first."""
+def _open(path: str) -> IO[bytes]:
+    """Open a file; copy a pipe to an unnamed file first, as it is read twice."""
     if path != "-":
         check_kind(path, path, "a file of jobs")
     file = open(STDIN if path == "-" else path, "rb", closefd=path != "-")  # noqa: SIM115
@@ -183,10 +193,10 @@ def _opened(path: str) -> IO[bytes]:
 
 
 def _check_jobs(file: IO[bytes], name: str, path: str) -> None:
-    """Refuse what is known to be no file of jobs, such as a tensor."""
-    begin = file.tell()
+    """Raise if the content is that of another kind of file, such as a tensor."""
+    offset = file.tell()
     start = file.read(SNIFF_SIZE)
-    file.seek(begin)
+    file.seek(offset)
     if start.removeprefix(BOM_UTF8).lstrip(_BLANK)[:1] in (b"", b"{", b"["):
         return
     from gathercli.io.formats.foreign import known
@@ -202,16 +212,16 @@ def _check_jobs(file: IO[bytes], name: str, path: str) -> None:
 
 
 class _Reader:
-    """Finds the jobs of an open file."""
+    """Splits an open file into jobs."""
 
     def __init__(self, file: IO[bytes], name: str, folder: str) -> None:
         self._file, self._name, self._folder = file, name, folder
-        start = file.tell()  # what another program has read of a redirected file is no part of it
+        start = file.tell()  # another program may have read the start of a redirected file
         self._begin = start + len(BOM_UTF8) * (file.read(len(BOM_UTF8)) == BOM_UTF8)
         file.seek(self._begin)
 
     def jobs(self, *, lines: bool) -> Iterator[WrittenJob]:
-        """Find them; `lines` says that there is one a line."""
+        """Yield the jobs; `lines` says that there is one a line."""
         start = self._start()
         self._file.seek(self._begin)
         if start == b"[":
@@ -219,7 +229,7 @@ class _Reader:
         return self._lines() if lines or self._has_lines() else self._one()
 
     def _start(self) -> bytes:
-        """Go to the first byte that is no blank, and return it."""
+        """Seek to the first byte that is no blank, and return it."""
         text = b""
         while (part := self._file.read(_PART)) and not (text := part.lstrip(_BLANK)):
             pass
@@ -227,7 +237,7 @@ class _Reader:
         return text[:1]
 
     def _has_lines(self) -> bool:
-        """Tell whether the first line is an object, and another follows."""
+        """Return whether the first line is an object, and another follows."""
         try:
             if self._start() != b"{":
                 return False
@@ -268,85 +278,84 @@ class _Reader:
         return text
 
     def _items(self) -> Iterator[WrittenJob]:
-        """Cut a list of jobs where the brackets of one are closed and a comma follows.
+        """Split a list where the brackets of a job are closed and a comma follows.
 
-        Nothing is parsed here; where it does not look like that, all of it is, for the message.
+        Nothing is parsed here. If the list cannot be split, the whole file is, for the message.
         """
-        held = _Held(self._file)
-        held.find(b"[")
+        text = _Window(self._file)
+        text.skip_to(b"[")
         number = 0
         while True:
             where = f"{self._name}, $[{number}]"
-            gap, mark = held.next_mark(where)
-            if mark == b"]" and not gap.strip(_BLANK) and held.ends():
+            gap, mark = text.next_mark(where)
+            if mark == b"]" and not gap.strip(_BLANK) and text.is_last():
                 return
-            between = _BETWEEN.fullmatch(gap) if number else not gap.strip(_BLANK)
-            line, column = held.line, held.column
-            text = held.item(where) if mark == b"{" and between else None
-            if text is None:
-                break
-            yield WrittenJob(where, self._folder, text, line, column)
+            separated = _BETWEEN.fullmatch(gap) if number else not gap.strip(_BLANK)
+            line, column = text.line, text.column
+            item = text.item(where) if mark == b"{" and separated else None
+            if item is None:
+                raise self._no_list(f"line {line}, column {column}")
+            yield WrittenJob(where, self._folder, item, line, column)
             number += 1
-        raise self._no_list(f"line {line}, column {column}")
 
     def _no_list(self, near: str) -> InputError:
-        """Say what is wrong with a list that could not be cut; `near` is where that was."""
+        """Return the error for a list that could not be split at `near`."""
         try:
-            found: Any = json.parse(self._whole())
+            items: Any = json.parse(self._whole())
         except LimitError:
             what = f"what stands before {near}, or there, is no part of a list of jobs"
             message = f"{self._name}: {what}: expected objects with commas between them"
             return InputError(message, rule="job", where=self._name)
         except InputError as error:
             return InputError(f"{self._name}: {error.message}", rule="job", where=self._name)
-        at = next((at for at, job in enumerate(found) if not isinstance(job, dict)), 0)
-        where = f"{self._name}, $[{at}]"
+        number = next((at for at, item in enumerate(items) if not isinstance(item, dict)), 0)
+        where = f"{self._name}, $[{number}]"
         from gathercli.text import shown
 
         return InputError(
-            f"{where}: the job is {shown(found[at])}: expected an object",
+            f"{where}: the job is {shown(items[number])}: expected an object",
             rule="job",
             where=where,
             expected="an object",
         )
 
 
-class _Held:
-    """The part of a text that is looked at; `line` and `column` are those of where it stands."""
+class _Window:
+    """The part of a text in memory, and an offset in it, at `line` and `column` of the file."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self._text, self._at = file, b"", 0
         self.line = self.column = 1
 
-    def find(self, mark: bytes) -> None:
-        """Go behind the first `mark`."""
-        while mark not in self._text and self._more():
+    def skip_to(self, mark: bytes) -> None:
+        """Move behind the first `mark`."""
+        while mark not in self._text and self._read_more():
             pass
-        self._go(self._text.index(mark) + 1)
+        self._move(self._text.index(mark) + 1)
 
     def next_mark(self, where: str) -> tuple[bytes, bytes]:
-        """Go to the next bracket or string; return what was before it, and its first byte."""
-        while (found := _MARK.search(self._text, self._at)) is None and self._more(where):
+        """Move to the next bracket or quote; return the text before it, and its byte."""
+        while (match := _MARK.search(self._text, self._at)) is None and self._read_more(where):
             pass
-        stop = found.start() if found else len(self._text)
+        stop = match.start() if match else len(self._text)
         gap = self._text[self._at : stop]
-        self._go(stop)
+        self._move(stop)
         return gap, self._text[stop : stop + 1]
 
     def item(self, where: str) -> bytes | None:
-        """Go behind the object that starts here, and return it; None if it has no end."""
-        depth = seen = 0
+        """Return the object that starts here, and move behind it; None if it has no end."""
+        depth = length = 0
         while True:
-            place = self._at + seen
-            found = _NO_BRACKET.match(self._text, place)
-            stop = found.end() if found else place
+            start = self._at + length
+            match = _NO_BRACKET.match(self._text, start)
+            stop = match.end() if match else start
             mark = self._text[stop : stop + 1]
-            seen = stop - self._at
-            if mark in b'"':  # or nothing
-                if not self._more(where):
+            length = stop - self._at
+            if mark in b'"':  # a string that is cut off, or the end
+                if not self._read_more(where):
                     return None
                 continue
-            seen += 1
+            length += 1
             depth += 1 if mark in b"{[" else -1
             if depth > DEEPEST:
                 raise InputError(
@@ -359,18 +368,18 @@ class _Held:
                 text = self._text[self._at : stop + 1]
                 if len(text) > LONGEST:
                     raise _too_long(where)
-                self._go(stop + 1)
+                self._move(stop + 1)
                 return text
 
-    def ends(self) -> bool:
-        """Tell whether only blanks follow the bracket that is next."""
+    def is_last(self) -> bool:
+        """Return whether only blanks follow the bracket here."""
         while not self._text[self._at + 1 :].strip(_BLANK):
-            if not self._more():
+            if not self._read_more():
                 return True
         return False
 
-    def _more(self, where: str = "") -> bool:
-        """Read on, twice as much as is held; say whether there was anything."""
+    def _read_more(self, where: str = "") -> bool:
+        """Read on, doubling the window; return whether there was more."""
         rest = self._text[self._at :]
         if where and len(rest) > LONGEST:
             raise _too_long(where)
@@ -378,14 +387,14 @@ class _Held:
         self._text, self._at = rest + part, 0
         return bool(part)
 
-    def _go(self, place: int) -> None:
-        """Go forward, counting lines and columns."""
-        passed = self._text[self._at : place]
-        lines = passed.count(b"\n")
-        last = passed[passed.rfind(b"\n") + 1 :].translate(None, _NO_CHARACTER)
+    def _move(self, offset: int) -> None:
+        """Move forward to an offset, counting lines and columns."""
+        text = self._text[self._at : offset]
+        lines = text.count(b"\n")
+        last = text[text.rfind(b"\n") + 1 :].translate(None, _CONTINUATION)
         self.line += lines
         self.column = len(last) + (1 if lines else self.column)
-        self._at = place
+        self._at = offset
 
 
 def _too_long(where: str) -> LimitError:

@@ -1,8 +1,8 @@
-"""The report as a file: a line when a job has ended, in one piece; what it says is done.
+"""The report as a file: one write adds the line of a job when it ends.
 
-The file is locked while a run writes it. A line that was cut, by whatever ended a run, is no line.
-Where a job was done again its last line counts, and a run that comes to its end puts the lines in
-the order of the jobs.
+The file is locked while a run writes it. A run that is killed may leave half a line, which does not
+count. If a job was done again, its last line counts; a run that comes to its end sorts the lines by
+job.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gathercli.errors import InputError, OutputError
 from gathercli.io.formats.fast import is_deep
 from gathercli.io.write import Output, is_stream, write_all
 from gathercli.jobs.fingerprints import digest, is_done
-from gathercli.jobs.work import ERROR, MISMATCH, OK
+from gathercli.jobs.line import ERROR, MISMATCH, OK
 from gathercli.text import clean
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _NONE: Final = -1
 _START: Final = b'{"id":'
-"""With what every line starts; only such a line can have been cut."""
+"""The start of every line; only such a line can be half of one."""
 
 _HINT: Final = (
     "`--resume` does what it does not have yet, `--resume-failed` also what failed; or remove it"
@@ -37,111 +37,111 @@ _HINT: Final = (
 
 
 class Journal:
-    """A report that is being written; as a context it closes the file.
+    """A report file; as a context it closes it.
 
     Parameters
     ----------
-    path
-        Where it is, or will be.
     resumes
-        Whether it may be there already.
+        Whether the file may exist.
+
+    Attributes
+    ----------
+    foreign
+        Lines of jobs that are not in the plan; `arrange` drops them.
 
     Raises
     ------
     OutputError
-        ``output``: it is there, another run writes it, or it cannot be written.
+        ``output``: the file exists, another run writes it, or it cannot be written.
     """
 
     def __init__(self, path: str, plan: Plan, *, resumes: bool) -> None:
         check(path, resumes=resumes)
         self.path, self._plan = path, plan
-        self._fd = _locked(path, resumes=resumes)
+        self._fd = _open_locked(path, resumes=resumes)
         self._file = open(os.dup(self._fd), "rb")  # noqa: SIM115  (closed with this)
-        self._lines = array("q", [_NONE]) * len(plan)
+        self._offsets = array("q", [_NONE]) * len(plan)
         """Where the line of each job starts."""
         self._end = self._count = 0
-        self._ordered = True
-        self.strange = 0
-        """Lines of jobs that are not among these, which are left out in the end."""
+        self._sorted = True
+        self.foreign = 0
 
     def resume(
         self,
         *,
         failed: bool,
         hashed: bool,
-        tell: Callable[[int, dict[str, Any]], object],
+        keep: Callable[[int, dict[str, Any]], object],
         progress: Callable[[], object],
     ) -> None:
-        """Read what is there, and find what need not be done again.
+        """Read the lines of an earlier run, and forget those of jobs that must be done again.
 
         Parameters
         ----------
         failed
-            Whether what failed is to be done again.
+            Whether failed jobs are done again.
         hashed
             Whether files are compared by their contents.
-        tell
-            Is given the number and the line of every job that need not be done, once.
-        tick
-            Is called now and then.
+        keep
+            Called with the number and the line of every job that is not done again.
+        progress
+            Called after every line.
 
         Raises
         ------
         InputError
-            ``job``: it is no report, or one of other jobs.
+            ``job``: the file is no report, or one of other jobs.
         """
-        places = _Places(self._plan.ids)
-        strange = same = 0
-        for at, line in self._read():
+        numbers = _Numbers(self._plan.ids)
+        own = 0
+        for offset, line in self._read():
             progress()
-            number = places.find(str(line["id"]))
+            number = numbers.find(str(line["id"]))
             if number is None:
-                strange += 1
-                self._ordered = False
+                self.foreign += 1
+                self._sorted = False
                 continue
-            same += self._is_of(number, line)
-            self._ordered &= number == self._count
+            own += self._has_text_of(number, line)
+            self._sorted &= number == self._count
             self._count += 1
-            self._lines[number] = at
-        self.strange = strange
-        if strange and not same:
+            self._offsets[number] = offset
+        if self.foreign and not own:
             raise InputError(
                 f"`{clean(self.path)}` is a report of other jobs: expected one of these",
                 rule="job",
                 value=self.path,
             )
         os.ftruncate(self._fd, self._end)
-        for number, at in enumerate(self._lines):
-            if at == _NONE:
+        for number in range(len(self._offsets)):
+            if self._offsets[number] == _NONE:
                 continue
             progress()
-            line = self._at(at)
-            if (failed and line["status"] != OK) or not self._holds(number, line, hashed=hashed):
-                self._lines[number] = _NONE
-                self._ordered = False
+            line = self._line(number)
+            if (failed and line["status"] != OK) or not self._is_done(number, line, hashed=hashed):
+                self._offsets[number] = _NONE
             else:
-                tell(number, line)
+                keep(number, line)
 
-    def _holds(self, number: int, line: dict[str, Any], *, hashed: bool) -> bool:
-        found = self._plan.text(number)
-        stamp, text = line.get("stamp"), self._plan.texts[number].to_bytes(8)
-        return is_done(stamp, text, found.folder, line.get("output"), hashed=hashed)
+    def _is_done(self, number: int, line: dict[str, Any], *, hashed: bool) -> bool:
+        """Return whether neither the job nor its files have changed since."""
+        folder, text = self._plan.entry(number).folder, self._plan.texts[number].to_bytes(8)
+        return is_done(line.get("stamp"), text, folder, line.get("output"), hashed=hashed)
 
-    def _is_of(self, number: int, line: dict[str, Any]) -> bool:
-        """Tell whether a line is of the job as it is now."""
+    def _has_text_of(self, number: int, line: dict[str, Any]) -> bool:
+        """Return whether a line is of the job with its present text."""
         stamp = line.get("stamp")
         digest_then = stamp.get("job") if isinstance(stamp, dict) else None
         return bool(digest_then == self._plan.texts[number].to_bytes(8).hex())
 
     def _read(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Read every whole line, and where it starts."""
+        """Yield every whole line, and where it starts."""
         with open(os.dup(self._fd), "rb") as file:
             file.seek(0)
             for number, text in enumerate(file, 1):
-                whole = text.endswith(b"\n")
-                if not whole and _START.startswith(text[: len(_START)]):
+                is_whole = text.endswith(b"\n")
+                if not is_whole and _START.startswith(text[: len(_START)]):
                     break
-                line = _line(text) if whole else None
+                line = _parse(text) if is_whole else None
                 if line is None:
                     raise InputError(
                         f"`{clean(self.path)}`, line {number}, is no line of a report: "
@@ -153,20 +153,20 @@ class Journal:
                 self._end += len(text)
 
     def todo(self) -> Iterator[int]:
-        """Return the numbers of the jobs that are to be done."""
-        return (number for number, at in enumerate(self._lines) if at == _NONE)
+        """Return the numbers of the jobs without a line."""
+        return (number for number, offset in enumerate(self._offsets) if offset == _NONE)
 
     def write(self, number: int, line: bytes) -> None:
         """Add the line of a job."""
         write_all(self._fd, line)
-        self._ordered &= number == self._count
-        self._lines[number] = self._end
+        self._sorted &= number == self._count
+        self._offsets[number] = self._end
         self._count += 1
         self._end += len(line)
 
     def arrange(self) -> None:
-        """Put the lines in the order of the jobs, one for each."""
-        if self._ordered:
+        """Sort the lines by job, one for each."""
+        if self._sorted:
             return
         with Output(self.path) as output:
             output.open(self._end)
@@ -175,17 +175,17 @@ class Journal:
             output.commit()
 
     def lines(self) -> Iterator[bytes]:
-        """Return the line of every job that has one, in their order."""
-        with open(os.dup(self._fd), "rb") as file:
-            for at in self._lines:
-                if at != _NONE:
-                    file.seek(at)
+        """Yield the line of every job that has one, in their order."""
+        with open(os.dup(self._fd), "rb") as file:  # `write` has moved the offset of the other
+            for offset in self._offsets:
+                if offset != _NONE:
+                    file.seek(offset)
                     yield file.readline()
 
-    def _at(self, place: int) -> dict[str, Any]:
-        self._file.seek(place)
-        found: dict[str, Any] = json.loads(self._file.readline())
-        return found
+    def _line(self, number: int) -> dict[str, Any]:
+        self._file.seek(self._offsets[number])
+        line: dict[str, Any] = json.loads(self._file.readline())
+        return line
 
     def __enter__(self) -> Self:
         return self
@@ -195,48 +195,48 @@ class Journal:
         os.close(self._fd)
 
 
-class _Places:
-    """Finds jobs by their ids."""
+class _Numbers:
+    """The numbers of jobs by their ids."""
 
     def __init__(self, ids: array[int]) -> None:
         import numpy as np
 
-        found = np.frombuffer(ids, np.uint64)
-        self._order = np.argsort(found, kind="stable")
-        self._sorted = array("Q", found[self._order].tobytes())
+        digests = np.frombuffer(ids, np.uint64)
+        self._order = np.argsort(digests, kind="stable")
+        self._digests = array("Q", digests[self._order].tobytes())
 
     def find(self, name: str) -> int | None:
-        """Return the number of the job, if there is one."""
+        """Return the number of the job with an id; None if there is none."""
         wanted = int.from_bytes(digest(name.encode(errors="surrogatepass")))
-        at = bisect_left(self._sorted, wanted)
-        if at < len(self._sorted) and self._sorted[at] == wanted:
+        at = bisect_left(self._digests, wanted)
+        if at < len(self._digests) and self._digests[at] == wanted:
             return int(self._order[at])
         return None
 
 
-def _line(text: bytes) -> dict[str, Any] | None:
-    """Read a line of a report, as far as it is relied on; None if it is none."""
-    found = None
+def _parse(text: bytes) -> dict[str, Any] | None:
+    """Parse a line of a report, and check the keys that are used; None if it is no such line."""
+    line = None
     with suppress(ValueError, RecursionError):
-        found = None if is_deep(text.decode()) else json.loads(text)
+        line = None if is_deep(text.decode()) else json.loads(text)
     fits = (
-        isinstance(found, dict)
-        and isinstance(found.get("id"), str)
-        and found.get("status") in (OK, MISMATCH, ERROR)
-        and isinstance(found.get("output"), str | None)
-        and isinstance(found.get("seconds", 0), int | float)
+        isinstance(line, dict)
+        and isinstance(line.get("id"), str)
+        and line.get("status") in (OK, MISMATCH, ERROR)
+        and isinstance(line.get("output"), str | None)
+        and isinstance(line.get("seconds", 0), int | float)
     )
-    return found if fits else None
+    return line if fits else None
 
 
 def check(path: str, *, resumes: bool) -> None:
-    """Refuse a report that is there and is not to be gone on with."""
+    """Raise if a report exists and is not resumed."""
     if not resumes and os.path.lexists(path) and not is_stream(path):
         raise _refused(path, "it exists", "a new name", _HINT)
 
 
-def _locked(path: str, *, resumes: bool) -> int:
-    """Open a report that no other run writes."""
+def _open_locked(path: str, *, resumes: bool) -> int:
+    """Open a report that no other run writes, and lock it."""
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
     while True:
         fd = -1
@@ -257,7 +257,7 @@ def _locked(path: str, *, resumes: bool) -> int:
             if fd >= 0:
                 os.close(fd)
             raise _refused(path, (error.strerror or "").lower(), "a file to write") from None
-        os.close(fd)  # it was replaced while we opened it
+        os.close(fd)  # it was replaced between open and flock
 
 
 def _refused(path: str, why: str, expected: str, hint: str | None = None) -> OutputError:

@@ -1,6 +1,7 @@
-"""What a client leaves that goes away without a word: its workers remove the folder it had begun.
+"""The unfinished output of a client that was killed: the workers remove it.
 
-A plugin of the scheduler, which notices that first, tells the workers, as they see the files.
+The scheduler notices first that the client is gone; a plugin of it tells the workers, which see the
+files.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Leftover(SchedulerPlugin):
-    """Has a folder removed when its client is gone, if it is still there.
+    """A plugin that has a folder removed when its client is gone.
 
     Parameters
     ----------
@@ -32,7 +33,7 @@ class Leftover(SchedulerPlugin):
         self.name, self._owner, self._path = f"gathercli-{owner}", owner, path
 
     def remove_client(self, scheduler: Scheduler, client: str) -> None:
-        """Tell the workers, once."""
+        """Send `remove` to the workers."""
         pack: Any = dumps
         if client == self._owner:
             scheduler.remove_plugin(self.name)
@@ -41,9 +42,9 @@ class Leftover(SchedulerPlugin):
 
 
 def remove(path: bytes) -> None:
-    """Remove a folder into which others may still be writing, without waiting for the end.
+    """Remove a folder in the background while others may still write into it.
 
-    Under another name nobody can write into it; one worker can give it that.
+    It is renamed first: nobody writes under the new name, and only one worker can rename it.
     """
     aside = path.removesuffix(b".tmp") + b".old"
     try:

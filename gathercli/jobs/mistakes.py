@@ -1,4 +1,4 @@
-"""Mistakes in the jobs of a batch: the first are said whole, the others by rule and place."""
+"""Mistakes in the jobs of a batch: the first in full, the others by rule and place."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from gathercli.errors import GatherError
 
 WHOLE: Final = 5
-"""Mistakes that are said whole."""
+"""Mistakes that are reported in full."""
 
 KEPT: Final = 10_000
-"""Mistakes behind them whose places are kept; there may be millions."""
+"""Further mistakes with their place; there may be millions."""
 
 PLACES: Final = 20
-"""Places that are named for a rule; a range of lines is one."""
+"""Places that are listed for a rule; a range of lines counts as one."""
 
 
 class Mistakes:
@@ -37,16 +37,16 @@ class Mistakes:
         self._whole: list[tuple[int, int, GatherError]] = []
         self._kept: list[tuple[int, int, str, str]] = []
 
-    def add(self, at: int, error: GatherError) -> None:
-        """Note what is wrong with the job that is number `at` in its files."""
+    def add(self, position: int, error: GatherError) -> None:
+        """Add the mistake of the job at a position in its files."""
         self.number += 1
-        insort(self._whole, (at, self.number, error))
+        insort(self._whole, (position, self.number, error))
         for more in self._whole[WHOLE:]:
             insort(self._kept, (*more[:2], more[2].rule, str(more[2].where)))
         del self._whole[WHOLE:], self._kept[KEPT:]
 
     def check(self) -> None:
-        """Raise the first mistake, if there is one, with what is said of the others."""
+        """Raise the first mistake, if there is one; it carries the others."""
         if not self._whole:
             return
         first, *others = (error for *_, error in self._whole)
@@ -60,24 +60,24 @@ class Mistakes:
 
 
 def places(wheres: Iterable[str]) -> str:
-    """Name the places of jobs in few words.
+    """Return the places of jobs in few words.
 
     >>> places(["a.jsonl, line 3", "a.jsonl, line 4", "a.jsonl, line 9", "b.json, $[0]", "c.json"])
     'a.jsonl, lines 3-4, 9; b.json, $[0]; c.json'
     """
-    found: dict[tuple[str, str], list[list[int]]] = {}
+    by_file: dict[tuple[str, str], list[list[int]]] = {}
     for file, form, number in map(place_of, wheres):
-        ranges = found.setdefault((file, form), [])
+        ranges = by_file.setdefault((file, form), [])
         if ranges and number <= ranges[-1][1] + 1:
             ranges[-1][1] = number
         else:
             ranges.append([number, number])
     words, left = [], PLACES
-    for (file, form), ranges in found.items():
-        some = [f"{a}-{b}" if a < b else f"{a}" for a, b in ranges[:left]]
-        if some:
-            several = len(some) > 1 or "-" in some[0]
-            words.append(f"{short(file)}{_FORMS[form, several].format(', '.join(some))}")
+    for (file, form), ranges in by_file.items():
+        numbers = [f"{a}-{b}" if a < b else f"{a}" for a, b in ranges[:left]]
+        if numbers:
+            several = len(numbers) > 1 or "-" in numbers[0]
+            words.append(f"{short(file)}{_FORMS[form, several].format(', '.join(numbers))}")
         left -= len(ranges)
     return "; ".join(words) + ("…" if left < 0 else "")
 

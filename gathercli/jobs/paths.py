@@ -1,4 +1,4 @@
-"""Where jobs read and write: no output may be in the way of another job."""
+"""The files that jobs read and write: no output may overwrite a file of another job."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ from gathercli.text import clean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from gathercli.jobs.job import Job
     from gathercli.jobs.plan import Plan
 
 JOB_FILE: Final = "a file of jobs"
-"""What is said of a file that holds jobs."""
+"""What messages call a file that holds jobs."""
 
 LONGEST: Final = 4096
-"""Characters of a path, which a long literal is not."""
+"""Characters of a path; a longer token is a literal."""
 
 _MOST_FOLDERS: Final = 1000
-"""Folders whose real paths are held: each job may have its own."""
+"""Folders in the cache of real paths: each job may have its own."""
 
 
 class JobPaths:
@@ -35,28 +38,28 @@ class JobPaths:
     ----------
     anywhere
         Whether outputs may lie outside the folder of their job.
-    taken
+    reserved
         Files that no job may write, with what they are.
     """
 
-    def __init__(self, *, anywhere: bool, taken: dict[str, str]) -> None:
+    def __init__(self, *, anywhere: bool, reserved: dict[str, str]) -> None:
         self._anywhere = anywhere
         self._folders: dict[str, str] = {}
-        self._taken = {self._real("", path): what for path, what in taken.items()}
+        self._reserved = {self._real("", path): what for path, what in reserved.items()}
         self._inputs, self._outputs, self._writers = array("Q"), array("Q"), array("Q")
-        self._above, self._last = array("Q"), ""
-        """The folders of outputs, and the last of them."""
+        self._parents, self._last = array("Q"), ""
+        """The folders of outputs; the path of the last."""
 
     def add(self, number: int, job: Job, where: str) -> None:
-        """Look at the files of a job.
+        """Note the files of a job.
 
         Raises
         ------
         InputError
-            ``job``: the output lies outside the folder, or is taken.
+            ``job``: the output lies outside the folder, or is reserved.
         """
         for path in self._candidates(job):
-            what = self._taken.get(path)
+            what = self._reserved.get(path)
             if what is not None and what != JOB_FILE:
                 raise InputError(
                     f"{where}: `{clean(path)}`, which the job reads, is {what}: "
@@ -71,90 +74,83 @@ class JobPaths:
         path = self._real(job.folder, job.output)
         folder = self._folder(job.folder)
         if not self._anywhere and os.path.commonpath((folder, path)) != folder:
-            error = _refused(
-                where,
-                job,
-                "lies outside the folder of the job",
-                f"a file in `{clean(job.folder or '.')}`",
-            )
+            expected = f"a file in `{clean(job.folder or '.')}`"
+            error = _refused(where, job, "lies outside the folder of the job", expected)
             error.hint = "`--allow-outside` lets it be written"
             raise error
-        if path in self._taken:
-            raise _refused(where, job, f"is {self._taken[path]}")
+        if path in self._reserved:
+            raise _refused(where, job, f"is {self._reserved[path]}")
         self._outputs.append(_number(path))
         self._writers.append(number)
-        above = self._note_folders(os.path.dirname(path), folder)
-        if above is not None:
-            raise _refused(where, job, f"lies below {above}")
+        self._add_parents(os.path.dirname(path), folder, job, where)
 
     def mistakes(self, plan: Plan) -> Iterator[tuple[int, InputError]]:
-        """Find the jobs whose output is that of another, or an input, and say what is wrong."""
+        """Find the jobs whose output is an output or an input of another, or lies below one.
+
+        Digests find the suspects; only their real paths are compared.
+        """
         if not self._outputs:
             return
         import numpy as np
 
-        outputs, writers = (np.frombuffer(a, np.uint64) for a in (self._outputs, self._writers))
-        ordered = np.sort(outputs)
-        twice = ordered[1:][ordered[1:] == ordered[:-1]]
-        inputs, folders = (np.frombuffer(a, np.uint64) for a in (self._inputs, self._above))
-        read, above = np.intersect1d(outputs, inputs), np.intersect1d(outputs, folders)
-        held = np.intersect1d(folders, inputs)  # an input that is a folder of chunks
-        suspects = np.concatenate((twice, read, above, held))
+        outputs, writers, inputs, parents = (
+            np.frombuffer(digests, np.uint64)
+            for digests in (self._outputs, self._writers, self._inputs, self._parents)
+        )
+        twice, read = repeated(outputs), np.intersect1d(outputs, inputs)
+        below, inside = np.intersect1d(outputs, parents), np.intersect1d(parents, inputs)
+        if below.size or inside.size:  # the digest of an output below another matches no other
+            suspects = writers
+        else:
+            suspects = writers[np.isin(outputs, np.concatenate((twice, read)))]
         if suspects.size:
-            # An output below another is alike to none: where there may be one, all are compared.
-            some = above.size or held.size
-            among = writers if some else writers[np.isin(outputs, suspects)]
-            yield from self._clashes(plan, among.tolist(), reads=bool(read.size or held.size))
+            reads = bool(read.size or inside.size)
+            yield from self._conflicts(plan, suspects.tolist(), reads=reads)
 
-    def _clashes(
+    def _conflicts(
         self, plan: Plan, writers: list[int], *, reads: bool
     ) -> Iterator[tuple[int, InputError]]:
-        """Find the jobs that are in each other's way; digests that are equal need not mean it."""
-        seen: dict[str, _Writer] = {}
-        for number, found, job in plan.read(writers):
+        """Compare the outputs of some jobs with each other, and if `reads` with all inputs."""
+        outputs: dict[str, _Writer] = {}
+        for number, where, job in plan.read(writers):
             path = self._real(job.folder, job.output or "")
-            writer = _Writer(number, found.where, job)
-            if path in seen:
-                yield writer.refused(f"is the output of {seen[path].where} too")
+            writer = _Writer(number, where, job)
+            if path in outputs:
+                yield writer.refused(f"is the output of {outputs[path].where} too")
             else:
-                seen[path] = writer
-        folders: dict[str, str] = {}
-        for path, writer in seen.items():
+                outputs[path] = writer
+        inside: dict[str, str] = {}
+        """Folders, and an output in each."""
+        for path, writer in outputs.items():
             parent = os.path.dirname(path)
-            while parent not in seen and parent != os.path.dirname(parent):
-                folders[parent] = path
+            while parent not in outputs and parent != os.path.dirname(parent):
+                inside[parent] = path
                 parent = os.path.dirname(parent)
-            if parent in seen:
-                yield writer.refused(f"lies below the output of {seen[parent].where}")
-        for number, found, job in plan.read(range(len(plan) if reads else 0)):
+            if parent in outputs:
+                yield writer.refused(f"lies below the output of {outputs[parent].where}")
+        for number, where, job in plan.read(range(len(plan) if reads else 0)):
             for path in self._candidates(job):
-                if path in seen:
-                    writer = seen.pop(path)
-                    own = "the job itself" if writer.number == number else found.where
-                    yield writer.refused(f"is an input of {own}")
-                elif path in folders and folders[path] in seen and names_chunks(path):
-                    writer = seen.pop(folders[path])
-                    yield writer.refused(f"lies in an input of {found.where}")
+                if path in outputs:
+                    writer = outputs.pop(path)
+                    reader = "the job itself" if writer.number == number else where
+                    yield writer.refused(f"is an input of {reader}")
+                elif inside.get(path) in outputs and names_chunks(path):
+                    writer = outputs.pop(inside[path])
+                    yield writer.refused(f"lies in an input of {where}")
 
-    def _note_folders(self, path: str, root: str) -> str | None:
-        """Note the folders that an output is in, up to that of its job.
-
-        Returns
-        -------
-            What one of them is, if it is a file that no job may write.
-        """
+    def _add_parents(self, path: str, root: str, job: Job, where: str) -> None:
+        """Note the folders of an output, up to that of its job; raise if one is reserved."""
         if path == self._last:
-            return None
+            return
         self._last = path
         while path not in (root, os.path.dirname(path)):
-            if path in self._taken:
-                return self._taken[path]
-            self._above.append(_number(path))
+            if path in self._reserved:
+                raise _refused(where, job, f"lies below {self._reserved[path]}")
+            self._parents.append(_number(path))
             path = os.path.dirname(path)
-        return None
 
     def _candidates(self, job: Job) -> Iterator[str]:
-        """Name the files that the tokens of a job may stand for, by their real paths."""
+        """Yield the real paths of the files that the tokens of a job may stand for."""
         for token in job.tensors:
             if not isinstance(token, str) or len(token) > LONGEST or not _may_be_name(token):
                 continue
@@ -168,7 +164,7 @@ class JobPaths:
                 yield self._real(job.folder, name.rpartition("#")[0])
 
     def _real(self, folder: str, name: str) -> str:
-        """Return the real path of a file, which need not be there."""
+        """Return the real path of a file, which need not exist."""
         path = os.path.join(folder, name)
         parent, last = os.path.split(path)
         if last in ("", ".", "..") or os.path.islink(path):
@@ -176,7 +172,7 @@ class JobPaths:
         return os.path.join(self._folder(parent), last)
 
     def _folder(self, path: str) -> str:
-        """Return the real path of a folder, looked up once."""
+        """Return the real path of a folder, from the cache if it is there."""
         if path not in self._folders:
             if len(self._folders) >= _MOST_FOLDERS:
                 self._folders.clear()
@@ -185,14 +181,14 @@ class JobPaths:
 
 
 class _Writer(NamedTuple):
-    """A job that has an output, its number and its place."""
+    """A job with an output: its number, its place and the job."""
 
     number: int
     where: str
     job: Job
 
     def refused(self, what: str) -> tuple[int, InputError]:
-        """Say what is wrong with its output, and of which job."""
+        """Return its number and the error about its output."""
         return self.number, _refused(self.where, self.job, what)
 
 
@@ -205,12 +201,26 @@ def _refused(where: str, job: Job, what: str, expected: str = "another file") ->
     )
 
 
+def repeated(digests: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the values that are there more than once.
+
+    >>> import numpy as np
+    >>> repeated(np.array([3, 1, 3, 2], np.uint64)).tolist()
+    [3]
+    """
+    import numpy as np
+
+    values = np.sort(digests)
+    twice: NDArray[np.uint64] = values[1:][values[1:] == values[:-1]]
+    return twice
+
+
 def _number(path: str) -> int:
     return int.from_bytes(digest(os.fsencode(path)))
 
 
 def _may_be_name(token: str) -> bool:
-    """Tell whether a file can have a name: a NUL or half of a surrogate pair is in none."""
+    """Return whether a token can be a path: no path has a NUL, or half of a surrogate pair."""
     try:
         return b"\0" not in os.fsencode(token)
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
-"""All jobs of a batch, looked at before the first is run.
+"""All jobs of a batch, validated before the first is run.
 
-What is validated is what runs: the text of every job is copied to an unnamed file, and of each
-only its place there and a few digests are held.
+What is validated is what runs: the text of every job is copied to an unnamed file. Memory holds
+only its offset there and a few digests.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import tempfile
 from array import array
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from gathercli.errors import GatherError, InputError, LimitError, TransferError
 from gathercli.io import save
@@ -20,7 +20,7 @@ from gathercli.jobs import job as jobs
 from gathercli.jobs.fingerprints import digest
 from gathercli.jobs.jobfile import WrittenJob
 from gathercli.jobs.mistakes import Mistakes
-from gathercli.jobs.paths import LONGEST, JobPaths
+from gathercli.jobs.paths import LONGEST, JobPaths, repeated
 from gathercli.text import clean, json_string, short
 
 if TYPE_CHECKING:
@@ -31,30 +31,8 @@ if TYPE_CHECKING:
 _DIGITS: Final = "Q"
 
 
-class Text(NamedTuple):
-    """A job in the spool: where it was written, where its paths start, and its JSON."""
-
-    where: str
-    folder: str
-    text: bytes
-
-    @classmethod
-    def parse(cls, record: bytes) -> Text:
-        """Take apart what `record` put together."""
-        where, folder, text = record.split(b"\0", 2)
-        return cls(os.fsdecode(where), os.fsdecode(folder), text)
-
-    def record(self) -> bytes:
-        """Put it together; no path, and no place in a file, holds a NUL."""
-        return b"\0".join((os.fsencode(self.where), os.fsencode(self.folder), self.text))
-
-    def job(self) -> Job:
-        """Read the job, which was read before."""
-        return jobs.read(WrittenJob(self.where, self.folder, self.text))
-
-
 class Spool:
-    """The text of jobs in an unnamed file; as a context it closes it.
+    """Jobs in an unnamed file, each as a record of bytes; as a context it closes the file.
 
     Attributes
     ----------
@@ -70,14 +48,13 @@ class Spool:
     def __len__(self) -> int:
         return len(self._starts) - 1
 
-    def add(self, found: Text) -> None:
-        """Keep the text of a job behind the others."""
-        record = found.record()
+    def add(self, record: bytes) -> None:
+        """Append the record of a job."""
         self._file.write(record)
         self._starts.append(self._starts[-1] + len(record))
 
     def flush(self) -> None:
-        """Let other processes see what was added."""
+        """Make the records visible to other processes."""
         self._file.flush()
 
     def clear(self) -> None:
@@ -87,13 +64,13 @@ class Spool:
         del self._starts[1:]
 
     def span(self, number: int) -> tuple[int, int]:
-        """Tell from where to where in the file a job stands."""
+        """Return where in the file a record starts and stops."""
         return self._starts[number], self._starts[number + 1]
 
-    def text(self, number: int) -> Text:
-        """Return a job as it was written."""
+    def record(self, number: int) -> bytes:
+        """Return the record of a job."""
         start, stop = self.span(number)
-        return Text.parse(os.pread(self.fd, stop - start, start))
+        return os.pread(self.fd, stop - start, start)
 
     def __enter__(self) -> Self:
         return self
@@ -107,11 +84,11 @@ class Plan(Spool):
 
     Parameters
     ----------
-    written
-        As they are written down.
+    entries
+        The jobs as their files hold them.
     anywhere
         Whether outputs may lie outside the folder of their job.
-    taken
+    reserved
         Files that no job may write, with what they are: ``the report``.
 
     Attributes
@@ -122,46 +99,50 @@ class Plan(Spool):
     Raises
     ------
     InputError
-        ``job``: something is wrong with one job, or with two together; ``version``: nothing
-        answers to the version of a job. It has the other mistakes too.
+        ``job``: a job is wrong, or two are in conflict; ``version``: there is no such version. The
+        error lists the other mistakes too.
     """
 
     def __init__(
         self,
-        written: Iterable[WrittenJob],
+        entries: Iterable[WrittenJob],
         *,
         anywhere: bool = False,
-        taken: dict[str, str] | None = None,
+        reserved: dict[str, str] | None = None,
     ) -> None:
         super().__init__()
         self.ids, self.texts = array(_DIGITS), array(_DIGITS)
-        self._places = JobPaths(anywhere=anywhere, taken=taken or {})
+        self._paths = JobPaths(anywhere=anywhere, reserved=reserved or {})
         self._mistakes = Mistakes()
-        self._order = array(_DIGITS)
-        """Of each job its number among all that were read, malformed ones too."""
-        self._read = 0
+        self._positions = array(_DIGITS)
+        """The position of each job among all entries, malformed ones too."""
+        self._entries = 0
         try:
-            self._take(written)
+            self._read_all(entries)
             self._check()
         except BaseException:
             self._file.close()
             raise
 
-    def read(self, numbers: Iterable[int]) -> Iterator[tuple[int, Text, Job]]:
-        """Read some jobs again."""
-        for number in numbers:
-            found = self.text(number)
-            yield number, found, found.job()
+    def entry(self, number: int) -> WrittenJob:
+        """Return the text of a job, with the place in its file."""
+        return WrittenJob.parse(self.record(number))
 
-    def _take(self, written: Iterable[WrittenJob]) -> None:
-        """Look at all jobs, and keep their text."""
+    def read(self, numbers: Iterable[int]) -> Iterator[tuple[int, str, Job]]:
+        """Read jobs again; yield the number of each, its place and the job."""
+        for number in numbers:
+            entry = self.entry(number)
+            yield number, entry.where, jobs.read(entry)
+
+    def _read_all(self, entries: Iterable[WrittenJob]) -> None:
+        """Read all jobs, and copy their text."""
         try:
-            for found in written:
-                self._add(found)
-                self._read += 1
+            for entry in entries:
+                self._read(entry)
+                self._entries += 1
             self.flush()
         except (InputError, LimitError) as error:  # what follows cannot be cut into jobs
-            self._mistakes.add(self._read, error)
+            self._mistakes.add(self._entries, error)
         except OSError as error:
             if isinstance(error, GatherError):
                 raise
@@ -170,56 +151,54 @@ class Plan(Spool):
                 rule="unreadable",
             ) from None
 
-    def _add(self, found: WrittenJob) -> None:
-        """Keep a job that can be read, whatever else is wrong with it."""
+    def _read(self, entry: WrittenJob) -> None:
+        """Read a job, and copy it even if its output is wrong: other checks need it."""
         try:
-            job = jobs.read(found)
+            job = jobs.read(entry)
         except InputError as error:
-            self._mistakes.add(self._read, error)
+            self._mistakes.add(self._entries, error)
             return
         try:
-            _check_output(job, found.where)
-            self._places.add(len(self), job, found.where)
+            _check_output(job, entry.where)
+            self._paths.add(len(self), job, entry.where)
         except InputError as error:
-            self._mistakes.add(self._read, error)
-        self.add(Text(found.where, found.folder, found.text))
-        self._order.append(self._read)
+            self._mistakes.add(self._entries, error)
+        self.add(entry.record())
+        self._positions.append(self._entries)
         self.ids.append(int.from_bytes(digest(job.id.encode(errors="surrogatepass"))))
-        self.texts.append(int.from_bytes(digest(found.text)))
+        self.texts.append(int.from_bytes(digest(entry.text)))
 
     def _check(self) -> None:
-        """Refuse what is wrong with jobs, alone and together."""
-        for number, error in chain(self._repeated(), self._places.mistakes(self)):
-            self._mistakes.add(self._order[number], error)
+        """Raise the mistakes in single jobs, and those in several together."""
+        for number, error in chain(self._repeated(), self._paths.mistakes(self)):
+            self._mistakes.add(self._positions[number], error)
         self._mistakes.check()
         if not len(self):
             raise InputError("there is no job: expected at least one", rule="job")
 
     def _repeated(self) -> Iterator[tuple[int, InputError]]:
-        """Find the jobs whose id another one before them has."""
+        """Find the jobs with the id of an earlier one."""
         seen: dict[str, str] = {}
-        for number, found, job in self.read(_alike(self.ids)):
+        for number, where, job in self.read(_duplicates(self.ids)):
             if job.id in seen:
                 error = InputError(
-                    f"{found.where}: `$.id` is `{json_string(short(job.id))}`, "
+                    f"{where}: `$.id` is `{json_string(short(job.id))}`, "
                     f"as at {seen[job.id]}: expected a new one",
                     rule="job",
-                    where=found.where,
+                    where=where,
                     value=job.id,
                 )
                 yield number, error
             else:
-                seen[job.id] = found.where
+                seen[job.id] = where
 
 
-def _alike(digests: array[int]) -> list[int]:
-    """Find the numbers of the jobs whose digest another has too."""
+def _duplicates(digests: array[int]) -> list[int]:
+    """Return the numbers of the jobs with the same digest as another."""
     import numpy as np
 
-    found = np.frombuffer(digests, np.uint64)
-    ordered = np.sort(found)
-    twice = ordered[1:][ordered[1:] == ordered[:-1]]
-    numbers: list[int] = np.flatnonzero(np.isin(found, twice)).tolist() if twice.size else []
+    values = np.frombuffer(digests, np.uint64)
+    numbers: list[int] = np.flatnonzero(np.isin(values, repeated(values))).tolist()
     return numbers
 
 
@@ -239,14 +218,14 @@ def _check_output(job: Job, where: str) -> None:
         except GatherError as error:
             raise _refused(where, error.message, job.output) from None
         return
-    why = _no_file(os.path.join(job.folder, job.output))
+    why = _why_no_file(os.path.join(job.folder, job.output))
     if why is not None:
         what = f"`{clean(job.output)}` {why}: expected the name of a file"
         raise _refused(where, what, job.output)
 
 
-def _no_file(path: str) -> str | None:
-    """Say why a path can be no file; None if it can."""
+def _why_no_file(path: str) -> str | None:
+    """Return why a path cannot be a file; None if it can."""
     try:
         if os.path.isdir(path):
             return "is a folder"

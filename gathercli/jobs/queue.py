@@ -1,15 +1,15 @@
-"""Jobs given out one after the other, and handed on when they have ended: at once, or in order."""
+"""The queue of jobs: which is next, which are under way, and which wait for an earlier one."""
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 WAITING: Final = 10_000
-"""Jobs that may have ended before an earlier one has; the rest wait for that one."""
+"""Jobs that may end before an earlier one does; after that no more begin."""
 
 HELD: Final = 64 << 20
 """Bytes of their lines."""
@@ -24,100 +24,108 @@ class Done(NamedTuple):
     notes: dict[str, str]
 
 
+class Workers(Protocol):
+    """What takes jobs from a queue and does them: `Pool` and `Cluster`."""
+
+    def feed(self, queue: JobQueue) -> None:
+        """Begin as many jobs as there are free workers."""
+
+    def wait(self, queue: JobQueue, seconds: float) -> Iterable[Done]:
+        """Wait until a job ends, but at most some seconds; return all that have."""
+
+
 class JobQueue:
-    """Jobs that are to be done, under way, or done and kept waiting.
+    """Jobs that are to be done, under way, or done and waiting for an earlier one.
 
     Parameters
     ----------
     numbers
         All jobs, in their order.
-    keeps
-        Whether they are handed on in this order.
+    ordered
+        Whether `run` yields them in this order.
     """
 
-    def __init__(self, numbers: Iterable[int], *, keeps: bool) -> None:
-        self._rest, self._keeps = iter(numbers), keeps
+    def __init__(self, numbers: Iterable[int], *, ordered: bool) -> None:
+        self._numbers, self._ordered = iter(numbers), ordered
         self._again: deque[int] = deque()
-        self._given: deque[int] = deque()
+        self._begun: deque[int] = deque()
+        """In an ordered queue, the jobs that have begun and were not yielded."""
         self._under_way = 0
-        self._held: dict[int, Done] = {}
+        self._waiting: dict[int, Done] = {}
         self._bytes = 0
 
     @property
     def under_way(self) -> bool:
-        """Whether any job was given out and has not ended."""
+        """Whether any job has begun and not ended."""
         return self._under_way > 0
 
     def run(
-        self,
-        feed: Callable[[], bool],
-        wait: Callable[[], Iterable[Done]],
-        ended: Callable[[Done], bool],
+        self, workers: Workers, ended: Callable[[Done], bool], *, every: float = 1.0
     ) -> Iterator[Done | None]:
-        """Have the jobs done; yield those that are handed on, and None when none has ended.
+        """Have the jobs done; yield each, and None when none has ended for a while.
 
         Parameters
         ----------
-        feed
-            Gives jobs out; whether any is under way.
-        wait
-            Waits a while, and returns those that have ended.
         ended
-            Is told of every job when it ends, in whatever order; whether others may begin.
+            Called with every job as it ends, in any order; returns whether others may begin.
+        every
+            Seconds after which None is yielded.
         """
-        while feed():
-            found = list(wait())
-            for done in found:
+        while True:
+            workers.feed(self)
+            if not self.under_way:
+                return
+            batch = list(workers.wait(self, every))
+            for done in batch:
                 self.end(done)
                 if not ended(done):
                     self.stop()
-            if not found:
+            if not batch:
                 yield None
-            yield from self.ready()
+            yield from self._ready()
 
     def next(self) -> int | None:
-        """Give out a job; None if there is none, or too many wait for an earlier one."""
+        """Begin a job and return its number; None if there is none, or too many wait."""
         if self._again:
             return self._again.popleft()
-        if len(self._given) >= WAITING or self._bytes >= HELD:
+        if len(self._begun) >= WAITING or self._bytes >= HELD:
             return None
-        number = next(self._rest, None)
+        number = next(self._numbers, None)
         if number is not None:
             self._under_way += 1
-            if self._keeps:
-                self._given.append(number)
+            if self._ordered:
+                self._begun.append(number)
         return number
 
     def give_back(self, numbers: Iterable[int]) -> None:
-        """Take jobs back that were given out; they are the next."""
+        """Put jobs that did not end at the head of the queue; they still count as under way."""
         self._again.extendleft(reversed(list(numbers)))
 
     def stop(self) -> None:
-        """Give out no more jobs than were before."""
-        self._rest = iter(())
+        """Begin no more jobs but those that were given back."""
+        self._numbers = iter(())
 
     def end(self, done: Done) -> None:
         """Take a job that has ended."""
         self._under_way -= 1
-        self._held[done.number] = done
+        self._waiting[done.number] = done
         self._bytes += len(done.line)
 
-    def ready(self) -> Iterator[Done]:
-        """Hand on what has ended and no earlier job keeps waiting."""
-        while (number := self._first()) is not None:
-            done = self._held.pop(number)
+    def _ready(self) -> Iterator[Done]:
+        """Yield the jobs that have ended, up to the first whose turn has not come."""
+        while (number := self._first()) in self._waiting:
+            done = self._waiting.pop(number)
             self._bytes -= len(done.line)
-            if self._keeps:
-                self._given.popleft()
+            if self._ordered:
+                self._begun.popleft()
             yield done
 
-    def _first(self) -> int | None:
-        """Return the next to be handed on."""
-        if not self._keeps:
-            return next(iter(self._held), None)
-        return self._given[0] if self._given and self._given[0] in self._held else None
+    def _first(self) -> int:
+        """Return the job whose turn it is, or -1."""
+        numbers = self._begun if self._ordered else self._waiting
+        return next(iter(numbers), -1)
 
-    def waiting(self) -> Iterator[Done]:
-        """Hand on what has ended and waits for an earlier one, which will not end any more."""
-        for number in sorted(self._held):
-            yield self._held.pop(number)
+    def rest(self) -> Iterator[Done]:
+        """Yield the jobs that wait for an earlier one, which will not end any more."""
+        for number in sorted(self._waiting):
+            yield self._waiting.pop(number)

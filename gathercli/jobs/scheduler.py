@@ -1,4 +1,4 @@
-"""The way to a dask scheduler: its address, and who answers there."""
+"""The address of a dask scheduler, and a connection to it."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from distributed import Client, Security
 
 WAIT: Final = 5.0
-"""Seconds in which a scheduler must answer, and after which it is said that it has no workers."""
+"""Seconds that a scheduler has to answer, and to have a worker before the user is told."""
 
 _LARGEST: Final = 1 << 20
 
 URL: Final = re.compile(r"(tcp|tls)://[^\s/]+:\d{1,5}", re.ASCII)
-"""Where a scheduler may be."""
+"""The addresses that a scheduler may have."""
 
 
 class Address(NamedTuple):
-    """Where the scheduler is, and how it is trusted.
+    """The address of a scheduler.
 
     Attributes
     ----------
     url, file
-        ``tcp://host:8786``, or a file that the scheduler has written; one of them.
+        ``tcp://host:8786``, or the file that the scheduler wrote; one of them.
     ca_file, cert, key
         Files for TLS.
     """
@@ -48,14 +48,14 @@ class Address(NamedTuple):
 
 @contextmanager
 def connected(address: Address) -> Iterator[Client]:
-    """Reach the scheduler.
+    """Connect to a scheduler.
 
     Raises
     ------
     UsageError
         dask is not installed.
     TransferError
-        ``scheduler``: nobody answers.
+        ``scheduler``: no scheduler answers.
     """
     try:
         from distributed import Client, Security
@@ -78,12 +78,12 @@ def connected(address: Address) -> Iterator[Client]:
                 require_encryption=True,
             )
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of versions that differ; ours is compared
+            warnings.simplefilter("ignore")  # of other packages' versions; `Cluster` compares ours
             kind = asyncio.run(asyncio.wait_for(_kind(url, security), WAIT))
             if kind != "Scheduler":
                 raise ValueError(f"it is a {kind.lower()}")  # noqa: TRY301
             client = Client(url, timeout=WAIT, security=security, set_as_default=False)
-    except Exception as error:  # noqa: BLE001  (anything may answer, in any words)
+    except Exception as error:  # noqa: BLE001  (any server may answer)
         reason = str(error).partition("\n")[0] or type(error).__name__
         if isinstance(error, TimeoutError) and not str(error):
             reason = f"nobody answered within {WAIT:g} s"
@@ -101,7 +101,7 @@ def connected(address: Address) -> Iterator[Client]:
 
 
 def _check_readable(path: str) -> None:
-    """Refuse a file of TLS that is not there, which dask would not name."""
+    """Raise if a file for TLS cannot be read; dask would not name it."""
     try:
         check_kind(path, path, "a file for TLS")
         os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
@@ -121,7 +121,7 @@ def _unreadable(path: str, error: Exception, expected: str) -> NoInputError:
 
 
 async def _kind(url: str, security: Security | None) -> str:
-    """Ask who is there: `Client` would wait for ever for one who takes a call and says nothing."""
+    """Return what kind of server answers; `Client` has no timeout for one that is silent."""
     from distributed.core import rpc
 
     arguments = {} if security is None else security.get_connection_args("client")
@@ -130,16 +130,16 @@ async def _kind(url: str, security: Security | None) -> str:
 
 
 def _url_in(path: str) -> str:
-    """Read the address from the file of a scheduler."""
+    """Read the address from a scheduler file."""
     try:
         check_kind(path, path, "the file of a scheduler")
         with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
-            found = json.parse(file.read(_LARGEST))
+            document = json.parse(file.read(_LARGEST))
     except NoInputError:
         raise
     except (OSError, ValueError) as error:
         raise _unreadable(path, error, "the file of a scheduler") from None
-    url = found.get("address") if isinstance(found, dict) else None
+    url = document.get("address") if isinstance(document, dict) else None
     if not isinstance(url, str) or not URL.fullmatch(url):
         raise InputError(
             f"`{clean(path)}` has no address: expected the file of a scheduler",

@@ -1,4 +1,4 @@
-"""What became of the jobs so far: how many of each sort, and some of those that failed."""
+"""Totals of a batch: how many jobs ended how, and some of those that failed."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from bisect import insort
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from gathercli.jobs.work import ERROR, MISMATCH, OK
+from gathercli.jobs.line import ERROR, MISMATCH, OK
 
 NAMED: Final = 5
-"""Failed jobs of a cause that are named."""
+"""Failed jobs that are listed for a cause."""
 
 NOTES: Final = 10
-"""Kinds of notes that are kept."""
+"""Kinds of notes that are reported."""
 
 
 class Limit(NamedTuple):
@@ -21,25 +21,18 @@ class Limit(NamedTuple):
     number: float
     percent: bool = False
 
-    def allows(self, failed: int, total: int) -> bool:
-        """Tell whether so many failed jobs are few enough."""
-        return failed <= self._most(total)
-
     def spare(self, failed: int, total: int) -> int:
-        """Tell how many more may fail.
+        """Return how many more jobs may fail; a negative number if too many have.
 
         >>> Limit(5, percent=True).spare(3, 100), Limit(0).spare(1, 100)
         (2, -1)
         """
-        return int(self._most(total)) - failed
-
-    def _most(self, total: int) -> float:
-        return self.number * total / 100 if self.percent else self.number
+        return int(self.number * total / 100 if self.percent else self.number) - failed
 
 
 @dataclass
 class Cause:
-    """Jobs that failed by one rule: how many, and number, id and message of the first."""
+    """Jobs that failed by one rule: their count; number, id and message of the first few."""
 
     number: int = 0
     first: list[tuple[int, str, str]] = field(default_factory=list)
@@ -47,7 +40,7 @@ class Cause:
 
 @dataclass
 class Note:
-    """A note that jobs have in common: how many, and number, id and words of the first."""
+    """A note of several jobs: their count; number, id and note of the first."""
 
     number: int
     first: int
@@ -62,9 +55,9 @@ class BatchTotals:
     Attributes
     ----------
     total
-        How many there are.
+        All jobs.
     kept, failed_before
-        Those that an earlier run did, and how many of them failed.
+        Jobs that an earlier run did, and those of them that failed.
     """
 
     total: int
@@ -76,12 +69,12 @@ class BatchTotals:
 
     @property
     def done(self) -> int:
-        """Those that have ended."""
+        """Jobs that have ended."""
         return sum(self.counts.values())
 
     @property
     def failed(self) -> int:
-        """Those that did not end well."""
+        """Jobs that ended in a mismatch or an error."""
         return self.done - self.counts[OK]
 
     def count(self, status: str) -> None:
@@ -89,7 +82,7 @@ class BatchTotals:
         self.counts[status] += 1
 
     def explain(self, number: int, line: dict[str, Any]) -> None:
-        """Keep why a job failed, by its number among all."""
+        """Note why a job failed, from its line."""
         if line["status"] == OK:
             return
         cause = self.causes.setdefault(str(line.get("rule")), Cause())
@@ -105,13 +98,13 @@ class BatchTotals:
         self.explain(number, line)
 
     def note(self, number: int, name: str, notes: dict[str, str]) -> None:
-        """Keep the notes of a job, by their kind."""
+        """Count the notes of a job, by their kind."""
         for kind, text in notes.items():
-            known = self.notes.get(kind)
-            if known is None:
+            note = self.notes.get(kind)
+            if note is None:
                 if len(self.notes) < NOTES:
                     self.notes[kind] = Note(1, number, name, text)
                 continue
-            known.number += 1
-            if number < known.first:
-                known.first, known.name, known.text = number, name, text
+            note.number += 1
+            if number < note.first:
+                note.first, note.name, note.text = number, name, text

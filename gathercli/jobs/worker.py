@@ -1,12 +1,12 @@
-"""The process that does jobs: tasks come on its standard input, lines of report leave on stdout.
+"""A process of a `Pool`: it reads tasks from its standard input and writes answers to stdout.
 
 ::
 
-    task    number start stop           where the job stands in the plan's file
-    answer  number status length notes  and then the line, of so many bytes
+    task    number start stop           a job, and where its record is in the spool
+    answer  number status length notes  followed by the line of report, `length` bytes
 
-Both are text; a process starts with ``ready``, and ends where its input does, or at once when
-who started it is gone.
+Both are lines of text. The process first writes ``ready``; it ends at the end of its input, or at
+once when the process that started it is gone.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Final
 
 from gathercli.io.files import STDIN
 from gathercli.io.write import STDOUT, let_signals_unwind, write_all
-from gathercli.jobs.job import Job
-from gathercli.jobs.plan import Text
+from gathercli.jobs.job import Job, read
+from gathercli.jobs.jobfile import WrittenJob
 from gathercli.jobs.work import Part, Settings, line_of
 
 if TYPE_CHECKING:
@@ -31,44 +31,44 @@ if TYPE_CHECKING:
 
 READY: Final = b"ready\n"
 GRACE: Final = 2.0
-"""Seconds for a process to remove what it has begun, when it is told to end."""
+"""Seconds that a process has after SIGTERM, to remove the files it has begun."""
 
 _FIRST: Final = Job(id="first", op="gather", inputs={"data": [0], "indices": [0]})
-"""Done before the others, so that none of them waits until modules are loaded."""
+"""A job that loads all modules, before the time of others counts."""
 
 _PART: Final = 1 << 16
 
 
 def main(fd: int, settings: Settings) -> None:
-    """Do what is asked for until nothing more is.
+    """Do the jobs of all tasks.
 
     Parameters
     ----------
     fd
-        The plan's file.
+        The file of the spool.
     """
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # by which it is told to end, is not ignored
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # even if this process inherited SIG_IGN
     let_signals_unwind()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process decides
-    given, answers = _own(STDIN), _own(STDOUT)
-    threading.Thread(target=_end_with, args=(given,), daemon=True).start()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and decides
+    requests, answers = _take_over(STDIN), _take_over(STDOUT)
+    threading.Thread(target=_end_with, args=(requests,), daemon=True).start()
     line_of(_FIRST, b"", settings)
     write_all(answers, READY)
-    for number, start, stop in tasks(given):
+    for number, start, stop in tasks(requests):
         write_all(answers, answer(number, os.pread(fd, stop - start, start), settings))
 
 
-def _own(fd: int) -> int:
-    """Take a standard stream away from the jobs, which may name ``/dev/stdin``."""
-    taken = os.dup(fd)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, fd)
-    os.close(nothing)
-    return taken
+def _take_over(fd: int) -> int:
+    """Move a standard stream to another descriptor: a job may name ``/dev/stdin``."""
+    stream = os.dup(fd)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, fd)
+    os.close(null)
+    return stream
 
 
 def _end_with(fd: int) -> None:
-    """End this process when nobody can give it tasks any more, even if its job waits for ever."""
+    """End this process when its parent is gone, even if its job waits for ever."""
     end = select.poll()
     end.register(fd, 0)
     end.poll()
@@ -80,30 +80,29 @@ def _end_with(fd: int) -> None:
 
 
 def tasks(fd: int) -> Iterator[tuple[int, int, int]]:
-    """Read tasks as they come."""
-    held = b""
+    """Yield tasks as they come."""
+    rest = b""
     while part := os.read(fd, _PART):
-        *lines, held = (held + part).split(b"\n")
+        *lines, rest = (rest + part).split(b"\n")
         for line in lines:
             number, start, stop = map(int, line.split())
             yield number, start, stop
 
 
 def answer(number: int, record: bytes, settings: Settings) -> bytes:
-    """Do a job, and write down how it ended."""
-    found = Text.parse(record)
-    done = line_of(found.job(), found.text, settings, Part.parse(found.where))
-    line = bytes(done)
-    notes = json.dumps(done.kinds()) if done.notes or done.adjustments else "{}"
-    return b"%d %s %d %s\n%s" % (number, done.status.encode(), len(line), notes.encode(), line)
+    """Do a job, and return its answer."""
+    entry = WrittenJob.parse(record)
+    line = line_of(read(entry), entry.text, settings, Part.parse(entry.where))
+    text, notes = bytes(line), json.dumps(line.kinds())
+    return b"%d %s %d %s\n%s" % (number, line.status.encode(), len(text), notes.encode(), text)
 
 
 def run() -> None:
-    """Start with what the command line says: the file, the settings."""
+    """Read the arguments, the file of the spool and the settings, and do jobs."""
     fd, settings = sys.argv[1:]
     try:
         main(int(fd), Settings(*json.loads(settings)))
-    except ConnectionError:  # nobody wants to know any more
+    except ConnectionError:  # the parent is gone
         os._exit(1)
 
 

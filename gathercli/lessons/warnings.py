@@ -10,7 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING, Final
 
 from gathercli.lessons.verdicts import WIDEST, fate, legal
-from gathercli.ops import FAMILIES
+from gathercli.ops import FAMILIES, gather
 from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.dtypes import BFLOAT16, STRING
 from gathercli.spec.op import OffAxis, OutOfRange
@@ -60,7 +60,7 @@ def _fate_of_minus_one(call: Call) -> str:
 def one_index(checked: CheckedCall) -> str | None:
     """Gather with a 0-D index drops the axis; with one of shape [1] keeps it with size 1."""
     shape, call, out = checked.case.indices.shape, checked.chosen.call, checked.chosen.shape
-    if call is None or out is None or call.op.name != "Gather" or call.batch_dims:
+    if call is None or out is None or not _is_gather(call) or call.batch_dims:
         return None
     if shape not in ((), (1,)):
         return None
@@ -79,7 +79,7 @@ def one_index(checked: CheckedCall) -> str | None:
 def off_axis(checked: CheckedCall) -> str | None:
     """`indices` are smaller than `data` beside the axis, which only one framework allows."""
     call = next((each.call for each in checked.family if each.call), None)
-    if call is None or not call.op.elementwise:
+    if call is None or call.op.off_axis is None:
         return None
     data, indices = checked.case.data.shape, checked.case.indices.shape
     for d, (n, m) in enumerate(zip(data, indices, strict=True)):
@@ -123,11 +123,12 @@ def beyond_32_bits(checked: CheckedCall) -> str | None:
             f"{wide.value} at {cell(where)}: runtimes that cut them to 32 bits take another"
         )
     call = checked.chosen.call
-    if call is not None and call.size > WIDEST + 1:
-        return (
-            f"the axis has {grouped(call.size)} positions: runtimes that cut indices to 32 bits "
-            "reach only some of them"
-        )
+    for along in FAMILIES[call.op.family].indexed_axes(call) if call else ():
+        if along.size > WIDEST + 1:
+            return (
+                f"the axis has {grouped(along.size)} positions: runtimes that cut indices to 32 "
+                "bits reach only some of them"
+            )
     return None
 
 
@@ -177,7 +178,7 @@ def openvino_cpu_batch_of_one(checked: CheckedCall) -> str | None:
 def onnxruntime_strings(checked: CheckedCall) -> str | None:
     """Strings are gathered in slices of more than one, of which onnxruntime keeps the first."""
     call, data = checked.chosen.call, checked.case.data
-    if call is None or (call.op.framework, call.op.name) != ("onnx", "Gather"):
+    if call is None or call.op.framework != "onnx" or not _is_gather(call):
         return None
     a, _ = call.places
     if data.dtype is not STRING or prod(data.shape[a + 1 :]) < 2:
@@ -302,11 +303,15 @@ def _tree_inputs(checked: CheckedCall) -> dict[str, Tensor] | None:
 
 
 def _is_openvino_gather(call: Call) -> bool:
-    return (call.op.framework, call.op.name) == ("openvino", "Gather")
+    return call.op.framework == "openvino" and _is_gather(call)
 
 
 def _is_openvino_nd(op: Op) -> bool:
     return (op.framework, op.name) == ("openvino", "GatherND")
+
+
+def _is_gather(call: Call) -> bool:
+    return call.op.family == gather.COMMAND
 
 
 def _names(ops: Sequence[Op]) -> str:

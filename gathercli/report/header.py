@@ -32,16 +32,18 @@ def formula(call: Call, out: Shape) -> list[str]:
         if number is None:
             return [call.op.shape, str(out)]
         text = text.replace(f"{each.name}+1", str(number + 1)).replace(each.name, str(number))
-    if any(operand.shape.rank is None for operand in call.inputs.values()):
-        return [text, str(out)]
+    slices = _TERM.findall(text)
+    whole = " + ".join("{}[{}:{}]".format(*each) for each in slices) == text
+    if not whole or any(operand.shape.rank is None for operand in call.inputs.values()):
+        return [text, str(out)]  # a formula of other terms, or of unknown ones, has no numbers
     terms = [
         call.inputs[name].shape[int(start or 0) : int(stop) if stop else None]
-        for name, start, stop in _TERM.findall(text)
+        for name, start, stop in slices
     ]
-    whole = sum(terms, Shape())
-    steps = [text, " + ".join(map(str, terms)), str(whole)][: 3 if len(terms) > 1 else 2]
-    if whole != out:  # dimensions that must be equal were narrowed to what both allow
-        steps[-1:] = [str(whole), f"{out} where both inputs agree"]
+    total = sum(terms, Shape())
+    steps = [text, " + ".join(map(str, terms)), str(total)][: 3 if len(terms) > 1 else 2]
+    if total != out:  # dimensions that must be equal were narrowed to what both allow
+        steps[-1:] = [str(total), f"{out} where both inputs agree"]
     return steps
 
 

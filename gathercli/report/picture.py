@@ -46,6 +46,16 @@ _DARK: Final = {
 _PAGES: Final = {"light": "#ffffff", "dark": "#0d1117"}
 
 
+def encode(text: Text, title: str, path: str) -> bytes:
+    """Encode a picture in the format of the suffix of a path: SVG, HTML or plain text."""
+    content = text.plain
+    if path.endswith(".svg"):
+        content = svg(text, title)
+    elif path.endswith(".html"):
+        content = html(text, title)
+    return content.encode(errors="backslashreplace")
+
+
 def svg(text: Text, title: str) -> str:
     """Draw a text as SVG; the title is for those who cannot see it."""
     lines = [list(_runs(line)) for line in text.split("\n")]

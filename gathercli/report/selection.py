@@ -180,7 +180,12 @@ class Selection:
         windowed = j < len(self.look.window) and self.look.window[j] is not None
         # GatherElements may read of `data` only the first part of a dimension
         larger = size != lesson.shape[j] and not windowed
-        return range(size) if larger and size <= most else self.out[j]
+        coords = range(size) if larger and size <= most else self.out[j]
+        # rows of a 1-D output are columns of `data`, of which fewer may fit
+        turned = len(lesson.shape) - self.lead == 1 and d > self.lead and not windowed
+        if not turned or len(coords) <= most or self.look.here is not None:
+            return coords
+        return [coords[n] for n in _some(len(coords), most, edge, None)]
 
     def _axis_coordinates(
         self, size: int, most: int, edge: int, positions: set[int]

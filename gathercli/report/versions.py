@@ -129,11 +129,12 @@ More: gathercli ops VERSION, --diff A B, --like CALL, --decisions.
 
 def sheet(op: Op) -> list[tuple[str, str]]:
     """Return the lines of a version written out: pairs of a heading and a text."""
+    inputs = " ".join(each.name.upper() for each in op.inputs)
     names = ["changes", "equation", "shape", *(f"{each.name}_types" for each in op.inputs)]
     names += ["axis", "batch_dims", "indices", "outside"]
     names += ["off_axis"] * bool(op.off_axis) + ["source"]
     return [
-        ("command", f"gathercli {op.family} DATA INDICES -V {op.id}"),
+        ("command", f"gathercli {op.family} {inputs} -V {op.id}"),
         *((heading(name), trait_text(op, name)) for name in names),
     ]
 

@@ -416,6 +416,7 @@ _PARAMETERS: Final = {
 }
 """The names of calls' arguments, where they differ from those of the versions."""
 
+_TENSORS: Final = ("data", "indices")
 _SUBSCRIPT: Final = re.compile(r"([A-Za-z_][\w.]*)\[(.*)\]", re.DOTALL)
 _CALL: Final = re.compile(r"[A-Za-z_][\w.]*\((.*)\)", re.DOTALL)
 
@@ -474,9 +475,6 @@ def arguments_of(call: str) -> list[str]:
         return []
     options = [f"--{name}={value}" for name, value in values.items() if name not in _TENSORS]
     return [values[name] for name in each.arguments if name in _TENSORS] + options
-
-
-_TENSORS: Final = ("data", "indices")
 
 
 def _split(text: str) -> list[str]:

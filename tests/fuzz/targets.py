@@ -32,7 +32,7 @@ from gathercli.spec import shapes as dims
 from gathercli.spec.dtypes import FLOAT64, STRING, DType, Kind
 from gathercli.spec.shapes import as_shape
 from gathercli.text import UNSAFE
-from tests.test_io import encoded
+from tests.tensorfiles import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable

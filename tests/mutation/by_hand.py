@@ -42,12 +42,12 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     # Processes that die
     (
         "jobs/pool.py",
-        "worker.tasks.popleft(), status)\n        order.give_back(worker.tasks)",
-        "worker.tasks.popleft(), status)",
+        "self._settings, why, seconds)\n        queue.give_back(worker.tasks)",
+        "self._settings, why, seconds)",
     ),
     (
         "jobs/pool.py",
-        "            order.give_back(worker.tasks)\n            return",
+        "            queue.give_back(worker.tasks)\n            return",
         "            return",
     ),
     ("jobs/pool.py", "and worker.late in (None, worker.tasks[0])", ""),

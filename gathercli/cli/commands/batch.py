@@ -6,8 +6,8 @@ import os
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
+from gathercli.cli.batch_run import Batch, ReportOptions, RunOptions
 from gathercli.cli.command import Options, argument, option
-from gathercli.cli.commands.jobs import Batch, ReportOptions, RunOptions
 from gathercli.cli.groups import NO_FILE
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import OperatorOptions, TypeOptions, choice, integer
@@ -20,7 +20,7 @@ from gathercli.text import clean, shell_word
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gathercli.cli.commands.patterns import Patterns
+    from gathercli.cli.patterns import Patterns
     from gathercli.jobs.jobfile import WrittenJob
 
 
@@ -100,12 +100,12 @@ class PatternOptions(Options):
     near: ToleranceOptions
 
     def settings(self) -> dict[str, str]:
-        """Return the keys of a job that were given, of those that `--matrix` may set."""
-        given = self.operator.typed() | self.types.given()
-        return {key: getattr(value, "value", value) for key, value in given.items()}
+        """Return the options that are keys of a job, and that `--matrix` may set too."""
+        options = self.operator.typed() | self.types.given()
+        return {key: getattr(value, "value", value) for key, value in options.items()}
 
     def used(self) -> list[str]:
-        """Name the options that were given."""
+        """Return the names of all options on the command line."""
         keys = [*self.given(), *self.settings(), *self.near.given()]
         return [f"--{key.replace('_', '-')}" for key in keys]
 
@@ -122,18 +122,18 @@ def run(
     from gathercli.jobs.plan import Plan
 
     _check(running, reporting)
-    written, files = _sources(jobs or [], patterns, reporting, messages)
-    taken = _taken(files, reporting)
+    entries, files = _entries(jobs or [], patterns, reporting, messages)
+    reserved = _reserved(files, reporting)
     if reporting.path is not None:
         check(reporting.path, resumes=reporting.resumes)
     running.allow_outside = running.allow_outside or patterns.op is not None
-    with Plan(written, anywhere=running.allow_outside, taken=taken) as plan:
+    with Plan(entries, anywhere=running.allow_outside, reserved=reserved) as plan:
         return Batch(plan, running, reporting, messages).run()
 
 
 def _check(running: RunOptions, reporting: ReportOptions) -> None:
-    """Refuse options that contradict each other, and what is no limit or address."""
-    _ = running.memory.limits, running.limit
+    """Raise if options contradict each other, or one has no valid value."""
+    _ = running.memory.limits, running.limit  # which raise
     if running.workers is not None and running.address is not None:
         raise UsageError(
             "`--workers` is given with a scheduler, whose workers do the jobs: "
@@ -141,20 +141,19 @@ def _check(running: RunOptions, reporting: ReportOptions) -> None:
             rule="usage",
             hint="`dask worker --nthreads N` decides how many jobs it does at a time",
         )
-    about = (
+    for name, value in (
         ("--report", reporting.path),
         ("--junit", reporting.junit),
         ("--resume", reporting.resume),
         ("--resume-failed", reporting.resume_failed),
-    )
-    wrong = next((name for name, given in about if given), None) if running.dry_run else None
-    if wrong:
-        raise UsageError(
-            f"`{wrong}` is given with `--dry-run`, which does no job: expected one of them",
-            rule="usage",
-        )
-    for name, given in (("--resume", reporting.resumes), ("--hash", reporting.hashed)):
-        if given and (reporting.path is None or is_stream(reporting.path)):
+    ):
+        if value and running.dry_run:
+            raise UsageError(
+                f"`{name}` is given with `--dry-run`, which does no job: expected one of them",
+                rule="usage",
+            )
+    for name, value in (("--resume", reporting.resumes), ("--hash", reporting.hashed)):
+        if value and (reporting.path is None or is_stream(reporting.path)):
             raise UsageError(
                 f"`{name}` is given without a report in a file: expected `--report FILE`",
                 rule="usage",
@@ -166,11 +165,11 @@ def _check(running: RunOptions, reporting: ReportOptions) -> None:
         )
 
 
-def _taken(files: list[str], reporting: ReportOptions) -> dict[str, str]:
-    """Name the files that no job may write; nor may the report be one that holds jobs."""
+def _reserved(files: list[str], reporting: ReportOptions) -> dict[str, str]:
+    """Return the files that no job may write; raise if the report is a file of jobs."""
     from gathercli.jobs.paths import JOB_FILE
 
-    taken = dict.fromkeys(map(real_path, files), JOB_FILE)
+    reserved = dict.fromkeys(map(real_path, files), JOB_FILE)
     for name, path, what in (
         ("--report", reporting.path, "the report"),
         ("--junit", reporting.junit, "the JUnit file"),
@@ -178,35 +177,35 @@ def _taken(files: list[str], reporting: ReportOptions) -> dict[str, str]:
         if path is None:
             continue
         real = real_path(path)
-        if real in taken:
+        if real in reserved:
             raise UsageError(
-                f"`{name}` is `{clean(path)}`, which is {taken[real]}: expected another file",
+                f"`{name}` is `{clean(path)}`, which is {reserved[real]}: expected another file",
                 rule="usage",
                 value=path,
             )
         if not is_stream(path):
-            taken[real] = what
-    return taken
+            reserved[real] = what
+    return reserved
 
 
-def _sources(
-    words: list[str], given: PatternOptions, reporting: ReportOptions, messages: Messages
+def _entries(
+    words: list[str], patterns: PatternOptions, reporting: ReportOptions, messages: Messages
 ) -> tuple[Iterable[WrittenJob], list[str]]:
-    """Find the jobs, and the files that hold them; a report in a folder of jobs is none."""
-    from gathercli.cli.commands.patterns import is_matrix
+    """Return the jobs, and their files; the report may lie in a folder of jobs."""
+    from gathercli.cli.patterns import is_matrix
     from gathercli.jobs.jobfile import files, written
 
-    if given.op is not None:
+    if patterns.op is not None:
         for word in words:
-            if not given.matrix or not is_matrix(word):
+            if not patterns.matrix or not is_matrix(word):
                 raise UsageError(
                     f"`{clean(word)}` is given beside `--op`: expected files of jobs, or `--op`",
                     rule="usage",
                     value=word,
                     hint="a pattern is quoted, so that the shell leaves it: `--data 'in/*.npy'`",
                 )
-        return _patterns(given, words, messages).written(), []
-    if used := given.used():
+        return _patterns(patterns, words, messages).written(), []
+    if used := patterns.used():
         raise UsageError(
             f"`{used[0]}` is given without `--op`: expected it in the jobs themselves, or `--op`",
             rule="usage",
@@ -220,38 +219,33 @@ def _sources(
             hint="`gathercli batch jobs.jsonl`",
         )
     own = {real_path(path) for path in (reporting.path, reporting.junit) if path}
-    found = [
+    paths = [
         path for word in words for path in files(word) if path == word or real_path(path) not in own
     ]
-    _check_once(found)
-    return chain.from_iterable(map(written, found)), [path for path in found if path != "-"]
+    _check_once(paths)
+    return chain.from_iterable(map(written, paths)), [path for path in paths if path != "-"]
 
 
 def _check_once(paths: list[str]) -> None:
-    """Refuse a file of jobs that is named twice, whose ids would all be there twice."""
+    """Raise if a file of jobs is named twice: all its ids would be repeated."""
     seen: set[str] = set()
     for path in paths:
-        place = os.path.normpath(path)
-        if place in seen:
+        normal = os.path.normpath(path)
+        if normal in seen:
             raise UsageError(
                 f"`{clean(path)}` is given twice: expected it once",
                 rule="usage",
                 value=path,
                 hint=f"`gathercli batch {shell_word(path)}`",
             )
-        seen.add(place)
+        seen.add(normal)
 
 
-def _patterns(given: PatternOptions, words: list[str], messages: Messages) -> Patterns:
-    """Take the options for what they say of every job."""
-    from gathercli.cli.commands.patterns import (
-        INTEGERS,
-        Patterns,
-        check_setting,
-        matrix_of,
-    )
+def _patterns(options: PatternOptions, words: list[str], messages: Messages) -> Patterns:
+    """Check the options, and return the jobs that they describe."""
+    from gathercli.cli.patterns import INTEGERS, Patterns, check_setting, matrix_of
 
-    op, data, indices = given.op, given.data, given.indices
+    op, data, indices = options.op, options.data, options.indices
     if not op or not data or not indices:
         missing = "--indices" if data else "--data"
         raise UsageError(
@@ -260,22 +254,22 @@ def _patterns(given: PatternOptions, words: list[str], messages: Messages) -> Pa
         )
     if op not in FAMILIES:
         raise no_operator(op, "`--op` is")
-    chosen = given.settings()
-    matrix = matrix_of([*(given.matrix or ()), *words])
-    if twice := chosen.keys() & matrix.keys():
+    settings = options.settings()
+    matrix = matrix_of([*(options.matrix or ()), *words])
+    if twice := settings.keys() & matrix.keys():
         name = f"--{min(twice).replace('_', '-')}"
         raise UsageError(
             f"`{name}` is given, and in `--matrix` too: expected it once", rule="usage"
         )
-    for key, values in [*((key, [v]) for key, v in chosen.items()), *matrix.items()]:
+    for key, values in [*((key, [v]) for key, v in settings.items()), *matrix.items()]:
         for value in values:
             check_setting(op, key, value)
-    if "version" not in {*chosen, *matrix}:  # which jobs of a file would leave to the default
+    if "version" not in {*settings, *matrix}:  # unlike a job of a file, the command has a default
         row = choice(op, None)
         if row.version_from is not None:
-            chosen["version"] = row.op.id
+            settings["version"] = row.op.id
             messages.remark(row.note or f"{row.op} runs, as {row.version_from} says")
-    fixed = {key: integer(v) if key in INTEGERS else v for key, v in chosen.items()}
-    fixed |= given.near.given()
-    filled = {key: v for key in ("indices", "output", "expect") if (v := getattr(given, key))}
-    return Patterns(op, data, filled, fixed, matrix)
+    fixed = {key: integer(v) if key in INTEGERS else v for key, v in settings.items()}
+    fixed |= options.near.given()
+    templates = {key: v for key in ("indices", "output", "expect") if (v := getattr(options, key))}
+    return Patterns(op, data, templates, fixed, matrix)

@@ -9,7 +9,12 @@ from gathercli.arrays.blocks import CopyBlocks
 from gathercli.arrays.cast import CastTensor
 from gathercli.arrays.streamed import BlockResult
 from gathercli.cli.command import Options, argument, option
-from gathercli.cli.commands.targets import (
+from gathercli.cli.groups import OUTPUT
+from gathercli.cli.limits import MemoryOptions
+from gathercli.cli.messages import Messages
+from gathercli.cli.options import Chunks, ForceFormat, Nonfinite, SourceDtype, type_of
+from gathercli.cli.sink import WriteOptions, binary_refused, chunks_of, losses
+from gathercli.cli.targets import (
     Target,
     check_copy,
     check_path,
@@ -18,11 +23,6 @@ from gathercli.cli.commands.targets import (
     outputs,
     places,
 )
-from gathercli.cli.groups import OUTPUT
-from gathercli.cli.limits import MemoryOptions
-from gathercli.cli.messages import Messages
-from gathercli.cli.options import Chunks, ForceFormat, Nonfinite, SourceDtype, type_of
-from gathercli.cli.sink import WriteOptions, binary_refused, chunks_of, losses
 from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.io import save
 from gathercli.io.files import cores

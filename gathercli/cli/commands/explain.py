@@ -6,7 +6,7 @@ import os
 import re
 from contextlib import ExitStack
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 from gathercli.cli.answer import Answer
 from gathercli.cli.command import Options, argument, option
@@ -208,38 +208,6 @@ def _unreadable(option: str, text: str | None, expected: str) -> UsageError:
     )
 
 
-class PictureFile(NamedTuple):
-    """A file to save the picture in."""
-
-    path: str
-    no_clobber: bool
-
-    def output(self) -> Output:
-        """Return the file as an output; raise if its suffix names no format."""
-        from gathercli.report.picture import SUFFIXES
-
-        if not self.path.endswith(SUFFIXES):
-            raise UsageError(
-                f"the suffix of `{clean(self.path)}` names no picture: "
-                "expected .svg, .html or .txt",
-                rule="usage",
-                value=self.path,
-                instead=(os.path.splitext(self.path)[0] + ".svg",),
-            )
-        return Output(self.path, no_clobber=self.no_clobber)
-
-    def content(self, text: Styled, title: str) -> bytes:
-        """Encode a picture in the format of the suffix."""
-        from gathercli.report import picture
-
-        content = text.plain
-        if self.path.endswith(".svg"):
-            content = picture.svg(text, title)
-        elif self.path.endswith(".html"):
-            content = picture.html(text, title)
-        return content.encode(errors="backslashreplace")
-
-
 class PictureOptions(Options):
     """The files to save the picture in."""
 
@@ -254,8 +222,8 @@ class PictureOptions(Options):
     ] = None
     no_clobber: NoClobber = False
 
-    def files(self) -> list[PictureFile]:
-        """Return the files; raise if two paths name the same one."""
+    def outputs(self) -> list[Output]:
+        """Return the files; raise if two paths name the same one, or a suffix names no format."""
         paths: dict[str, str] = {}
         for path in self.paths or ():
             file = os.path.realpath(path)
@@ -267,7 +235,19 @@ class PictureOptions(Options):
                     value=path,
                 )
             paths[file] = path
-        return [PictureFile(path, self.no_clobber) for path in paths.values()]
+        return [self._output(path) for path in paths.values()]
+
+    def _output(self, path: str) -> Output:
+        from gathercli.report.picture import SUFFIXES
+
+        if not path.endswith(SUFFIXES):
+            raise UsageError(
+                f"the suffix of `{clean(path)}` names no picture: expected .svg, .html or .txt",
+                rule="usage",
+                value=path,
+                instead=(os.path.splitext(path)[0] + ".svg",),
+            )
+        return Output(path, no_clobber=self.no_clobber)
 
 
 def run(
@@ -282,9 +262,9 @@ def run(
 
     options.check(saved=bool(pictures.paths))
     call.check()
-    limits, files = memory.limits, pictures.files()
+    limits = memory.limits
     with ExitStack() as stack:
-        outputs = [stack.enter_context(file.output()) for file in files]
+        outputs = [stack.enter_context(output) for output in pictures.outputs()]
         for output in outputs:
             output.open()
         stack.enter_context(messages)
@@ -294,13 +274,14 @@ def run(
         messages.notes += map(str, lesson.adjustments)
         look = options.look(lesson, width_of(STDOUT))
         text = _answer_text(lesson, open_call, options, look, messages)
-        if files:
+        if outputs:
+            from gathercli.report.picture import encode
             from gathercli.report.selection import WIDTH
 
             saved = _text(lesson, open_call, options, look._replace(width=WIDTH))
             title = f"gathercli explain: {lesson.call.op}, {lesson.equation}"
-            for file, output in zip(files, outputs, strict=True):
-                output.stream.write(file.content(saved, title))
+            for output in outputs:
+                output.stream.write(encode(saved, title, output.path))
         open_call.inputs.recheck()
         for output in outputs:
             output.commit()

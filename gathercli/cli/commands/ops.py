@@ -67,15 +67,15 @@ def run(
     fmt: TextFormat = "auto",
     errors: ErrorOptions,
 ) -> Answer:
-    """Show the view that was asked for."""
+    """Show one view: all versions, some, a difference, an equivalent or the decisions."""
     del fmt, errors  # of which the answer knows nothing
     views = {"ID": version, "--diff": diff, "--like": like, "--decisions": decisions or None}
-    given = [name for name, value in views.items() if value is not None]
-    if len(given) > 1:
+    names = [name for name, value in views.items() if value is not None]
+    if len(names) > 1:
         raise UsageError(
-            f"{listed((f'`{name}`' for name in given), 'and')} are given: expected one of them",
+            f"{listed((f'`{name}`' for name in names), 'and')} are given: expected one of them",
             rule="usage",
-            value=given[1],
+            value=names[1],
         )
     if version is not None:
         family = version.lower().replace("_", "-")
@@ -88,9 +88,9 @@ def run(
 
 
 def _answer(
-    write: Callable[[int | None], str], as_json: Callable[[], Any], found: Iterable[Found] = ()
+    write: Callable[[int | None], str], as_json: Callable[[], Any], matches: Iterable[Found] = ()
 ) -> Answer:
-    """Answer with a text of a width, or with JSON; note how versions were found."""
+    """Return an answer with a text of any width, JSON, and the notes of the matches of a word."""
 
     def text(width: int | None, color: bool) -> str:
         from gathercli.report.versions import colored
@@ -102,7 +102,7 @@ def _answer(
 
         return json.dumps(as_json()) + "\n"
 
-    notes = tuple(each.note for each in found if each.note)
+    notes = tuple(each.note for each in matches if each.note)
     return Answer(text, line, notes=notes, paged=True)
 
 
@@ -143,12 +143,12 @@ def _sheets(version: str) -> Answer:
     """Write out the versions that a word names."""
     from gathercli.report.versions import sheets
 
-    found = named(version, "gathercli ops ")
-    ops = [each.op for each in found]
+    matches = named(version, "gathercli ops ")
+    ops = [each.op for each in matches]
     defaults, _, _ = _defaults()
     objects = [_object(op, defaults) for op in ops]
     return _answer(
-        partial(sheets, ops), lambda: objects[0] if len(objects) == 1 else objects, found
+        partial(sheets, ops), lambda: objects[0] if len(objects) == 1 else objects, matches
     )
 
 
@@ -183,28 +183,28 @@ def _of_one_family(*sides: tuple[str, list[Found]]) -> tuple[Found, Found]:
     A version with the number in the word goes before others of its opset: openvino-6 is
     GatherElements-6.
     """
-    first, second = (exactly(word, found) for word, found in sides)
+    first, second = (exactly(word, matches) for word, matches in sides)
     pairs = [(a, b) for a in first for b in second]
     return next(((a, b) for a, b in pairs if a.op.family == b.op.family), pairs[0])
 
 
-def exactly(word: str, found: list[Found]) -> list[Found]:
+def exactly(word: str, matches: list[Found]) -> list[Found]:
     """Return the versions with the number in a word; all if none has it."""
     number = re.search(r"\d+$", word.strip(), re.ASCII)
-    return [each for each in found if number and each.op.version == int(number[0])] or found
+    return [each for each in matches if number and each.op.version == int(number[0])] or matches
 
 
 def named(version: str, prefix: str = "") -> list[Found]:
     """Return the versions that a word names; a hint puts `prefix` before the nearest name."""
-    found: list[Found] = []
+    matches: list[Found] = []
     refusals: list[VersionError] = []
     for family in FAMILIES:
         try:
-            found.append(find(version, family))
+            matches.append(find(version, family))
         except VersionError as error:
             refusals.append(error)
-    if found:
-        return found
+    if matches:
+        return matches
     if version.isdigit():  # a row of both frameworks, or of none
         first = refusals[0]
         first.hint = first.hint and first.hint.replace("-V ", prefix)

@@ -27,6 +27,8 @@ _gathercli() {
     local -a commands=(
         'gather:Gather slices along an axis: OpenVINO 1, 7, 8; ONNX 1, 11, 13.'
         'gather-elements:Gather single elements: OpenVINO 6; ONNX 11, 13.'
+        'gather-nd:Gather slices at tuples of indices: OpenVINO 5, 8; ONNX 11, 12, 13.'
+        'gather-tree:Follow the beams of a beam search back: OpenVINO 1.'
         'shape:Infer the output shape from shapes alone.'
         'explain:Draw where every output cell came from.'
         'check:List illegal indices, and what every version makes of a call.'
@@ -126,16 +128,100 @@ _gathercli() {
             '1:DATA:_gathercli_tensor' \
             '2:INDICES:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
-        shape) _arguments \
+        gather-nd) _arguments \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--axis=[The dimension of DATA to gather along; negative counts from the end; default 0, but required by gather-elements: OpenVINO 6]:int: ' \
-            '-a[The dimension of DATA to gather along; negative counts from the end; default 0, but required by gather-elements: OpenVINO 6]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8); default 0]:int: ' \
-            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8); default 0]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
-            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '--batch-dims=[Leading dimensions that are batches (OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-5 onnx-13 onnx-12 onnx-11)' \
+            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-5 onnx-13 onnx-12 onnx-11)' \
+            '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
+            '--output=[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
+            '-o[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
+            '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data]:sizes: ' \
+            '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
+            '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
+            '--force-format[Write the format of --format even if the suffix of the file stands for another]' \
+            '--no-clobber[Do not replace an existing file]' \
+            '--fsync[Return once the file and its name are on the disk]' \
+            '--nonfinite=[NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error]:way:(quoted bare null error)' \
+            '--expect=[Compare the result with this tensor; exit 1 where they differ]:tensor:_gathercli_tensor' \
+            '--rtol=[Relative tolerance of --expect; default 0]:float: ' \
+            '--atol=[Absolute tolerance of --expect; default 0]:float: ' \
+            '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
+            '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
+            '--full[Show every element]' \
+            '--precision=[Significant digits of shown floats, 1 to 17; default 6]:n: ' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
+            '--quiet[Print no notes]' \
+            '-q[Print no notes]' \
+            '--json-errors[Print a refusal as one line of JSON]' \
+            '--debug[Show the traceback of a failure]' \
+            '--scheduler=[Let the workers of this dask scheduler do it, as tcp://host:8786; they must see the same files]:url: ' \
+            '--scheduler-file=[The file that the scheduler writes, in place of its URL]:file:_files' \
+            '--tls-ca-file=[Speak TLS with the scheduler; the authority that signs it]:file:_files' \
+            '--tls-cert=[The certificate to show the scheduler]:file:_files' \
+            '--tls-key=[The key of the certificate]:file:_files' \
+            '1:DATA:_gathercli_tensor' \
+            '2:INDICES:_gathercli_tensor' \
+            '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
+        gather-tree) _arguments \
+            '--step-ids-dtype=[The type of untyped STEP_IDS (float32, bf16…); typed STEP_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--parent-ids-dtype=[The type of untyped PARENT_IDS; typed PARENT_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--max-seq-len-dtype=[The type of untyped MAX_SEQ_LEN; typed MAX_SEQ_LEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--end-token-dtype=[The type of untyped END_TOKEN; typed END_TOKEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
+            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-1)' \
+            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-1)' \
+            '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
+            '--output=[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
+            '-o[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
+            '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data]:sizes: ' \
+            '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
+            '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
+            '--force-format[Write the format of --format even if the suffix of the file stands for another]' \
+            '--no-clobber[Do not replace an existing file]' \
+            '--fsync[Return once the file and its name are on the disk]' \
+            '--nonfinite=[NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error]:way:(quoted bare null error)' \
+            '--expect=[Compare the result with this tensor; exit 1 where they differ]:tensor:_gathercli_tensor' \
+            '--rtol=[Relative tolerance of --expect; default 0]:float: ' \
+            '--atol=[Absolute tolerance of --expect; default 0]:float: ' \
+            '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
+            '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
+            '--full[Show every element]' \
+            '--precision=[Significant digits of shown floats, 1 to 17; default 6]:n: ' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
+            '--quiet[Print no notes]' \
+            '-q[Print no notes]' \
+            '--json-errors[Print a refusal as one line of JSON]' \
+            '--debug[Show the traceback of a failure]' \
+            '--scheduler=[Let the workers of this dask scheduler do it, as tcp://host:8786; they must see the same files]:url: ' \
+            '--scheduler-file=[The file that the scheduler writes, in place of its URL]:file:_files' \
+            '--tls-ca-file=[Speak TLS with the scheduler; the authority that signs it]:file:_files' \
+            '--tls-cert=[The certificate to show the scheduler]:file:_files' \
+            '--tls-key=[The key of the certificate]:file:_files' \
+            '1:STEP_IDS:_files' \
+            '2:PARENT_IDS:_files' \
+            '3:MAX_SEQ_LEN:_files' \
+            '4:END_TOKEN:_files' \
+            '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
+        shape) _arguments \
+            '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--step-ids-dtype=[The type of untyped STEP_IDS; typed STEP_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--parent-ids-dtype=[The type of untyped PARENT_IDS; typed PARENT_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--max-seq-len-dtype=[The type of untyped MAX_SEQ_LEN; typed MAX_SEQ_LEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--end-token-dtype=[The type of untyped END_TOKEN; typed END_TOKEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
+            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
             '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
@@ -145,21 +231,26 @@ _gathercli() {
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '1:OP:(gather gather-elements)' \
+            '1:OP:(gather gather-elements gather-nd gather-tree)' \
             '2:DATA:_gathercli_tensor' \
             '3:INDICES:_gathercli_tensor' \
+            '*:MORE]...:_files' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         explain) _arguments \
             '--job=[Explain a job of a job file, in place of OP, DATA and INDICES; a file of one job needs no #ID]:file#id:_gathercli_job' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--step-ids-dtype=[The type of untyped STEP_IDS; typed STEP_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--parent-ids-dtype=[The type of untyped PARENT_IDS; typed PARENT_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--max-seq-len-dtype=[The type of untyped MAX_SEQ_LEN; typed MAX_SEQ_LEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--end-token-dtype=[The type of untyped END_TOKEN; typed END_TOKEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--axis=[The dimension of DATA to gather along; negative counts from the end; default 0, but required by gather-elements: OpenVINO 6]:int: ' \
-            '-a[The dimension of DATA to gather along; negative counts from the end; default 0, but required by gather-elements: OpenVINO 6]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8); default 0]:int: ' \
-            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8); default 0]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
-            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
+            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
             '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
             '--save=[Also keep the picture: .svg, .html or .txt]:path:_files' \
@@ -176,20 +267,25 @@ _gathercli() {
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '1:OP:(gather gather-elements)' \
+            '1:OP:(gather gather-elements gather-nd gather-tree)' \
             '2:DATA:_gathercli_tensor' \
             '3:INDICES:_gathercli_tensor' \
+            '*:MORE]...:_files' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         check) _arguments \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--step-ids-dtype=[The type of untyped STEP_IDS; typed STEP_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--parent-ids-dtype=[The type of untyped PARENT_IDS; typed PARENT_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--max-seq-len-dtype=[The type of untyped MAX_SEQ_LEN; typed MAX_SEQ_LEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--end-token-dtype=[The type of untyped END_TOKEN; typed END_TOKEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--axis=[The dimension of DATA to gather along; negative counts from the end; default 0, but required by gather-elements: OpenVINO 6]:int: ' \
-            '-a[The dimension of DATA to gather along; negative counts from the end; default 0, but required by gather-elements: OpenVINO 6]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8); default 0]:int: ' \
-            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8); default 0]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
-            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
+            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
             '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
             '--all[List every illegal index]' \
@@ -203,19 +299,24 @@ _gathercli() {
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '1:OP:(gather gather-elements)' \
+            '1:OP:(gather gather-elements gather-nd gather-tree)' \
             '2:DATA:_gathercli_tensor' \
             '3:INDICES:_gathercli_tensor' \
+            '*:MORE]...:_files' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         compare) _arguments \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--step-ids-dtype=[The type of untyped STEP_IDS; typed STEP_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--parent-ids-dtype=[The type of untyped PARENT_IDS; typed PARENT_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--max-seq-len-dtype=[The type of untyped MAX_SEQ_LEN; typed MAX_SEQ_LEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--end-token-dtype=[The type of untyped END_TOKEN; typed END_TOKEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--axis=[The dimension of DATA to gather along; negative counts from the end; default 0, but required by gather-elements: OpenVINO 6]:int: ' \
-            '-a[The dimension of DATA to gather along; negative counts from the end; default 0, but required by gather-elements: OpenVINO 6]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8); default 0]:int: ' \
-            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8); default 0]:int: ' \
-            '--ops=[Only these, with commas between: commands (gather), versions (onnx-13), full names (openvino.Gather-8)]:list:(gather gather-elements openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11)' \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '--ops=[Only these, with commas between: commands (gather), versions (onnx-13), full names (openvino.Gather-8)]:list:(gather gather-elements gather-nd gather-tree openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11 openvino.GatherND-8 openvino.GatherND-5 onnx.GatherND-13 onnx.GatherND-12 onnx.GatherND-11 openvino.GatherTree-1)' \
             '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
@@ -229,24 +330,29 @@ _gathercli() {
             '--debug[Show the traceback of a failure]' \
             '1:DATA:_gathercli_tensor' \
             '2:INDICES:_gathercli_tensor' \
+            '*:MORE]...:_files' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         batch) _arguments \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--step-ids-dtype=[The type of untyped STEP_IDS; typed STEP_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--parent-ids-dtype=[The type of untyped PARENT_IDS; typed PARENT_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--max-seq-len-dtype=[The type of untyped MAX_SEQ_LEN; typed MAX_SEQ_LEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--end-token-dtype=[The type of untyped END_TOKEN; typed END_TOKEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--op=[The operator, gather or gather-elements, of jobs that are made of --data and what is below]:op:(gather gather-elements)' \
+            '--op=[The operator, gather or gather-elements, of jobs that are made of --data and what is below]:op:(gather gather-elements gather-nd gather-tree)' \
             '--data=[The files that are the data, as '\''in/*.npy'\'' or '\''in/**/*.npy'\''; or one tensor]:pattern:_gathercli_tensor' \
             '--indices=[The indices of each: a tensor, or '\''idx/{stem}.npy'\''; {name} has the suffix too, {dir} is the folder below the first *]:pattern:_gathercli_tensor' \
             '--output=[The files to write, as '\''out/{stem}.npy'\''; their folders are made]:pattern:_gathercli_tensor' \
             '-o[The files to write, as '\''out/{stem}.npy'\''; their folders are made]:pattern:_gathercli_tensor' \
             '--matrix=[Try every combination, as --matrix axis=0,1 version=openvino-8,onnx-13; {axis} and {version} then stand for the values]:key=a,b...: ' \
             '--expect=[What the results should equal, as '\''want/{stem}.npy'\'']:pattern:_gathercli_tensor' \
-            '--axis=[The dimension of DATA to gather along; negative counts from the end; default 0, but required by gather-elements: OpenVINO 6]:int: ' \
-            '-a[The dimension of DATA to gather along; negative counts from the end; default 0, but required by gather-elements: OpenVINO 6]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8); default 0]:int: ' \
-            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8); default 0]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
-            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6)' \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
+            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
             '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
             '--dry-run[Validate all jobs and infer their shapes from headers; run and write nothing]' \
@@ -319,24 +425,24 @@ _gathercli() {
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '1:NAME:(gather columns negative outside refused batch-dims batch-and-axis gather-elements elements-axis)' \
+            '1:NAME:(gather columns negative outside refused batch-dims batch-and-axis gather-elements elements-axis gather-nd nd-batch gather-tree)' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         ops) _arguments \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '--diff=[What two versions do differently, and what that means for a model that moves]:a b:(openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11):a b:(openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11)' \
-            '--like=[The versions that another framework'\''s call equals, such as torch.gather, np.take]:call:(numpy.take numpy.take_along_axis torch.gather torch.take_along_dim torch.index_select torch.embedding torch.nn.functional.embedding jax.numpy.take jax.numpy.take_along_axis tensorflow.gather)' \
+            '--diff=[What two versions do differently, and what that means for a model that moves]:a b:(openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11 openvino.GatherND-8 openvino.GatherND-5 onnx.GatherND-13 onnx.GatherND-12 onnx.GatherND-11 openvino.GatherTree-1):a b:(openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11 openvino.GatherND-8 openvino.GatherND-5 onnx.GatherND-13 onnx.GatherND-12 onnx.GatherND-11 openvino.GatherTree-1)' \
+            '--like=[The versions that another framework'\''s call equals, such as torch.gather, np.take]:call:(numpy.take numpy.take_along_axis torch.gather torch.take_along_dim torch.index_select torch.embedding torch.nn.functional.embedding jax.numpy.take jax.numpy.take_along_axis jax.lax.gather tensorflow.gather tensorflow.gather_nd tensorflow_addons.seq2seq.gather_tree)' \
             '--decisions[Where the specifications are silent or contradict themselves, and what is done]' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '1:ID:(openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11)' \
+            '1:ID:(openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11 openvino.GatherND-8 openvino.GatherND-5 onnx.GatherND-13 onnx.GatherND-12 onnx.GatherND-11 openvino.GatherTree-1)' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         man) _arguments \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '1:COMMAND:(gather gather-elements shape explain check compare batch convert info demo ops man completion formats jobs operators planning)' \
+            '1:COMMAND:(gather gather-elements gather-nd gather-tree shape explain check compare batch convert info demo ops man completion formats jobs operators planning)' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         completion) _arguments \
             '1:SHELL:(bash zsh fish)' \

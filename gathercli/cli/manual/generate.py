@@ -22,9 +22,10 @@ from gathercli.spec.dtypes import DTYPES
 from gathercli.spec.equivalents import EQUIVALENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 ROOT: Final = Path(__file__).parents[3]
+_PLACE: Final = re.compile(r"\{\{(\w+)\}\}")
 _MARKED: Final = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
 
 
@@ -123,60 +124,37 @@ def _first_argument(command: str) -> list[str]:
     return next((_values(command, param) for param in _arguments(command)), [])
 
 
-def _names(shell: str) -> list[str]:
-    """Return the lines with which a shell completes names after ``#``."""
-    return (SCRIPTS / f"names.{shell}").read_text(encoding="utf-8").splitlines()
+def _template(shell: str, **values: Iterable[str]) -> str:
+    """Return the template of a shell's script with lines in place of its placeholders."""
+    text = (SCRIPTS / f"template.{shell}").read_text(encoding="utf-8")
+    return _PLACE.sub(lambda place: "\n".join(values[place[1]]), text)
 
 
 def bash() -> str:
     """Write the script for bash, 3.2 included."""
-    lines = [
-        "# bash completion for gathercli; written by `python -m gathercli.cli.manual.generate`",
-        *_names("bash"),
-        "_gathercli() {",
-        '    local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"',
-        '    local command="${COMP_WORDS[1]}" words="" kind=tensor',
-        "    COMPREPLY=()",
-        '    if [[ "$word" == "=" ]]; then word=""; fi',
-        '    if [[ "$before" == "=" ]]; then before="${COMP_WORDS[COMP_CWORD-2]}"; fi',
-        "    if (( COMP_CWORD == 1 )); then",
-        f'        words="{" ".join(COMMANDS)} --help --version"',
-        "    else",
-        *_second_values(),
-        '        case "$command $before" in',
-        f"            {_jobs()}) kind=job ;;",
-        "        esac",
-        '        if _gathercli_names "$kind" "$2"; then return; fi',
-        '        case "$command $before" in',
-    ]
+    return _template(
+        "bash",
+        commands=[" ".join(COMMANDS)],
+        second_values=_bash_second_values(),
+        jobs=[_bash_jobs()],
+        values=_bash_values(),
+        options=_bash_options(),
+    )
+
+
+def _bash_second_values() -> Iterator[str]:
+    """Complete the second value of an option like its first."""
     for command in COMMANDS:
         for param in _options(command):
-            if values := _values(command, param):
-                cases = "|".join(f'"{command} {name}"' for name in param.opts)
-                lines.append(f'            {cases}) words="{" ".join(values)}" ;;')
-        if values := _first_argument(command):
-            lines.append(f'            "{command} {command}") words="{" ".join(values)}" ;;')
-    lines += [
-        "        esac",
-        '        if [[ "$word" == -* ]]; then',
-        '            case "$command" in',
-    ]
-    for command in COMMANDS:
-        names = [name for param in _options(command) for name in param.opts] + ["-h", "--help"]
-        lines.append(f'                {command}) words="{" ".join(names)}" ;;')
-    lines += [
-        "            esac",
-        "        fi",
-        "    fi",
-        '    COMPREPLY=( $(compgen -W "$words" -- "$word") )',
-        "}",
-        "complete -o default -F _gathercli gathercli",
-    ]
-    return "\n".join(lines) + "\n"
+            for name in param.opts if param.nargs == 2 else ():
+                yield (
+                    f'        if [[ "$command ${{COMP_WORDS[COMP_CWORD-2]}}" == '
+                    f'"{command} {name}" ]]; then before={name}; fi'
+                )
 
 
-def _jobs() -> str:
-    """Write the options that take a job as patterns of a bash case."""
+def _bash_jobs() -> str:
+    """Write the options that take a job as patterns of a case."""
     return "|".join(
         f'"{command} {name}"'
         for command in COMMANDS
@@ -186,60 +164,42 @@ def _jobs() -> str:
     )
 
 
-def _second_values() -> list[str]:
-    """Let bash complete the second value of an option like its first."""
-    return [
-        f'        if [[ "$command ${{COMP_WORDS[COMP_CWORD-2]}}" == "{command} {name}" ]]; then '
-        f"before={name}; fi"
-        for command in COMMANDS
-        for param in _options(command)
-        if param.nargs == 2
-        for name in param.opts
-    ]
+def _bash_values() -> Iterator[str]:
+    for command in COMMANDS:
+        for param in _options(command):
+            if values := _values(command, param):
+                cases = "|".join(f'"{command} {name}"' for name in param.opts)
+                yield f'            {cases}) words="{" ".join(values)}" ;;'
+        if values := _first_argument(command):
+            yield f'            "{command} {command}") words="{" ".join(values)}" ;;'
+
+
+def _bash_options() -> Iterator[str]:
+    for command in COMMANDS:
+        names = [name for param in _options(command) for name in param.opts] + ["-h", "--help"]
+        yield f'                {command}) words="{" ".join(names)}" ;;'
 
 
 def zsh() -> str:
     """Write the script for zsh."""
-    lines = [
-        "#compdef gathercli",
-        "# zsh completion for gathercli; written by `python -m gathercli.cli.manual.generate`",
-        *_names("zsh"),
-        "_gathercli() {",
-        "    local -a commands=(",
-        *(f"        {_quoted(f'{name}:{each.help}')}" for name, each in COMMANDS.items()),
-        "    )",
-        "    if (( CURRENT == 2 )); then",
-        "        _describe command commands",
-        "        return",
-        "    fi",
-        "    local command=$words[2]",
-        "    shift words; (( CURRENT-- ))",
-        "    case $command in",
-    ]
+    commands = (f"        {_quoted(f'{name}:{each.help}')}" for name, each in COMMANDS.items())
+    return _template("zsh", commands=commands, arguments=_zsh_arguments())
+
+
+def _zsh_arguments() -> Iterator[str]:
     for command in COMMANDS:
-        lines.append(f"        {command}) _arguments \\")
+        yield f"        {command}) _arguments \\"
         for param in _options(command):
             action = _zsh_action(command, param) if not param.is_flag else ""
             what = f"[{_brief(param.help)}]{action * param.nargs}"
-            names = [_zsh_name(name, param) for name in param.opts]
-            lines += [f"            {_quoted(name + what)} \\" for name in names]
+            for name in param.opts:
+                yield f"            {_quoted(_zsh_name(name, param) + what)} \\"
         for at, param in enumerate(_arguments(command), 1):
-            metavar = param.metavar.strip("[]")
             values = _values(command, param)
             action = f"({' '.join(values)})" if values else _zsh_files(param)
-            place = "*" if param.nargs == -1 else at
-            lines.append(f"            {_quoted(f'{place}:{metavar}:{action}')} \\")
-        lines.append("            '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;")
-    lines += [
-        "    esac",
-        "}",
-        "if [[ $zsh_eval_context[-1] == loadautofunc ]]; then",
-        '    _gathercli "$@"',
-        "else",
-        "    compdef _gathercli gathercli",
-        "fi",
-    ]
-    return "\n".join(lines) + "\n"
+            place, metavar = "*" if param.nargs == -1 else at, param.metavar.strip("[]")
+            yield f"            {_quoted(f'{place}:{metavar}:{action}')} \\"
+        yield "            '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;"
 
 
 def _zsh_name(name: str, param: Any) -> str:
@@ -280,45 +240,26 @@ def _quoted(text: str) -> str:
 
 def fish() -> str:
     """Write the script for fish."""
-    lines = [
-        "# fish completion for gathercli; written by `python -m gathercli.cli.manual.generate`",
-        "function __gathercli_in",
-        "    set -l words (commandline -opc)",
-        '    test "$words[2]" = "$argv[1]"',
-        "end",
-        "function __gathercli_first",
-        "    __gathercli_in $argv[1]; and test (count (commandline -opc)) -eq 2",
-        "end",
-        "function __gathercli_second",
-        "    set -l words (commandline -opc)",
-        "    __gathercli_in $argv[1]; and test (count $words) -gt 3",
-        "    and test $words[-2] = $argv[2]",
-        "end",
-        *_names("fish"),
-        "complete -c gathercli -n __fish_use_subcommand -l version -d 'Print the version'",
-        "complete -c gathercli -s h -l help -d 'Show the options and exit'",
-    ]
+    return _template("fish", commands=_fish_commands())
+
+
+def _fish_commands() -> Iterator[str]:
+    start = "complete -c gathercli"
     for name, each in COMMANDS.items():
-        lines.append(
-            f"complete -c gathercli -n __fish_use_subcommand -f -a {name} -d {_quoted(each.help)}"
-        )
+        yield f"{start} -n __fish_use_subcommand -f -a {name} -d {_quoted(each.help)}"
     for command in COMMANDS:
-        lines += [
-            f"complete -c gathercli -n '__gathercli_in {command}' {_fish_option(command, param)}"
-            for param in _options(command)
-        ]
+        here = f"{start} -n '__gathercli_in {command}'"
+        for param in _options(command):
+            yield f"{here} {_fish_option(command, param)}"
         for param in _options(command):
             if param.nargs == 2:
-                seen = f"-n '__gathercli_second {command} {param.opts[0]}'"
-                words = " ".join(_values(command, param))
-                lines.append(f"complete -c gathercli {seen} -f -a {_quoted(words)}")
+                words = _quoted(" ".join(_values(command, param)))
+                yield f"{start} -n '__gathercli_second {command} {param.opts[0]}' -f -a {words}"
         if values := _first_argument(command):
-            seen = f"-n '__gathercli_first {command}'"
-            lines.append(f"complete -c gathercli {seen} -f -a {_quoted(' '.join(values))}")
+            words = _quoted(" ".join(values))
+            yield f"{start} -n '__gathercli_first {command}' -f -a {words}"
         for kind in dict.fromkeys(filter(None, map(_kind, _arguments(command)))):
-            seen = f"-n '__gathercli_in {command}'"
-            lines.append(f"complete -c gathercli {seen} -a '(__gathercli_names {kind})'")
-    return "\n".join(lines) + "\n"
+            yield f"{here} -a '(__gathercli_names {kind})'"
 
 
 def _fish_option(command: str, param: Any) -> str:

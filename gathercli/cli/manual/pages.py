@@ -10,6 +10,7 @@ from gathercli.cli.groups import GROUPS, MESSAGES
 from gathercli.cli.main import COMMANDS, load
 from gathercli.cli.manual import prose
 from gathercli.cli.manual.examples import console
+from gathercli.io.formats.table import FORMATS
 from gathercli.jobs.job import INLINE, SHAPE, Job, keys_of
 from gathercli.jobs.jobfile import LINES, LONGEST, SUFFIXES
 from gathercli.jobs.mistakes import WHOLE
@@ -34,7 +35,8 @@ _WIDTH: Final = 72
 
 def _formats() -> Page:
     types = [f"{d.name:<20}{d.short:<15}{d.oip}" for d in DTYPES]
-    return prose.page("formats", {"types": Console("\n".join(types))})
+    headings = {name: row.heading(name) for name, row in FORMATS.items()}
+    return prose.page("formats", headings | {"types": Console("\n".join(types))})
 
 
 def _jobs() -> Page:

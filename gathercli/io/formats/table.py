@@ -33,8 +33,9 @@ class Format(NamedTuple):
     argument
         An example of an argument that names a tensor of such a file; blank if another row has one,
         or the format is no file.
-    about
-        An explanation of its name, if that needs one.
+    title, about
+        Its heading in the manual, and an explanation of its name in help; blank if the name will
+        do.
     sniff
         Tells whether a file with this start is of this format; None if no start shows it.
     reader, writer
@@ -61,6 +62,7 @@ class Format(NamedTuple):
 
     suffix: str
     argument: str = ""
+    title: str = ""
     about: str = ""
     sniff: Callable[[bytes], bool] | None = None
     reader: str = ""
@@ -73,6 +75,10 @@ class Format(NamedTuple):
     named: bool = False
     unfit: tuple[tuple[str, str], ...] = ()
     marks: tuple[str, ...] = ()
+
+    def heading(self, name: str) -> str:
+        """Return the heading in the manual of the format `name`."""
+        return f"{self.title} ({name})" if self.title else name
 
     @property
     def chunked(self) -> bool:
@@ -115,6 +121,7 @@ FORMATS: Final = {
     "npy": Format(
         ".npy",
         ".npy",
+        title="NumPy .npy",
         sniff=_is_npy,
         reader=f"{_FORMATS}.npy:Npy",
         writer=f"{_FORMATS}.npy:npy_file",
@@ -125,6 +132,7 @@ FORMATS: Final = {
     "npz": Format(
         ".npz",
         ".npz#name",
+        title="NumPy .npz",
         sniff=_is_npz,
         reader=f"{_FORMATS}.npz:Archive",
         writer=f"{_FORMATS}.npz:npz_file",
@@ -138,6 +146,7 @@ FORMATS: Final = {
     "json": Format(
         ".json",
         ".json#name",
+        title="JSON",
         sniff=_is_json,
         reader=f"{_FORMATS}.jsonfile:Document",
         writer=f"{_FORMATS}.encode:plain_json",
@@ -145,11 +154,18 @@ FORMATS: Final = {
         several=True,
         named=True,
     ),
-    "oip": Format(".json", writer=f"{_FORMATS}.encode:oip", several=True, named=True),
+    "oip": Format(
+        ".json",
+        title="Open Inference Protocol",
+        writer=f"{_FORMATS}.encode:oip",
+        several=True,
+        named=True,
+    ),
     "literal": Format(".txt", writer=f"{_FORMATS}.encode:literal"),
     "safetensors": Format(
         ".safetensors",
         ".safetensors#name",
+        title="Hugging Face .safetensors",
         sniff=_is_safetensors,
         reader=f"{_FORMATS}.safetensorsfile:Bundle",
         writer=f"{_FORMATS}.safetensorsfile:bundle",
@@ -163,6 +179,7 @@ FORMATS: Final = {
     "pb": Format(
         ".pb",
         ".pb",
+        title="ONNX TensorProto .pb",
         about="ONNX",
         sniff=_is_proto,
         reader=f"{_FORMATS}.onnxproto:Proto",
@@ -173,6 +190,7 @@ FORMATS: Final = {
     "bin": Format(
         ".bin",
         "bin:2x3xf32@x.bin",
+        title="raw bytes .bin",
         about="raw bytes",
         writer=f"{_FORMATS}.raw:raw_file",
         losses=f"{_FORMATS}.raw:losses",
@@ -182,6 +200,7 @@ FORMATS: Final = {
     "zarr": Format(
         ".zarr",
         ".zarr#name",
+        title="Zarr .zarr",
         reader="gathercli.io.zarr:Zarr",
         writer="gathercli.io.zarr:Creation",
         losses="gathercli.io.zarr:losses",

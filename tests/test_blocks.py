@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -11,63 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gathercli import engine
-from gathercli.arrays import partition, streamed
+from gathercli.arrays import partition
 from gathercli.arrays.blocks import CopyBlocks, GatherBlocks, chunk_sizes
 from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.chunks import (
-    Box,
-    ChunkGrid,
-    cells,
-    cuts,
     everything,
-    sizes,
     slices,
-    tiled,
 )
 from gathercli.arrays.run import run
 from gathercli.arrays.tensor import Tensor, dtype_of
-from gathercli.errors import GatherError, LimitError, TransferError
+from gathercli.errors import GatherError, TransferError
 from gathercli.ops import find
 from gathercli.spec.call import Operand
 from gathercli.spec.op import Negative, OutOfRange
-
-if TYPE_CHECKING:
-    from gathercli.spec.dtypes import DType
-
-
-class Chunks:
-    """An array in chunks, which counts how often each is read."""
-
-    def __init__(self, array: Any, chunks: tuple[int, ...]) -> None:
-        self.array, self.chunks = array, chunks
-        self.reads: Counter[tuple[int, ...]] = Counter()
-
-    @property
-    def dtype(self) -> DType:
-        found = dtype_of(self.array.dtype)
-        assert found is not None
-        return found
-
-    decided = None
-
-    @property
-    def storage(self) -> Any:
-        return self.array.dtype
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        shape: tuple[int, ...] = self.array.shape
-        return shape
-
-    @property
-    def in_memory(self) -> None:
-        return None
-
-    def read(self, box: Box) -> Any:
-        for part in tiled(box, self.chunks):
-            at = tuple(start // size for (start, _), size in zip(part, self.chunks, strict=True))
-            self.reads[at] += 1
-        return self.array[slices(box)].copy()
+from tests.chunked import Chunks, gathering
 
 
 class Case(NamedTuple):
@@ -142,14 +98,21 @@ def test_chunks_give_what_whole_tensors_give(case: Case, held: int | None, threa
     wanted, refused = outcome(
         lambda: run(BoundCall(case.call, case.tensor("data"), case.tensor("indices")))
     )
+
     output, refusal = outcome(lambda: run(case.gathering.bound, memory=held, threads=threads))
+
     assert refusal == refused
+
     if output is None:
         return
+
     assert output.adjustments == wanted.adjustments
+
     expected = wanted.whole().array
+
     assert output.whole().array.tobytes() == expected.tobytes()
     assert b"".join(block.tobytes() for block in output.blocks(3)) == expected.tobytes()
+
     _, boxes = partition.cut_boxes(case.gathering, case.out_chunks, held, threads)
     seen = np.zeros(expected.shape, np.int64)
     made = np.zeros(expected.shape, expected.dtype)
@@ -161,39 +124,31 @@ def test_chunks_give_what_whole_tensors_give(case: Case, held: int | None, threa
         for (start, stop), size, end in zip(box, case.out_chunks, expected.shape, strict=True):
             assert start % size == 0
             assert stop % size == 0 or stop == end
+
     assert (seen == 1).all()
     assert made.tobytes() == expected.tobytes()
 
 
-def gathering(
-    data: Any, indices: Any, chunks: tuple[int, ...], axis: int = 0, **attributes: Any
-) -> tuple[GatherBlocks, Chunks]:
-    held = Chunks(data, chunks)
-    picked = Tensor(dtype_of(indices.dtype), indices)  # type: ignore[arg-type]
-    call = engine.bind(
-        find("openvino-8", "gather").op,
-        Operand.of(Tensor(held.dtype, data)),
-        Operand.of(picked),
-        axis=axis,
-        **attributes,
-    )
-    return GatherBlocks(BoundCall(call, held, picked)), held
-
-
 def test_few_indices_read_only_the_chunks_they_are_in() -> None:
     made, data = gathering(np.arange(1000).reshape(100, 10), np.array([3, 99, 4]), (10, 10))
+
     found = run(made.bound).whole().array
+
     assert (found == data.array[[3, 99, 4]]).all()
     assert dict(data.reads) == {(0, 0): 1, (9, 0): 1}
 
 
-def test_what_is_sorted_reads_every_chunk_once_however_many_boxes_there_are() -> None:
+def test_sorted_indices_read_every_chunk_once_in_any_number_of_boxes() -> None:
     indices = np.repeat(np.arange(100), 5)
     made, data = gathering(np.arange(100_000).reshape(100, 1000), indices, (10, 1000))
+
     _, boxes = partition.cut_boxes(made, (50, 1000), 6_000_000, 1)
+
     assert len(boxes) > 1
+
     for box in boxes:
         made.block(box)
+
     assert set(data.reads.values()) == {1}
 
 
@@ -217,7 +172,9 @@ def test_indices_that_turn_illegal_after_they_were_checked_are_refused(
     )
     call = engine.bind(op, *operands, axis=0, **attributes)
     output = run(BoundCall(call, data, indices))
+
     indices.array[1] = changed
+
     with pytest.raises(TransferError) as caught:
         output.whole()
     assert caught.value.rule == "unreadable"
@@ -226,77 +183,15 @@ def test_indices_that_turn_illegal_after_they_were_checked_are_refused(
     )
 
 
-def test_indices_that_may_be_filled_may_turn_so_unnoticed_here() -> None:
+def test_indices_that_change_to_filled_ones_are_filled() -> None:
     data, indices = Chunks(np.arange(6) + 1, (2,)), Chunks(np.array([0, 5, 3]), (2,))
     operands = (Operand.of(Tensor(each.dtype, each.array)) for each in (data, indices))
     call = engine.bind(find("openvino-8", "gather").op, *operands, axis=0)
     output = run(BoundCall(call, data, indices))
+
     indices.array[1] = 9
+
     assert output.whole().array.tolist() == [1, 0, 4]
-
-
-def test_more_memory_means_fewer_readings() -> None:
-    rng = np.random.default_rng(0)
-    made, data = gathering(rng.random((256, 512)), rng.integers(0, 256, 2048), (8, 512))
-    counts = []
-    for held in (2_000_000, 8_000_000, None):
-        data.reads.clear()
-        for box in partition.cut_boxes(made, (8, 512), held, 2)[1]:
-            made.block(box, 2)
-        counts.append(max(data.reads.values()))
-    assert counts[0] > counts[1] > counts[2] == 1
-
-
-def test_memory_for_the_smallest_box_must_be_there() -> None:
-    made, _ = gathering(np.zeros((100, 1000)), np.arange(100), (100, 1000))
-    with pytest.raises(LimitError, match=r"a chunk of the result.*expected at most 400000 bytes"):
-        partition.cut_boxes(made, (100, 1000), 1_000_000, 4)
-
-
-def test_the_program_has_its_share_of_memory() -> None:
-    made, _ = gathering(np.zeros((1000, 1000)), np.zeros(1 << 20, np.int64), (10, 1000))
-    _, boxes = partition.cut_boxes(made, (10, 1000), 10**9, 2)
-    room = (10**9 - partition.PROGRAM) * partition.SHARE
-    assert 0.9 * room < max(made.cost(box, 2) for box in boxes) <= room
-
-
-def test_chunks_without_number_are_not_listed() -> None:
-    tiling = ChunkGrid(((1, 10**12), (5, 10**12)), (3, 1))
-    assert tiling.number == (10**12 // 3 + 1) * (10**12 - 5)
-    assert tiling.part(0) == ((1, 3), (5, 6))
-    assert tiling.part(tiling.number - 1) == ((10**12 - 1, 10**12), (10**12 - 1, 10**12))
-
-
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(1, 4)), max_size=3))
-def test_numbered_parts_are_those_of_a_box_that_is_cut(dims: list[tuple[int, int, int]]) -> None:
-    box = tuple((start, start + length) for start, length, _ in dims)
-    chunks = tuple(size for *_, size in dims)
-    tiling = ChunkGrid(box, chunks)
-    assert [tiling.part(at) for at in range(tiling.number)] == list(tiled(box, chunks))
-
-
-def test_fewer_threads_work_where_memory_is_short() -> None:
-    made, _ = gathering(np.zeros((8, 100_000)), np.arange(8), (1, 100_000))
-    assert partition.cut_boxes(made, (1, 100_000), None, 4)[0] == 4
-    assert partition.cut_boxes(made, (1, 100_000), 15_000_000, 4)[0] == 1
-
-
-def test_the_first_refused_index_is_the_first_of_all_not_of_a_chunk() -> None:
-    indices = np.zeros((4, 6), np.int64)
-    indices[2, 0], indices[1, 5], indices[3, 0] = 50, 60, 70
-    data = np.arange(5)
-    call = engine.bind(
-        find("onnx-13", "gather").op,
-        Operand.of(Tensor(dtype_of(data.dtype), data)),  # type: ignore[arg-type]
-        Operand.of(Tensor(dtype_of(indices.dtype), indices)),  # type: ignore[arg-type]
-        axis=0,
-        out_of_range="error",
-    )
-    made = GatherBlocks(BoundCall(call, Chunks(data, (2,)), Chunks(indices, (4, 2))))
-    with pytest.raises(GatherError) as refused:
-        run(made.bound, threads=3)
-    assert refused.value.where == "[1,5]"
-    assert refused.value.value == 60
 
 
 def test_batch_dims_with_a_different_row_of_indices_each() -> None:
@@ -306,25 +201,19 @@ def test_batch_dims_with_a_different_row_of_indices_each() -> None:
     found = run(made.bound, threads=2).whole().array
     kept = (indices >= -7) & (indices < 7)
     at = np.where(kept, indices, 0)
+
     wanted = np.take_along_axis(data, at[:, :, None], 1) * kept[:, :, None]
+
     assert (found == wanted).all()
     assert max(held.reads.values()) == 1
 
 
 def test_more_chunks_than_small_integers_count() -> None:
     data = np.arange(70_000)
+
     made, _ = gathering(data, np.array([69_999, 0, 40_000, 1]), (1,))
+
     assert run(made.bound).whole().array.tolist() == [69_999, 0, 40_000, 1]
-
-
-def test_a_copy_is_made_box_by_box() -> None:
-    data = Chunks(np.arange(77).reshape(7, 11), (2, 3))
-    made = CopyBlocks(data)
-    assert made.choose_chunks() == (2, 3)
-    found = streamed.BlockResult(made, 5_000, threads=2)
-    assert b"".join(block.tobytes() for block in found.blocks(5)) == data.array.tobytes()
-    assert (found.whole().array == data.array).all()
-    assert str(found) == "i64[7,11]"
 
 
 @pytest.mark.parametrize(
@@ -344,22 +233,8 @@ def test_chunks_are_chosen_from_the_last_dimension_on(
     assert chunk_sizes(shape, fixed, 4, 4096) == chosen
 
 
-@given(st.integers(0, 30), st.integers(0, 30), st.integers(1, 9))
-def test_cuts_cover_a_span_once(start: int, length: int, size: int) -> None:
-    found = list(cuts((start, start + length), size))
-    covered = [at for first, last in found for at in range(first, last)]
-    assert covered == list(range(start, start + length))
-    assert all(first // size == (last - 1) // size for first, last in found)
-
-
-def test_boxes_count_their_cells() -> None:
-    assert cells(everything((3, 4))) == 12
-    assert sizes(((1, 3), (2, 2))) == (2, 0)
-    assert list(tiled((), ())) == [()]
-
-
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_what_is_mapped_is_viewed_in_its_byte_order(order: Any) -> None:
+def test_a_mapped_tensor_of_any_byte_order_gives_native_blocks(order: Any) -> None:
     array = np.asarray(np.arange(60.0).reshape(5, 4, 3), ">f8", order=order)
     indices = np.array([[3, -1], [0, 9]], ">i4")
     given, picked = (
@@ -374,4 +249,5 @@ def test_what_is_mapped_is_viewed_in_its_byte_order(order: Any) -> None:
         block = made.block(everything(made.shape))
         assert block.dtype.isnative
         assert block.tobytes() == run(BoundCall(call, given, picked)).whole().array.tobytes()
+
     assert CopyBlocks(given).block(((1, 3), (0, 4), (2, 3))).tolist() == array[1:3, :, 2:].tolist()

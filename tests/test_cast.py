@@ -15,8 +15,8 @@ from gathercli.arrays.cast import CastTensor
 from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.errors import InputError
 from gathercli.spec.dtypes import PLAIN, DType, Kind, dtype
+from tests.tensorfiles import often, tensors
 from tests.test_formats import specials
-from tests.test_io import often, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -220,6 +220,7 @@ def test_integers_beyond_2_53_are_rounded_once(numbers: list[int], name: str) ->
 )
 def test_an_integer_near_a_tie_of_bfloat16_goes_to_the_nearer_side(number: int, bits: int) -> None:
     made = CastTensor(Tensor(dtype("int64"), np.array([number])), dtype("bfloat16"), lossy=True)
+
     assert made.whole().array.tolist() == [bits]
 
 
@@ -230,7 +231,9 @@ def test_the_sign_of_zero_is_kept_by_floats(one: DType, other: DType) -> None:
     zero = Tensor(
         one, specials(one).array[1:2] if one.kind is Kind.FLOAT else np.array([-0.0 + 0j])
     )
+
     found = CastTensor(zero, other, lossy=False).whole().values()
+
     assert np.signbit(found.real).tolist() == np.signbit(zero.values().real).tolist()
 
 
@@ -419,6 +422,7 @@ def test_strings_and_complex_numbers_become_nothing_else(
     source: str, name: str, lossy: list[str], run: Run
 ) -> None:
     ran = run("convert", source, "-", "--dtype", name, *lossy)
+
     assert (ran.status, ran.out) == (65, "")
     assert f"does not convert to {name}" in ran.err
     assert ran.err.endswith("rule: dtype\n")
@@ -429,23 +433,31 @@ def test_booleans_become_numbers_only_where_loss_is_allowed_which_a_hint_says(
     source: str, name: str, run: Run
 ) -> None:
     ran = run("convert", source, "-", "--dtype", name)
+
     assert (ran.status, ran.out) == (65, "")
     assert "--lossy" in ran.err
 
 
-def test_what_is_converted_block_by_block_is_counted_as_a_whole(run: Run, folder: Path) -> None:
+def test_changed_elements_of_all_blocks_are_counted(run: Run, folder: Path) -> None:
     many = np.arange(300_000, dtype=np.float64)
     many[[0, 150_000, 299_999]] = 0.5
     np.save(folder / "x.npy", many.reshape(3, 100_000))
+
     ran = run("convert", "x.npy", "y.npy", "--dtype", "int32", "--lossy")
+
     assert ran == (
         0,
         "",
         "note: 3 of 300 000 elements rounded to the nearest int32, the first 0.5 at [0,0]\n",
     )
+
     many[[0, 150_000, 299_999]] = 0
+
     assert np.array_equal(np.load("y.npy"), many.reshape(3, 100_000))
+
     many[150_000] = inf
     np.save(folder / "x.npy", many.reshape(3, 100_000))
+
     ran = run("convert", "x.npy", "y.npy", "--dtype", "int32", "--lossy")
+
     assert ran.err.startswith("error: x.npy: the value at `[1,50000]` is inf, which int32")

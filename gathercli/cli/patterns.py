@@ -1,4 +1,4 @@
-"""`batch` without a job file: a job for every file that a pattern finds, and every setting."""
+"""`batch` without a job file: a job for every file of a pattern and every mix of settings."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ SETTINGS: Final = (
     *("axis", "batch_dims", "version", "negative", "out_of_range"),
     *("data_dtype", "indices_dtype"),
 )
-"""What `--matrix` may set; also keys of a job."""
+"""The keys of a job that `--matrix` may set."""
 
 NAMES: Final = ("stem", "name", "dir")
-"""What a pattern may say of the file of the data: its name without suffix, with it, its folder."""
+"""What braces may name of the file of the data: its name without suffix, with it, its folder."""
 
 INTEGERS: Final = ("axis", "batch_dims")
 _PLACE: Final = re.compile(r"\{([a-z_-]+)\}")
 _WILD: Final = re.compile(r"[*?[]")
 _RAW: Final = re.compile(r"(bin:[^@]*@)(.+)", re.DOTALL)
-"""Raw elements: what they are, and their file."""
+"""A token of raw elements: their type and shape, and their file."""
 
 
 class Patterns(NamedTuple):
-    """Jobs in one piece: what differs between them is in braces.
+    """Jobs that differ in the file of the data and in some settings.
 
     Attributes
     ----------
@@ -47,52 +47,52 @@ class Patterns(NamedTuple):
         The command.
     data
         A token, or a pattern of files such as ``in/*.npy``.
-    filled
-        Keys of a job whose tokens may hold ``{stem}`` and the like: indices, output, expect.
+    templates
+        Keys of a job whose values may hold ``{stem}`` and the like: indices, output, expect.
     fixed
-        Keys of a job that are the same in all.
+        Keys of a job with the same value in all.
     matrix
-        Keys of a job and the values each may take, all of which are combined.
+        Keys of a job and their values; there is a job for every combination.
     """
 
     op: str
     data: str
-    filled: Mapping[str, str]
+    templates: Mapping[str, str]
     fixed: Mapping[str, Any]
     matrix: Mapping[str, Sequence[str]]
 
     def written(self) -> Iterator[WrittenJob]:
-        """Write the jobs down, in the order of the files' names.
+        """Yield the jobs, sorted by the names of their files.
 
         Raises
         ------
         NoInputError
-            ``missing``: no file is found.
+            ``missing``: no file matches.
         UsageError
-            Braces hold what is not known, or all jobs would write the same file.
+            Braces hold an unknown name, or several jobs would write the same file.
         """
         matches = _matches(self.data)
         first, second = next(matches), next(matches, None)
         self._check_output(several=second is not None)
-        for found in itertools.chain([first], [second] if second else [], matches):
+        for match in itertools.chain([first], [second] if second else [], matches):
             for values in itertools.product(*self.matrix.values()):
-                yield self._job(found, dict(zip(self.matrix, values, strict=True)))
+                yield self._job(match, dict(zip(self.matrix, values, strict=True)))
 
     def _check_output(self, *, several: bool) -> None:
-        """Refuse one name for the outputs of several jobs; `several` says there are such files."""
-        output = self.filled.get("output")
+        """Raise if several jobs would write one output; `several` says that files match."""
+        output = self.templates.get("output")
         if output is None:
             return
-        used = {name.replace("-", "_") for name in _PLACE.findall(output)}
-        many: list[tuple[str, Sequence[str]]] = [
+        names_used = {name.replace("-", "_") for name in _PLACE.findall(output)}
+        reasons: list[tuple[str, Sequence[str]]] = [
             (f"`--matrix` has {len(values)} values of {key}", [key])
             for key, values in self.matrix.items()
             if len(values) > 1
         ]
         if several:
-            many.insert(0, ("`--data` finds several files", NAMES))
-        for why, names in many:
-            if used.isdisjoint(names):
+            reasons.insert(0, ("`--data` finds several files", NAMES))
+        for why, names in reasons:
+            if names_used.isdisjoint(names):
                 expected = listed("{" + name + "}" for name in names)
                 raise UsageError(
                     f"`--output` is `{clean(output)}`, but {why}: expected {expected} in it",
@@ -101,21 +101,24 @@ class Patterns(NamedTuple):
                     expected=expected,
                 )
 
-    def _job(self, found: _Match, chosen: dict[str, str]) -> WrittenJob:
-        known = found.names | {name: value for key, value in chosen.items() for name in _both(key)}
+    def _job(self, match: _Match, settings: dict[str, str]) -> WrittenJob:
+        """Return the job of a file with some settings of the matrix."""
+        names = dict(match.names)
+        for key, value in settings.items():
+            names[key] = names[key.replace("_", "-")] = value
         job: dict[str, Any] = {
-            "id": " ".join([found.name, *(f"{key}={value}" for key, value in chosen.items())]),
+            "id": " ".join([match.name, *(f"{key}={value}" for key, value in settings.items())]),
             "op": self.op,
-            "data": found.token,
-            **{key: _fill(text, known, key) for key, text in self.filled.items()},
+            "data": match.token,
+            **{key: _fill(text, names, key) for key, text in self.templates.items()},
             **self.fixed,
-            **{key: integer(v) if key in INTEGERS else v for key, v in chosen.items()},
+            **{key: integer(v) if key in INTEGERS else v for key, v in settings.items()},
         }
         return WrittenJob(f"the job of `{short(clean(job['id']))}`", "", json.dumps(job).encode())
 
 
 class _Match(NamedTuple):
-    """A token for the data: what it is called, and what braces stand for."""
+    """A token for the data: its name in ids, the token, and the values of `NAMES`."""
 
     name: str
     token: str
@@ -123,7 +126,7 @@ class _Match(NamedTuple):
 
 
 def _matches(pattern: str) -> Iterator[_Match]:
-    """Find the files of a pattern; a token that is none stands for itself."""
+    """Yield the files of a pattern; a token without one is its own match."""
     before, path, key = _parts(pattern)
     if path is None:
         yield _Match(pattern, pattern, {})
@@ -132,15 +135,15 @@ def _matches(pattern: str) -> Iterator[_Match]:
         raise _no_pattern(pattern, path)
     whole = path if key is None else f"{path}#{key}"
     wild = _WILD.search(whole)
-    # The name of a file may hold `#`: a whole name comes first, as in any token.
-    paths = _found(whole) if wild and key else []
+    # The name of a file may hold `#`, so try the whole token first, as everywhere.
+    paths = _files(whole) if wild and key else []
     if paths:
         key = None
     elif not _WILD.search(path) or os.path.lexists(path):
         yield _Match(pattern, pattern, _names(path, os.path.dirname(path)))
         return
     else:
-        paths = _found(path)
+        paths = _files(path)
     if not paths:
         raise NoInputError(
             f"`--data` is `{clean(pattern)}`, and no file has such a name: expected some",
@@ -154,7 +157,7 @@ def _matches(pattern: str) -> Iterator[_Match]:
 
 
 def _no_pattern(token: str, path: str) -> NoInputError:
-    """Refuse a folder in the place of a pattern, which says which of its files are meant."""
+    """Return the error for a folder in place of a pattern."""
     suffixes = [os.path.splitext(name)[1] for name in tensor_files(path)]
     files = os.path.join(path, "*" + max(suffixes, key=suffixes.count, default=".npy"))
     return NoInputError(
@@ -165,22 +168,22 @@ def _no_pattern(token: str, path: str) -> NoInputError:
     )
 
 
-def _found(pattern: str) -> list[str]:
-    found = glob.glob(pattern, recursive=True)
-    return sorted(each for each in found if not is_plain_folder(each))
+def _files(pattern: str) -> list[str]:
+    paths = glob.glob(pattern, recursive=True)
+    return sorted(path for path in paths if not is_plain_folder(path))
 
 
 def _parts(pattern: str) -> tuple[str, str | None, str | None]:
-    """Split a pattern into what is before the name of a file, the name, and the key behind it.
+    """Split a pattern into a prefix, the path and the key of a member.
 
-    The name is None in a token that is no file.
+    The path is None if the token is no file.
     """
     if declared := _RAW.fullmatch(pattern):
         return declared[1], declared[2], None
     try:
         path, key = Inputs(None).file_of(pattern)
-    except InputError:  # such as `[ab]/*.npy`, which starts as a list does
-        if not _found(pattern) and not _found(pattern.rpartition("#")[0]):
+    except InputError:  # such as `[ab]/*.npy`, which starts like a list
+        if not _files(pattern) and not _files(pattern.rpartition("#")[0]):
             raise
         path, key = Inputs(None).file_of(f"@{pattern}")
     return "@", path, key
@@ -192,33 +195,28 @@ def _names(path: str, root: str) -> dict[str, str]:
     return dict(zip(NAMES, (os.path.splitext(name)[0], name, inner), strict=True))
 
 
-def _fill(text: str, known: Mapping[str, str], key: str) -> str:
-    """Put values in the place of braces."""
+def _fill(template: str, names: Mapping[str, str], key: str) -> str:
+    """Replace names in braces by their values."""
 
-    def value(found: re.Match[str]) -> str:
-        if found[1] in known:
-            return known[found[1]]
-        expected = listed("{" + name + "}" for name in known) if known else "none"
+    def value(match: re.Match[str]) -> str:
+        if match[1] in names:
+            return names[match[1]]
+        expected = listed("{" + name + "}" for name in names) if names else "none"
         raise UsageError(
-            f"`--{key}` has `{found[0]}`: expected {expected}",
+            f"`--{key}` has `{match[0]}`: expected {expected}",
             rule="usage",
-            value=found[0],
+            value=match[0],
             expected=expected,
             hint="`--matrix` makes names for the settings it tries"
-            if found[1].replace("-", "_") in SETTINGS
+            if match[1].replace("-", "_") in SETTINGS
             else None,
         )
 
-    return _PLACE.sub(value, text)
-
-
-def _both(key: str) -> tuple[str, str]:
-    """Return a key as jobs spell it, and as options do."""
-    return key, key.replace("_", "-")
+    return _PLACE.sub(value, template)
 
 
 def check_setting(op: str, key: str, value: str) -> None:
-    """Refuse, before there are jobs, a value that no job could have.
+    """Raise if no job could have a value.
 
     Parameters
     ----------
@@ -251,29 +249,28 @@ def check_setting(op: str, key: str, value: str) -> None:
 
 
 def is_matrix(word: str) -> bool:
-    """Tell whether a word would set something for `--matrix`: ``axis=0,1``."""
+    """Return whether a word may be a value of `--matrix`: ``axis=0,1``."""
     return "=" in word
 
 
 def matrix_of(words: Iterable[str]) -> dict[str, list[str]]:
-    """Read the words of `--matrix`.
+    """Parse the values of `--matrix`.
 
     Raises
     ------
     UsageError
-        One sets nothing, or what cannot be set, or the same again.
+        A word has no key of `SETTINGS`, or repeats a key or a value.
 
     >>> matrix_of(["axis=0,1", "version=openvino-8"])
     {'axis': ['0', '1'], 'version': ['openvino-8']}
     """
-    found: dict[str, list[str]] = {}
+    matrix: dict[str, list[str]] = {}
     for word in words:
-        name, mark, values = word.partition("=")
-        key = name.replace("-", "_")
-        chosen = values.split(",")
-        twice = key in found or len(set(chosen)) < len(chosen)
-        if not mark or key not in SETTINGS or twice or not all(chosen):
-            again = " again" if key in found else ""
+        name, mark, text = word.partition("=")
+        key, values = name.replace("-", "_"), text.split(",")
+        twice = key in matrix or len(set(values)) < len(values)
+        if not mark or key not in SETTINGS or twice or not all(values):
+            again = " again" if key in matrix else ""
             near = closest(key, SETTINGS)
             raise UsageError(
                 f"`--matrix` has `{clean(word)}`{again}: "
@@ -282,5 +279,5 @@ def matrix_of(words: Iterable[str]) -> dict[str, list[str]]:
                 value=word,
                 hint=f"did you mean `{near}`?" if near and near != key else None,
             )
-        found[key] = chosen
-    return found
+        matrix[key] = values
+    return matrix

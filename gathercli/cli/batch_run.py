@@ -1,4 +1,4 @@
-"""The jobs of a plan done, reported and summed up."""
+"""Run the jobs of a plan, report on them and sum up."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import re
 import time
 from contextlib import ExitStack
 from functools import cached_property
-from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Annotated, Final, Self
+from typing import TYPE_CHECKING, Annotated, Final
 
 from gathercli.cli.command import Options, option
 from gathercli.cli.groups import REPORT, RUNNING
@@ -21,18 +20,20 @@ from gathercli.io.files import cores
 from gathercli.io.write import STDERR, STDOUT, Output, is_stream, write_all
 from gathercli.jobs.job import INLINE
 from gathercli.jobs.journal import Journal
+from gathercli.jobs.line import OK
 from gathercli.jobs.pool import MOST_AHEAD, Pool
 from gathercli.jobs.queue import JobQueue
 from gathercli.jobs.tally import BatchTotals
-from gathercli.jobs.work import OK, Settings
+from gathercli.jobs.work import Settings
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 from gathercli.text import clean, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from gathercli.cli.messages import Messages
     from gathercli.jobs.cluster import Cluster
+    from gathercli.jobs.junit import JUnitReport
     from gathercli.jobs.plan import Plan
     from gathercli.jobs.queue import Done
     from gathercli.jobs.scheduler import Address
@@ -40,11 +41,11 @@ if TYPE_CHECKING:
     from gathercli.report.batch import Bar
 
 SHOWN: Final = 40
-"""Jobs of which a person is shown a line each."""
+"""Jobs that a person sees a line of each; of more, the summary alone."""
 
 
 class ReportOptions(Options):
-    """Where the report goes, and what is done of an earlier one."""
+    """Where the report goes, and whether it resumes an earlier one."""
 
     report: Annotated[
         str | None,
@@ -87,7 +88,7 @@ class ReportOptions(Options):
 
     @property
     def resumes(self) -> bool:
-        """Whether an earlier report is gone on with."""
+        """Whether the run resumes an earlier report."""
         return self.resume or self.resume_failed
 
 
@@ -160,9 +161,9 @@ class RunOptions(Options):
         text = self.max_failures
         if text is None:
             return Limit(0) if self.fail_fast else None
-        found = re.fullmatch(r"(\d{1,12})|(\d{1,3}(?:\.\d{1,6})?)%", text, re.ASCII)
-        if found is None or float(found[2] or 0) > 100 or self.fail_fast:
-            both = self.fail_fast and found
+        match = re.fullmatch(r"(\d{1,12})|(\d{1,3}(?:\.\d{1,6})?)%", text, re.ASCII)
+        if match is None or float(match[2] or 0) > 100 or self.fail_fast:
+            both = self.fail_fast and match
             raise UsageError(
                 f"`--max-failures` is `{clean(text)}`"
                 + (", beside `--fail-fast`: expected one of them" if both else "")
@@ -171,11 +172,11 @@ class RunOptions(Options):
                 value=text,
                 hint="`--max-failures 10` or `--max-failures 5%`",
             )
-        return Limit(int(found[1])) if found[1] else Limit(float(found[2]), percent=True)
+        return Limit(int(match[1])) if match[1] else Limit(float(match[2]), percent=True)
 
     @cached_property
     def address(self) -> Address | None:
-        """Where the scheduler is whose workers do the jobs, if there is one."""
+        """The scheduler with the workers; None for processes of this machine."""
         return self.cluster.address()
 
 
@@ -187,7 +188,7 @@ class Batch:
     ) -> None:
         self._plan, self._running, self._reporting = plan, running, reporting
         self._messages = messages
-        self._tally = BatchTotals(len(plan))
+        self._totals = BatchTotals(len(plan))
         self._begun = time.monotonic()
         self._stopped = False
         self._bar: Bar | None = None
@@ -195,48 +196,43 @@ class Batch:
     def run(self) -> int:
         """Do the jobs, and return the status."""
         with ExitStack() as stack:
-            junit = self._reporting.junit
-            cases = stack.enter_context(Cases(junit)) if junit is not None else None
-            self._bar = self._made_bar()
-            journal: Journal | None = None
-            working = False
+            junit = self._open_junit(stack)
+            self._bar = self._new_bar()
             try:
-                journal = self._journal(stack)
-                working = True
-                self._do(journal, cases)
-            except (KeyboardInterrupt, SystemExit):
-                self._clear()
-                if working:
-                    again = "; `--resume` does the rest" if journal else ""
-                    self._sum_up(f"interrupted{again}")
-                raise
+                journal = self._open_journal(stack)
+                self._do(journal, junit)
             finally:
                 self._clear()
-            if cases is not None:
+            if junit is not None:
                 lines = () if journal is None else journal.lines()
-                cases.write(lines, self._tally, self._seconds)
+                junit.write(lines, self._totals, self._seconds)
             remarks = list(self._remarks(journal))
         self._sum_up(*remarks)
-        return int(self._tally.failed > 0)
+        return int(self._totals.failed > 0)
+
+    def _open_junit(self, stack: ExitStack) -> JUnitReport | None:
+        from gathercli.jobs.junit import JUnitReport
+
+        path = self._reporting.junit
+        return None if path is None else stack.enter_context(JUnitReport(path))
 
     def _remarks(self, journal: Journal | None) -> Iterator[str]:
-        """Say what is to be known of a run that came to its end."""
+        """Yield the remarks of a run that came to its end; sort the report."""
         if self._stopped:
-            again = "; `--resume` does the rest" if journal else ""
-            yield f"too many have failed{again}"
+            yield f"too many have failed{_resume_hint(journal)}"
         if self._running.dry_run:
             yield "a dry run: shapes were inferred, nothing was run"
         if journal is None:
             return
-        if journal.strange:
-            yield f"{counted(journal.strange, 'line')} of other jobs left out of the report"
+        if journal.foreign:
+            yield f"{counted(journal.foreign, 'line')} of other jobs left out of the report"
         try:
             journal.arrange()
-        except GatherError as error:  # all that was done is in it
+        except GatherError as error:  # it has all lines
             yield f"the report is not in the order of the jobs: {clean(error.message)}"
 
     def _clear(self) -> None:
-        """Take the bar away, before something else is said."""
+        """Remove the bar, before another message."""
         if self._bar:
             self._bar.clear()
 
@@ -252,8 +248,8 @@ class Batch:
             fmt == "pretty" or (fmt == "auto" and is_terminal(STDOUT))
         )
 
-    def _journal(self, stack: ExitStack) -> Journal | None:
-        """Open the report, if it is a file, and see what it has."""
+    def _open_journal(self, stack: ExitStack) -> Journal | None:
+        """Open the report, if it is a file, and read an earlier one."""
         reporting = self._reporting
         if reporting.path is None or is_stream(reporting.path):
             return None
@@ -264,42 +260,44 @@ class Batch:
             journal.resume(
                 failed=reporting.resume_failed,
                 hashed=reporting.hashed,
-                tell=self._tally.keep,
+                keep=self._totals.keep,
                 progress=self._bar or (lambda: None),
             )
         return journal
 
-    def _do(self, journal: Journal | None, cases: Cases | None) -> None:
-        """Do the jobs that are to be done, and hand on their lines in order."""
+    def _do(self, journal: Journal | None, junit: JUnitReport | None) -> None:
+        """Do the jobs without a line in the journal, and report them."""
         with ExitStack() as stack:
-            hand_on = journal.write if journal is not None else self._shown(stack)
-            pool = self._pool(stamped=journal is not None)
-            stack.enter_context(pool)
-            # A file is put in order at the end, so that what has ended is in it at once.
+            write = journal.write if journal is not None else self._line_writer(stack)
+            # A report file takes lines as jobs end, and is sorted last; stdout takes them in order.
             numbers = range(len(self._plan)) if journal is None else journal.todo()
-            order = JobQueue(numbers, keeps=journal is None)
+            queue = JobQueue(numbers, ordered=journal is None)
 
             def report(done: Done) -> None:
                 if done.status != OK or done.notes:
                     line = json.loads(done.line)
-                    self._tally.explain(done.number, line)
-                    self._tally.note(done.number, line["id"], done.notes)
-                hand_on(done.number, done.line)
-                if cases is not None and journal is None:
-                    cases.add(done.line)
+                    self._totals.explain(done.number, line)
+                    self._totals.note(done.number, line["id"], done.notes)
+                write(done.number, done.line)
+                if junit is not None and journal is None:
+                    junit.add(done.line)
 
             try:
-                for done in pool.run(order, self._ended):
-                    if self._bar:
-                        self._bar()
-                    if done is not None:
-                        report(done)
+                with self._workers(stamped=journal is not None) as workers:
+                    for done in queue.run(workers, self._count):
+                        if self._bar:
+                            self._bar()
+                        if done is not None:
+                            report(done)
             except (KeyboardInterrupt, SystemExit):
-                for done in order.waiting():
+                for done in queue.rest():
                     report(done)
+                self._clear()
+                self._sum_up(f"interrupted{_resume_hint(journal)}")
                 raise
 
-    def _pool(self, *, stamped: bool) -> Pool | Cluster:
+    def _workers(self, *, stamped: bool) -> Pool | Cluster:
+        """Connect to the scheduler, or start processes."""
         running, limits = self._running, self._running.memory.limits
         divided = limits.memory is not None and not limits.explicit
         count = min(running.workers or cores(), len(self._plan))
@@ -332,33 +330,31 @@ class Batch:
             settings,
             count,
             timeout=running.timeout,
-            # What has been given out begins, even after too many have failed.
+            # A job in advance begins even after too many have failed.
             ahead=MOST_AHEAD if running.limit is None else 1,
             debug=self._messages.debug,
         )
 
     def _spare(self) -> float:
-        """Tell how many more jobs may fail before none may begin."""
-        tally, limit = self._tally, self._running.limit
+        """Return how many more jobs may fail before none may begin."""
+        totals, limit = self._totals, self._running.limit
         if limit is None:
             return float("inf")
-        return limit.spare(tally.failed - tally.failed_before, tally.total)
+        return limit.spare(totals.failed - totals.failed_before, totals.total)
 
     def _remark(self, text: str) -> None:
-        """Say something that the user should know at once."""
+        """Tell the user something at once."""
         self._clear()
         self._messages.remark(text)
 
-    def _ended(self, done: Done) -> bool:
-        """Count a job that has ended; tell whether others may begin."""
-        tally, limit = self._tally, self._running.limit
-        tally.count(done.status)
-        if limit is not None and not limit.allows(tally.failed - tally.failed_before, tally.total):
-            self._stopped = True
+    def _count(self, done: Done) -> bool:
+        """Count a job that has ended; return whether others may begin."""
+        self._totals.count(done.status)
+        self._stopped |= self._spare() < 0
         return not self._stopped
 
-    def _shown(self, stack: ExitStack) -> Callable[[int, bytes], object]:
-        """Return what shows a line where there is no report file."""
+    def _line_writer(self, stack: ExitStack) -> Callable[[int, bytes], object]:
+        """Return the function that writes a line to a stream, or shows it to a person."""
         if self._reporting.path is not None:
             output = stack.enter_context(Output(self._reporting.path))
             output.open()
@@ -377,25 +373,25 @@ class Batch:
 
         return show
 
-    def _made_bar(self) -> Bar | None:
-        """Make what tells how far it is: not over lines that run through the terminal."""
+    def _new_bar(self) -> Bar | None:
+        """Return the progress bar, unless lines of report go through the same terminal."""
         messages = self._messages
         lines = self._reporting.path is None and not self._pretty and is_terminal(STDOUT)
         if messages.quiet or messages.json_errors or (lines and is_terminal(STDERR)):
             return None
         from gathercli.report.batch import Bar
 
-        return Bar(self._tally, messages.write, width_of(STDERR))
+        return Bar(self._totals, messages.write, width_of(STDERR))
 
     def _sum_up(self, *remarks: str) -> None:
-        """Say what became of the jobs: on stdout to a person who reads it, else on stderr."""
+        """Print the summary: on stdout for a person who reads it, else on stderr."""
         messages = self._messages
         if not self._pretty and (messages.quiet or messages.json_errors):
             return
         from gathercli.report.batch import summary
 
         fd = STDOUT if self._pretty else STDERR
-        text = summary(self._tally, self._seconds, remarks, width_of(fd))
+        text = summary(self._totals, self._seconds, remarks, width_of(fd))
         shown = rendered(text, color=wants_color(messages.color, fd))
         if self._pretty:
             print_text(shown)
@@ -403,42 +399,5 @@ class Batch:
             messages.write(shown)
 
 
-class Cases:
-    """The test cases of JUnit XML, kept in an unnamed file until their number is known.
-
-    As a context it opens the file they will be in, so that it is refused before any work.
-    """
-
-    def __init__(self, path: str) -> None:
-        self._output = Output(path)
-        self._open = ExitStack()
-
-    def add(self, line: bytes) -> None:
-        """Add a job by its line of report."""
-        from gathercli.report.junit import case
-
-        self._spool.write(case(json.loads(line)).encode(errors="backslashreplace"))
-
-    def write(self, lines: Iterable[bytes], tally: BatchTotals, seconds: float) -> None:
-        """Write the file, adding what has not been."""
-        from gathercli.report.junit import FOOT, head
-
-        for line in lines:
-            self.add(line)
-        self._spool.seek(0)
-        stream = self._output.stream
-        stream.write(head(tally, seconds).encode())
-        while part := self._spool.read(1 << 20):
-            stream.write(part)
-        stream.write(FOOT.encode())
-        self._output.commit()
-
-    def __enter__(self) -> Self:
-        with ExitStack() as stack:
-            stack.enter_context(self._output).open()
-            self._spool = stack.enter_context(TemporaryFile())
-            self._open = stack.pop_all()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._open.close()
+def _resume_hint(journal: Journal | None) -> str:
+    return "" if journal is None else "; `--resume` does the rest"

@@ -1,3 +1,5 @@
+#compdef gathercli
+# zsh completion for gathercli; written by `python -m gathercli.cli.manual.generate`
 # Complete what follows "#" in a word, and the names of files before it: _gathercli_names KIND.
 _gathercli_names() {
     local kind=$1
@@ -21,3 +23,22 @@ _gathercli_tensor() {
 _gathercli_job() {
     _gathercli_names job "$@"
 }
+_gathercli() {
+    local -a commands=(
+{{commands}}
+    )
+    if (( CURRENT == 2 )); then
+        _describe command commands
+        return
+    fi
+    local command=$words[2]
+    shift words; (( CURRENT-- ))
+    case $command in
+{{arguments}}
+    esac
+}
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+    _gathercli "$@"
+else
+    compdef _gathercli gathercli
+fi

@@ -16,8 +16,8 @@ from gathercli.arrays.tensor import storage_of
 from gathercli.errors import GatherError
 from gathercli.io.source import Inputs
 from gathercli.spec.dtypes import PLAIN, DType, Kind
+from tests.tensorfiles import amply, assert_tensor_or_error, bits, encoded, often, read, tensors
 from tests.test_formats import specials
-from tests.test_io import amply, assert_tensor_or_error, bits, encoded, often, read, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable

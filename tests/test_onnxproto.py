@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
 from gathercli.spec.dtypes import PLAIN, DType, Kind
+from tests.tensorfiles import amply, assert_tensor_or_error, bits, encoded, often, read, tensors
 from tests.test_formats import specials
-from tests.test_io import amply, assert_tensor_or_error, bits, encoded, often, read, tensors
-from tests.test_safetensors import assert_one_error
+from tests.test_safetensorsfile import assert_one_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable

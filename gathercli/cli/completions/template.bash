@@ -1,3 +1,4 @@
+# bash completion for gathercli; written by `python -m gathercli.cli.manual.generate`
 # Complete what follows "#" in a word: _gathercli_names KIND WORD, with the word that is replaced.
 # It fails where there is no "#". Whatever names hold, nothing of them is expanded or run.
 _gathercli_names() {
@@ -35,3 +36,29 @@ _gathercli_names() {
         COMPREPLY+=("$kept$name")
     done <<< "$(command gathercli __names "$1" "$typed" 2>/dev/null)"
 }
+_gathercli() {
+    local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"
+    local command="${COMP_WORDS[1]}" words="" kind=tensor
+    COMPREPLY=()
+    if [[ "$word" == "=" ]]; then word=""; fi
+    if [[ "$before" == "=" ]]; then before="${COMP_WORDS[COMP_CWORD-2]}"; fi
+    if (( COMP_CWORD == 1 )); then
+        words="{{commands}} --help --version"
+    else
+{{second_values}}
+        case "$command $before" in
+            {{jobs}}) kind=job ;;
+        esac
+        if _gathercli_names "$kind" "$2"; then return; fi
+        case "$command $before" in
+{{values}}
+        esac
+        if [[ "$word" == -* ]]; then
+            case "$command" in
+{{options}}
+            esac
+        fi
+    fi
+    COMPREPLY=( $(compgen -W "$words" -- "$word") )
+}
+complete -o default -F _gathercli gathercli

@@ -1,4 +1,4 @@
-"""A format is a module and a row: one is made up here, and nothing else is changed for it."""
+"""The table of formats: a made-up format needs a module and a row, and nothing else."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Cells:
         return Tensor(INT64, self._array)
 
 
-def written(results: Sequence[NamedResult], options: TextOptions) -> Iterator[str]:
+def cells_file(results: Sequence[NamedResult], options: TextOptions) -> Iterator[str]:
     del options
     ((_, result),) = results
     elements = result.whole().array.reshape(-1).tolist()
@@ -61,13 +61,13 @@ def written(results: Sequence[NamedResult], options: TextOptions) -> Iterator[st
 @pytest.fixture
 def _cells(monkeypatch: pytest.MonkeyPatch) -> None:
     module: Any = ModuleType("made_up")
-    module.Cells, module.written = Cells, written
+    module.Cells, module.cells_file = Cells, cells_file
     row = Format(
         ".cells",
         ".cells",
         sniff=lambda start: start.startswith(MARK),
         reader="made_up:Cells",
-        writer="made_up:written",
+        writer="made_up:cells_file",
     )
     monkeypatch.setitem(sys.modules, "made_up", module)
     monkeypatch.setitem(FORMATS, "cells", row)
@@ -75,7 +75,7 @@ def _cells(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_cells")
-def test_a_format_that_is_a_row_is_read_by_its_mark(run: Run, folder: Path) -> None:
+def test_a_new_row_reads_files_by_their_first_bytes(run: Run, folder: Path) -> None:
     (folder / "x").write_text("#cells 3\n5\n6\n7\n")
 
     assert run("gather", "x", "2,0") == (0, "[7,5]\n", "")
@@ -84,7 +84,7 @@ def test_a_format_that_is_a_row_is_read_by_its_mark(run: Run, folder: Path) -> N
 
 
 @pytest.mark.usefixtures("_cells")
-def test_a_format_that_is_a_row_is_written_by_its_suffix(run: Run, folder: Path) -> None:
+def test_a_new_row_writes_files_by_their_suffix(run: Run, folder: Path) -> None:
     assert run("gather", "[5,6,7]", "2,0", "-o", "y.cells").status == 0
     assert (folder / "y.cells").read_text() == "#cells 2\n7\n5\n"
 
@@ -93,7 +93,7 @@ def test_a_format_that_is_a_row_is_written_by_its_suffix(run: Run, folder: Path)
 
 
 @pytest.mark.usefixtures("_cells")
-def test_a_format_that_is_a_row_is_converted_both_ways(run: Run, folder: Path) -> None:
+def test_a_new_row_is_converted_in_both_directions(run: Run, folder: Path) -> None:
     (folder / "x.cells").write_text("#cells 2\n-1\n9\n")
 
     assert run("convert", "x.cells", "x.npy") == (0, "", "")
@@ -104,7 +104,7 @@ def test_a_format_that_is_a_row_is_converted_both_ways(run: Run, folder: Path) -
 
 
 @pytest.mark.usefixtures("_cells")
-def test_a_format_that_is_a_row_is_offered_and_holds_one_tensor(run: Run, folder: Path) -> None:
+def test_messages_offer_a_new_row_as_a_format_of_one_tensor(run: Run, folder: Path) -> None:
     np.savez(folder / "two.npz", a=[1], b=[2])
     os.mkdir("files")
     (folder / "files/x.cells").write_text("#cells 1\n4\n")
@@ -115,14 +115,16 @@ def test_a_format_that_is_a_row_is_offered_and_holds_one_tensor(run: Run, folder
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_what_a_row_names_is_there(name: str) -> None:
+def test_every_function_that_a_row_names_exists(name: str) -> None:
     row = FORMATS[name]
 
-    assert all(callable(load(place)) for place in (row.reader, row.writer) if place)
-    assert bool(row.writer) != is_chunked(name)
+    paths = (row.reader, row.writer, row.losses)
+
+    assert all(callable(load(path)) for path in paths if path)
+    assert row.writer
 
 
-def test_a_folder_of_chunks_is_told_by_its_suffix() -> None:
+def test_a_suffix_tells_whether_an_output_is_a_folder_of_chunks() -> None:
     assert [names_chunks(name) for name in ("x.zarr", "X.ZARR/", "x.npy", "zarr")] == [
         True,
         True,
@@ -132,7 +134,7 @@ def test_a_folder_of_chunks_is_told_by_its_suffix() -> None:
     assert not is_chunked("pretty")
 
 
-def test_the_manual_describes_every_format_that_a_suffix_names(run: Run) -> None:
-    page = run("man", "formats").out
+def test_the_manual_describes_every_format(run: Run) -> None:
+    lines = set(map(str.strip, run("man", "formats").out.splitlines()))
 
-    assert not [name for name in BY_SUFFIX.values() if f"({name})" not in page]
+    assert not [name for name, row in FORMATS.items() if row.heading(name) not in lines]

@@ -1,0 +1,84 @@
+"""The report of a batch as JUnit XML, which continuous integration shows."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any, Final, Self
+from xml.sax.saxutils import quoteattr
+
+from gathercli.io.write import Output
+from gathercli.jobs.line import ERROR, MISMATCH, OK
+from gathercli.text import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gathercli.jobs.tally import BatchTotals
+
+_FOOT: Final = "</testsuite>\n</testsuites>\n"
+
+
+class JUnitReport:
+    """A JUnit file; its cases are in an unnamed file until their number is known.
+
+    Entering the context opens the file, so that it is refused before any work.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._output = Output(path)
+        self._open = ExitStack()
+
+    def add(self, line: bytes) -> None:
+        """Add a job by its line of report."""
+        self._cases.write(_case(json.loads(line)).encode(errors="backslashreplace"))
+
+    def write(self, lines: Iterable[bytes], totals: BatchTotals, seconds: float) -> None:
+        """Add jobs by their lines, and write the file."""
+        for line in lines:
+            self.add(line)
+        self._cases.seek(0)
+        stream = self._output.stream
+        stream.write(_head(totals, seconds).encode())
+        while part := self._cases.read(1 << 20):
+            stream.write(part)
+        stream.write(_FOOT.encode())
+        self._output.commit()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            stack.enter_context(self._output).open()
+            self._cases = stack.enter_context(TemporaryFile())
+            self._open = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+
+def _case(line: dict[str, Any]) -> str:
+    """Return a job as a test case."""
+    kind = line.get("operator") or "gathercli"
+    seconds = float(line.get("seconds") or 0)
+    head = f'<testcase classname={_quoted(kind)} name={_quoted(line["id"])} time="{seconds:.6f}"'
+    if line["status"] == OK:
+        return f"  {head}/>\n"
+    tag = "failure" if line["status"] == MISMATCH else "error"
+    why = f"<{tag} type={_quoted(line.get('rule'))} message={_quoted(line.get('message'))}/>"
+    return f"  {head}>{why}</testcase>\n"
+
+
+def _head(totals: BatchTotals, seconds: float) -> str:
+    """Return the text before the cases."""
+    counts = totals.counts
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        f'<testsuites>\n<testsuite name="gathercli" tests="{totals.done}" '
+        f'failures="{counts[MISMATCH]}" errors="{counts[ERROR]}" time="{seconds:.3f}">\n'
+    )
+
+
+def _quoted(value: object) -> str:
+    """Quote an attribute; characters that XML lacks become escapes."""
+    return quoteattr(clean(str(value)).replace("\ufffe", r"\ufffe").replace("\uffff", r"\uffff"))

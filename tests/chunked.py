@@ -1,0 +1,71 @@
+"""Arrays in chunks that count how often each chunk is read, and calls of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from gathercli import engine
+from gathercli.arrays.blocks import GatherBlocks
+from gathercli.arrays.bound import BoundCall
+from gathercli.arrays.chunks import (
+    Box,
+    slices,
+    tiled,
+)
+from gathercli.arrays.tensor import Tensor, dtype_of
+from gathercli.ops import find
+from gathercli.spec.call import Operand
+
+if TYPE_CHECKING:
+    from gathercli.spec.dtypes import DType
+
+
+class Chunks:
+    """An array in chunks, which counts how often each is read."""
+
+    def __init__(self, array: Any, chunks: tuple[int, ...]) -> None:
+        self.array, self.chunks = array, chunks
+        self.reads: Counter[tuple[int, ...]] = Counter()
+
+    @property
+    def dtype(self) -> DType:
+        found = dtype_of(self.array.dtype)
+        assert found is not None
+        return found
+
+    decided = None
+
+    @property
+    def storage(self) -> Any:
+        return self.array.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        shape: tuple[int, ...] = self.array.shape
+        return shape
+
+    @property
+    def in_memory(self) -> None:
+        return None
+
+    def read(self, box: Box) -> Any:
+        for part in tiled(box, self.chunks):
+            at = tuple(start // size for (start, _), size in zip(part, self.chunks, strict=True))
+            self.reads[at] += 1
+        return self.array[slices(box)].copy()
+
+
+def gathering(
+    data: Any, indices: Any, chunks: tuple[int, ...], axis: int = 0, **attributes: Any
+) -> tuple[GatherBlocks, Chunks]:
+    held = Chunks(data, chunks)
+    picked = Tensor(dtype_of(indices.dtype), indices)  # type: ignore[arg-type]
+    call = engine.bind(
+        find("openvino-8", "gather").op,
+        Operand.of(Tensor(held.dtype, data)),
+        Operand.of(picked),
+        axis=axis,
+        **attributes,
+    )
+    return GatherBlocks(BoundCall(call, held, picked)), held

@@ -1,0 +1,73 @@
+"""Writing results: round trips through binary formats."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gathercli.arrays.tensor import Tensor
+from gathercli.io.formats import literal
+from gathercli.spec.dtypes import DType, dtype
+from tests.tensorfiles import (
+    amply,
+    bits,
+    encoded,
+    every_type,
+    read,
+    tensors,
+)
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from tests.conftest import Ran
+
+    Program = Callable[..., subprocess.CompletedProcess[bytes]]
+    Run = Callable[..., Ran]
+    Array = npt.NDArray[Any]
+
+
+@every_type
+@pytest.mark.parametrize("fmt", ["npy", "npz"])
+@amply
+@given(draw=st.data())
+def test_binary_formats_keep_every_bit(
+    draw: st.DataObject, fmt: str, held: DType, tmp_path: Path
+) -> None:
+    tensor = draw.draw(tensors(held))
+    raw = encoded(tensor, fmt)
+    back = read(raw, tmp_path, declared=held)
+    assert (back.dtype, back.shape) == (held, tensor.shape)
+    assert bits(back) == bits(tensor)
+    loaded = np.load(io.BytesIO(raw), allow_pickle=False)
+    if fmt == "npz":
+        with loaded:
+            assert loaded.files == ["output"]
+            loaded = loaded["output"]
+    assert loaded.shape == tensor.shape
+    assert loaded.tobytes() == tensor.array.tobytes()
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0), (1, 1, 1), (1,) * 32, (1,) * 64])
+@pytest.mark.parametrize("fmt", ["npy", "npz", "oip", "literal", "json"])
+def test_every_rank_that_numpy_holds_is_written_and_read(
+    shape: tuple[int, ...], fmt: str, tmp_path: Path
+) -> None:
+    tensor = Tensor(dtype("int64"), np.full(shape, 7))
+    raw = encoded(tensor, fmt)
+    if fmt == "literal":
+        back = literal.parse(raw.decode().strip(), declared=None, empty=dtype("f64"), max_bytes=9)
+    else:
+        back = read(raw, tmp_path, declared=dtype("int64"))
+    assert back is not None
+    assert back.shape == shape
+    assert back.array.tolist() == tensor.array.tolist()
