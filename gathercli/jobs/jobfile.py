@@ -310,10 +310,10 @@ class _Reader:
             return InputError(f"{self._name}: {error.message}", rule="job", where=self._name)
         number = next((at for at, item in enumerate(items) if not isinstance(item, dict)), 0)
         where = f"{self._name}, $[{number}]"
-        from gathercli.text import shown
+        from gathercli.text import value_text
 
         return InputError(
-            f"{where}: the job is {shown(items[number])}: expected an object",
+            f"{where}: the job is {value_text(items[number])}: expected an object",
             rule="job",
             where=where,
             expected="an object",
