@@ -302,8 +302,10 @@ def test_the_first_refused_index_is_named_whichever_thread_sees_it(
     call = engine.bind(
         OPERATORS[0], Operand.of(data), Operand.of(named), axis=0, out_of_range="error"
     )
+
     with pytest.raises(OutOfRangeError, match=r"is 9 at `\[2,3\]`.*3 of 20|9 at") as caught:
         run(BoundCall(call, data, named), threads=workers)
+
     assert caught.value.where == "[2,3]"
     assert caught.value.count == 3
 
