@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     Run = Callable[..., Ran]
     Program = Callable[..., subprocess.CompletedProcess[bytes]]
 
+pytestmark = pytest.mark.usefixtures("one_core")
 KEYS: Final = ["id", "status", "rule", "message", "operator", "shape", "dtype"]
 FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
 LINUX: Final = pytest.mark.skipif(
@@ -554,6 +555,16 @@ def test_processes_that_end_before_they_begin_are_not_started_for_ever(
         "rule: output\n",
     )
     assert len(workers) == pool.MOST_STARTS + 1
+
+
+def test_a_batch_starts_as_many_processes_as_there_are_cores(
+    workers: list[pool._Worker], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_run, "cores", lambda: 2)
+
+    assert run("batch", write_jobs(*map(job, "abc")), "-q").status == 0
+
+    assert len(workers) == 2
 
 
 def test_no_process_is_left_when_a_batch_has_ended(workers: list[pool._Worker], run: Run) -> None:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     Run = Callable[..., Ran]
 
+pytestmark = pytest.mark.usefixtures("one_core")
+
 
 def _job(name: str, **keys: Any) -> dict[str, Any]:
     return {"id": name, "op": "gather", "data": [1, 2], "indices": [0], **keys}

@@ -280,6 +280,8 @@ GOOD: Final = b'{"id":"a","status":"ok"}\n'
         (GOOD + b"\n", 2),
         (GOOD + b"{}\n", 2),
         (GOOD + b"junk", 2),
+        (GOOD + b'{"status":"ok","id":"b"}', 2),
+        (b'{"id":"a","status":"ok","x":' + b"[" * 501 + b"]" * 501 + b"}\n", 1),
         (GOOD + b'{"id":1,"status":"ok"}\n', 2),
         (GOOD + b'{"id":"a","status":"fine"}\n', 2),
         (GOOD + b'{"id":"a","status":["ok"]}\n', 2),
