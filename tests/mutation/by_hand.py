@@ -59,6 +59,14 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("jobs/pool.py", "                worker.process.kill()", "                pass"),
     ("jobs/queue.py", "self._again.extendleft(reversed(list(numbers)))", "pass"),
     ("jobs/queue.py", "reversed(list(numbers))", "numbers"),
+    # Jobs that wait for an earlier one
+    ("jobs/queue.py", "len(self._begun) >= WAITING or ", ""),
+    ("jobs/queue.py", " or self._bytes >= HELD", ""),
+    ("jobs/queue.py", "            self._bytes -= len(done.line)\n", ""),
+    ("jobs/queue.py", "sorted(self._waiting)", "list(self._waiting)"),
+    # What is no line of a report
+    ("jobs/journal.py", "_parse(text) if is_whole else None", "_parse(text)"),
+    ("jobs/journal.py", "None if is_deep(text.decode()) else json.loads(text)", "json.loads(text)"),
     # Rows of zeros
     ("arrays/kernel.py", "_clear(targets[time],", "_clear(targets[0],"),
     ("arrays/kernel.py", "np.broadcast_to(none[time],", "np.broadcast_to(none[0],"),
