@@ -286,7 +286,7 @@ def test_elements_are_copied_piece_by_piece(
     blocks, _ = gathering(data, indices, chunks, axis, batch_dims=batch_dims)
 
     pairs = zip(data, indices, strict=True) if batch_dims else [(data, indices)]
-    expected = np.stack([np.take(*pair, 0) for pair in pairs]).reshape(blocks.shape)
+    expected = np.stack([np.take(one, other, 0) for one, other in pairs]).reshape(blocks.shape)
     assert (blocks.block(everything(blocks.shape)) == expected).all()
 
 
@@ -311,6 +311,7 @@ def test_elements_with_an_index_each_are_copied_piece_by_piece(
     ("indices", "spans"),
     [
         ([13, 99, 11], [(11, 14)]),  # 99 is filled
+        ([7, 99, 5], [(5, 8)]),
         ([19, 20], [(19, 20), (20, 21)]),
         ([25, 3, 24, 99, 3], [(3, 4), (24, 26)]),
     ],
