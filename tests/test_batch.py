@@ -22,7 +22,7 @@ from gathercli.cli import batch_run
 from gathercli.io.write import write_all
 from gathercli.jobs import job as jobs
 from gathercli.jobs import pool
-from gathercli.jobs.tally import Limit
+from gathercli.jobs.tally import BatchTotals, Limit, Note
 from gathercli.jobs.work import Settings, line_of
 from tests.processes import (
     PATIENCE,
@@ -283,6 +283,15 @@ def test_notes_are_summed_up_over_the_jobs(run: Run) -> None:
         "note: a: 1 of 1 index outside -3..2, zero-filled; first 9 at [0], and so in 2 more jobs\n"
         "3 jobs: 3 ok   "
     )
+
+
+def test_a_note_is_that_of_the_first_job_whichever_ended_first() -> None:
+    totals = BatchTotals(3)
+
+    for number, name in ((2, "c"), (0, "a"), (1, "b")):
+        totals.note(number, name, {"kind": f"note of {name}"})
+
+    assert totals.notes == {"kind": Note(3, 0, "a", "note of a")}
 
 
 def test_the_summary_names_failures_last_by_their_cause(run: Run) -> None:

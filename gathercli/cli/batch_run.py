@@ -297,7 +297,7 @@ class Batch:
         divided = limits.memory is not None and not limits.explicit
         count = min(running.workers or cores(), len(self._plan))
         settings = Settings(
-            held=(limits.memory or 0) // count if divided else limits.memory,
+            memory=(limits.memory or 0) // count if divided else limits.memory,
             file=limits.result,
             inline=limits.memory if limits.explicit else INLINE,
             threads=max(1, cores() // count),

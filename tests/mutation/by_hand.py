@@ -67,6 +67,13 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     # What is no line of a report
     ("jobs/journal.py", "_parse(text) if is_whole else None", "_parse(text)"),
     ("jobs/journal.py", "None if is_deep(text.decode()) else json.loads(text)", "json.loads(text)"),
+    # Jobs by their ids, and in their file
+    ("jobs/plan.py", 'job.id.encode(errors="surrogatepass")', 'job.id.encode(errors="replace")'),
+    ("jobs/plan.py", "            if isinstance(error, GatherError):\n                raise\n", ""),
+    ("jobs/plan.py", "        self._file.seek(0)\n", ""),
+    ("jobs/plan.py", "        self._file.truncate()\n", ""),
+    ("jobs/tally.py", "            if number < note.first:", "            if number > note.first:"),
+    ("jobs/fingerprints.py", "            _digests.clear()", "            pass"),
     # Rows of zeros
     ("arrays/kernel.py", "_clear(targets[time],", "_clear(targets[0],"),
     ("arrays/kernel.py", "np.broadcast_to(none[time],", "np.broadcast_to(none[0],"),
