@@ -56,6 +56,11 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("jobs/pool.py", "            worker.process.terminate()", "            pass"),
     ("jobs/pool.py", "            worker.end()\n", "            pass\n"),
     ("jobs/pool.py", "        self.process.kill()", "        pass"),
+    (
+        "jobs/pool.py",
+        "            self.began = time.monotonic()\n            del",
+        "            del",
+    ),
     ("jobs/pool.py", "                worker.process.kill()", "                pass"),
     ("jobs/queue.py", "self._again.extendleft(reversed(list(numbers)))", "pass"),
     ("jobs/queue.py", "reversed(list(numbers))", "numbers"),
