@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from numpy.lib.stride_tricks import as_strided
 
 import gathercli
 from gathercli import engine
@@ -122,6 +123,7 @@ LAYOUTS: Final[dict[str, Callable[[Array], Array]]] = {
     "F": np.asfortranarray,
     "unaligned": unaligned,
     "steps": lambda array: np.repeat(array, 2, axis=-1)[..., ::2],
+    "columns": lambda array: np.concatenate((array, array[..., :1]), -1)[..., :-1],
     "backwards": lambda array: np.ascontiguousarray(array[::-1])[::-1],
     "broadcast": lambda array: np.broadcast_to(array[:1], array.shape),  # all like the first
     "turned": turned,
@@ -285,6 +287,28 @@ def test_zeros_are_where_the_indices_of_their_own_batch_are_outside(width: type)
     wanted[1, [0, 7]] = 0
     wanted[2, [3, 7, -1]] = 0
     assert (out == wanted).all()
+
+
+def test_some_columns_of_a_wider_array_are_gathered_by_rows_of_its_own_width() -> None:
+    data = np.arange(40).reshape(8, 5)[:, :3]
+    stacked = np.arange(60).reshape(3, 4, 5)[:, :, :3]
+    apart = as_strided(np.arange(21), (3, 2, 3), (56, 24, 8))  # 7 elements from one to the next
+
+    rows = gathercli.gather(data, np.array([2, 0, 7]))
+    inner = gathercli.gather(stacked, np.array([3, 1]), axis=1)
+    last = gathercli.gather(apart, np.array([1]), axis=1)
+
+    assert (rows == data[[2, 0, 7]]).all()
+    assert (inner == stacked[:, [3, 1]]).all()
+    assert (last == apart[:, [1]]).all()
+
+
+def test_one_element_of_each_of_several_windows_is_gathered() -> None:
+    windows = as_strided(np.arange(9), (2, 2, 3), (24, 24, 8))  # each starts where a row does
+
+    one = gathercli.gather(windows, np.array(1), axis=2)
+
+    assert (one == windows[:, :, 1]).all()
 
 
 @pytest.mark.parametrize("index_type", ["<i4", ">i8", "i1", "<u8", "u1"])

@@ -83,6 +83,10 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("arrays/kernel.py", "_clear(targets[time],", "_clear(targets[0],"),
     ("arrays/kernel.py", "np.broadcast_to(none[time],", "np.broadcast_to(none[0],"),
     ("arrays/kernel.py", "if none[time].any():", "if none[0].any():"),
+    # Data that is part of wider rows
+    ("arrays/kernel.py", "if step % chunk or any(", "if any("),
+    ("arrays/kernel.py", "any(loop.data % chunk for loop in loops[:-1])", "False"),
+    ("arrays/kernel.py", "                and len(shared) <= 1 >= len(picked)\n", ""),
     # The first of several
     ("arrays/counts.py", "start + at < self.first", "start + at > self.first"),
     ("arrays/counts.py", "if not self.number or start + at < self.first:", "if not self.number:"),
@@ -95,13 +99,13 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     # Indices that 32 bits do not hold
     ("lessons/verdicts.py", "WIDEST: Final = 2**31 - 1", "WIDEST: Final = 2**31"),
     ("lessons/verdicts.py", "WIDEST: Final = 2**31 - 1", "WIDEST: Final = 2**31 - 2"),
-    ("lessons/verdicts.py", "(given > WIDEST)", "(given >= WIDEST)"),
-    ("lessons/verdicts.py", "(given < ~WIDEST)", "(given <= ~WIDEST)"),
-    ("lessons/verdicts.py", "(given < ~WIDEST)", "(given < -WIDEST)"),
-    ("lessons/verdicts.py", "| (given < ~WIDEST)", ""),
+    ("lessons/verdicts.py", "(block > WIDEST)", "(block >= WIDEST)"),
+    ("lessons/verdicts.py", "(block < ~WIDEST)", "(block <= ~WIDEST)"),
+    ("lessons/verdicts.py", "(block < ~WIDEST)", "(block < -WIDEST)"),
+    ("lessons/verdicts.py", "| (block < ~WIDEST)", ""),
     ("lessons/verdicts.py", "and size <= WIDEST\n", "\n"),
-    ("lessons/warnings.py", "call.size > WIDEST + 1", "call.size > WIDEST"),
-    ("lessons/warnings.py", "call.size > WIDEST + 1", "call.size > WIDEST + 2"),
+    ("lessons/warnings.py", "along.size > WIDEST + 1", "along.size > WIDEST"),
+    ("lessons/warnings.py", "along.size > WIDEST + 1", "along.size > WIDEST + 2"),
     # What no position stands for
     ("arrays/check.py", "        found[indices < 0] = -1", "        pass"),
     ("arrays/check.py", "found[indices < 0] = -1", "found[indices <= 0] = -1"),
