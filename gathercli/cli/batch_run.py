@@ -340,7 +340,7 @@ class Batch:
     def _remark(self, text: str) -> None:
         """Tell the user something at once."""
         self._clear()
-        self._messages.remark(text)
+        self._messages.announce(text)
 
     def _count(self, done: Done) -> bool:
         """Count a job that has ended; return whether others may begin."""
