@@ -119,3 +119,13 @@ def test_indices_of_all_chunks_are_counted_together(
     whole = BoundCall(call, data, Tensor(indices.dtype, array))
     assert adjustments == streamed.check_indices(whole)
     assert len(adjustments) == 2
+
+
+def test_parts_of_one_element_cross_the_ends_of_slabs() -> None:
+    data = Chunks(np.arange(12).reshape(4, 3), (1, 3))
+    result = streamed.BlockResult(CopyBlocks(data), 240)
+
+    parts = list(result.blocks(1))
+
+    assert np.concatenate(parts).tolist() == list(range(12))
+    assert len(data.boxes) == 4
