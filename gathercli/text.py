@@ -173,7 +173,7 @@ class Overflow(float):
         return self
 
 
-def shown(value: object) -> str:
+def value_text(value: object) -> str:
     """Write a value for a message as JSON has it, cut to a length."""
     if isinstance(value, Overflow):
         text = value.text
@@ -182,7 +182,7 @@ def shown(value: object) -> str:
     elif isinstance(value, dict):
         text = "an object"
     elif isinstance(value, list):
-        inner = ["[...]" if isinstance(each, list) else shown(each) for each in value[:20]]
+        inner = ["[...]" if isinstance(each, list) else value_text(each) for each in value[:20]]
         text = f"[{', '.join(inner)}{', ...' if value[20:] else ''}]"
     elif isinstance(value, int) and abs(value) >= 10**40:
         text = f"an integer of more than {40} digits"

@@ -22,17 +22,18 @@ if TYPE_CHECKING:
 
 
 class Chunks:
-    """An array in chunks, which counts how often each is read."""
+    """An array in chunks, which records every box that is read, and counts it for its chunks."""
 
     def __init__(self, array: Any, chunks: tuple[int, ...]) -> None:
         self.array, self.chunks = array, chunks
         self.reads: Counter[tuple[int, ...]] = Counter()
+        self.boxes: list[Box] = []
 
     @property
     def dtype(self) -> DType:
-        found = dtype_of(self.array.dtype)
-        assert found is not None
-        return found
+        dtype = dtype_of(self.array.dtype)
+        assert dtype is not None
+        return dtype
 
     decided = None
 
@@ -50,6 +51,7 @@ class Chunks:
         return None
 
     def read(self, box: Box) -> Any:
+        self.boxes.append(box)
         for part in tiled(box, self.chunks):
             at = tuple(start // size for (start, _), size in zip(part, self.chunks, strict=True))
             self.reads[at] += 1

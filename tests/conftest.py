@@ -131,6 +131,12 @@ def neutral_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def one_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a batch of the test's own process start one process for its jobs, if not told more."""
+    monkeypatch.setattr("gathercli.cli.batch_run.cores", lambda: 1)
+
+
+@pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work in an empty folder."""
     monkeypatch.chdir(tmp_path)

@@ -22,8 +22,9 @@ from gathercli.cli import batch_run
 from gathercli.io.write import write_all
 from gathercli.jobs import job as jobs
 from gathercli.jobs import pool
-from gathercli.jobs.tally import Limit
+from gathercli.jobs.tally import BatchTotals, Limit, Note
 from gathercli.jobs.work import Settings, line_of
+from gathercli.jobs.worker import READY
 from tests.processes import (
     PATIENCE,
     PROGRAM,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     Run = Callable[..., Ran]
     Program = Callable[..., subprocess.CompletedProcess[bytes]]
 
+pytestmark = pytest.mark.usefixtures("one_core")
 KEYS: Final = ["id", "status", "rule", "message", "operator", "shape", "dtype"]
 FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
 LINUX: Final = pytest.mark.skipif(
@@ -284,6 +286,15 @@ def test_notes_are_summed_up_over_the_jobs(run: Run) -> None:
     )
 
 
+def test_a_note_is_that_of_the_first_job_whichever_ended_first() -> None:
+    totals = BatchTotals(3)
+
+    for number, name in ((2, "c"), (0, "a"), (1, "b")):
+        totals.note(number, name, {"kind": f"note of {name}"})
+
+    assert totals.notes == {"kind": Note(3, 0, "a", "note of a")}
+
+
 def test_the_summary_names_failures_last_by_their_cause(run: Run) -> None:
     listed = [job("a"), job("b", axis=1), job("c", axis=2), job("d", data="none.npy")]
     ran = run("batch", write_jobs(*listed))
@@ -429,6 +440,7 @@ def test_the_time_of_a_job_does_not_count(
         return take(worker, part)
 
     monkeypatch.setattr(pool._Worker, "take", taken_late)
+    monkeypatch.setattr(pool, "_PART", len(READY))  # so that no answer comes with it
     ran = run("batch", write_jobs(*map(job, names)), "-q", "-j", "1", "--timeout", "0.1")
 
     assert statuses(ran.out) == [(name, "ok", None) for name in names]
@@ -554,6 +566,16 @@ def test_processes_that_end_before_they_begin_are_not_started_for_ever(
         "rule: output\n",
     )
     assert len(workers) == pool.MOST_STARTS + 1
+
+
+def test_a_batch_starts_as_many_processes_as_there_are_cores(
+    workers: list[pool._Worker], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_run, "cores", lambda: 2)
+
+    assert run("batch", write_jobs(*map(job, "abc")), "-q").status == 0
+
+    assert len(workers) == 2
 
 
 def test_no_process_is_left_when_a_batch_has_ended(workers: list[pool._Worker], run: Run) -> None:

@@ -35,6 +35,7 @@ def test_the_batch_suite_measures_the_memory_of_jobs() -> None:
     command = [sys.executable, "-m", "tests.benchmarks", "batch", "--only", "10^3", "--json"]
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
     (row,) = json.loads(printed)["batch"]
+
     assert row["name"] == "10^3 inline jobs"
     assert 5 < row["also"]["MB resident"] < 500
     assert row["also"]["jobs/s"] > 0
@@ -45,7 +46,9 @@ def test_the_batch_suite_times_the_same_outputs_of_every_way(
 ) -> None:
     monkeypatch.setattr(batch, "JOBS", 20)
     monkeypatch.setattr(batch, "SHELL_LOOP", batch.SHELL_LOOP.replace("seq 0 59", "seq 0 1"))
+
     first, second = batch.speed(1, tmp_path, {"all": [], "one": ["-j", "1"]})
+
     assert first.goals == second.goals == {"numpy loop": 2.0, "shell loop": 0.01}
     assert list(first.seconds) == ["gathercli", "numpy loop", "shell loop"]
     assert first.seconds["shell loop"] == second.seconds["shell loop"]
@@ -67,8 +70,10 @@ def test_the_cluster_suite_does_all_jobs_on_workers(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(batch, "JOBS", 20)
+
     with cluster.cluster(1, tmp_path / "dask") as workers:
         rows = cluster.jobs(1, tmp_path, {"1 worker": workers})
+
     assert [row.name for row in rows] == ["20 jobs, -j 1", "20 jobs, -j 2", "20 jobs, 1 worker"]
     assert rows[-1].also["MB of a worker"] > 50
 
@@ -79,6 +84,7 @@ def test_a_table_gives_our_time_and_its_ratio_to_that_of_others() -> None:
         Row("one", {"gathercli": 0.001, "numpy": 0.004}, {}, {"MB": 12.0}),
         Row("far", {"gathercli": 0.001, "numpy": 0.16}),
     ]
+
     assert table("a suite", rows) == (
         "a suite     ms  / numpy        / cp  MB\n"
         "rows     500.0     0.50  2.00 (0.9)\n"

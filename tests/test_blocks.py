@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from gathercli import engine
 from gathercli.arrays import partition
-from gathercli.arrays.blocks import CopyBlocks, GatherBlocks, chunk_sizes
+from gathercli.arrays.blocks import (
+    COPIES,
+    INDEX_BYTES,
+    PART_BYTES,
+    PIECE,
+    CopyBlocks,
+    GatherBlocks,
+    chunk_sizes,
+)
 from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.chunks import (
     everything,
@@ -251,3 +259,98 @@ def test_a_mapped_tensor_of_any_byte_order_gives_native_blocks(order: Any) -> No
         assert block.tobytes() == run(BoundCall(call, given, picked)).whole().array.tobytes()
 
     assert CopyBlocks(given).block(((1, 3), (0, 4), (2, 3))).tolist() == array[1:3, :, 2:].tolist()
+
+
+@pytest.mark.parametrize(
+    ("shape", "inner", "axis", "batch_dims"),
+    [
+        ((40,), (90,), 0, 0),
+        ((40, 3), (90,), 0, 0),
+        ((3, 40), (3, 30), 1, 1),
+        ((2, 40, 3), (2, 30), 1, 1),
+    ],
+    ids=["flat", "rows", "flat with batch_dims", "rows with batch_dims"],
+)
+def test_elements_are_copied_piece_by_piece(
+    shape: tuple[int, ...],
+    inner: tuple[int, ...],
+    axis: int,
+    batch_dims: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gathercli.arrays.blocks.PIECE", 7)
+    rng = np.random.default_rng(0)
+    data, indices = rng.random(shape), rng.integers(0, 40, inner)
+    chunks = tuple(4 if d == axis else n for d, n in enumerate(shape))
+
+    blocks, _ = gathering(data, indices, chunks, axis, batch_dims=batch_dims)
+
+    pairs = zip(data, indices, strict=True) if batch_dims else [(data, indices)]
+    expected = np.stack([np.take(one, other, 0) for one, other in pairs]).reshape(blocks.shape)
+    assert (blocks.block(everything(blocks.shape)) == expected).all()
+
+
+def test_elements_with_an_index_each_are_copied_piece_by_piece(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gathercli.arrays.blocks.PIECE", 7)
+    rng = np.random.default_rng(0)
+    data, indices = rng.random((3, 40, 2)), rng.integers(0, 40, (3, 30, 2))
+    chunks = Chunks(data, (3, 4, 2))
+    points = Tensor(dtype_of(indices.dtype), indices)  # type: ignore[arg-type]
+    op = find("onnx-13", "gather-elements").op
+    call = engine.bind(op, Operand.of(chunks), Operand.of(points), axis=1)
+
+    blocks = GatherBlocks(BoundCall(call, chunks, points))
+
+    expected = np.take_along_axis(data, indices, 1)
+    assert (blocks.block(everything(blocks.shape)) == expected).all()
+
+
+@pytest.mark.parametrize(
+    ("indices", "spans"),
+    [
+        ([13, 99, 11], [(11, 14)]),  # 99 is filled
+        ([7, 99, 5], [(5, 8)]),
+        ([19, 20], [(19, 20), (20, 21)]),
+        ([25, 3, 24, 99, 3], [(3, 4), (24, 26)]),
+    ],
+)
+def test_of_each_chunk_only_the_span_of_its_positions_is_read(
+    indices: list[int], spans: list[tuple[int, int]]
+) -> None:
+    blocks, data = gathering(np.arange(60).reshape(30, 2), np.array(indices), (10, 2))
+
+    blocks.block(everything(blocks.shape))
+
+    assert data.boxes == [(span, (0, 2)) for span in spans]
+
+
+def test_the_cost_of_a_box_has_its_indices_its_chunks_and_those_of_each_thread() -> None:
+    blocks, data = gathering(np.zeros((100, 4)), np.zeros(1000, np.int64), (10, 4))
+    few, all_chunks = (((0, count), (0, 4)) for count in (3, 1000))
+
+    costs = blocks.cost(few, 1), blocks.cost(few, 3), blocks.cost(all_chunks, 1)
+
+    chunk, piece = 10 * 4 * 8, 8 + 8 * 2
+    each = [COPIES * chunk + min(count * 4 * 8, PIECE * piece) for count in (3, 1000)]
+    assert costs[0] == 3 * (4 * 8 + INDEX_BYTES + PART_BYTES) + each[0]
+    assert costs[1] - costs[0] == 2 * each[0]
+    assert costs[2] == 1000 * (4 * 8 + INDEX_BYTES) + 10 * PART_BYTES + each[1]
+    assert CopyBlocks(data).cost(few, 3) == 3 * 4 * 8 + 3 * COPIES * chunk
+
+
+def test_the_cost_of_a_box_has_the_chunks_of_its_indices_if_they_take_more() -> None:
+    data, indices = Chunks(np.zeros(4), (2,)), Chunks(np.zeros(1 << 20, np.int64), (1 << 20,))
+    operands = (Operand.of(each) for each in (data, indices))
+    call = engine.bind(find("openvino-8", "gather").op, *operands, axis=0)
+
+    cost = GatherBlocks(BoundCall(call, data, indices)).cost(((0, 2),), 1)
+
+    assert cost == 2 * 8 + COPIES * (8 << 20)
+
+
+def test_the_chunks_of_an_output_are_as_large_as_those_of_the_data() -> None:
+    blocks, _ = gathering(np.zeros((100, 40)), np.zeros((5, 1000), np.int64), (10, 20))
+
+    assert blocks.choose_chunks() == (1, 10, 20)

@@ -248,6 +248,7 @@ def test_a_file_that_is_large_is_mapped_and_the_same(tmp_path: Path) -> None:
 def test_the_table_holds_what_numpy_takes_and_what_it_does_not() -> None:
     refused_by_both = [name for name, raw in REFUSED.items() if numpys(raw) is None]
     refused_by_us = [name for name in REFUSED if name not in refused_by_both]
+
     assert len(ACCEPTED) + len(REFUSED) > 100
     assert len(refused_by_both) > 30
     assert len(refused_by_us) > 10
@@ -314,11 +315,13 @@ def test_archives_of_numpy_are_read_the_same(compress: bool, tmp_path: Path) -> 
     save: Any = np.savez_compressed if compress else np.savez
     save(tmp_path / "x.npz", **arrays)
     raw = (tmp_path / "x.npz").read_bytes()
+
     with np.load(BytesIO(raw)) as theirs:
         for name in theirs.files:
             found = ours(tmp_path / "x", raw, f"#{name}")
             assert isinstance(found, Tensor), found
             assert_the_same(found, theirs[name])
+
     assert os.listdir(tmp_path).count("x") == 1
 
 

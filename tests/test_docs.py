@@ -57,7 +57,9 @@ def test_a_console_line_of_the_readme_prints_what_stands_below_it(
 def test_the_python_lines_of_the_readme_are_true(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     (block,) = blocks("python")
+
     test = doctest.DocTestParser().get_doctest(block, {}, "README.md", None, None)
+
     assert test.examples
     assert doctest.DocTestRunner().run(test).failed == 0
 
@@ -92,4 +94,5 @@ def test_every_picture_of_the_readme_has_its_command() -> None:
 @pytest.mark.parametrize("path", generate.files(), ids=lambda path: path.name)
 def test_a_generated_file_is_what_its_declarations_give_now(path: Path) -> None:
     current = path.read_text(encoding="utf-8")
+
     assert current == generate.files()[path], "run: python -m gathercli.cli.manual.generate"

@@ -253,6 +253,7 @@ def test_a_write_whose_failure_only_close_tells_is_noticed_before_the_file_has_i
     bench: Bench,
 ) -> None:
     ran, held = bench.once(bench.faults(1, only=closes_what_was_written))
+
     assert (ran.status, ran.out) == (74, "")
     assert ran.err.endswith("rule: output\n")
     assert held == bench.old

@@ -107,12 +107,15 @@ def fuzz(*words: str) -> subprocess.CompletedProcess[str]:
 
 def test_an_input_is_run_again_without_a_fuzzer(tmp_path: Path) -> None:
     (tmp_path / "sound").write_bytes(npy_bytes())
+
     ran = fuzz("npy", str(tmp_path / "sound"))
+
     assert (ran.returncode, ran.stdout) == (0, f"{tmp_path / 'sound'}: fine\n")
 
 
 def test_a_target_that_does_not_exist_is_refused_by_name() -> None:
     ran = fuzz("nosuch")
+
     assert ran.returncode == 2
     assert "npy" in ran.stderr
 
@@ -122,9 +125,11 @@ def test_without_a_fuzzer_the_command_says_what_to_install(tmp_path: Path) -> No
         "import sys; sys.modules['atheris'] = None; sys.argv = ['fuzz', 'npy']\n"
         "import runpy; runpy.run_module('tests.fuzz', run_name='__main__')"
     )
+
     ran = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, check=False, text=True
     )
+
     assert ran.returncode == 1
     assert ran.stderr == "fuzzing needs atheris: pip install 'gathercli[fuzz]'\n"
     assert list(tmp_path.iterdir()) == []

@@ -87,7 +87,9 @@ def test_a_hostile_file_is_as_hostile_on_standard_input(name: str, run: Run, fol
     (path,) = folder.iterdir()
     raw = path.read_bytes()
     path.unlink()
+
     ran = run("gather", "-", "0", stdin=raw)
+
     assert (ran.status, ran.out) == (case.status, "")
     assert_one_refusal(ran.err, case.status, case.rule)
     assert ran.err.startswith("error: `data`: standard input: ")
@@ -338,6 +340,7 @@ def test_a_reader_that_went_away_is_141_and_silence(folder: Path) -> None:
     os.close(reader)
     ran = bounded(["gather", "arange:99999", "arange:99999"], stdout=writer)
     os.close(writer)
+
     assert (ran.returncode, ran.stderr) == (141, b"")
     assert list(folder.iterdir()) == []
 
@@ -353,6 +356,7 @@ def test_a_signal_while_a_pipe_is_read_is_its_status_and_silence(
 ) -> None:
     os.mkfifo("pipe")
     argv = [sys.executable, "-m", "gathercli", "gather", "pipe", "0", *split(words)]
+
     with (
         subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
         open("pipe", "wb", buffering=0) as pipe,  # waits for the program to open it
@@ -363,5 +367,6 @@ def test_a_signal_while_a_pipe_is_read_is_its_status_and_silence(
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=5)
         out, err = process.communicate(timeout=30)
+
     assert (process.returncode, out, err) == (status, b"", b"")
     assert [path.name for path in folder.iterdir()] == ["pipe"]

@@ -439,8 +439,10 @@ def test_inference_says_as_much_as_the_shapes_say(family: str, case: Case) -> No
         shape = infer_shape(family, data, indices, version=version, **attributes)
         assert str(shape) == answer
         return
+
     with pytest.raises(GatherError) as caught:
         infer_shape(family, data, indices, version=version, **attributes)
+
     assert caught.value.rule == answer
 
 
@@ -463,5 +465,6 @@ def test_the_default_version_of_gather_elements_narrows() -> None:
 def test_an_operator_that_does_not_exist_is_refused() -> None:
     with pytest.raises(GatherError) as caught:
         infer_shape("gathr", "[2]", "[2]")
+
     assert caught.value.message == "no operator `gathr`: expected gather or gather-elements"
     assert (caught.value.hint, caught.value.status) == ("did you mean `gather`?", 2)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from numpy.lib.stride_tricks import as_strided
 
 import gathercli
 from gathercli import engine
@@ -122,6 +123,7 @@ LAYOUTS: Final[dict[str, Callable[[Array], Array]]] = {
     "F": np.asfortranarray,
     "unaligned": unaligned,
     "steps": lambda array: np.repeat(array, 2, axis=-1)[..., ::2],
+    "columns": lambda array: np.concatenate((array, array[..., :1]), -1)[..., :-1],
     "backwards": lambda array: np.ascontiguousarray(array[::-1])[::-1],
     "broadcast": lambda array: np.broadcast_to(array[:1], array.shape),  # all like the first
     "turned": turned,
@@ -287,6 +289,28 @@ def test_zeros_are_where_the_indices_of_their_own_batch_are_outside(width: type)
     assert (out == wanted).all()
 
 
+def test_some_columns_of_a_wider_array_are_gathered_by_rows_of_its_own_width() -> None:
+    data = np.arange(40).reshape(8, 5)[:, :3]
+    stacked = np.arange(60).reshape(3, 4, 5)[:, :, :3]
+    apart = as_strided(np.arange(21), (3, 2, 3), (56, 24, 8))  # 7 elements from one to the next
+
+    rows = gathercli.gather(data, np.array([2, 0, 7]))
+    inner = gathercli.gather(stacked, np.array([3, 1]), axis=1)
+    last = gathercli.gather(apart, np.array([1]), axis=1)
+
+    assert (rows == data[[2, 0, 7]]).all()
+    assert (inner == stacked[:, [3, 1]]).all()
+    assert (last == apart[:, [1]]).all()
+
+
+def test_one_element_of_each_of_several_windows_is_gathered() -> None:
+    windows = as_strided(np.arange(9), (2, 2, 3), (24, 24, 8))  # each starts where a row does
+
+    one = gathercli.gather(windows, np.array(1), axis=2)
+
+    assert (one == windows[:, :, 1]).all()
+
+
 @pytest.mark.parametrize("index_type", ["<i4", ">i8", "i1", "<u8", "u1"])
 @pytest.mark.parametrize("layout", ["C", "F", "steps"])
 @pytest.mark.parametrize("workers", [1, 3])
@@ -302,8 +326,10 @@ def test_the_first_refused_index_is_named_whichever_thread_sees_it(
     call = engine.bind(
         OPERATORS[0], Operand.of(data), Operand.of(named), axis=0, out_of_range="error"
     )
+
     with pytest.raises(OutOfRangeError, match=r"is 9 at `\[2,3\]`.*3 of 20|9 at") as caught:
         run(BoundCall(call, data, named), threads=workers)
+
     assert caught.value.where == "[2,3]"
     assert caught.value.count == 3
 

@@ -179,6 +179,7 @@ def test_a_signal_while_a_fifo_is_read_ends_the_run_silently(
     number: signal.Signals, status: int, folder: Path
 ) -> None:
     os.mkfifo(folder / "pipe")
+
     with start(folder, "gather", "pipe", "0", "-o", "x.npy") as process:
         with open(folder / "pipe", "wb", buffering=0) as pipe:  # returns once it is being read
             pipe.write(b"[1")
@@ -188,6 +189,7 @@ def test_a_signal_while_a_fifo_is_read_ends_the_run_silently(
                     process.wait(timeout=1)
                     break
         out, err = process.communicate(timeout=PATIENCE)
+
     assert (process.returncode, out, err) == (status, b"", b"")
     assert os.listdir(folder) == ["pipe"]
 
@@ -195,11 +197,13 @@ def test_a_signal_while_a_fifo_is_read_ends_the_run_silently(
 def test_a_program_under_nohup_goes_on_when_its_terminal_closes(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     line = f"trap '' HUP; exec {shlex.join(PROGRAM)} gather pipe 0, -o x.npy"
+
     with subprocess.Popen(["sh", "-c", line], cwd=folder) as process:
         with open(folder / "pipe", "wb", buffering=0) as pipe:  # returns once it is being read
             process.send_signal(signal.SIGHUP)
             pipe.write(b"[5]")
         status = process.wait(timeout=30)
+
     assert status == 0
     assert np.load("x.npy").tolist() == [5]
 
@@ -365,22 +369,26 @@ def test_a_reader_that_goes_away_ends_a_large_output_silently(
     fmt: str, wanted: int, folder: Path
 ) -> None:
     words = ("gather", "rand:10x2000xi8,high=9", "zeros:1000", "-f", fmt)
+
     with start(folder, *words) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         got = len(process.stdout.read(wanted))
         process.stdout.close()
         err = process.stderr.read()
+
     assert (process.wait(timeout=PATIENCE), got, err) == (141, wanted, b"")
 
 
 @pytest.mark.parametrize("fmt", ["npy", "json", "oip", "literal"])
 def test_a_large_output_to_a_full_device_is_74(fmt: str, folder: Path) -> None:
     words = ("gather", "rand:10x2000xi8,high=9", "zeros:100", "-f", fmt)
+
     with open("/dev/full", "wb") as full:
         ran = subprocess.run(
             [*PROGRAM, *words], cwd=folder, stdout=full, stderr=subprocess.PIPE, check=False
         )
+
     assert ran.returncode == 74
     assert ran.stderr.startswith(b"error: writing stopped (no space left on device)")
     assert ran.stderr.endswith(b"rule: output\n")
@@ -403,6 +411,7 @@ def test_a_file_larger_than_the_system_allows_is_refused_and_the_old_one_stays(
     path = folder / "x.out"
     path.write_bytes(OLD)
     words = ("gather", "rand:10x2000xi8,high=9", "zeros:1000", "-o", "x.out", "-f", fmt)
+
     ran = subprocess.run(
         [*PROGRAM, *words],
         cwd=folder,
@@ -410,6 +419,7 @@ def test_a_file_larger_than_the_system_allows_is_refused_and_the_old_one_stays(
         check=False,
         preexec_fn=limit_files,
     )
+
     assert (ran.returncode, ran.stdout) == (status, b"")
     assert said in ran.stderr
     assert path.read_bytes() == OLD
@@ -440,20 +450,25 @@ def in_small_disk(folder: Path, options: str, line: str) -> subprocess.Completed
 def test_a_disk_that_fills_up_is_74_and_the_old_file_stays(folder: Path) -> None:
     # The bytes of the result would fit; its text takes two for each of them.
     line = "$G gather rand:10x2000xi8,high=9 zeros:400 -o x -f json"
+
     ran = in_small_disk(folder, "true", line)
+
     assert ran.stdout == b"74\nold\nx\n"
     assert b"writing stopped (no space left on device)" in ran.stderr
 
 
 def test_a_disk_known_to_be_too_small_is_73_and_the_old_file_stays(folder: Path) -> None:
     line = "$G gather rand:10x2000xi8,high=9 zeros:4000 -o x -f npy"
+
     ran = in_small_disk(folder, "true", line)
+
     assert ran.stdout == b"73\nold\nx\n"
     assert re.search(rb"the result takes 8000000 bytes and the disk has \d+", ran.stderr)
 
 
 def test_a_file_system_that_may_only_be_read_is_73(folder: Path) -> None:
     ran = in_small_disk(folder, "mount -o remount,ro .", "$G gather '[5,6]' 0, -o x -f npy")
+
     assert ran.stdout == b"73\nold\nx\n"
     assert b"(read-only file system)" in ran.stderr
 
@@ -466,6 +481,7 @@ def test_a_folder_that_may_only_be_read_is_73(folder: Path) -> None:
         status = main(["gather", "[5,6]", "0,", "-o", "x.npy"])
     finally:
         folder.chmod(0o755)
+
     assert status == 73
     assert (folder / "x.npy").read_bytes() == OLD
     assert os.listdir(folder) == ["x.npy"]
@@ -476,6 +492,7 @@ def test_a_quota_that_is_used_up_is_told_by_name(
 ) -> None:
     with Faults(1, 2, only=lambda name, args: name == "write" and args[0] > 2) as faults:
         status = main(["gather", "[5,6]", "0,", "-o", "x.npy"])
+
     assert faults.number == errno.EDQUOT
     assert (status, os.strerror(errno.EDQUOT).lower() in capfd.readouterr().err) == (74, True)
     assert os.listdir(folder) == []

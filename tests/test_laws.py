@@ -299,6 +299,7 @@ def test_every_row_answers_or_refuses_as_the_oracle_does(op: Op, seed: int) -> N
 @given(seed=seeds)
 def test_every_legal_call_is_answered_as_the_oracle_does(op: Op, seed: int) -> None:
     case = legal_case(op, Dice(seed))
+
     assert_same(called(op, case), check_counts(op, case))
 
 
@@ -347,6 +348,7 @@ def test_extreme_indices_are_treated_as_exact_integers(
 
 def test_an_int8_minus_one_picks_the_last_of_200_rows() -> None:
     rows = np.arange(200)
+
     assert gathercli.gather(rows, np.array([-1], np.int8)).tolist() == [199]
 
 
@@ -366,7 +368,9 @@ def test_gathering_every_index_in_order_gives_the_data(
 ) -> None:
     axis = drawn.draw(st.integers(-len(shape), len(shape) - 1))
     x = filled(tuple(shape), "int32", seed)
+
     same = gathercli.gather(x, np.arange(x.shape[axis]), axis=axis, version=op.id)
+
     assert_same(same, x)
 
 
@@ -379,6 +383,7 @@ def test_gathering_every_element_in_place_gives_the_data(
     axis = drawn.draw(st.integers(0, len(shape) - 1))
     x = filled(tuple(shape), "float32", seed)
     own = np.indices(x.shape)[axis]
+
     assert_same(gathercli.gather_elements(x, own, axis=axis, version=op.id), x)
 
 
@@ -396,7 +401,9 @@ def test_gathering_twice_is_gathering_the_gathered_indices(
     i = np.array(drawn.draw(lists_of(st.integers(0, len(x) - 1), i_shape)))
     k = np.array(drawn.draw(lists_of(st.integers(0, i_shape - 1), product(k_shape))), np.int64)
     k = k.reshape(k_shape)
+
     once = gathercli.gather(gathercli.gather(x, i, version=op.id), k, version=op.id)
+
     assert_same(once, gathercli.gather(x, i[k], version=op.id))
 
 
@@ -431,6 +438,7 @@ def test_zero_filling_is_taking_from_data_with_one_more_slice_of_zeros(
     if s == 0:
         padded = np.zeros([1 if d == axis else n for d, n in enumerate(shape)], np.int16)
     into_padded = [k if 0 <= k < s else k + s if -s <= k < 0 else s for k in picks]
+
     got = gathercli.gather(
         x,
         np.array(picks, np.int64),
@@ -439,6 +447,7 @@ def test_zero_filling_is_taking_from_data_with_one_more_slice_of_zeros(
         negative="wrap",
         out_of_range="zero",
     )
+
     assert_same(got, np.take(padded, np.array(into_padded, np.int64), axis))
 
 
@@ -496,7 +505,9 @@ def test_reading_data_where_the_sources_point_gives_the_output(op: Op, seed: int
     whole = run.whole().array
     cells = np.arange(whole.size)
     at = FAMILIES[op.family].sources(run.bound.call, {"indices": run.positions()}, cells)
+
     padded = np.append(case.data.reshape(-1), np.zeros(1, whole.dtype))
+
     assert at.shape == cells.shape
     assert_same(padded[at].reshape(whole.shape), whole)
 
@@ -517,6 +528,7 @@ def test_the_blocks_side_by_side_are_the_whole(op: Op, seed: int, cells: int) ->
 @given(seed=seeds)
 def test_the_inferred_shape_is_the_shape_of_the_run(op: Op, seed: int) -> None:
     case = legal_case(op, Dice(seed))
+
     inferred = gathercli.infer_shape(
         op.family,
         case.data.shape,
@@ -525,6 +537,7 @@ def test_the_inferred_shape_is_the_shape_of_the_run(op: Op, seed: int) -> None:
         batch_dims=case.attributes.batch_dims,
         version=op.id,
     )
+
     assert inferred == called(op, case).shape
     assert inferred.sizes == called(op, case).shape
 
@@ -617,7 +630,9 @@ def test_the_formula_of_a_row_gives_the_shape_of_the_run(op: Op, seed: int) -> N
         "axis": case.attributes.axis,
         "batch_dims": case.attributes.batch_dims,
     }
+
     shape = eval(op.shape, {"__builtins__": {}}, meaning)  # noqa: S307  (the row's own formula)
+
     assert shape == called(op, case).shape
 
 
@@ -648,5 +663,7 @@ def test_byte_order_and_memory_order_change_nothing(op: Op, seed: int) -> None:
     indices = case.indices.astype(case.indices.dtype.newbyteorder(">"))
     if case.indices_type in OPAQUE:
         indices = case.indices
+
     other = replace(case, data=data.copy(order="F"), indices=indices.copy(order="F"))
+
     assert_same_outcome(outcome(lambda: called(op, other)), outcome(lambda: check_counts(op, case)))

@@ -59,12 +59,14 @@ def part(path: Path) -> str:
 def test_a_module_imports_only_what_lies_left_of_it(path: Path) -> None:
     parts = {name.split(".")[1] for name in imports(path) if name.startswith("gathercli.")}
     inner = {name for name in parts if name in LEFT_OF}
+
     assert inner <= LEFT_OF[part(path)] | {part(path)}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_rich_stays_in_the_report_and_typer_in_the_commands(path: Path) -> None:
     roots = {name.split(".")[0] for name in imports(path)}
+
     assert "rich" not in roots or part(path) == "report"
     assert "typer" not in roots or part(path) == "cli"
 
@@ -74,6 +76,7 @@ def test_only_a_cluster_uses_a_network(path: Path) -> None:
     roots = {name.split(".")[0] for name in imports(path)}
     names = ("cluster", "leftovers", "scheduler", "dask_task")
     of_cluster = {PACKAGE / "jobs" / f"{name}.py" for name in names}
+
     assert path in of_cluster or not roots & {"dask", "distributed", "http", "pickle", "urllib"}
 
 
@@ -90,6 +93,7 @@ def test_what_computes_opens_no_file_and_prints_nothing(path: Path) -> None:
         for node in nodes(path)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
+
     assert not calls & {"open", "print", "input", "exec", "eval"}
     assert not {name.split(".")[0] for name in imports(path)} & {"os", "io", "sys", "mmap"}
 
@@ -132,7 +136,9 @@ def test_the_version_and_the_completions_start_without_typer(argv: list[str]) ->
 
 def test_a_result_for_a_pipe_starts_without_what_it_does_not_need() -> None:
     code = "from gathercli.cli import main; assert main(['gather', '3xbf16=1', '0']) == 0"
+
     found = loaded(code)
+
     assert not {"rich", "ml_dtypes"} & found
     assert not {"zarr", "distributed", "hashlib", "gathercli.arrays.blocks"} & found
 

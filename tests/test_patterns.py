@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     Run = Callable[..., Ran]
 
+pytestmark = pytest.mark.usefixtures("one_core")
 ROWS = np.arange(6).reshape(3, 2)
 OP = ("batch", "--op", "gather")
 SET = (

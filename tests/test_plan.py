@@ -18,7 +18,7 @@ from gathercli.jobs import mistakes
 from gathercli.jobs import paths as places
 from gathercli.jobs import plan as plan_module
 from gathercli.jobs.jobfile import WrittenJob, files, written
-from gathercli.jobs.plan import Plan
+from gathercli.jobs.plan import Plan, Spool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tests.conftest import Ran
 
     Run = Callable[..., Ran]
+
+pytestmark = pytest.mark.usefixtures("one_core")
 
 
 def _job(name: str, **keys: Any) -> dict[str, Any]:
@@ -577,3 +579,25 @@ def test_a_job_takes_few_bytes_of_memory(keys: dict[str, str], folder: Path) -> 
     finally:
         tracemalloc.stop()
     assert held < 200 * count
+
+
+def test_a_file_of_jobs_that_is_not_there_is_named(run: Run) -> None:
+    assert run("batch", "none.jsonl") == (
+        66,
+        "",
+        "error: `none.jsonl` cannot be read (no such file or directory): expected a file of jobs\n"
+        "rule: missing\n",
+    )
+
+
+def test_a_spool_that_was_cleared_holds_the_next_jobs_alone() -> None:
+    with Spool() as spool:
+        spool.add(b"a long record")
+        spool.flush()
+
+        spool.clear()
+        spool.add(b"short")
+        spool.flush()
+
+        assert (len(spool), spool.record(0)) == (1, b"short")
+        assert os.fstat(spool.fd).st_size == len(b"short")

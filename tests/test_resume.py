@@ -17,6 +17,7 @@ import zarr
 
 from gathercli.cli import main
 from gathercli.errors import OutputError
+from gathercli.jobs import fingerprints
 from gathercli.jobs.journal import Journal
 from tests.processes import PATIENCE, children, is_gone, opened, start, wait_until
 from tests.test_batch import LINUX, job, lines, statuses, write_jobs
@@ -280,6 +281,8 @@ GOOD: Final = b'{"id":"a","status":"ok"}\n'
         (GOOD + b"\n", 2),
         (GOOD + b"{}\n", 2),
         (GOOD + b"junk", 2),
+        (GOOD + b'{"status":"ok","id":"b"}', 2),
+        (b'{"id":"a","status":"ok","x":' + b"[" * 501 + b"]" * 501 + b"}\n", 1),
         (GOOD + b'{"id":1,"status":"ok"}\n', 2),
         (GOOD + b'{"id":"a","status":"fine"}\n', 2),
         (GOOD + b'{"id":"a","status":["ok"]}\n', 2),
@@ -559,3 +562,25 @@ def wait_for_end(workers: list[int]) -> None:
 def when(name: str) -> int:
     """Tell when the output of a job was written."""
     return os.stat(f"out/{name[1:]}.npy").st_mtime_ns
+
+
+def test_a_job_whose_id_is_no_text_is_not_done_again(run: Run) -> None:
+    write_jobs(job("\ud800"), job("?"))
+    assert run(*WORDS).status == 0
+    report = REPORT.read_bytes()
+
+    assert run(*WORDS, "--resume").status == 0
+
+    assert REPORT.read_bytes() == report
+
+
+@pytest.mark.usefixtures("folder")
+def test_only_so_many_digests_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fingerprints, "_MOST_DIGESTS", 2)
+    monkeypatch.setattr(fingerprints, "_digests", {})
+    for name in "abc":
+        Path(name).write_text(name, "ascii")
+
+        fingerprints._digest_at(name)
+
+    assert len(fingerprints._digests) == 1

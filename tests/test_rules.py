@@ -497,6 +497,7 @@ def refused(call: Callable[[], object]) -> errors.GatherError:
 @of_each_refusal
 def test_a_refusal_says_what_was_given_what_it_met_and_what_was_allowed(refusal: Refusal) -> None:
     error = refused(refusal.call)
+
     assert error.message == refusal.message
     assert (error.rule, error.hint) == (refusal.rule, refusal.hint)
 
@@ -504,12 +505,14 @@ def test_a_refusal_says_what_was_given_what_it_met_and_what_was_allowed(refusal:
 @of_each_refusal
 def test_a_refusal_carries_the_place_the_value_and_how_many(refusal: Refusal) -> None:
     error = refused(refusal.call)
+
     assert (error.where, error.value, error.count) == (refusal.where, refusal.value, refusal.many)
 
 
 @of_each_refusal
 def test_a_refusal_has_the_class_of_its_rule_and_is_a_value_error(refusal: Refusal) -> None:
     error = refused(refusal.call)
+
     assert type(error) is CLASSES[refusal.rule]
     assert isinstance(error, ValueError)
 
@@ -549,6 +552,7 @@ def test_what_a_rule_says_is_listed_in_the_order_of_trial() -> None:
 def test_each_function_is_named_as_the_rule_it_raises(rule: Callable[[Any], None]) -> None:
     named = [refusal for refusal in REFUSALS if refusal.rule == rule.__name__.replace("_", "-")]
     frames = [traceback.extract_tb(refused(each.call).__traceback__)[-1] for each in named]
+
     assert rule.__name__ in [frame.name for frame in frames]
 
 
@@ -627,6 +631,7 @@ def test_of_two_broken_rules_the_first_is_reported(first: str, call: Callable[[]
 
 def test_the_larger_dimension_of_onnx_gather_elements_is_refused() -> None:
     error = refused(lambda: gather_elements([[1, 2]], [[0, 0, 0]], axis=0, version="onnx-13"))
+
     assert (error.rule, error.where, error.value) == ("elements-shape", "dimension 1", "3")
     assert error.expected == "0 to 2"
     assert str(error).startswith(
@@ -636,18 +641,21 @@ def test_the_larger_dimension_of_onnx_gather_elements_is_refused() -> None:
 
 def test_a_version_with_smaller_ones_is_not_advised_for_what_may_only_be_larger() -> None:
     error = refused(lambda: infer_shape("gather-elements", "[2,1..3]", "[2,5..]", axis=0))
+
     assert error.rule == "elements-shape"
     assert error.hint is None
 
 
 def test_an_empty_axis_is_not_said_to_clamp_or_wrap() -> None:
     error = refused(lambda: gather_elements([], [0], axis=0))
+
     assert error.rule == "index-range"
     assert "clamp" not in str(error.hint)
 
 
 def test_the_axis_of_a_message_is_a_number_however_it_was_passed() -> None:
     error = refused(lambda: gather_elements([[1]], [[0, 0]], axis=np.array([0])))
+
     assert "only axis 0 may differ" in str(error)
 
 
@@ -661,6 +669,7 @@ def test_an_axis_of_five_thousand_digits_is_out_of_range() -> None:
 
 def test_the_axis_of_unknown_data_is_held_against_the_rank_of_the_indices() -> None:
     error = refused(lambda: infer_shape("gather-elements", "[...]", "[2,2]", axis=5))
+
     assert error.rule == "axis-range"
     assert error.expected == "-2 to 1"
 
@@ -671,12 +680,14 @@ def test_the_elements_have_no_default_axis_in_openvinos_shapes_either() -> None:
 
 def test_a_result_of_more_dimensions_than_numpy_has_is_refused() -> None:
     error = refused(lambda: gather(np.zeros((1,) * 64), np.zeros((1, 1), np.int64)))
+
     assert (error.rule, error.value, error.expected) == ("limit", 65, "rank at most 64")
     assert str(error).endswith(" has rank 65: expected at most 64")
 
 
 def test_an_empty_result_is_not_said_to_take_too_many_bytes() -> None:
     error = refused(lambda: gather(HUGE, np.zeros((2, 0), np.int64)))
+
     assert error.rule == "limit"
     assert "takes 0 bytes" not in str(error)
 
@@ -740,9 +751,11 @@ def test_no_refusal_was_forgotten_here() -> None:
         for _, kind in inspect.getmembers(errors, inspect.isclass)
         if issubclass(kind, errors.GatherError)
     }
+
     assert found == {errors.GatherError, errors.MismatchError, *KINDS}
 
 
 def test_a_refusal_knows_the_row_and_both_tensors() -> None:
     error = refused(lambda: gather([[1, 2]], [7], axis=1, version="onnx-13"))
+
     assert (error.operator, error.data, error.indices) == ("onnx.Gather-13", "i64[1,2]", "i64[1]")

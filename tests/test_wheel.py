@@ -41,7 +41,9 @@ def test_the_wheel_runs_without_the_repository(installed: Path) -> None:
         "import gathercli; from gathercli.cli import main; print(gathercli.__file__, flush=True);"
         "raise SystemExit(main(['gather', '[1,2,3,4,5]', '[3,1]']))"
     )
+
     where, result = python(installed, code).splitlines()
+
     assert Path(where).is_relative_to(installed)
     assert result == "[4,2]"
 
@@ -62,4 +64,5 @@ def test_the_wheel_carries_manual_completions_fixtures_and_types(installed: Path
 
 def test_the_manual_of_the_wheel_needs_no_man(installed: Path) -> None:
     code = "from gathercli.cli import main; main(['man', 'gather'])"
+
     assert python(installed, code).startswith("NAME\n    gathercli-gather - gather slices")

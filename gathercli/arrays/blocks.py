@@ -351,8 +351,8 @@ class _Part:
 
     def _scatter(self, order: AnyArray) -> None:
         """Copy to some flat places of the positions, piece by piece."""
-        contiguous = self._positions.flags.c_contiguous and self._out.flags.c_contiguous
-        if self._index_dims and contiguous and all(i is not None for _, i in self._dim_map):
+        flat = self._out.flags.c_contiguous and all(i is not None for _, i in self._dim_map)
+        if self._index_dims and flat:
             self._scatter_flat(order)
             return
         places = np.unravel_index(order, self._positions.shape)

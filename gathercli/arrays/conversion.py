@@ -15,7 +15,7 @@ from gathercli.errors import InputError
 from gathercli.spec.coordinates import cell, coordinate, path
 from gathercli.spec.dtypes import BFLOAT16, BOOL, FLOAT64, STRING, DType, Kind
 from gathercli.spec.dtypes import dtype as dtype_named
-from gathercli.text import NON_FINITE, Overflow, shown
+from gathercli.text import NON_FINITE, Overflow, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -183,11 +183,11 @@ class _Refusal:
     def at(self, at: int, expected: str) -> None:
         value, where = self._flat[at], self._where(at)
         raise InputError(
-            f"the value at `{where}` is {shown(value)}, which {self._dtype} cannot hold: "
+            f"the value at `{where}` is {value_text(value)}, which {self._dtype} cannot hold: "
             f"expected {expected}",
             rule="dtype",
             where=where,
-            value=shown(value),
+            value=value_text(value),
             expected=expected,
         )
 

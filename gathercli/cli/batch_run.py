@@ -23,7 +23,7 @@ from gathercli.jobs.journal import Journal
 from gathercli.jobs.line import OK
 from gathercli.jobs.pool import MOST_AHEAD, Pool
 from gathercli.jobs.queue import JobQueue
-from gathercli.jobs.tally import BatchTotals
+from gathercli.jobs.tally import BatchTotals, Limit
 from gathercli.jobs.work import Settings
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 from gathercli.text import clean, counted
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from gathercli.jobs.plan import Plan
     from gathercli.jobs.queue import Done
     from gathercli.jobs.scheduler import Address
-    from gathercli.jobs.tally import Limit
     from gathercli.report.batch import Bar
 
 SHOWN: Final = 40
@@ -156,8 +155,6 @@ class RunOptions(Options):
     @cached_property
     def limit(self) -> Limit | None:
         """How many jobs may fail."""
-        from gathercli.jobs.tally import Limit
-
         text = self.max_failures
         if text is None:
             return Limit(0) if self.fail_fast else None
@@ -195,8 +192,13 @@ class Batch:
 
     def run(self) -> int:
         """Do the jobs, and return the status."""
+        reporting = self._reporting
         with ExitStack() as stack:
-            junit = self._open_junit(stack)
+            junit: JUnitReport | None = None
+            if reporting.junit is not None:
+                from gathercli.jobs.junit import JUnitReport
+
+                junit = stack.enter_context(JUnitReport(reporting.junit))
             self._bar = self._new_bar()
             try:
                 journal = self._open_journal(stack)
@@ -209,12 +211,6 @@ class Batch:
             remarks = list(self._remarks(journal))
         self._sum_up(*remarks)
         return int(self._totals.failed > 0)
-
-    def _open_junit(self, stack: ExitStack) -> JUnitReport | None:
-        from gathercli.jobs.junit import JUnitReport
-
-        path = self._reporting.junit
-        return None if path is None else stack.enter_context(JUnitReport(path))
 
     def _remarks(self, journal: Journal | None) -> Iterator[str]:
         """Yield the remarks of a run that came to its end; sort the report."""
@@ -233,7 +229,7 @@ class Batch:
 
     def _clear(self) -> None:
         """Remove the bar, before another message."""
-        if self._bar:
+        if self._bar is not None:
             self._bar.clear()
 
     @property
@@ -253,9 +249,8 @@ class Batch:
         reporting = self._reporting
         if reporting.path is None or is_stream(reporting.path):
             return None
-        journal = stack.enter_context(
-            Journal(reporting.path, self._plan, resumes=reporting.resumes)
-        )
+        journal = Journal(reporting.path, self._plan, resumes=reporting.resumes)
+        stack.enter_context(journal)
         if reporting.resumes:
             journal.resume(
                 failed=reporting.resume_failed,
@@ -302,7 +297,7 @@ class Batch:
         divided = limits.memory is not None and not limits.explicit
         count = min(running.workers or cores(), len(self._plan))
         settings = Settings(
-            held=(limits.memory or 0) // count if divided else limits.memory,
+            memory=(limits.memory or 0) // count if divided else limits.memory,
             file=limits.result,
             inline=limits.memory if limits.explicit else INLINE,
             threads=max(1, cores() // count),
@@ -345,7 +340,7 @@ class Batch:
     def _remark(self, text: str) -> None:
         """Tell the user something at once."""
         self._clear()
-        self._messages.remark(text)
+        self._messages.announce(text)
 
     def _count(self, done: Done) -> bool:
         """Count a job that has ended; return whether others may begin."""

@@ -78,8 +78,8 @@ class Messages(ErrorOptions, NoteOptions):
         self._progress: Progress | None = None
 
     def progress(self) -> Progress | None:
-        """Return the progress line, if stderr is a terminal and notes are wanted."""
-        if self.watched and not self.json_errors and self._progress is None:
+        """Return the progress line for a terminal; None without one, or with `--quiet`."""
+        if self._interactive and not self.json_errors and self._progress is None:
             from gathercli.report.progress import Progress
 
             self._progress = Progress(self.write, width_of(STDERR) or 80)
@@ -97,28 +97,28 @@ class Messages(ErrorOptions, NoteOptions):
         self.clear()
 
     @property
-    def watched(self) -> bool:
-        """Whether a person reads stderr."""
+    def _interactive(self) -> bool:
+        """Whether stderr is a terminal and notes are wanted."""
         return not self.quiet and is_terminal(STDERR)
 
     def print(self) -> None:
         """Print the notes."""
         if self.notes and not self.quiet:
-            self._say("".join(map(self._note, self.notes)))
+            self._print("".join(map(self._note, self.notes)))
 
     def say(self, text: str) -> None:
         """Print a line on a terminal only."""
-        if self.watched:
-            self._say(text + "\n")
+        if self._interactive:
+            self._print(text + "\n")
 
-    def remark(self, text: str) -> None:
+    def announce(self, text: str) -> None:
         """Print a note at once, even if notes are silenced; with `--json-errors` as JSON."""
         if self.json_errors:
             import json
 
             self.write(json.dumps({"note": text}) + "\n")
         else:
-            self._say(self._note(text))
+            self._print(self._note(text))
 
     def _note(self, text: str) -> str:
         from gathercli.report.words import note_text
@@ -135,7 +135,7 @@ class Messages(ErrorOptions, NoteOptions):
         """Say what to type if standard input is a terminal."""
         if is_terminal(STDIN) and not (self.quiet or self.json_errors):
             text = f"type {what}, such as 0,1,2 or [[0,1],[2,3]], and end it with Ctrl-D"
-            self._say(self._note(text))
+            self._print(self._note(text))
 
     def each(self, items: Sequence[_Item], do: Callable[[_Item], int]) -> int:
         """Process every item; print the errors and go on.
@@ -166,6 +166,6 @@ class Messages(ErrorOptions, NoteOptions):
             first = first or status
         return first
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         self.clear()
         self.write(text)

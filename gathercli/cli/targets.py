@@ -1,4 +1,4 @@
-"""Where `convert` writes: a file, standard output, or a folder of files named after the sources."""
+"""The target of `convert`: a file, stdout, or a folder of files named after the sources."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class Target(NamedTuple):
-    """Where the tensors go.
+    """The target of the tensors.
 
     Attributes
     ----------
     fmt
         A key of `FORMATS`.
     path, folder
-        The file to write, or the folder to fill; both None is stdout.
+        The file to write, or the folder for files; both None for stdout.
     """
 
     fmt: str
@@ -36,29 +36,29 @@ class Target(NamedTuple):
     folder: str | None = None
 
 
-def places(
+def split_paths(
     paths: Sequence[str], to: str | None, folder: str | None, *, force: bool
 ) -> tuple[list[str], Target]:
-    """Tell the sources from the target, and find the format of the target.
+    """Split paths into the sources and the target, and find its format.
 
     Parameters
     ----------
     paths
-        What was typed: sources, and the target last unless `folder` is given.
+        The sources, and the target last unless `folder` is given.
     to, folder
         The values of `--to` and `--directory`.
     force
-        Whether the format is written whatever the suffix of the target.
+        Whether the suffix of the target may contradict the format.
 
     Raises
     ------
     UsageError
-        There is no target, or not one for so many sources, or no format, or two.
+        There is no target, or it cannot hold several sources, or its format is unknown.
     """
-    *typed, last = paths
+    *tokens, last = paths
     if folder is not None:
-        typed = list(paths)
-    elif not typed:
+        tokens = list(paths)
+    elif not tokens:
         raise UsageError(
             f"there is only `{clean(last)}`: expected sources and then a file, or `-d DIR`",
             rule="usage",
@@ -67,7 +67,7 @@ def places(
         )
     elif _is_folder(last, to):
         folder = last
-    sources = [source for token in typed for source in _in_folder(token)]
+    sources = [source for token in tokens for source in _in_folder(token)]
     if folder is not None:
         if to is None:
             raise UsageError(
@@ -80,7 +80,7 @@ def places(
     instead = _each_in_folder(to) if several or exists else None
     save.check_format(last, to, option="--to", force=force, instead=instead)
     if several and exists:
-        raise _refused(last, f"{len(sources)} sources", _beside(typed, last, to))
+        raise _refused(last, f"{len(sources)} sources", _beside(tokens, last, to))
     fmt = _format(last, to)
     if len(sources) > 1 and not FORMATS[fmt].several:
         raise UsageError(
@@ -94,7 +94,7 @@ def places(
 
 
 def _in_folder(token: str) -> list[str]:
-    """List the files that a folder stands for: those whose suffix names a format."""
+    """List the tensor files of a folder; any other token stands for itself."""
     path = token.removeprefix("@")
     if not is_plain_folder(path) or (path == token and Inputs(None).file_of(token)[0] is None):
         return [token]
@@ -102,18 +102,18 @@ def _in_folder(token: str) -> list[str]:
 
 
 def _exists(path: str) -> bool:
-    """Tell whether writing a target would replace something."""
+    """Return whether writing a target would replace a file or folder."""
     return path != "-" and os.path.exists(path) and not is_stream(path)
 
 
 def _each_in_folder(to: str | None, fmt: str = "") -> str:
-    """Say what writes a file for every source; without `to` into one that is not of type `fmt`."""
+    """Suggest a folder of files; without `to`, in another format than `fmt`."""
     option = "" if to else f" --to {'json' if fmt == 'npy' else 'npy'}"
     return f"`-d {new_name('out', '')}{option}` writes a file for every source"
 
 
 def _for_one(source: str, to: str | None) -> str:
-    """Say where a source goes that has no target."""
+    """Suggest a target for one source."""
     if is_plain_folder(source):
         return _each_in_folder(to)
     stem, suffix = os.path.splitext(source) if os.path.exists(source) else ("out", "")
@@ -122,7 +122,7 @@ def _for_one(source: str, to: str | None) -> str:
 
 
 def _beside(sources: Sequence[str], path: str, to: str | None) -> str:
-    """Say where several sources go in place of a file that exists."""
+    """Suggest a target for several sources in place of a file that exists."""
     stem, suffix = os.path.splitext(path)
     if any(os.path.splitext(source)[1] == suffix for source in sources):  # which is one of them
         fmt = BY_SUFFIX.get(suffix, "")
@@ -133,7 +133,7 @@ def _beside(sources: Sequence[str], path: str, to: str | None) -> str:
 
 
 def _refused(path: str, what: str, hint: str) -> OutputError:
-    """Refuse to replace a file that is rather a source than a target."""
+    """Return the error for a file that is probably a source, not the target."""
     return OutputError(
         f"`{clean(path)}` exists, and {what} would replace it: expected a new name, or `-d DIR`",
         rule="output",
@@ -143,12 +143,12 @@ def _refused(path: str, what: str, hint: str) -> OutputError:
 
 
 def check_copy(source: Source, target: Target, to: str | None) -> None:
-    """Refuse to copy a file over another, which is a target that was forgotten.
+    """Raise if a conversion would only copy a file over another: the target is probably missing.
 
     Parameters
     ----------
     source
-        What is converted, with nothing that changes it but perhaps its format.
+        A source whose elements and type do not change.
     to
         The value of `--to`.
 
@@ -168,7 +168,7 @@ def check_copy(source: Source, target: Target, to: str | None) -> None:
 
 
 def _for_several(path: str, to: str | None) -> str:
-    """Say what takes several tensors in place of a file that takes one."""
+    """Suggest a target for several tensors in place of a file for one."""
     if path == "-":
         return "`--to npz` holds several tensors"
     stem = os.path.splitext(path)[0]
@@ -178,58 +178,58 @@ def _for_several(path: str, to: str | None) -> str:
 
 
 def _is_folder(path: str, to: str | None) -> bool:
-    """Tell whether the target is a folder for files; one of chunks is an output of its own."""
+    """Return whether the target is a folder of files; a folder of chunks is not."""
     if names_chunks(path):
         return path.endswith("/") and to is not None and not is_chunked(to)
     return path.endswith("/") or os.path.isdir(path)
 
 
 def _format(path: str, to: str | None) -> str:
-    """Find the format of a single output; a stream without one is JSON."""
+    """Return the format of a single output; JSON for a stream without `to`."""
     if to is not None:
         return to
     return "json" if path == "-" or is_stream(path) else save.format_of(path)
 
 
-def named_files(sources: Sequence[str], inputs: Inputs) -> dict[str, str]:
-    """Refuse, before anything is read, sources that would become files of one name.
+def check_names(sources: Sequence[str], inputs: Inputs) -> dict[str, str]:
+    """Raise, before anything is read, if two sources would become files of one name.
 
     Returns
     -------
-        The real path of every source's file, and the token that names it.
+        The real path of the file of every source, and its token.
     """
-    taken: dict[str, str] = {}
+    tokens: dict[str, str] = {}
     files: dict[str, str] = {}
     for token in sources:
         path, key = inputs.file_of(token)
         name = _name(token, path, key)
-        if name in taken:
+        if name in tokens:
             raise UsageError(
-                f"`{clean(taken[name])}` and `{clean(token)}` would both become "
+                f"`{clean(tokens[name])}` and `{clean(token)}` would both become "
                 f"`{clean(name)}`: expected different names",
                 rule="usage",
                 value=token,
             )
-        taken[name] = token
+        tokens[name] = token
         files[real_path(path or "")] = token
     return files
 
 
 def check_path(
-    path: str | None, token: str, files: dict[str, str], written: dict[str | None, str]
+    path: str | None, token: str, files: dict[str, str], outputs: dict[str | None, str]
 ) -> None:
-    """Refuse an output that would replace another source, or what another source became.
+    """Raise if an output would replace a source, or the output of another source.
 
     Parameters
     ----------
     files
-        What `named_files` returned.
-    written
-        The outputs so far, and the tokens they came from.
+        The result of `check_names`.
+    outputs
+        The outputs so far, and their tokens.
     """
-    if path is not None and path in written:
+    if path is not None and path in outputs:
         raise UsageError(
-            f"`{clean(written[path])}` and `{clean(token)}` would both become "
+            f"`{clean(outputs[path])}` and `{clean(token)}` would both become "
             f"`{clean(path)}`: expected different names",
             rule="usage",
             value=path,
@@ -244,7 +244,7 @@ def check_path(
         )
 
 
-def named_members(sources: Sequence[str], opened: Sequence[Source]) -> dict[str, Source]:
+def named_members(tokens: Sequence[str], sources: Sequence[Source]) -> dict[str, Source]:
     """Name the tensors of several sources in one file: after their files, and their keys if many.
 
     Raises
@@ -252,24 +252,24 @@ def named_members(sources: Sequence[str], opened: Sequence[Source]) -> dict[str,
     UsageError
         Two would have one name.
     """
-    named: dict[str, Source] = {}
-    for token, source in zip(sources, opened, strict=True):
+    members_by_name: dict[str, Source] = {}
+    for token, source in zip(tokens, sources, strict=True):
         keys = [] if source.key is not None else source.content.names or []
         members = [source._replace(key=key) for key in keys] if len(keys) > 1 else [source]
         for member in members:
             name = _name(token, source.file.name if source.file else None, member.key)
-            if name in named:
+            if name in members_by_name:
                 raise UsageError(
                     f"two tensors would both become `{clean(name)}`: expected different names",
                     rule="usage",
                     value=name,
                 )
-            named[name] = member
-    return named
+            members_by_name[name] = member
+    return members_by_name
 
 
 def _name(token: str, path: str | None, key: str | None) -> str:
-    """Name the file that a source becomes, without its suffix."""
+    """Return the name of the file that a source becomes, without its suffix."""
     if path is None:
         raise UsageError(
             f"`{clean(token)}` is no file to name the output after: expected a file",
@@ -282,10 +282,10 @@ def _name(token: str, path: str | None, key: str | None) -> str:
     return stem if key is None else stem + "." + re.sub(f"/|{UNSAFE}", "_", key)
 
 
-def outputs(source: Source, token: str, target: Target) -> list[tuple[str | None, list[Source]]]:
-    """Say which files a source becomes, and the tensors in each.
+def outputs_of(source: Source, token: str, target: Target) -> list[tuple[str | None, list[Source]]]:
+    """Return the files that a source becomes, and the tensors in each.
 
-    A format of one tensor takes a file for each member of an archive, if there is a folder.
+    In a folder, a format of one tensor has a file for each member of an archive.
 
     Raises
     ------
@@ -296,21 +296,21 @@ def outputs(source: Source, token: str, target: Target) -> list[tuple[str | None
     fmt = FORMATS[target.fmt]
     members = [source._replace(key=key) for key in keys] or [source]
     if target.folder is None:
-        one = len(members) > 1 and not fmt.several  # which refuses, naming the members
-        return [(target.path, [source] if one else members)]
+        refused = len(members) > 1 and not fmt.several  # reading the archive names its members
+        return [(target.path, [source] if refused else members)]
     groups = [members] if fmt.several else [[member] for member in members]
     path = source.file.name if source.file else None
-    named = {}
+    groups_by_name = {}
     for group in groups:
-        alone = len(group) == len(members) and source.key is None
-        key = None if alone else group[0].key
+        is_whole = len(group) == len(members) and source.key is None
+        key = None if is_whole else group[0].key
         name = _name(token, path, key) + fmt.suffix
-        if name in named:
+        if name in groups_by_name:
             raise UsageError(
                 f"two members would both become `{clean(name)}`: expected different names",
                 rule="usage",
                 value=name,
                 hint="`--to npz` or safetensors keeps them in one file",
             )
-        named[name] = group
-    return [(os.path.join(target.folder, name), group) for name, group in named.items()]
+        groups_by_name[name] = group
+    return [(os.path.join(target.folder, name), group) for name, group in groups_by_name.items()]

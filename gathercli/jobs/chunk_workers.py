@@ -56,7 +56,7 @@ class ChunkWorkers:
         try:
             self._cluster = Cluster(
                 self._spool,
-                Settings(held=held),
+                Settings(memory=held),
                 address,
                 timeout=None,
                 divided=False,

@@ -45,7 +45,7 @@ class TaskSettings(NamedTuple):
     settings
         Those of the jobs.
     divided
-        Whether a job may take its share of the memory of the worker, in place of `settings.held`.
+        Whether a job may take its share of the memory of the worker, in place of `settings.memory`.
     timeout
         Seconds that a job may take.
     folder
@@ -135,7 +135,7 @@ class _Process:
         if not os.path.isdir(folder):
             raise _unable(f"has no folder `{clean(folder)}`")
         if task_settings.divided:
-            settings = settings._replace(held=_share())
+            settings = settings._replace(memory=_share())
         self.settings, self.timer = task_settings, threading.Timer(IDLE, self._end)
         with ExitStack() as stack:
             self.jobs = stack.enter_context(Spool())

@@ -15,7 +15,7 @@ from gathercli.spec.dtypes import FLOAT64, INT64, dtype, named
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.spec.rules import RULES
 from gathercli.spec.shapes import as_shape
-from gathercli.text import clean, closest, listed, short, shown
+from gathercli.text import clean, closest, listed, short, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -274,7 +274,7 @@ def jobs(path: str) -> list[Job]:
 
 def _job(job: Any, where: str, folder: str) -> Job:
     if not isinstance(job, dict):
-        raise _refused(where, f"the job is {shown(job)}", "an object")
+        raise _refused(where, f"the job is {value_text(job)}", "an object")
     keys = keys_of(job.get("op"), job.get("of"))
     checks = keys.checks
     for key in job:
@@ -293,7 +293,7 @@ def _job(job: Any, where: str, folder: str) -> Job:
         fits, expected = checks[key]
         if not fits(value):
             hint = _hint(key, value)
-            raise _refused(where, f"`$.{key}` is {shown(value)}", expected, hint)
+            raise _refused(where, f"`$.{key}` is {value_text(value)}", expected, hint)
     if "expect" in job and "expect_error" in job:
         raise _refused(where, "`$.expect` and `$.expect_error` are both there", "one of them")
     _check_version(job, where)

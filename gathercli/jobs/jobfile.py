@@ -10,6 +10,7 @@ import os
 import re
 import stat
 from codecs import BOM_UTF8
+from itertools import count
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError, reason_of
@@ -23,10 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LINES: Final = (".jsonl", ".ndjson")
-"""Suffixes of files with a job a line."""
-
 SUFFIXES: Final = (*LINES, ".json")
-"""Suffixes of the files of jobs in a folder."""
+"""Suffixes of files with a job a line, and of all files of jobs in a folder."""
 
 LONGEST: Final = 256 << 20
 """Bytes that a job may have; a longer one should name files."""
@@ -121,13 +120,10 @@ def files(path: str) -> list[str]:
     if path == "-" or not os.path.isdir(path):
         return [path]
     paths: list[str] = []
-    for parent, folders, names in os.walk(path, onerror=_unlisted):
+    for parent, folders, names in os.walk(path, onerror=_raise_unlisted):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        paths += [
-            os.path.join(parent, name)
-            for name in names
-            if name.endswith(SUFFIXES) and not name.startswith(".")
-        ]
+        shown = (name for name in names if not name.startswith("."))
+        paths += [os.path.join(parent, name) for name in shown if name.endswith(SUFFIXES)]
     if not paths:
         raise InputError(
             f"the folder `{clean(path)}` has no file of jobs: expected {listed(SUFFIXES)}",
@@ -137,7 +133,7 @@ def files(path: str) -> list[str]:
     return sorted(paths)
 
 
-def _unlisted(error: OSError) -> None:
+def _raise_unlisted(error: OSError) -> None:
     raise NoInputError(
         f"the folder `{clean(str(error.filename))}` cannot be listed ({error.strerror}): "
         "expected a folder of jobs",
@@ -251,9 +247,8 @@ class _Reader:
             self._file.seek(self._begin)
 
     def _lines(self) -> Iterator[WrittenJob]:
-        number = 0
-        while line := self._file.readline(LONGEST + 1):
-            number += 1
+        lines = iter(lambda: self._file.readline(LONGEST + 1), b"")
+        for number, line in enumerate(lines, 1):
             where = f"{self._name}, line {number}"
             if len(line) > LONGEST:
                 raise _too_long(where)
@@ -265,9 +260,8 @@ class _Reader:
     def _one(self) -> Iterator[WrittenJob]:
         text = self._whole()
         if not text.strip(_BLANK):
-            raise InputError(
-                f"{self._name}: the file is empty: expected a job", rule="job", where=self._name
-            )
+            message = f"{self._name}: the file is empty: expected a job"
+            raise InputError(message, rule="job", where=self._name)
         yield WrittenJob(self._name, self._folder, text)
 
     def _whole(self) -> bytes:
@@ -284,8 +278,7 @@ class _Reader:
         """
         text = _Window(self._file)
         text.skip_to(b"[")
-        number = 0
-        while True:
+        for number in count():
             where = f"{self._name}, $[{number}]"
             gap, mark = text.next_mark(where)
             if mark == b"]" and not gap.strip(_BLANK) and text.is_last():
@@ -296,7 +289,6 @@ class _Reader:
             if item is None:
                 raise self._no_list(f"line {line}, column {column}")
             yield WrittenJob(where, self._folder, item, line, column)
-            number += 1
 
     def _no_list(self, near: str) -> InputError:
         """Return the error for a list that could not be split at `near`."""
@@ -310,10 +302,10 @@ class _Reader:
             return InputError(f"{self._name}: {error.message}", rule="job", where=self._name)
         number = next((at for at, item in enumerate(items) if not isinstance(item, dict)), 0)
         where = f"{self._name}, $[{number}]"
-        from gathercli.text import shown
+        from gathercli.text import value_text
 
         return InputError(
-            f"{where}: the job is {shown(items[number])}: expected an object",
+            f"{where}: the job is {value_text(items[number])}: expected an object",
             rule="job",
             where=where,
             expected="an object",

@@ -60,7 +60,7 @@ class Settings(NamedTuple):
 
     Attributes
     ----------
-    held, file, inline
+    memory, file, inline
         Bytes of memory that a job may take, of a result in a file, and of one in the report; None
         for any.
     threads
@@ -75,7 +75,7 @@ class Settings(NamedTuple):
         Whether lines hold `Fingerprints`, and whether these have digests.
     """
 
-    held: int | None = None
+    memory: int | None = None
     file: int | None = None
     inline: int | None = INLINE
     threads: int = 1
@@ -133,7 +133,7 @@ def _attempt(
     job: Job, text: bytes, settings: Settings, line: Line, part: Part | None
 ) -> GatherError | None:
     """Run a job once; return the error that ended it, if one did."""
-    inputs = Inputs(settings.held, notes=line.notes, folder=job.folder)
+    inputs = Inputs(settings.memory, notes=line.notes, folder=job.folder)
     try:
         with inputs:
             try:
@@ -209,7 +209,7 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
         result = run(
             bound(job, op, inputs),
             max_bytes=_most_bytes(job, settings),
-            memory=settings.held,
+            memory=settings.memory,
             threads=settings.threads,
         )
     except LimitError as error:
@@ -307,7 +307,7 @@ def _write_chunks(job: Job, result: Result, inputs: Inputs, settings: Settings) 
     path, within = _output_path(job, settings)
     with creator(save.format_of(path))(path, within=within) as output:
         make_folder(output.folder)
-        chunkwise.write(result.source(), output, held=settings.held, threads=settings.threads)
+        chunkwise.write(result.source(), output, held=settings.memory, threads=settings.threads)
         inputs.recheck()
         output.commit()
 
@@ -319,6 +319,6 @@ def _write(job: Job, result: Result, inputs: Inputs, settings: Settings) -> None
         make_folder(os.path.dirname(path))
         output.open(result.nbytes)
         stream = CheckedStream(output.stream, inputs)
-        save.write(save.format_of(path), [("output", result)], stream, max_bytes=settings.held)
+        save.write(save.format_of(path), [("output", result)], stream, max_bytes=settings.memory)
         inputs.recheck()
         output.commit()

@@ -204,8 +204,8 @@ class Lesson:
         """
         if position < 0:
             return None
-        picked = self._unit_coordinates(at, position)
-        return tuple(picked.get(d) for d in range(len(self.data.shape)))
+        unit = self._unit_coordinates(at, position)
+        return tuple(unit.get(d) for d in range(len(self.data.shape)))
 
     def _unit_coordinates(self, at: Sequence[Any], position: Any) -> dict[int, Any]:
         """Return the coordinate of a unit, or an array of them, for each of `unit_dims`."""

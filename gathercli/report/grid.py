@@ -193,9 +193,9 @@ class _Plan:
             (len(self._columns), columns, "element" if self._flat else "column"),
         )
         return ", ".join(
-            f"{grouped(size - shown)} of {counted(size, noun)}"
-            for shown, size, noun in counts
-            if shown < size
+            f"{grouped(size - count)} of {counted(size, noun)}"
+            for count, size, noun in counts
+            if count < size
         )
 
     def _cells(self) -> list[list[str]]:
@@ -265,9 +265,9 @@ class _Plan:
             text.append("\n")
 
 
-def _gap(shown: Sequence[int]) -> int | None:
-    """Return the first place in `shown` before which positions are left out."""
-    return next((at for at, n in enumerate(shown) if n != at), None)
+def _gap(positions: Sequence[int]) -> int | None:
+    """Return the first place in a list of positions before which some are left out."""
+    return next((at for at, n in enumerate(positions) if n != at), None)
 
 
 def _facets(lead: Sequence[int], *, whole: bool) -> list[tuple[int, ...]]:

@@ -239,10 +239,10 @@ class _View:
         """Say how much of the output is not shown."""
         selection = self._selection
         sizes = [len(coords) for coords in selection.out[self._lead :]]
-        shown = len(selection.panels) * product(sizes)
-        if shown >= self._lesson.size:
+        cells = len(selection.panels) * product(sizes)
+        if cells >= self._lesson.size:
             return ""
-        text = f"{grouped(shown)} of {counted(self._lesson.size, 'cell')} of out shown"
+        text = f"{grouped(cells)} of {counted(self._lesson.size, 'cell')} of out shown"
         return text if self._look.window else f"{text}; {self._look.advice}"
 
 

@@ -153,22 +153,22 @@ class Selection:
 
     def _add_letters(self) -> set[int]:
         """Give a letter to each unit that the selected indices pick; return their positions."""
-        picked: set[int] = set()
+        axis_positions: set[int] = set()
         for panel in self.panels:
             coords = self.coordinates(panel, self.indices)
             _, positions = self.lesson.positions(arrays(coords, len(self.indices)))
             for at, position in zip(coords, positions.reshape(-1).tolist(), strict=True):
                 unit = self.lesson.unit(at, position)
                 if unit is not None:
-                    picked.add(position)
+                    axis_positions.add(position)
                     self.letters.setdefault(unit, _letter(len(self.letters)))
-        return picked
+        return axis_positions
 
     def coordinates(
-        self, panel: tuple[int, ...], shown: Sequence[Sequence[int]]
+        self, panel: tuple[int, ...], dims: Sequence[Sequence[int]]
     ) -> list[tuple[int, ...]]:
         """List the coordinates of a tensor in a panel, row-major."""
-        return list(combinations(*([n] for n in panel), *shown[self.lead :]))
+        return list(combinations(*([n] for n in panel), *dims[self.lead :]))
 
     def _data_coordinates(self, d: int, positions: set[int]) -> Sequence[int]:
         """Choose the coordinates of a dimension of `data`: on the axis those that are picked."""

@@ -63,12 +63,12 @@ class Parts:
         self,
         title: Line,
         shape: tuple[int, ...],
-        shown: Sequence[Sequence[int]],
+        coordinates: Sequence[Sequence[int]],
         labelled: set[int],
     ) -> TensorPart:
         """Return a part without cells; its labels depend on the dimensions `labelled`."""
         lead = self._lead
-        inner = tuple(shown[lead:])
+        inner = tuple(coordinates[lead:])
         place = _place({d - lead for d in labelled if d >= lead}, len(inner))
         if place is Placement.COLUMN and not self._letters:
             place = Placement.ROW  # there are no labels to stand above columns

@@ -144,7 +144,7 @@ def _one_or_all(items: Sequence[Any]) -> Any:
 
 
 def check_json(
-    checked: CheckedCall, warnings: Sequence[Warning_], shown: Iterable[Illegal]
+    checked: CheckedCall, warnings: Sequence[Warning_], indices: Iterable[Illegal]
 ) -> Iterator[str]:
     """Yield one object in parts, the illegal indices one by one."""
     chosen, case = checked.chosen, checked.case
@@ -168,7 +168,7 @@ def check_json(
         yield ',"illegal":null'
     else:
         yield f',"illegal":{{"count":{number_illegal(call, case)},"shown":['
-        for number, each in enumerate(shown):
+        for number, each in enumerate(indices):
             entry = f'"at":{cell(each.at)},"index":{each.value},"does":"{each.does}"'
             yield f"{',' if number else ''}{{{entry}}}"
         yield "]}"
@@ -212,13 +212,13 @@ def _dumped(fields: object) -> str:
 
 
 def compared_text(
-    comparison: Comparison, asked: str, values: Sequence[tuple[str, str]], width: int | None
+    comparison: Comparison, inputs: str, values: Sequence[tuple[str, str]], width: int | None
 ) -> Text:
     """Write a line for every version, then the first difference between any two groups.
 
     Parameters
     ----------
-    asked
+    inputs
         The inputs and attributes.
     values
         The two values of each difference; blank if the shapes differ.
@@ -227,7 +227,7 @@ def compared_text(
     for each, letter in zip(comparison.verdicts, comparison.letters, strict=True):
         shape = "" if each.shape is None else str(each.shape)
         lines.append((each.op.full_name, shape, letter or "-", outcome(each, "values")))
-    text = hanging("", clean(asked), width) + "\n" + _columns(lines, width)
+    text = hanging("", clean(inputs), width) + "\n" + _columns(lines, width)
     if reasons := _reasons(comparison.verdicts, width):
         text += "\n" + reasons
     differences = map(_difference, comparison.differences, values)
@@ -255,7 +255,7 @@ def _difference(each: Difference, values: tuple[str, str]) -> tuple[str, str]:
 
 
 def compared_json(
-    comparison: Comparison, asked: dict[str, Any], values: Sequence[tuple[str, str]]
+    comparison: Comparison, fields: dict[str, Any], values: Sequence[tuple[str, str]]
 ) -> str:
     """Write versions, groups and differences as one object; `values` are JSON already."""
     rows = [
@@ -272,7 +272,7 @@ def compared_json(
     ]
     groups = {letter: [op.full_name for op in ops] for letter, ops in comparison.groups.items()}
     differences = map(_difference_json, comparison.differences, values)
-    head = _dumped(asked | {"rows": rows, "groups": groups})[:-1]
+    head = _dumped(fields | {"rows": rows, "groups": groups})[:-1]
     return f'{head},"differences":[{",".join(differences)}]}}\n'
 
 

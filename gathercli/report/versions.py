@@ -100,9 +100,9 @@ def _axis_text(op: Op) -> str:
     axis = op.attr("axis")
     if axis is None:
         return "not in this version"
-    given = "an input" if axis.is_input else "an attribute"
+    kind = "an input" if axis.is_input else "an attribute"
     default = "required" if axis.default is None else f"default {axis.default}"
-    return f"{given}, [-r, r-1] for data of rank r, {default} ({axis.source})"
+    return f"{kind}, [-r, r-1] for data of rank r, {default} ({axis.source})"
 
 
 _TRAITS: Final[dict[str, Callable[[Op], str]]] = {
@@ -139,7 +139,7 @@ def sheet(op: Op) -> list[tuple[str, str]]:
     ]
 
 
-def written(op: Op, width: int | None) -> str:
+def version_text(op: Op, width: int | None) -> str:
     """Write a version out below its name."""
     return f"{op.full_name}\n" + "".join(
         hanging(f"  {name:<15}  ", text, width) for name, text in sheet(op)
@@ -149,7 +149,7 @@ def written(op: Op, width: int | None) -> str:
 def sheets(ops: Iterable[Op], width: int | None) -> str:
     """Write versions out, each with its rules and the decisions that concern it."""
     return "\n".join(
-        written(op, width)
+        version_text(op, width)
         + "  rules, in the order they are checked\n"
         + aligned(((name, rules.SAID[name]) for name in rule_names(op)), width, indent=4)
         + "  decisions, where the text is silent or contradicts itself\n"

@@ -237,3 +237,39 @@ EntryPoint.load = load
 Inputs(None).tensor("x.zarr", "")
 """
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("cells", [200, 255, 256, 1000, 65_791, 65_792])
+def test_the_size_in_a_zstd_header_has_any_width(cells: int, version: int) -> None:
+    packer = zc.ZstdCodec() if version == 3 else numcodecs.Zstd()
+    array = np.random.default_rng(0).integers(0, 9, cells).astype(np.uint8)
+
+    peer_writes("x.zarr", array, chunks=(cells,), zarr_format=version, compressors=packer)
+
+    assert identical(read("x.zarr"), array)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("width", [1, 2, 4])
+def test_a_zstd_frame_may_name_no_dictionary_in_any_width(width: int) -> None:
+    path = write_flat("x.zarr")
+    frame = zstd_runs(1000)
+    flags = bytes([{1: 1, 2: 2, 4: 3}[width]])
+
+    Path(path).write_bytes(frame[:4] + flags + frame[5:6] + bytes(width) + frame[6:])
+
+    assert (read("x.zarr") == 7).all()
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("order", [(1, 2, 0), (2, 0, 1), (0, 2, 1)], ids=str)
+def test_three_axes_are_transposed_and_back(order: tuple[int, ...]) -> None:
+    array = np.arange(4 * 5 * 6).reshape(4, 5, 6)
+
+    peer_writes("x.zarr", array, chunks=(2, 3, 4), filters=zc.TransposeCodec(order=order))
+    create("y.zarr", array, (2, 3, 4), open_array("x.zarr"))
+
+    assert identical(read("x.zarr"), array)
+    assert identical(peer_reads("y.zarr"), array)

@@ -222,3 +222,23 @@ def test_code_points_that_are_no_characters_are_refused() -> None:
         chunk.write(struct.pack("<2I", 0x61, 0x110000))
 
     assert "element 0 holds the code point 0x110000" in str(refusal("x.zarr"))
+
+
+@pytest.mark.usefixtures("folder")
+def test_as_many_chunks_are_read_at_once_as_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gathercli.io.zarr.stored.MAX_CHUNKS", 4)
+    peer_writes("x.zarr", X)
+
+    assert identical(open_array("x.zarr").read(((0, 4), (0, 6))), X[:4, :6])
+    with pytest.raises(LimitError, match="6 chunks of the array are to be read at once"):
+        open_array("x.zarr").read(((0, 4), (0, 7)))
+
+
+@pytest.mark.usefixtures("folder")
+def test_progress_counts_the_bytes_of_all_chunks() -> None:
+    peer_writes("x.zarr", X)
+    done: list[int] = []
+
+    open_array("x.zarr").read(((0, 2), (0, 7)), done.append)
+
+    assert done == [24, 48, 56, 56]

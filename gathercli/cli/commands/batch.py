@@ -268,7 +268,7 @@ def _patterns(options: PatternOptions, words: list[str], messages: Messages) -> 
         row = choice(op, None)
         if row.version_from is not None:
             settings["version"] = row.op.id
-            messages.remark(row.note or f"{row.op} runs, as {row.version_from} says")
+            messages.announce(row.note or f"{row.op} runs, as {row.version_from} says")
     fixed = {key: integer(v) if key in INTEGERS else v for key, v in settings.items()}
     fixed |= options.near.given()
     templates = {key: v for key in ("indices", "output", "expect") if (v := getattr(options, key))}

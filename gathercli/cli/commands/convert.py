@@ -17,11 +17,11 @@ from gathercli.cli.sink import WriteOptions, binary_refused, chunks_of, losses
 from gathercli.cli.targets import (
     Target,
     check_copy,
+    check_names,
     check_path,
-    named_files,
     named_members,
-    outputs,
-    places,
+    outputs_of,
+    split_paths,
 )
 from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.io import save
@@ -174,7 +174,7 @@ def run(options: ConvertOptions, messages: Messages) -> int:
     from gathercli.io.source import Inputs
 
     options.check()
-    sources, target = places(
+    sources, target = split_paths(
         options.paths, options.to, options.directory, force=options.force_format
     )
     Inputs.share_stdin(*sources)
@@ -184,12 +184,12 @@ def run(options: ConvertOptions, messages: Messages) -> int:
     ):
         files: dict[str, str] = {}
         if target.folder is None and len(sources) > 1:
-            named_files(sources, inputs)
+            check_names(sources, inputs)
             _merge(sources, target, options, inputs, messages)
             messages.print()
             return 0
         if target.folder is not None:
-            files = named_files(sources, inputs)
+            files = check_names(sources, inputs)
         written: dict[str | None, str] = {}
 
         def write(token: str, output: tuple[str | None, list[Source]]) -> int:
@@ -210,7 +210,7 @@ def run(options: ConvertOptions, messages: Messages) -> int:
                 source = inputs.open(token, declared=options.declared)
                 if not options.changes:
                     check_copy(source, target, options.to)
-                return messages.each(outputs(source, token, target), partial(write, token))
+                return messages.each(outputs_of(source, token, target), partial(write, token))
             finally:
                 inputs.close_files()
 

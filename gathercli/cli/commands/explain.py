@@ -84,7 +84,7 @@ class CallOptions(Options):
 
 
 class ExplainOptions(Options):
-    """What is shown, and how."""
+    """What to show, and how."""
 
     window_text: Annotated[
         str | None,
@@ -151,7 +151,7 @@ class ExplainOptions(Options):
             "--step": self.step,
             "--window": self.window != (),
         }
-        names = [name for name, asked in chosen.items() if asked]
+        names = [name for name, is_set in chosen.items() if is_set]
         if self.step:
             names += ["-f json"] * (self.fmt == "json") + ["--save"] * saved
         if len(names) > 1:

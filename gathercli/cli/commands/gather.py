@@ -180,4 +180,4 @@ def _crew(
     from gathercli.jobs.chunk_workers import ChunkWorkers
 
     held = limits.memory if limits.explicit else EACH
-    return ChunkWorkers(job, address, held=held, say=messages.remark, debug=messages.debug)
+    return ChunkWorkers(job, address, held=held, say=messages.announce, debug=messages.debug)

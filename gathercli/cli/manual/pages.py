@@ -16,7 +16,7 @@ from gathercli.jobs.jobfile import LINES, LONGEST, SUFFIXES
 from gathercli.jobs.mistakes import WHOLE
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.manual import Block, Console, Page, Terms
-from gathercli.report.versions import cells, table, timeline, written
+from gathercli.report.versions import cells, table, timeline, version_text
 from gathercli.spec import rules
 from gathercli.spec.decisions import DECISIONS
 from gathercli.spec.dtypes import DTYPES
@@ -67,7 +67,7 @@ def _operators() -> Page:
         "operators",
         {
             "history": Console(timeline(OPERATORS, _WIDTH)),
-            "versions": tuple(Console(written(op, _WIDTH)) for op in OPERATORS),
+            "versions": tuple(Console(version_text(op, _WIDTH)) for op in OPERATORS),
             "table": Console(table(OPERATORS)),
             "decisions": Terms(tuple(_decisions())),
             "equivalents": Terms(tuple((each.name, _meaning(each)) for each in EQUIVALENTS)),

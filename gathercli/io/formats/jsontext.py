@@ -17,7 +17,7 @@ from gathercli.io.formats import fast
 from gathercli.io.formats.content import key_hint
 from gathercli.spec.dtypes import dtype_in_json
 from gathercli.spec.shapes import LARGEST, MAX_RANK
-from gathercli.text import NON_FINITE, Overflow, clean, listed, short, shown, some
+from gathercli.text import NON_FINITE, Overflow, clean, listed, short, some, value_text
 
 if TYPE_CHECKING:
     from gathercli.arrays.tensor import Tensor
@@ -285,10 +285,10 @@ def typed(value: dict[str, Any], root: str, *, max_bytes: int | None) -> Tensor:
     data = value["data"]
     if shape and not isinstance(data, list):
         raise InputError(
-            f"the value at `{root}.data` is {shown(data)}: expected a list",
+            f"the value at `{root}.data` is {value_text(data)}: expected a list",
             rule="json",
             where=f"{root}.data",
-            value=shown(data),
+            value=value_text(data),
         )
     return tensor_of(data, declared=dtype, shape=shape, root=f"{root}.data", max_bytes=max_bytes)
 
@@ -298,7 +298,7 @@ def _shape(sizes: Any, where: str) -> tuple[int, ...]:
         type(size) is int and 0 <= size <= LARGEST for size in sizes
     ):
         raise InputError(
-            f"the shape at `{where}` is {shown(sizes)}: expected a list of sizes",
+            f"the shape at `{where}` is {value_text(sizes)}: expected a list of sizes",
             rule="json",
             where=where,
         )

@@ -16,7 +16,7 @@ from gathercli.io.formats.content import check_shape
 from gathercli.spec.coordinates import path
 from gathercli.spec.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, STRING, UINT64, DType, Kind
 from gathercli.spec.shapes import MAX_RANK, product
-from gathercli.text import NON_FINITE, Overflow, shown
+from gathercli.text import NON_FINITE, Overflow, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +75,7 @@ def flatten(value: Any, root: str = "$") -> tuple[tuple[int, ...], list[Any], se
             break
         if not kinds <= _LISTS:
             at = next(i for i, each in enumerate(level) if type(each) not in _LISTS)
-            raise _ragged(root, at, shape, f"is {shown(level[at])} beside lists", "a list")
+            raise _ragged(root, at, shape, f"is {value_text(level[at])} beside lists", "a list")
         lengths = set(map(len, level))
         if len(lengths) > 1:
             first = len(level[0])
@@ -198,7 +198,7 @@ def _infer(  # noqa: PLR0911  (a type each)
     for at, v in enumerate(flat if int in kinds else ()):
         if type(v) is int and abs(v) > EXACT:
             raise InputError(
-                f"the integer at `{where(at)}` is {shown(v)}, among fractions: "
+                f"the integer at `{where(at)}` is {value_text(v)}, among fractions: "
                 f"expected at most 2^53, up to which float64 is exact",
                 rule="dtype",
                 where=where(at),
@@ -223,20 +223,20 @@ def _check_mixture(flat: list[Any], where: Place) -> None:
             sort = "booleans" if kind is bool else "strings"
         else:
             raise InputError(
-                f"the value at `{where(at)}` is {shown(v)}: "
+                f"the value at `{where(at)}` is {value_text(v)}: "
                 "expected a number, a boolean, a string or a list",
                 rule="json",
                 where=where(at),
-                value=shown(v),
+                value=value_text(v),
             )
         first = first or sort
         if sort != first:
             raise InputError(
-                f"the value at `{where(at)}` is {shown(v)}, among {first}: expected one sort of "
-                "values, booleans or numbers or strings",
+                f"the value at `{where(at)}` is {value_text(v)}, among {first}: expected one sort "
+                "of values, booleans or numbers or strings",
                 rule="dtype",
                 where=where(at),
-                value=shown(v),
+                value=value_text(v),
                 expected=first,
             )
 
