@@ -11,6 +11,7 @@ from gathercli.arrays.tensor import Tensor
 from gathercli.engine import infer
 from gathercli.spec.call import Operand
 from gathercli.spec.coordinates import known
+from gathercli.spec.dtypes import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,13 +72,17 @@ class BoundCall:
 def of_one_type(tensors: Sequence[_Tensor]) -> list[_Tensor]:
     """Give the tensors whose type untyped text decided the type of the others.
 
+    Where text decided all of them, a fraction anywhere makes all of them float64.
+
     Raises
     ------
     InputError
         ``dtype``: a tensor does not convert to it without loss.
     """
-    typed = next((each for each in tensors if each.decided is None), tensors[0])
-    return [each if each.decided is None else _as_type(each, typed.dtype) for each in tensors]
+    typed = [each.dtype for each in tensors if each.decided is None]
+    inferred = [each.dtype for each in tensors if each.dtype and each.dtype.kind is Kind.FLOAT]
+    dtype = next(iter((*typed, *inferred)), tensors[0].dtype)
+    return [each if each.decided is None else _as_type(each, dtype) for each in tensors]
 
 
 def _as_type(tensor: Any, dtype: DType | None) -> Any:

@@ -214,7 +214,7 @@ class AttributeOptions(Options):
 def _attribute_option(name: str, rows: list[Op]) -> Field:
     """Make the option of an attribute of some rows, hidden where none of them has it."""
     having = {op: each for op in rows if (each := op.attr(name))}
-    defaults = {each.default for each in having.values()} or {0}
+    defaults = {each.default for each in having.values()} or {None}
     (default,) = defaults if len(defaults) == 1 else (None,)
     letters = [LETTERS[name]] if name in LETTERS else []
     declared = option(

@@ -2,24 +2,56 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 from gathercli.cli.answer import Answer
-from gathercli.cli.command import option
+from gathercli.cli.command import Options, option
 from gathercli.cli.commands.ops import exactly, named
 from gathercli.cli.groups import OPERATOR
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import OperatorOptions, TensorOptions, inputs_of, read
+from gathercli.cli.operator import OperatorOptions, TensorOptions, TypeOptions, inputs_of, read
 from gathercli.cli.options import TextFormat, Threads
 from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.spec.call import CallContext
+from gathercli.text import listed
 
 if TYPE_CHECKING:
     from gathercli.arrays.tensor import Tensor
     from gathercli.lessons.groups import Comparison
     from gathercli.spec.op import Op
+
+
+FIRST: Final = next(iter(FAMILIES.values()))
+COMPARED: Final = tuple(
+    op
+    for op in OPERATORS
+    if [each.name for each in op.inputs] == [each.name for each in inputs_of(FIRST)]
+)
+"""The versions that take the same inputs as the first."""
+
+
+class ComparedTypes(TypeOptions):
+    """The types of the inputs that all compared versions have."""
+
+    @classmethod
+    def of(cls, command: str) -> type[Options]:
+        """Return the group with the inputs of the first operator."""
+        del command
+        return super().of(FIRST.COMMAND)
+
+
+class ComparedTensors(TensorOptions):
+    """The inputs that all compared versions have."""
+
+    types: ComparedTypes
+
+    @classmethod
+    def of(cls, command: str) -> type[Options]:
+        """Return the group with the inputs of the first operator."""
+        del command
+        return super().of(FIRST.COMMAND)
 
 
 class ComparedOperators(OperatorOptions):
@@ -39,7 +71,7 @@ class ComparedOperators(OperatorOptions):
 
 def run(
     operators: ComparedOperators,
-    tensors: TensorOptions,
+    tensors: ComparedTensors,
     memory: MemoryOptions,
     messages: Messages,
     fmt: TextFormat = "auto",
@@ -49,14 +81,13 @@ def run(
     from gathercli.io.source import Inputs
     from gathercli.lessons.groups import compared
 
-    rows = OPERATORS if operators.version is None else _rows(operators.version, messages)
-    family = next(iter(FAMILIES.values()))
-    tokens = tensors.tokens(family)
+    rows = COMPARED if operators.version is None else _rows(operators.version, messages)
+    tokens = tensors.tokens(FIRST)
     Inputs.share_stdin(*tensors.words)
     progress = messages.progress()
     with messages, messages.inputs(memory.limits.memory, progress) as inputs:
         with CallContext(None) as call:
-            read_tensors = read(call, inputs.tensor, tokens, inputs_of(family))
+            read_tensors = read(call, inputs.tensor, tokens, inputs_of(FIRST))
         case = operators.case(read_tensors, threads, progress)
         found = compared(rows, case, memory.limits.result)
         inputs.recheck()
@@ -80,7 +111,15 @@ def _rows(text: str, messages: Messages) -> tuple[Op, ...]:
         found = exactly(name, named(name, "--ops "))
         chosen |= {each.op for each in found}
         messages.notes += [each.note for each in found if each.note]
-    return tuple(op for op in OPERATORS if op in chosen)
+    other = next((op for op in OPERATORS if op in chosen and op not in COMPARED), None)
+    if other is not None:
+        names = listed((each.name.upper() for each in other.inputs), "and")
+        raise VersionError(
+            f"`--ops` names {other}, which takes {names}: expected versions of DATA and INDICES",
+            rule="version",
+            value=text,
+        )
+    return tuple(op for op in COMPARED if op in chosen)
 
 
 def _answer(

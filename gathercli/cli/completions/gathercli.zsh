@@ -307,10 +307,6 @@ _gathercli() {
         compare) _arguments \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
-            '--step-ids-dtype=[The type of untyped STEP_IDS; typed STEP_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
-            '--parent-ids-dtype=[The type of untyped PARENT_IDS; typed PARENT_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
-            '--max-seq-len-dtype=[The type of untyped MAX_SEQ_LEN; typed MAX_SEQ_LEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
-            '--end-token-dtype=[The type of untyped END_TOKEN; typed END_TOKEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--axis=[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
             '-a[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
@@ -330,7 +326,6 @@ _gathercli() {
             '--debug[Show the traceback of a failure]' \
             '1:DATA:_gathercli_tensor' \
             '2:INDICES:_gathercli_tensor' \
-            '*:MORE]...:_files' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         batch) _arguments \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
