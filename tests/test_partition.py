@@ -147,3 +147,12 @@ def test_a_box_of_a_copy_grows_from_the_last_dimension_on() -> None:
 
     assert boxes == [((i, i + 2), (0, 8)) for i in (0, 2, 4, 6)]
     assert slabs[:3] == [((0, 1), (0, 3)), ((0, 1), (3, 6)), ((0, 1), (6, 8))]
+
+
+def test_a_chunk_larger_than_the_output_costs_no_more_elements_than_there_are() -> None:
+    source, _ = gathering(np.zeros((8, 1000)), np.arange(8), (1, 1))
+    everything = ((0, 8), (0, 1000))
+
+    _, boxes = cut_boxes(source, (1, 1500), memory_for(source.cost(everything, 1)), 1)
+
+    assert boxes == [everything]
