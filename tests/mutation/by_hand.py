@@ -87,6 +87,9 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("arrays/kernel.py", "if step % chunk or any(", "if any("),
     ("arrays/kernel.py", "any(loop.data % chunk for loop in loops[:-1])", "False"),
     ("arrays/kernel.py", "                and len(shared) <= 1 >= len(picked)\n", ""),
+    # The lowest index that counts from the end, and indices of another byte order
+    ("arrays/indices.py", ">= -policy.size:", "> -policy.size:"),
+    ("arrays/indices.py", '"i8" and indices.dtype.isnative\n', '"i8"\n'),
     # The first of several
     ("arrays/counts.py", "start + at < self.first", "start + at > self.first"),
     ("arrays/counts.py", "if not self.number or start + at < self.first:", "if not self.number:"),
