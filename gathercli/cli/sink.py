@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from gathercli.cli.command import Options, option
@@ -19,8 +19,9 @@ from gathercli.spec.call import as_integer
 from gathercli.text import clean, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from gathercli.arrays.blocks import BlockSource
     from gathercli.arrays.check import Adjustment
     from gathercli.arrays.result import GatherOutput, Result
     from gathercli.arrays.tensor import Tensor
@@ -55,6 +56,54 @@ class WriteOptions(Options):
     def creation(self, path: str, fmt: str) -> Creation:
         """Return the output folder at a path, in a format of chunks."""
         return creator(fmt)(path, no_clobber=self.no_clobber, fsync=self.fsync)
+
+    def write(
+        self,
+        path: str | None,
+        fmt: str,
+        size: int,
+        inputs: Inputs,
+        encode: Callable[[CheckedStream], None],
+        *,
+        way: str = "-o ",
+    ) -> None:
+        """Write a file, which gets its name once it is complete, or to stdout.
+
+        Parameters
+        ----------
+        path
+            The file; None for stdout.
+        size
+            The bytes that the disk must have room for.
+        encode
+            Writes the bytes.
+        way
+            The words before the name of a file in the hint for binary on a terminal.
+        """
+        if path is None:
+            if save.is_binary(fmt) and is_terminal(STDOUT):
+                raise binary_refused(fmt, "stdout", way=way)
+            encode(CheckedStream(Stream(STDOUT), inputs))
+            inputs.recheck()
+            return
+        with self.output(path) as output:
+            output.open(size)
+            if save.is_binary(fmt) and output.is_terminal:
+                raise binary_refused(fmt, f"`{clean(path)}`", way=way)
+            encode(CheckedStream(output.stream, inputs))
+            inputs.recheck()
+            output.commit()
+
+    def write_chunks(
+        self, path: str, fmt: str, source: BlockSource, inputs: Inputs, **options: Any
+    ) -> None:
+        """Write a folder of chunks with the options of `chunkwise.write`."""
+        from gathercli.io import chunkwise
+
+        with self.creation(path, fmt) as output:
+            chunkwise.write(source, output, **options)
+            inputs.recheck()
+            output.commit()
 
 
 class OutputOptions(Options):
@@ -158,57 +207,28 @@ class OutputOptions(Options):
         crew: Crew | None = None,
     ) -> None:
         """Write a result; a file gets its name once it is complete."""
-        call = result.bound.call
-        messages.notes += losses(self.chosen, result, self.path)
-        if self.path is not None and is_chunked(self.chosen):
-            self._write_chunks(self.path, result, inputs, crew)
-        else:
-            self._write(call, result, inputs, messages)
-        if self.path is not None:
-            messages.say(f"wrote {clean(self.path)}: {result}")
-
-    def _write_chunks(
-        self,
-        path: str,
-        result: GatherOutput,
-        inputs: Inputs,
-        crew: Crew | None,
-    ) -> None:
-        from gathercli.io import chunkwise
-
-        with self.keeping.creation(path, self.chosen) as output:
-            chunkwise.write(
+        path, fmt = self.path, self.chosen
+        messages.notes += losses(fmt, result, path)
+        if path is not None and is_chunked(fmt):
+            self.keeping.write_chunks(
+                path,
+                fmt,
                 result.source(),
-                output,
-                self.chunk_sizes,
+                inputs,
+                chunks=self.chunk_sizes,
                 held=self.limits.memory,
                 threads=result.threads,
                 progress=result.progress,
                 crew=crew,
             )
-            inputs.recheck()
-            output.commit()
+        else:
+            encode = partial(self._encode, result, messages)
+            self.keeping.write(path, fmt, result.nbytes, inputs, encode)
+        if path is not None:
+            messages.say(f"wrote {clean(path)}: {result}")
 
-    def _write(self, call: Call, result: GatherOutput, inputs: Inputs, messages: Messages) -> None:
-        if self.path is None:
-            self._encode(call, result, messages, CheckedStream(Stream(STDOUT), inputs))
-            inputs.recheck()
-            return
-        with self.keeping.output(self.path) as output:
-            output.open(result.nbytes)
-            if save.is_binary(self.chosen) and output.is_terminal:
-                raise binary_refused(self.chosen, f"`{clean(self.path)}`")
-            self._encode(call, result, messages, CheckedStream(output.stream, inputs))
-            inputs.recheck()
-            output.commit()
-
-    def _encode(
-        self,
-        call: Call,
-        result: GatherOutput,
-        messages: Messages,
-        out: CheckedStream,
-    ) -> None:
+    def _encode(self, result: GatherOutput, messages: Messages, out: CheckedStream) -> None:
+        call = result.bound.call
         if self.chosen == "pretty":
             text = self._pretty(call, result.whole(), messages.color)
             messages.clear()

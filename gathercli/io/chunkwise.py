@@ -11,9 +11,10 @@ from gathercli.arrays.blocks import CopyBlocks
 from gathercli.arrays.chunks import ChunkGrid, cells, inside, slices
 from gathercli.arrays.partition import cut_boxes
 from gathercli.arrays.threads import share
-from gathercli.errors import LimitError, OutputError, UsageError
+from gathercli.errors import LimitError, UsageError
+from gathercli.io.write import unwritable
 from gathercli.spec.shapes import product
-from gathercli.text import clean, counted
+from gathercli.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -156,10 +157,5 @@ def _check_room(output: Creation, size: int) -> None:
         return
     free = disk.f_bavail * disk.f_frsize
     if size > free:
-        raise OutputError(
-            f"`{clean(output.path)}` cannot be written (the result takes {size} bytes before it is "
-            f"compressed and the disk has {free}): expected room for it",
-            rule="output",
-            value=output.path,
-            hint="`--max-bytes 0` tries it",
-        )
+        why = f"the result takes {size} bytes before it is compressed and the disk has {free}"
+        raise unwritable(output.path, why, "room for it", "`--max-bytes 0` tries it")

@@ -406,15 +406,16 @@ def open_file(
     try:
         check_kind(path, name)
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        raise _missing(name, folder) from None
-    except OSError as error:
-        if isinstance(error, GatherError):
-            raise
-        if error.errno == errno.ENAMETOOLONG:  # more likely a literal than a name
-            refusal = _missing(name, folder)
-            if isinstance(refusal, InputError):
-                raise refusal from None
+    except GatherError:
+        raise
+    except (OSError, ValueError) as error:
+        from gathercli.io.suggest import missing
+
+        if isinstance(error, FileNotFoundError | NotADirectoryError | ValueError):
+            raise missing(name, folder) from None
+        refusal = missing(name, folder) if error.errno == errno.ENAMETOOLONG else None
+        if isinstance(refusal, InputError):  # more likely a literal than a name
+            raise refusal from None
         raise unreadable(name, error) from None
     try:
         return File(name, fd, limit, progress)
@@ -422,12 +423,6 @@ def open_file(
         with suppress(OSError):
             os.close(fd)
         raise unreadable(name, error) from None
-
-
-def _missing(name: str, folder: str) -> GatherError:
-    from gathercli.io.suggest import missing
-
-    return missing(name, folder)
 
 
 def unreadable(path: str, error: Exception) -> NoInputError:

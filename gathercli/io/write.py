@@ -198,6 +198,12 @@ def persist(remove: Callable[[], None]) -> None:
         raise interruption
 
 
+def unwritable(path: str, why: str, expected: str, hint: str | None = None) -> OutputError:
+    """Return the error that an output cannot be written."""
+    message = f"`{clean(path)}` cannot be written ({why}): expected {expected}"
+    return OutputError(message, rule="output", value=path, hint=hint)
+
+
 class Output:
     """An output file, used as a context; without `commit` nothing remains of it.
 
@@ -228,6 +234,7 @@ class Output:
     ) -> None:
         self.path, self._no_clobber, self._fsync, self._within = path, no_clobber, fsync, within
         self._target = path
+        self._refused = partial(unwritable, path)
         self._temporary: str | None = None
         self._folder = self._fd = -1
         """Names are relative to the open folder: no link can replace it meanwhile."""
@@ -263,14 +270,6 @@ class Output:
             kind = "a directory" if stat.S_ISDIR(status.st_mode) else "a device or socket"
             raise self._refused(f"it is {kind}", "the name of a file")
         return False
-
-    def _refused(self, why: str, expected: str, hint: str | None = None) -> OutputError:
-        return OutputError(
-            f"`{clean(self.path)}` cannot be written ({why}): expected {expected}",
-            rule="output",
-            value=self.path,
-            hint=hint,
-        )
 
     def _exists(self) -> OutputError:
         return self._refused(

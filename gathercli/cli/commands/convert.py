@@ -13,7 +13,7 @@ from gathercli.cli.groups import OUTPUT
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import Chunks, ForceFormat, Nonfinite, SourceDtype, type_of
-from gathercli.cli.sink import WriteOptions, binary_refused, chunks_of, losses
+from gathercli.cli.sink import WriteOptions, chunks_of, losses
 from gathercli.cli.targets import (
     Target,
     check_copy,
@@ -27,8 +27,7 @@ from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.io import save
 from gathercli.io.files import cores
 from gathercli.io.formats.table import FORMATS, is_chunked
-from gathercli.io.write import STDOUT, CheckedStream, Stream, make_folder
-from gathercli.report.terminal import is_terminal
+from gathercli.io.write import CheckedStream, make_folder
 from gathercli.text import clean, counted, listed
 
 if TYPE_CHECKING:
@@ -293,23 +292,15 @@ def _write(
         raise LimitError.over(f"the output takes {size} bytes", size, limit)
     for _, result in results:
         messages.notes += losses(fmt, result, path, option="--to")
-    write = partial(
-        save.write, fmt, results, nonfinite=options.nonfinite, max_bytes=options.limits.memory
-    )
+
+    def encode(out: CheckedStream) -> None:
+        stream = _ProgressStream(out, size, messages.progress()) if path else out
+        nonfinite, memory = options.nonfinite, options.limits.memory
+        save.write(fmt, results, stream, nonfinite=nonfinite, max_bytes=memory)
+
+    options.keeping.write(path, fmt, size, inputs, encode, way="")
     if path is None:
-        if save.is_binary(fmt) and is_terminal(STDOUT):
-            raise binary_refused(fmt, "stdout", way="")
-        write(out=CheckedStream(Stream(STDOUT), inputs))
-        inputs.recheck()
         return
-    with options.keeping.output(path) as output:
-        output.open(size)
-        if save.is_binary(fmt) and output.is_terminal:
-            raise binary_refused(fmt, f"`{clean(path)}`", way="")
-        out = CheckedStream(output.stream, inputs)
-        write(out=_ProgressStream(out, size, messages.progress()))
-        inputs.recheck()
-        output.commit()
     what = str(results[0][1]) if len(results) == 1 else counted(len(results), "tensor")
     messages.say(f"wrote {clean(path)}: {what}")
 
@@ -323,18 +314,15 @@ def _write_chunks(
     messages: Messages,
 ) -> None:
     """Write a tensor in chunks."""
-    from gathercli.io import chunkwise
-
     messages.notes += losses(fmt, result, path, option="--to")
-    with options.keeping.creation(path, fmt) as output:
-        chunkwise.write(
-            result.source(),
-            output,
-            options.chunk_sizes,
-            held=options.limits.memory,
-            threads=cores(),
-            progress=messages.progress(),
-        )
-        inputs.recheck()
-        output.commit()
+    options.keeping.write_chunks(
+        path,
+        fmt,
+        result.source(),
+        inputs,
+        chunks=options.chunk_sizes,
+        held=options.limits.memory,
+        threads=cores(),
+        progress=messages.progress(),
+    )
     messages.say(f"wrote {clean(path)}: {result}")

@@ -1,4 +1,4 @@
-"""`info`: what files hold."""
+"""`info`: describe the tensors in files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Files = Annotated[list[str], argument("FILE...", TENSOR_HELP)]
 
 
 class InfoOptions(Options):
-    """What is asked of every file."""
+    """Options for every file."""
 
     header: Annotated[
         bool, option(INPUT, "--header", help="Read no elements: type, shape and members alone.")
@@ -37,25 +37,26 @@ class InfoOptions(Options):
 
     @property
     def declared(self) -> DType | None:
-        """The type of what names none."""
+        """The type of untyped sources."""
         return type_of(self.data_dtype)
 
 
-def run(files: Files, asked: InfoOptions, messages: Messages) -> int:
+def run(files: Files, options: InfoOptions, messages: Messages) -> int:
     """Describe every file."""
     from gathercli.io.source import Inputs
 
     Inputs.share_stdin(*files)
-    shown: list[str] = []
-    with messages.inputs(asked.memory.limits.memory) as inputs:
+    printed = 0
+    with messages.inputs(options.memory.limits.memory) as inputs:
 
         def show(token: str) -> int:
+            nonlocal printed
             try:
-                info = _info(inputs.open(token, declared=asked.declared), token, asked)
-                text = _text(info, asked, messages.color, first=not shown)
+                info = _info(inputs.open(token, declared=options.declared), token, options)
+                text = _text(info, options, messages.color, first=not printed)
                 inputs.recheck()
                 print_text(text)
-                shown.append(token)
+                printed += 1
             finally:
                 inputs.close_files()
             return InputError.status if any(each.refused for each in info.members) else 0
@@ -65,54 +66,53 @@ def run(files: Files, asked: InfoOptions, messages: Messages) -> int:
     return status
 
 
-def _info(source: Source, token: str, asked: InfoOptions) -> Info:
-    """Read what is asked for of a file, and no more."""
+def _info(source: Source, token: str, options: InfoOptions) -> Info:
+    """Read no more of a file than the options need."""
     from gathercli.arrays.summary import summarise
 
     names = source.content.names
     info = Info(source.file.name if source.file else token, source.content.format)
     if source.key is None and names is not None and len(names) != 1:
-        shown = names if asked.fmt == "json" else names[:MEMBERS]
-        members = (_member(source._replace(key=name), asked.declared) for name in shown)
-        info = info._replace(members=tuple(members), hidden=len(names) - len(shown))
+        listed = names if options.fmt == "json" else names[:MEMBERS]
+        members = (_member(source._replace(key=name), options.declared) for name in listed)
+        info = info._replace(members=tuple(members), hidden=len(names) - len(listed))
     else:
-        info = info._replace(one=_described(source, source.layout(assumed=asked.declared)))
-    if source.file is not None:  # of a stream, only when it was read as far as it should go
+        info = info._replace(one=_described(source, source.layout(assumed=options.declared)))
+    if source.file is not None:  # after a stream was read as far as it should go
         info = info._replace(size=source.file.size)
-    if info.one is None or asked.header:
+    if info.one is None or options.header:
         return info
-    tensor = source.tensor(assumed=asked.declared)
+    tensor = source.tensor(assumed=options.declared)
     return info._replace(tensor=tensor, summary=summarise(tensor))
 
 
 def _member(source: Source, declared: DType | None) -> FileDescription:
-    """Describe a member, or say why it cannot be."""
+    """Describe a member, or give the error that prevents it."""
     try:
         return _described(source, source.content.layout(source.key, declared))
     except GatherError as error:
         return FileDescription(source.key, refused=error.message)
 
 
-def _described(source: Source, found: Layout) -> FileDescription:
-    names = source.content.names
+def _described(source: Source, layout: Layout) -> FileDescription:
+    names, dtype = source.content.names, layout.file_dtype
     ordered = FORMATS[source.content.format].ordered
-    many = ordered and found.file_dtype.itemsize > 1 and found.file_dtype.kind != "U"
-    big = found.file_dtype.byteorder == ">"
+    ordered = ordered and dtype.itemsize > 1 and dtype.kind != "U"
     return FileDescription(
         names[0] if source.key is None and names else source.key,
-        found.dtype,
-        found.shape,
-        found.nbytes,
-        "F" if found.fortran else "C",
-        ("big" if big else "little") if many else None,
-        chunked=found.chunks,
+        layout.dtype,
+        layout.shape,
+        layout.nbytes,
+        "F" if layout.fortran else "C",
+        ("big" if dtype.byteorder == ">" else "little") if ordered else None,
+        chunked=layout.chunks,
     )
 
 
-def _text(info: Info, asked: InfoOptions, color: str, *, first: bool) -> str:
-    if asked.fmt == "json":
+def _text(info: Info, options: InfoOptions, color: str, *, first: bool) -> str:
+    if options.fmt == "json":
         import json
 
         return json.dumps(as_json(info)) + "\n"
-    out = text(info, width=width_of(STDOUT), precision=asked.precision)
+    out = text(info, width=width_of(STDOUT), precision=options.precision)
     return ("" if first else "\n") + rendered(out, color=wants_color(color, STDOUT))

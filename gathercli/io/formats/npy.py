@@ -281,13 +281,8 @@ def encode_header(dtype: DType, storage: np.dtype[Any], shape: tuple[int, ...]) 
 
 
 def npy_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
-    """Write a file of one tensor."""
+    """Write the header and the elements of one tensor."""
     ((_, result),) = results
-    write_npy(result, out)
-
-
-def write_npy(result: Result, out: ByteTarget) -> None:
-    """Write the header, then the elements."""
     out.write(encode_header(result.dtype, result.storage, result.shape))
     write_elements(result, out)
 

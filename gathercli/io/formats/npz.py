@@ -185,11 +185,11 @@ def npz_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
         for name, result in results:
             info = zipfile.ZipInfo(f"{name}.npy")  # dated 1980: nothing depends on the clock
             with archive.open(info, "w", force_zip64=True) as stream, target:
-                npy.write_npy(result, _MemberTarget(stream))
+                npy.npy_file([(name, result)], _MemberTarget(stream))
 
 
 class _MemberTarget:
-    """A member of an archive; `npy.write_npy` writes to it."""
+    """A member of an archive; `npy.npy_file` writes to it."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.write = stream.write

@@ -19,7 +19,6 @@ from gathercli.text import clean, listed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gathercli.arrays.result import Result
     from gathercli.arrays.tensor import AnyArray
     from gathercli.io.files import File
     from gathercli.io.formats.raw import ByteTarget, NamedResult
@@ -101,8 +100,9 @@ class Proto:
             )
         dtype = _types().get(proto.data_type)
         if dtype is None:
+            names = {number: name for name, number in proto.DataType.items()}
             raise InputError(
-                f"the tensor is of ONNX's type {_type_name(proto.data_type)}: "
+                f"the tensor is of ONNX's type {names.get(proto.data_type, proto.data_type)}: "
                 f"expected {listed(in_words(DTYPES))}",
                 rule="dtype",
                 value=proto.data_type,
@@ -228,15 +228,6 @@ class Proto:
             )
 
 
-def _type_name(number: int) -> str:
-    from onnx import TensorProto
-
-    try:
-        return f"{TensorProto.DataType.Name(number)}"
-    except ValueError:
-        return f"{number}"
-
-
 def _field(dtype: DType) -> tuple[str, int]:
     """Return the field for elements of a type, and its values for each; raw_data is another."""
     if dtype is STRING:
@@ -254,19 +245,14 @@ def _field(dtype: DType) -> tuple[str, int]:
 
 
 def proto_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
-    """Write a TensorProto of one tensor."""
-    ((name, result),) = results
-    out.write(encode(name, result))
-
-
-def encode(name: str, result: Result) -> bytes:
-    """Encode a tensor as a TensorProto.
+    """Write a TensorProto of one tensor.
 
     Raises
     ------
     LimitError
         ``limit``: the tensor is larger than a message can be.
     """
+    ((name, result),) = results
     try:
         from onnx import TensorProto
     except ImportError:
@@ -300,5 +286,4 @@ def encode(name: str, result: Result) -> bytes:
 
             data = packed(np.frombuffer(data, np.uint8), result.dtype.bits)
         proto.raw_data = data
-    encoded: bytes = proto.SerializeToString()
-    return encoded
+    out.write(proto.SerializeToString())

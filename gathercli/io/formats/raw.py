@@ -130,19 +130,14 @@ class Raw:
 
 
 def raw_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
-    """Write the elements of one tensor as `raw_elements` does."""
-    ((_, result),) = results
-    raw_elements(result, out)
-
-
-def raw_elements(result: Result, out: ByteTarget) -> None:
-    """Write the elements, little-endian and without a header.
+    """Write the elements of one tensor, little-endian and without a header.
 
     Raises
     ------
     InputError
         ``dtype``: strings have no fixed size that a reader could know.
     """
+    ((_, result),) = results
     if result.dtype is STRING:
         raise InputError(
             "strings cannot be written as raw bytes: expected numbers or booleans",

@@ -160,7 +160,7 @@ def bundle(results: Sequence[NamedResult], out: ByteTarget) -> None:
     InputError
         ``dtype``: the format has no such type.
     """
-    from gathercli.io.formats.raw import raw_elements
+    from gathercli.io.formats.raw import raw_file
 
     header: dict[str, Any] = {}
     end = 0
@@ -182,13 +182,13 @@ def bundle(results: Sequence[NamedResult], out: ByteTarget) -> None:
     text = stdlib_json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)  # so that the elements are aligned
     out.write(len(text).to_bytes(8, "little") + text)
-    for _, result in results:
+    for name, result in results:
         if result.dtype.bits == _NIBBLE:
             from gathercli.arrays import narrow
 
             out.write(narrow.packed(result.whole().array.reshape(-1), result.dtype.bits))
         else:
-            raw_elements(result, out)
+            raw_file([(name, result)], out)
 
 
 def type_name(dtype: DType) -> str:

@@ -6,15 +6,16 @@ import json
 import os
 import shutil
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
 from gathercli.arrays.tensor import storage_of
-from gathercli.errors import GatherError, InputError, OutputError, TransferError, reason_of
+from gathercli.errors import GatherError, InputError, TransferError, reason_of
 from gathercli.io.folders import Folder
 from gathercli.io.links import lies_in
-from gathercli.io.write import OUTSIDE, is_stream, persist
+from gathercli.io.write import OUTSIDE, is_stream, persist, unwritable
 from gathercli.io.zarr import metadata
 from gathercli.io.zarr.arrayspec import ArraySpec, zero_fill
 from gathercli.io.zarr.chunkwriter import Writer, writer
@@ -67,6 +68,7 @@ class Creation:
         within: str | None = None,
     ) -> None:
         self.path, self._no_clobber, self._fsync = path, no_clobber, fsync
+        self._refused = partial(unwritable, path)
         self.temporary = self._old = ""
         self._own: os.stat_result | None = None
         self._renamed = False
@@ -128,14 +130,6 @@ class Creation:
             if isinstance(error, GatherError):
                 raise
             raise self._refused(reason_of(error), "a folder that can be written") from None
-
-    def _refused(self, why: str, expected: str, hint: str | None = None) -> OutputError:
-        return OutputError(
-            f"`{clean(self.path)}` cannot be written ({why}): expected {expected}",
-            rule="output",
-            value=self.path,
-            hint=hint,
-        )
 
     def open(
         self,
