@@ -192,7 +192,7 @@ class OutputOptions(Options):
         asked = None if self.fmt == "auto" else self.fmt
         save.check_format(self.path, asked, option="-f", force=self.force_format)
         if self.path is not None and self.fmt == "auto" and names_chunks(self.path):
-            self.keeping.creation(self.path, self.chosen)
+            self.keeping.creation(self.path, save.format_of(self.path))
         elif self.path is not None:
             self.keeping.output(self.path)
         chosen = self.chosen  # raises if the suffix names no format
