@@ -91,8 +91,12 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("arrays/indices.py", ">= -policy.size:", "> -policy.size:"),
     ("arrays/indices.py", '"i8" and indices.dtype.isnative\n', '"i8"\n'),
     # The first of several
-    ("arrays/counts.py", "start + at < self.first", "start + at > self.first"),
-    ("arrays/counts.py", "if not self.number or start + at < self.first:", "if not self.number:"),
+    ("arrays/counts.py", "start + at * step < self.first", "start + at * step > self.first"),
+    (
+        "arrays/counts.py",
+        "if not self.number or start + at * step < self.first:",
+        "if not self.number:",
+    ),
     ("arrays/counts.py", "nearest = min((each", "nearest = max((each"),
     (
         "arrays/counts.py",
@@ -199,8 +203,8 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("arrays/streamed.py", "flat = flat * size + start + place", "flat = flat * size + place"),
     (
         "arrays/streamed.py",
-        "IndexCounts(*(one | other for one, other in zip(total, part, strict=True)))",
-        "part",
+        "IndexCounts(*(one | other for one, other in zip(total, each, strict=True)))",
+        "each",
     ),
     (
         "arrays/streamed.py",
