@@ -11,7 +11,6 @@ from gathercli.arrays.tensor import Tensor
 from gathercli.engine import infer
 from gathercli.spec.call import Operand
 from gathercli.spec.coordinates import known
-from gathercli.spec.dtypes import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,18 +69,14 @@ class BoundCall:
 
 
 def of_one_type(tensors: Sequence[_Tensor]) -> list[_Tensor]:
-    """Give the tensors whose type untyped text decided the type of the others.
-
-    Where text decided all of them, a fraction anywhere makes all of them float64.
+    """Give the tensors whose type untyped text decided the type of a tensor that states its own.
 
     Raises
     ------
     InputError
         ``dtype``: a tensor does not convert to it without loss.
     """
-    typed = [each.dtype for each in tensors if each.decided is None]
-    inferred = [each.dtype for each in tensors if each.dtype and each.dtype.kind is Kind.FLOAT]
-    dtype = next(iter((*typed, *inferred)), tensors[0].dtype)
+    dtype = next((each.dtype for each in tensors if each.decided is None), None)
     return [each if each.decided is None else _as_type(each, dtype) for each in tensors]
 
 
