@@ -25,7 +25,7 @@ from rich.color import Color
 import gathercli
 from gathercli.arrays.tensor import Tensor, dtype_of
 from gathercli.cli import main
-from gathercli.lessons.lesson import Fate
+from gathercli.lessons.provenance import Fate
 from gathercli.report.layout import ASCII
 from gathercli.report.lesson import picture
 from gathercli.report.selection import Look

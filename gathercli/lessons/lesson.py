@@ -6,21 +6,19 @@ explanation and an answer cannot disagree.
 
 from __future__ import annotations
 
-import operator
-from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, SupportsIndex
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from gathercli.arrays import check, result, threads
 from gathercli.arrays.tensor import Tensor
-from gathercli.errors import OutOfRangeError, UsageError
-from gathercli.ops import FAMILIES, indexed_inputs
+from gathercli.errors import OutOfRangeError
+from gathercli.lessons.provenance import Fate, Provenance
+from gathercli.ops import indexed_inputs
 from gathercli.spec.coordinates import coordinates, flat_positions
 from gathercli.spec.op import Negative, OutOfRange
-from gathercli.spec.shapes import Shape, product
-from gathercli.text import as_written, counted
+from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,14 +40,6 @@ BLOCK: Final = 1 << 14
 
 Unit = tuple[int | None, ...]
 """The part of `data` that one index picks: a coordinate a dimension, None for all of it."""
-
-
-class Fate(Enum):
-    """How an output cell got its value."""
-
-    COPIED = "copied"
-    FILLED = "zero-filled"
-    REFUSED = "refused"
 
 
 class Trace(NamedTuple):
@@ -104,23 +94,17 @@ class Block(NamedTuple):
         return zip(*tuples, self.k.tolist(), self.positions.tolist(), strict=True)
 
 
-class Lesson:
-    """A bound call that can say where each output cell came from.
+class Lesson(Provenance[Trace]):
+    """Where each output cell of a gather along an axis came from.
 
     Attributes
     ----------
-    call, shape
-        The call, and the shape of its output.
     data, indices
         The first input, which is gathered, and the input of the indices.
     along
         What the indices count along.
     axis, dim_map
         The call as a gather along one axis of `data`.
-    refusal
-        The error of the first index that is refused; None if all are accepted.
-    adjustments
-        What became of indices outside the axis.
 
     Raises
     ------
@@ -140,8 +124,7 @@ class Lesson:
             raise LookupError("a lesson looks at tensors in memory")
         call = bound.call
         tensors = dict(zip(call.inputs, inputs, strict=True))
-        self.call, self.shape = call, bound.shape
-        self._family = FAMILIES[call.op.family]
+        super().__init__(call, bound.shape)
         as_gather = self._family.as_gather(call)
         if as_gather is None:
             raise LookupError(f"{call.op} gathers along no axis")
@@ -150,8 +133,6 @@ class Lesson:
         self.along = next(iter(indexed.values()))[0]
         self.data, self.indices = inputs[0], tensors[self.along.input]
         result.check_size(self.shape, self.data, None)
-        self.refusal: OutOfRangeError | None = None
-        self.adjustments: tuple[check.Adjustment, ...] = ()
         try:
             for name, axes in indexed.items():
                 _, adjustments = check.check_indices(
@@ -160,16 +141,6 @@ class Lesson:
                 self.adjustments += tuple(adjustments)
         except OutOfRangeError as error:
             self.refusal = error
-
-    @property
-    def size(self) -> int:
-        """The number of output cells."""
-        return product(self.shape)
-
-    @property
-    def equation(self) -> str:
-        """The equation of an output cell: ``out[i, s] = data[indices[i], s]``."""
-        return self._family.equation(self.call)
 
     def fate(self, k: int, position: int) -> Fate:
         """Return the fate of the cells of an index `k` with this position on the axis, or -1."""
@@ -255,48 +226,6 @@ class Lesson:
             return Trace(out, at, k, position, data, fate, value)
         return Trace(out, at, k, None, None, fate, value if fate is Fate.FILLED else None)
 
-    def trace(self, *at: SupportsIndex) -> Trace:
-        """Return the way of the output cell at these coordinates; negative ones count from the end.
-
-        Raises
-        ------
-        UsageError
-            The output has no such cell.
-
-        Examples
-        --------
-        >>> from gathercli import explain
-        >>> trace = explain("gather", [10, 20, 30], [2, -3]).trace(1)
-        >>> trace.k, trace.position, trace.data, trace.value
-        (-3, 0, (0,), 10)
-        """
-        position = flat_positions(self.cell(at), self.shape, none=False)
-        return next(self.traces(np.array([position])))
-
-    def cell(self, at: Sequence[SupportsIndex]) -> tuple[int, ...]:
-        """Return the coordinates of an output cell with negative ones counted from the front.
-
-        Raises
-        ------
-        UsageError
-            The output has no such cell.
-        """
-        shape = f"the output is {Shape(self.shape)}"
-        if len(at) != len(self.shape):
-            rank = counted(len(self.shape), "coordinate") if self.shape else "no coordinates"
-            raise _no_cell(at, f"{counted(len(at), 'coordinate')}, but {shape}", rank)
-        cell: list[int] = []
-        for d, (value, size) in enumerate(zip(at, self.shape, strict=True)):
-            try:
-                n = operator.index(value)
-            except TypeError:
-                raise _no_cell(at, f"coordinate {d} is {as_written(value)}", "an integer") from None
-            if not -size <= n < size:
-                legal = f"{-size} to {size - 1}" if size else "no cell at all"
-                raise _no_cell(at, f"coordinate {d} is {n}, but {shape}", legal)
-            cell.append(n % size)
-        return tuple(cell)
-
     @cached_property
     def reads(self) -> Reads | None:
         """How often each unit is read; None if there are too many indices to count."""
@@ -329,16 +258,6 @@ class Lesson:
 def _tuples(coords: tuple[AnyArray, ...], count: int) -> list[tuple[int, ...]]:
     """Turn an array a dimension into a tuple a cell, `count` of them."""
     return list(zip(*(each.tolist() for each in coords), strict=True)) if coords else [()] * count
-
-
-def _no_cell(at: Sequence[object], why: str, expected: str) -> UsageError:
-    cell = ",".join(map(str, at))
-    return UsageError(
-        f"the output has no cell [{cell}]: {why}: expected {expected}",
-        rule="usage",
-        value=cell,
-        expected=expected,
-    )
 
 
 class Reads(NamedTuple):

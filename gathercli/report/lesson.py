@@ -11,7 +11,8 @@ from functools import partial
 from itertools import product as combinations
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.lessons.lesson import Fate, Lesson, Trace
+from gathercli.lessons.lesson import Lesson, Trace
+from gathercli.lessons.provenance import Fate
 from gathercli.report import header
 from gathercli.report.layout import (
     GAP,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gathercli.arrays.tensor import Tensor
-from gathercli.lessons.lesson import Fate, Trace
+from gathercli.lessons.lesson import Trace
+from gathercli.lessons.provenance import Fate
 from gathercli.report.layout import REFUSED, Cell, Line, Placement, TensorPart
 from gathercli.report.selection import arrays
 from gathercli.report.trace import unit_text, writer

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from gathercli.lessons.lesson import Fate
+from gathercli.lessons.provenance import Fate
 from gathercli.report.grid import GridWriter
 from gathercli.report.layout import REFUSED, append
 from gathercli.spec.coordinates import at as cell_of
