@@ -11,7 +11,6 @@ from functools import partial
 from itertools import product as combinations
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.lessons.lesson import Lesson, Trace
 from gathercli.lessons.provenance import Fate
 from gathercli.report import header
 from gathercli.report.layout import (
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from gathercli.arrays.tensor import AnyArray
+    from gathercli.lessons.lesson import Lesson, Trace
 
 LEGEND: Final = 8
 """The most letters that a legend explains."""

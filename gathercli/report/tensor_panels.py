@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gathercli.arrays.tensor import Tensor
-from gathercli.lessons.lesson import Trace
 from gathercli.lessons.provenance import Fate
 from gathercli.report.layout import REFUSED, Cell, Line, Placement, TensorPart
 from gathercli.report.selection import arrays
@@ -19,6 +18,7 @@ from gathercli.spec.shapes import Shape
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gathercli.lessons.lesson import Trace
     from gathercli.report.selection import Selection
 
 STYLES: Final = ("cyan", "magenta", "green", "yellow", "bright_blue")

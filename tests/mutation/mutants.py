@@ -28,6 +28,7 @@ TARGETS: Final = {
     "arrays/run.py": r".*",
     "arrays/kernel.py": r".*",
     "lessons/lesson.py": r"Lesson\..*|Reads\..*",
+    "lessons/provenance.py": r".*",
     "lessons/verdicts.py": r".*",
     "arrays/indices.py": r".*",
     "arrays/threads.py": r".*",
