@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import os
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from gathercli import engine
-from gathercli.arrays.bound import BoundCall, of_one_type
-from gathercli.arrays.exchange import viewed
+from gathercli.arraylike import arguments, as_numpy, as_tensor
+from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.result import no_memory
 from gathercli.arrays.run import answer
 from gathercli.arrays.tensor import Tensor, dtype_of
-from gathercli.errors import DtypeError, GatherError, Hint, InputError, UsageError
+from gathercli.errors import DtypeError, GatherError, InputError, UsageError
 from gathercli.io.files import cores
-from gathercli.io.formats.values import check_depth, tensor_of
 from gathercli.ops import family_of, find
 from gathercli.spec.call import CallContext, Operand
-from gathercli.spec.dtypes import FLOAT64, INT64, STRING, Kind, described
+from gathercli.spec.dtypes import Kind, described
 from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.spec.shapes import Shape, as_shape
-from gathercli.text import as_written, json_string, kind_of, short
+from gathercli.text import as_written, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from gathercli.spec.call import Call
-    from gathercli.spec.dtypes import DType
-    from gathercli.spec.op import Input
 
 
 def gather(
@@ -371,7 +367,7 @@ def load(
     declared = None if dtype is None else dtype_named(dtype)
     with Inputs(max_bytes, guarded=False) as inputs:
         try:
-            return _array(inputs.tensor(token, "source", declared=declared))
+            return as_numpy(inputs.tensor(token, "source", declared=declared))
         except MemoryError as error:
             if isinstance(error, GatherError):  # a limit
                 raise
@@ -409,7 +405,7 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
             hint="the name of the file comes first: `gathercli.save(path, array)`",
         )
     target = os.fspath(path)
-    tensor = _tensor(array)
+    tensor = as_tensor(array)
     if tensor.dtype.kind is Kind.OTHER:
         raise DtypeError(
             f"the array is {tensor.dtype}, which no operator takes: expected a plain type",
@@ -452,7 +448,7 @@ def _run(
         if out is not None:
             _check_out(out, call, *tensors)
         result = answer(BoundCall(call, *tensors), threads=most, out=out)
-    return _array(result) if out is None else out
+    return as_numpy(result) if out is None else out
 
 
 def _checked_threads(threads: Any) -> int:
@@ -488,117 +484,3 @@ def _check_out(out: Any, call: Call, *inputs: Tensor) -> None:
     else:
         return
     raise InputError(f"`out` {why}: expected {expected}", rule="dtype", expected=expected)
-
-
-def arguments(context: CallContext, values: Iterable[Any]) -> list[Tensor]:
-    """Make tensors of the inputs of a call, and describe them in the context."""
-    op = context.op
-    if op is None:
-        raise LookupError("the inputs of no operator")
-    tensors = [_argument(value, each) for each, value in zip(op.inputs, values, strict=True)]
-    if op.one_type:
-        tensors = of_one_type(tensors)
-    context.describe(tensors)
-    return tensors
-
-
-def _argument(value: Any, each: Input) -> Tensor:
-    """Make a tensor of an input, naming the input in what is refused."""
-    try:
-        if isinstance(value, str | os.PathLike):
-            raise _text_of(os.fspath(value))
-        return _tensor(value, INT64 if each.values else FLOAT64)
-    except GatherError as error:
-        if not error.message.startswith(f"`{each.name}`"):
-            error.prefix(f"`{each.name}`")
-        raise
-
-
-def _text_of(value: str | bytes) -> InputError:
-    """Refuse text, which is rather the name of a file than a tensor of one string."""
-    source = os.fsdecode(value)
-    return InputError(
-        f"it is the text {json_string(short(source))}: expected an array or nested lists",
-        rule="dtype",
-        value=source,
-        hint=Hint("read what it names: {code}", code=f"gathercli.load({json_string(source)})"),
-    )
-
-
-def _tensor(value: Any, empty: DType = FLOAT64) -> Tensor:
-    """Make a tensor of what a Python caller passes; a type of no operator is left to its rule.
-
-    `empty` is the type of an empty list.
-    """
-    import numpy as np
-
-    if isinstance(value, list | tuple | range | bool | int | float | complex | str):
-        if not isinstance(value, np.generic):
-            return _tensor_of_list(value, empty)
-    elif isinstance(value, np.ma.MaskedArray):
-        raise InputError(
-            "it is a masked array, and a tensor has no mask: expected a plain array",
-            rule="dtype",
-            hint="`array.filled(value)` decides what the masked elements are",
-        )
-    tensor = viewed(value)
-    array = tensor.array
-    if array.dtype == object and not hasattr(value, "__array__"):
-        raise InputError(f"it is {kind_of(value)}: expected an array or nested lists", rule="dtype")
-    if array.dtype.kind in "OT" and array.size and _all_strings(array):
-        return tensor_of(array.tolist(), declared=STRING)
-    return tensor
-
-
-def _all_strings(array: npt.NDArray[Any]) -> bool:
-    return all(isinstance(each, str) for each in array.flat)
-
-
-def _tensor_of_list(value: Any, empty: DType) -> Tensor:
-    """Infer the type of a list; numpy values of one type in it bring theirs."""
-    declared = None
-    check_depth(value)  # a list may hold itself
-    if not _is_plain(value):
-        types: set[DType | None] = set()
-        value = _plain(value, types)
-        declared = types.pop() if len(types) == 1 else None
-    return tensor_of(value, declared=declared, empty=empty)
-
-
-def _is_plain(value: Any) -> bool:
-    """Tell whether nested lists hold nothing but Python's own values."""
-    level = [value]
-    while level:
-        kinds = set(map(type, level))
-        if not kinds <= {list, tuple, bool, int, float, complex, str}:
-            return False
-        level = list(chain.from_iterable(each for each in level if type(each) in (list, tuple)))
-    return True
-
-
-def _plain(value: Any, types: set[DType | None]) -> Any:
-    """Turn arrays, ranges and enumerations in a list into plain values, noting their types."""
-    import numpy as np
-
-    if isinstance(value, list | tuple | range):
-        return [_plain(each, types) for each in value]
-    if isinstance(value, np.generic | np.ndarray):
-        types.add(dtype_of(value.dtype))
-        return value.tolist()
-    if hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
-        tensor = _tensor(value)
-        types.add(None if tensor.dtype.kind is Kind.OTHER else tensor.dtype)
-        return tensor.values().tolist()
-    types.add(None)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return int(value)
-    return value
-
-
-def _array(tensor: Tensor) -> npt.NDArray[Any]:
-    if not tensor.dtype.opaque:
-        return tensor.array
-    import ml_dtypes
-
-    native: npt.NDArray[Any] = tensor.array.astype(tensor.storage, copy=False)
-    return native.view(getattr(ml_dtypes, tensor.dtype.name))

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 from gathercli.cli.command import Field, Options, argument, option
-from gathercli.cli.groups import INPUT, OPERATOR
-from gathercli.cli.options import TENSOR_HELP, type_of
-from gathercli.errors import UsageError, VersionError
+from gathercli.cli.groups import OPERATOR
+from gathercli.cli.inputs import Token, option_name, read
+from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, attributes, families, family_of, find, find_for_any, versions
-from gathercli.spec.dtypes import FLOAT64, INT64
 from gathercli.spec.op import Negative, OutOfRange
-from gathercli.text import clean, listed
+from gathercli.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,10 +24,8 @@ if TYPE_CHECKING:
     from gathercli.cli.messages import Messages
     from gathercli.lessons.verdicts import Case
     from gathercli.spec.call import Call, CallContext, Operand
-    from gathercli.spec.dtypes import DType
-    from gathercli.spec.op import Attr, Family, Input, Op
+    from gathercli.spec.op import Attr, Op
 
-_Read = TypeVar("_Read", bound="Tensor | ChunkedTensor | Operand")
 
 VARIABLE: Final = "GATHERCLI_VERSION"
 """The environment variable with the version of who names none."""
@@ -37,13 +34,6 @@ OP_HELP: Final = f"{listed(FAMILIES)}."
 
 LETTERS: Final = {"axis": "-a", "batch_dims": "-b"}
 """The short options of attributes."""
-
-
-class Token(NamedTuple):
-    """A tensor argument, and the type declared for it."""
-
-    text: str
-    dtype: DType | None
 
 
 class Choice(NamedTuple):
@@ -81,120 +71,6 @@ def choice(command: str, version: str | None) -> Choice:
     return Choice(op, note and f"{VARIABLE}: {note}", VARIABLE)
 
 
-class TypeOptions(Options):
-    """The types of inputs that name none; `of` makes an option of each input."""
-
-    @classmethod
-    def of(cls, command: str) -> type[Options]:
-        """Return the group with the inputs of a command's operators."""
-        inputs = {each.name: each for family in families(command) for each in inputs_of(family)}
-        return cls.with_fields(
-            {f"{name}_dtype": _type_option(name, is_first=not n) for n, name in enumerate(inputs)}
-        )
-
-    def token(self, name: str, text: str) -> Token:
-        """Return an argument with the type that is declared for this input."""
-        return Token(text, type_of(vars(self).get(f"{name}_dtype")))
-
-
-def _type_option(name: str, *, is_first: bool) -> Field:
-    shown = name.upper()
-    examples = " (float32, bf16…)" if is_first else ""
-    declared = option(
-        INPUT,
-        f"{_option(name)}-dtype",
-        metavar="DTYPE",
-        help=f"The type of untyped {shown}{examples}; typed {shown} must convert without loss.",
-    )
-    return Field(Annotated[str | None, declared], None)
-
-
-def inputs_of(family: Family) -> tuple[Input, ...]:
-    """Return the inputs of an operator, which all of its versions have."""
-    return family.ROWS[0].inputs
-
-
-class TensorOptions(Options):
-    """The inputs of an operator; `of` makes an argument of each.
-
-    A command that takes any operator names its arguments as the first one does, and takes what
-    others have beyond them as `more`.
-    """
-
-    required = True
-    types: TypeOptions
-
-    @classmethod
-    def of(cls, command: str) -> type[Options]:
-        """Return the group with the inputs of a command's operators."""
-        taken = [inputs_of(family) for family in families(command)]
-        fewest = min(map(len, taken))
-        kind = str if cls.required else str | None
-        default = Field(None).default if cls.required else None
-        fields = {
-            each.name: Field(
-                Annotated[kind, argument(each.name.upper(), cls._help(each, is_first=not n))],
-                default,
-            )
-            for n, each in enumerate(taken[0][:fewest])
-        }
-        rest = {each.name: each.name.upper() for names in taken for each in names[fewest:]}
-        if rest:
-            more = argument(
-                "[MORE]...", f"What other operators take beside: {listed(rest.values(), 'and')}."
-            )
-            fields["more"] = Field(Annotated[list[str] | None, more], None)
-        return cls.with_fields(fields)
-
-    @classmethod
-    def _help(cls, each: Input, *, is_first: bool) -> str:
-        return TENSOR_HELP if is_first else f"{each.doc}, given in the same ways."
-
-    @property
-    def words(self) -> list[Any]:
-        """The arguments as they were typed; None for one that is missing."""
-        values = vars(self)
-        named = [value for name, value in values.items() if name not in ("types", "more")]
-        return [*named, *(values.get("more") or ())]
-
-    @property
-    def names(self) -> list[str]:
-        """What help calls the arguments that must be there."""
-        return [name.upper() for name in vars(self) if name not in ("types", "more")]
-
-    def typed(self) -> dict[str, Any]:
-        """Return the arguments and types that were typed."""
-        return self.given() | self.types.given()
-
-    def tokens(self, family: Family) -> dict[str, Token]:
-        """Return the arguments by the names of the inputs, each with the type declared for it.
-
-        Raises
-        ------
-        UsageError
-            There are more or fewer than the operator takes.
-        """
-        names, words = [each.name for each in inputs_of(family)], self.words
-        if len(words) != len(names):
-            raise _miscounted(family, words)
-        return {name: self.types.token(name, word) for name, word in zip(names, words, strict=True)}
-
-
-def _miscounted(family: Family, words: list[Any]) -> UsageError:
-    """Refuse arguments that are fewer than the inputs of an operator, or more."""
-    names = [each.name.upper() for each in inputs_of(family)]
-    what = (
-        f"`{clean(str(words[len(names)]))}` is one argument too many"
-        if len(words) > len(names)
-        else f"`{names[len(words)]}` is missing"
-    )
-    return UsageError(
-        f"{what}: expected {listed(names, 'and')} of {family.COMMAND}",
-        rule="usage",
-        hint=f"`gathercli {family.COMMAND} --help`",
-    )
-
-
 class AttributeOptions(Options):
     """The attributes of an operator, as they were typed; `of` makes an option of each."""
 
@@ -219,7 +95,7 @@ def _attribute_option(name: str, rows: list[Op]) -> Field:
     letters = [LETTERS[name]] if name in LETTERS else []
     declared = option(
         OPERATOR,
-        _option(name),
+        option_name(name),
         *letters,
         metavar="INT",
         help=_attribute_help(having, rows) if having else "",
@@ -251,10 +127,6 @@ def _by_operator(some: Iterable[Op], rows: list[Op]) -> str:
             all_of_it = len(its) == len(family.ROWS)
             named.append(family.COMMAND if all_of_it else f"{family.COMMAND}: {versions(its)}")
     return "; ".join(named)
-
-
-def _option(name: str) -> str:
-    return "--" + name.replace("_", "-")
 
 
 class OperatorOptions(Options):
@@ -381,30 +253,6 @@ class NamedOperator(OperatorOptions):
     """An operator that is named by an argument."""
 
     command: Annotated[str, argument("OP", OP_HELP)]
-
-
-def read(
-    context: CallContext,
-    reader: Callable[..., _Read],
-    tokens: Mapping[str, Token],
-    inputs: Iterable[Input],
-) -> list[_Read]:
-    """Read inputs, adding each to what a refusal names."""
-    from gathercli.spec.call import Operand
-
-    tensors: list[_Read] = []
-    for each in inputs:
-        text, declared = tokens[each.name]
-        empty = INT64 if each.values else FLOAT64
-        tensor = reader(text, each.name, declared=declared, empty=empty)
-        context.inputs[each.name] = Operand.of(tensor)
-        tensors.append(tensor)
-    if context.op is not None and context.op.one_type:
-        from gathercli.arrays.bound import of_one_type
-
-        tensors = of_one_type(tensors)
-        context.describe(tensors)
-    return tensors
 
 
 def integer(text: str | None) -> int | str | None:

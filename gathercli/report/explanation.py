@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gathercli import engine, ops
-from gathercli.api import arguments
+from gathercli.arraylike import arguments
 from gathercli.arrays.bound import BoundCall
 from gathercli.lessons.lesson import Lesson
 from gathercli.ops import family_of, find

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 from gathercli.cli.batch_run import Batch, ReportOptions, RunOptions
 from gathercli.cli.command import Options, argument, option
 from gathercli.cli.groups import NO_FILE
+from gathercli.cli.inputs import TypeOptions
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import OperatorOptions, TypeOptions, choice, integer
+from gathercli.cli.operator import OperatorOptions, choice, integer
 from gathercli.cli.options import ToleranceOptions
 from gathercli.errors import UsageError
 from gathercli.io.write import is_stream, real_path

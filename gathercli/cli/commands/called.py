@@ -6,7 +6,8 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from gathercli.cli.operator import OperatorOptions, TensorOptions
+from gathercli.cli.inputs import TensorOptions
+from gathercli.cli.operator import OperatorOptions
 from gathercli.errors import InputError, UsageError
 from gathercli.ops import family_of
 from gathercli.spec.call import CallContext

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from gathercli.cli.command import Options, option
 from gathercli.cli.groups import OUTPUT
+from gathercli.cli.inputs import TensorOptions, read
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import NamedOperator, TensorOptions, read
+from gathercli.cli.operator import NamedOperator
 from gathercli.cli.options import TextFormat, Threads
 
 if TYPE_CHECKING:

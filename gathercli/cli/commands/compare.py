@@ -8,9 +8,10 @@ from gathercli.cli.answer import Answer
 from gathercli.cli.command import Options, option
 from gathercli.cli.commands.ops import exactly, named
 from gathercli.cli.groups import OPERATOR
+from gathercli.cli.inputs import TensorOptions, TypeOptions, inputs_of, read
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import OperatorOptions, TensorOptions, TypeOptions, inputs_of, read
+from gathercli.cli.operator import OperatorOptions
 from gathercli.cli.options import TextFormat, Threads
 from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from gathercli.cli.command import Options, option
 from gathercli.cli.groups import OUTPUT
+from gathercli.cli.inputs import TensorOptions
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import OperatorOptions, TensorOptions
+from gathercli.cli.operator import OperatorOptions
 from gathercli.cli.options import Threads, ToleranceOptions
 from gathercli.cli.scheduler import ClusterOptions
 from gathercli.cli.sink import OutputOptions

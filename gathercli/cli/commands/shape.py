@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from gathercli.cli.answer import Answer
+from gathercli.cli.inputs import TensorOptions, read
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import NamedOperator, TensorOptions, read
+from gathercli.cli.operator import NamedOperator
 from gathercli.cli.options import TextFormat
 from gathercli.ops import family_of
 from gathercli.report.terminal import rendered

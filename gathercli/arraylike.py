@@ -1,0 +1,149 @@
+"""Tensors of what Python callers pass: arrays of any library, nested lists, numbers."""
+
+from __future__ import annotations
+
+import os
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from gathercli.arrays.bound import of_one_type
+from gathercli.arrays.exchange import viewed
+from gathercli.arrays.tensor import Tensor, dtype_of
+from gathercli.errors import GatherError, Hint, InputError
+from gathercli.io.formats.values import check_depth, tensor_of
+from gathercli.spec.dtypes import FLOAT64, INT64, STRING, Kind
+from gathercli.text import json_string, kind_of, short
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy.typing as npt
+
+    from gathercli.spec.call import CallContext
+    from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import Input
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy.typing as npt
+
+    from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import Input
+
+
+def arguments(context: CallContext, values: Iterable[Any]) -> list[Tensor]:
+    """Make tensors of the inputs of a call, and describe them in the context."""
+    op = context.op
+    if op is None:
+        raise LookupError("the inputs of no operator")
+    tensors = [_argument(value, each) for each, value in zip(op.inputs, values, strict=True)]
+    if op.one_type:
+        tensors = of_one_type(tensors)
+    context.describe(tensors)
+    return tensors
+
+
+def _argument(value: Any, each: Input) -> Tensor:
+    """Make a tensor of an input, naming the input in what is refused."""
+    try:
+        if isinstance(value, str | os.PathLike):
+            raise _text_of(os.fspath(value))
+        return as_tensor(value, INT64 if each.values else FLOAT64)
+    except GatherError as error:
+        if not error.message.startswith(f"`{each.name}`"):
+            error.prefix(f"`{each.name}`")
+        raise
+
+
+def _text_of(value: str | bytes) -> InputError:
+    """Refuse text, which is rather the name of a file than a tensor of one string."""
+    source = os.fsdecode(value)
+    return InputError(
+        f"it is the text {json_string(short(source))}: expected an array or nested lists",
+        rule="dtype",
+        value=source,
+        hint=Hint("read what it names: {code}", code=f"gathercli.load({json_string(source)})"),
+    )
+
+
+def as_tensor(value: Any, empty: DType = FLOAT64) -> Tensor:
+    """Make a tensor of what a Python caller passes; a type of no operator is left to its rule.
+
+    `empty` is the type of an empty list.
+    """
+    import numpy as np
+
+    if isinstance(value, list | tuple | range | bool | int | float | complex | str):
+        if not isinstance(value, np.generic):
+            return _tensor_of_list(value, empty)
+    elif isinstance(value, np.ma.MaskedArray):
+        raise InputError(
+            "it is a masked array, and a tensor has no mask: expected a plain array",
+            rule="dtype",
+            hint="`array.filled(value)` decides what the masked elements are",
+        )
+    tensor = viewed(value)
+    array = tensor.array
+    if array.dtype == object and not hasattr(value, "__array__"):
+        raise InputError(f"it is {kind_of(value)}: expected an array or nested lists", rule="dtype")
+    if array.dtype.kind in "OT" and array.size and _all_strings(array):
+        return tensor_of(array.tolist(), declared=STRING)
+    return tensor
+
+
+def _all_strings(array: npt.NDArray[Any]) -> bool:
+    return all(isinstance(each, str) for each in array.flat)
+
+
+def _tensor_of_list(value: Any, empty: DType) -> Tensor:
+    """Infer the type of a list; numpy values of one type in it bring theirs."""
+    declared = None
+    check_depth(value)  # a list may hold itself
+    if not _is_plain(value):
+        types: set[DType | None] = set()
+        value = _plain(value, types)
+        declared = types.pop() if len(types) == 1 else None
+    return tensor_of(value, declared=declared, empty=empty)
+
+
+def _is_plain(value: Any) -> bool:
+    """Tell whether nested lists hold nothing but Python's own values."""
+    level = [value]
+    while level:
+        kinds = set(map(type, level))
+        if not kinds <= {list, tuple, bool, int, float, complex, str}:
+            return False
+        level = list(chain.from_iterable(each for each in level if type(each) in (list, tuple)))
+    return True
+
+
+def _plain(value: Any, types: set[DType | None]) -> Any:
+    """Turn arrays, ranges and enumerations in a list into plain values, noting their types."""
+    import numpy as np
+
+    if isinstance(value, list | tuple | range):
+        return [_plain(each, types) for each in value]
+    if isinstance(value, np.generic | np.ndarray):
+        types.add(dtype_of(value.dtype))
+        return value.tolist()
+    if hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
+        tensor = as_tensor(value)
+        types.add(None if tensor.dtype.kind is Kind.OTHER else tensor.dtype)
+        return tensor.values().tolist()
+    types.add(None)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)
+    return value
+
+
+def as_numpy(tensor: Tensor) -> npt.NDArray[Any]:
+    """Return a tensor as NumPy has it; types that NumPy lacks as those of `ml_dtypes`."""
+    if not tensor.dtype.opaque:
+        return tensor.array
+    import ml_dtypes
+
+    native: npt.NDArray[Any] = tensor.array.astype(tensor.storage, copy=False)
+    return native.view(getattr(ml_dtypes, tensor.dtype.name))

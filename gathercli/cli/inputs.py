@@ -1,0 +1,173 @@
+"""The arguments and options of the inputs of an operator, from the rows, for every command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+
+from gathercli.cli.command import Field, Options, argument, option
+from gathercli.cli.groups import INPUT
+from gathercli.cli.options import TENSOR_HELP, type_of
+from gathercli.errors import UsageError
+from gathercli.ops import families
+from gathercli.spec.dtypes import FLOAT64, INT64
+from gathercli.text import clean, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from gathercli.arrays.chunks import ChunkedTensor
+    from gathercli.arrays.tensor import Tensor
+    from gathercli.spec.call import CallContext, Operand
+    from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import Family, Input
+_Read = TypeVar("_Read", bound="Tensor | ChunkedTensor | Operand")
+
+
+class Token(NamedTuple):
+    """A tensor argument, and the type declared for it."""
+
+    text: str
+    dtype: DType | None
+
+
+class TypeOptions(Options):
+    """The types of inputs that name none; `of` makes an option of each input."""
+
+    @classmethod
+    def of(cls, command: str) -> type[Options]:
+        """Return the group with the inputs of a command's operators."""
+        inputs = {each.name: each for family in families(command) for each in inputs_of(family)}
+        return cls.with_fields(
+            {f"{name}_dtype": _type_option(name, is_first=not n) for n, name in enumerate(inputs)}
+        )
+
+    def token(self, name: str, text: str) -> Token:
+        """Return an argument with the type that is declared for this input."""
+        return Token(text, type_of(vars(self).get(f"{name}_dtype")))
+
+
+def _type_option(name: str, *, is_first: bool) -> Field:
+    shown = name.upper()
+    examples = " (float32, bf16…)" if is_first else ""
+    declared = option(
+        INPUT,
+        f"{option_name(name)}-dtype",
+        metavar="DTYPE",
+        help=f"The type of untyped {shown}{examples}; typed {shown} must convert without loss.",
+    )
+    return Field(Annotated[str | None, declared], None)
+
+
+def inputs_of(family: Family) -> tuple[Input, ...]:
+    """Return the inputs of an operator, which all of its versions have."""
+    return family.ROWS[0].inputs
+
+
+class TensorOptions(Options):
+    """The inputs of an operator; `of` makes an argument of each.
+
+    A command that takes any operator names its arguments as the first one does, and takes what
+    others have beyond them as `more`.
+    """
+
+    required = True
+    types: TypeOptions
+
+    @classmethod
+    def of(cls, command: str) -> type[Options]:
+        """Return the group with the inputs of a command's operators."""
+        taken = [inputs_of(family) for family in families(command)]
+        fewest = min(map(len, taken))
+        kind = str if cls.required else str | None
+        default = Field(None).default if cls.required else None
+        fields = {
+            each.name: Field(
+                Annotated[kind, argument(each.name.upper(), cls._help(each, is_first=not n))],
+                default,
+            )
+            for n, each in enumerate(taken[0][:fewest])
+        }
+        rest = {each.name: each.name.upper() for names in taken for each in names[fewest:]}
+        if rest:
+            more = argument(
+                "[MORE]...", f"What other operators take beside: {listed(rest.values(), 'and')}."
+            )
+            fields["more"] = Field(Annotated[list[str] | None, more], None)
+        return cls.with_fields(fields)
+
+    @classmethod
+    def _help(cls, each: Input, *, is_first: bool) -> str:
+        return TENSOR_HELP if is_first else f"{each.doc}, given in the same ways."
+
+    @property
+    def words(self) -> list[Any]:
+        """The arguments as they were typed; None for one that is missing."""
+        values = vars(self)
+        named = [value for name, value in values.items() if name not in ("types", "more")]
+        return [*named, *(values.get("more") or ())]
+
+    @property
+    def names(self) -> list[str]:
+        """What help calls the arguments that must be there."""
+        return [name.upper() for name in vars(self) if name not in ("types", "more")]
+
+    def typed(self) -> dict[str, Any]:
+        """Return the arguments and types that were typed."""
+        return self.given() | self.types.given()
+
+    def tokens(self, family: Family) -> dict[str, Token]:
+        """Return the arguments by the names of the inputs, each with the type declared for it.
+
+        Raises
+        ------
+        UsageError
+            There are more or fewer than the operator takes.
+        """
+        names, words = [each.name for each in inputs_of(family)], self.words
+        if len(words) != len(names):
+            raise _miscounted(family, words)
+        return {name: self.types.token(name, word) for name, word in zip(names, words, strict=True)}
+
+
+def _miscounted(family: Family, words: list[Any]) -> UsageError:
+    """Refuse arguments that are fewer than the inputs of an operator, or more."""
+    names = [each.name.upper() for each in inputs_of(family)]
+    what = (
+        f"`{clean(str(words[len(names)]))}` is one argument too many"
+        if len(words) > len(names)
+        else f"`{names[len(words)]}` is missing"
+    )
+    return UsageError(
+        f"{what}: expected {listed(names, 'and')} of {family.COMMAND}",
+        rule="usage",
+        hint=f"`gathercli {family.COMMAND} --help`",
+    )
+
+
+def option_name(name: str) -> str:
+    """Return the option of an input or attribute: ``--batch-dims``."""
+    return "--" + name.replace("_", "-")
+
+
+def read(
+    context: CallContext,
+    reader: Callable[..., _Read],
+    tokens: Mapping[str, Token],
+    inputs: Iterable[Input],
+) -> list[_Read]:
+    """Read inputs, adding each to what a refusal names."""
+    from gathercli.spec.call import Operand
+
+    tensors: list[_Read] = []
+    for each in inputs:
+        text, declared = tokens[each.name]
+        empty = INT64 if each.values else FLOAT64
+        tensor = reader(text, each.name, declared=declared, empty=empty)
+        context.inputs[each.name] = Operand.of(tensor)
+        tensors.append(tensor)
+    if context.op is not None and context.op.one_type:
+        from gathercli.arrays.bound import of_one_type
+
+        tensors = of_one_type(tensors)
+        context.describe(tensors)
+    return tensors
