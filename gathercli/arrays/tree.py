@@ -6,7 +6,7 @@ A parent that no beam uses may be anything.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -19,9 +19,10 @@ from gathercli.spec.op import FROM_THE_END, Negative, OutOfRange
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from gathercli.arrays.tensor import AnyArray, Tensor
+    from gathercli.errors import OutOfRangeError
     from gathercli.spec.call import Call
     from gathercli.spec.op import IndexedAxis
 
@@ -32,17 +33,46 @@ NONE: Final = -2
 """The beam of a cell that copies nothing, as a parent before it names no beam."""
 
 
+class FollowedBeams(NamedTuple):
+    """The beam that is followed at every step, and what became of the parents on the way.
+
+    Attributes
+    ----------
+    beams
+        Shape (T, B, W), int64: `ENDED` beyond the length of a batch, `NONE` where a parent gives
+        none.
+    ends
+        The step of the first end token of each beam, T for none; shape (B, W).
+    adjustments
+        What became of parents outside the axis.
+    refusal
+        The error of the first parent that is refused; None if all are accepted.
+    """
+
+    beams: AnyArray
+    ends: AnyArray
+    adjustments: list[Adjustment]
+    refusal: OutOfRangeError | None
+
+    def points(self) -> ResolvedIndices:
+        """Return the beam that each cell of the output copies, `ENDED` after the first end."""
+        size, _, count = self.beams.shape
+        steps = np.arange(size).reshape(-1, 1, 1)
+        policy = IndexPolicy(count, wraps=False, outside=OutOfRange.ZERO)
+        return ResolvedIndices(
+            np.where(steps > self.ends, ENDED, self.beams), policy, IndexKind.PLAIN
+        )
+
+
 def follow_parents(
     call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]
 ) -> tuple[ResolvedIndices, list[Adjustment]]:
-    """Return the beam that is followed at every cell of the output.
+    """Return the beam that each cell of the output copies, and what became of parents.
 
     Parameters
     ----------
-    along
-        The axis of beams, along which the parents count.
-    tensors
-        step_ids and parent_ids (T, B, W), max_seq_len (B,), end_token ().
+    along, tensors
+        As for `follow_beams`.
 
     Returns
     -------
@@ -55,40 +85,61 @@ def follow_parents(
         ``integer-values``: a value is no integer. ``index-negative``, ``index-range``: a parent
         that is used names no beam.
     """
+    followed = follow_beams(call, along, tensors)
+    if followed.refusal is not None:
+        raise followed.refusal
+    return followed.points(), followed.adjustments
+
+
+def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) -> FollowedBeams:
+    """Follow every beam back from its last step; a parent that is refused gives no beam.
+
+    Parameters
+    ----------
+    along
+        The axis of beams, along which the parents count.
+    tensors
+        step_ids and parent_ids (T, B, W), max_seq_len (B,), end_token ().
+
+    Raises
+    ------
+    OutOfRangeError
+        ``integer-values``: a value is no integer.
+    """
     steps, parents, lengths, end = (_integers(name, tensor) for name, tensor in tensors.items())
-    size, batches, beams = steps.shape
+    size, batches, count = steps.shape
     lengths = np.clip(lengths.astype(object), 0, size).astype(np.int64).reshape(-1, 1)
     batch = np.arange(batches).reshape(-1, 1)
-    used = _UsedParents(call, along, parents)
-    followed = np.empty(steps.shape, np.int64)
-    beam = np.broadcast_to(np.arange(beams), (batches, beams)).copy()
+    used = _UsedParents(call, along, _as_indices(parents))
+    beams = np.empty(steps.shape, np.int64)
+    ends = np.full((batches, count), size)
+    beam = np.broadcast_to(np.arange(count), (batches, count)).copy()
     for t in reversed(range(size)):
         if t + 1 < size:
-            moves = np.broadcast_to(t + 1 < lengths, beam.shape) & (beam >= 0)
-            parent = used.positions(t + 1, batch, np.maximum(beam, 0), moves)
-            beam = np.where(moves, parent, beam)
-        followed[t] = np.where(t < lengths, beam, ENDED)
-    ended = np.zeros((batches, beams), bool)
-    for t in range(size):
-        followed[t][ended] = ENDED
-        token = steps[t, batch, np.maximum(followed[t], 0)]
-        ended |= (followed[t] >= 0) & (token == end)
-    policy = IndexPolicy(beams, wraps=False, outside=OutOfRange.ZERO)
-    return ResolvedIndices(followed, policy, IndexKind.PLAIN), used.adjustments
+            moves = (t + 1 < lengths) & (beam >= 0)
+            beam = np.where(moves, used.positions(t + 1, batch, np.maximum(beam, 0), moves), beam)
+        beams[t] = np.where(t < lengths, beam, ENDED)
+        ended = (beams[t] >= 0) & (steps[t, batch, np.maximum(beam, 0)] == end)
+        ends[ended] = t  # the earliest step comes last
+    return FollowedBeams(beams, ends, list(used.adjustments.values()), used.refusal)
 
 
 class _UsedParents:
-    """The parents that beams use, resolved step by step."""
+    """The parents that beams use, resolved step by step.
+
+    Attributes
+    ----------
+    adjustments
+        What became of parents outside the axis, by what was done.
+    refusal
+        The error of the first parent that is refused; None if all are accepted.
+    """
 
     def __init__(self, call: Call, along: IndexedAxis, parents: AnyArray) -> None:
         self._call, self._along, self._parents = call, along, parents
         self._policy = policy_of(call, along)
-        self._adjusted: dict[str, Adjustment] = {}
-
-    @property
-    def adjustments(self) -> list[Adjustment]:
-        """What became of parents outside the axis."""
-        return list(self._adjusted.values())
+        self.adjustments: dict[str, Adjustment] = {}
+        self.refusal: OutOfRangeError | None = None
 
     def positions(self, t: int, batch: AnyArray, beam: AnyArray, moves: AnyArray) -> AnyArray:
         """Return the beams that the parents of step t name, `NONE` for none.
@@ -101,19 +152,32 @@ class _UsedParents:
         parents = self._parents[t, batch, beam]
         negative = moves & (parents < 0)
         policy, call, s = self._policy, self._call, self._along.size
-        wrapped = negative & (parents >= -s) if policy.wraps else np.zeros_like(negative)
+        wrapped = negative & (parents >= -s) & policy.wraps
         outside = moves & ((parents < 0) | (parents >= s)) & ~wrapped
-        if call.negative is Negative.ERROR and negative.any():
-            raise rules.index_negative(call, self._along, *self._first(t, beam, negative))
-        refuses = policy.outside is OutOfRange.ERROR
-        if outside.any() and (refuses or (not s and policy.outside is not OutOfRange.ZERO)):
-            raise rules.index_range(call, self._along, *self._first(t, beam, outside))
+        if call.negative is Negative.ERROR:
+            self._refuse(rules.index_negative, t, beam, negative)
+            outside &= ~negative
+        if policy.outside is OutOfRange.ERROR:
+            self._refuse(rules.index_range, t, beam, outside)
+        elif outside.any():
+            self._add(policy.outside.done, outside_of(call.legal(s)), t, beam, outside)
         if wrapped.any():
             self._add(FROM_THE_END, "negative", t, beam, wrapped)
-        if outside.any():
-            self._add(policy.outside.done, outside_of(call.legal(s)), t, beam, outside)
-        positions = resolve(parents, policy)
-        return np.where(outside & (positions < 0), NONE, positions)
+        none = negative & (call.negative is Negative.ERROR)
+        if policy.outside in (OutOfRange.ERROR, OutOfRange.ZERO):
+            none |= outside
+        return np.where(none, NONE, resolve(parents, policy))
+
+    def _refuse(
+        self,
+        refusal: Callable[[Call, IndexedAxis, int, str, int, int], OutOfRangeError],
+        t: int,
+        beam: AnyArray,
+        mask: AnyArray,
+    ) -> None:
+        """Keep the first error, of the parents that `mask` marks."""
+        if self.refusal is None and mask.any():
+            self.refusal = refusal(self._call, self._along, *self._first(t, beam, mask))
 
     def _first(self, t: int, beam: AnyArray, mask: AnyArray) -> tuple[int, str, int, int]:
         """Return the first parent that `mask` marks, where it is, how many are, and of how many."""
@@ -123,14 +187,14 @@ class _UsedParents:
 
     def _add(self, how: str, legal: str, t: int, beam: AnyArray, mask: AnyArray) -> None:
         value, where, number, total = self._first(t, beam, mask)
-        before = self._adjusted.get(how)
+        before = self.adjustments.get(how)
         if before is not None:
             number += before.number
-        self._adjusted[how] = Adjustment(how, number, total, value, where, legal)
+        self.adjustments[how] = Adjustment(how, number, total, value, where, legal)
 
 
 def _integers(name: str, tensor: Tensor) -> AnyArray:
-    """Return the elements of an input as integers, exactly.
+    """Return the elements of an input, floats as float64; raise if one of them is no integer.
 
     Raises
     ------
@@ -145,5 +209,12 @@ def _integers(name: str, tensor: Tensor) -> AnyArray:
     if not whole.all():
         at = coordinate(int((~whole).argmax()), wide.shape)
         raise rules.integer_values(name, values[at].item(), cell(at))
-    limit = float(2**62)  # beyond it every value is outside any axis, whatever it is
-    return np.clip(wide, -limit, limit).astype(np.int64)
+    return wide
+
+
+def _as_indices(parents: AnyArray) -> AnyArray:
+    """Return parents as an integer type; floats beyond 2^62 as that, which no axis reaches."""
+    if parents.dtype.kind != "f":
+        return parents
+    limit = float(1 << 62)
+    return np.clip(parents, -limit, limit).astype(np.int64)
