@@ -1,11 +1,11 @@
-"""From what is asked to a call that every rule of shapes and types agreed to.
+"""Bind the inputs and attributes of a call, and infer the shape of its output.
 
 ::
 
-    bind(op, data, indices, axis…)   ->  Call    every rule of shapes and types has agreed
-    infer(call)                      ->  Shape   the output shape, even from partly known shapes
+    bind(op, data, indices, axis…)   ->  Call    after every rule of shapes and types
+    infer(call)                      ->  Shape   also from partly known shapes
 
-Nothing here needs numpy; what computes is in `arrays`.
+This module does not import numpy; `arrays` computes.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ def bind(
     version_from: str | None = None,
     **attrs: Any,
 ) -> Call:
-    """Put a call together and try every rule that shapes, types and attributes decide.
+    """Return a call after trying every rule that shapes, types and attributes decide.
 
     Parameters
     ----------
     inputs
-        The inputs described, in the order in which the version takes them.
+        The shapes and types of the inputs, in the order of the row.
     negative, out_of_range
         Values of `Negative` and `OutOfRange`.
     shapes_only
-        Whether the call is only inferred, so that an axis that is an input may be unknown.
+        Whether only the shape is inferred, so that an axis that is an input may be unknown.
     version_from
-        The variable that named the row, if who calls did not.
+        The environment variable that named the version, if one did.
     attrs
-        The attributes by name: an integer each, or a 0-D or one-element tensor of one; None for
-        the version's default; of ``axis`` also ``"unknown"``.
+        The attributes by name: an integer, or a 0-D or one-element tensor; None for the default of
+        the version; for ``axis`` also ``"unknown"``.
 
     Raises
     ------
     OperatorError
-        The first rule that refuses.
+        A rule refuses the call.
     UsageError
-        `negative` or `out_of_range` is none of the choices.
+        `negative` or `out_of_range` is not one of its choices.
     """
     family = FAMILIES[op.family]
     defaults = {each.name: each.default for each in op.attrs}
@@ -73,19 +73,19 @@ def bind(
     return call
 
 
-def _choice(choices: type[_Choice], name: str, given: str) -> _Choice:
+def _choice(choices: type[_Choice], name: str, value: str) -> _Choice:
     try:
-        return choices(given)
+        return choices(value)
     except ValueError:
         expected = listed(choice.value for choice in choices)
         raise UsageError(
-            f"`{name}` is `{given}`: expected {expected}",
+            f"`{name}` is `{value}`: expected {expected}",
             rule="usage",
-            value=given,
+            value=value,
             expected=expected,
         ) from None
 
 
 def infer(call: Call) -> Shape:
-    """Return the output shape of a bound call, as far as the inputs' shapes say."""
+    """Return the output shape, as far as the shapes of the inputs are known."""
     return FAMILIES[call.op.family].infer(call)

@@ -1,4 +1,4 @@
-"""The arguments and options of the inputs of an operator, from the rows, for every command."""
+"""The arguments of a command that are inputs of an operator, and the options of their types."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _Read = TypeVar("_Read", bound="Tensor | ChunkedTensor | Operand")
 
 
 class Token(NamedTuple):
-    """A tensor argument, and the type declared for it."""
+    """A tensor argument with the type declared for it."""
 
     text: str
     dtype: DType | None
 
 
 class TypeOptions(Options):
-    """The types of inputs that name none; `of` makes an option of each input."""
+    """The types of untyped inputs; `of` adds an option for each input."""
 
     @classmethod
     def of(cls, command: str) -> type[Options]:
@@ -42,18 +42,18 @@ class TypeOptions(Options):
         )
 
     def token(self, name: str, text: str) -> Token:
-        """Return an argument with the type that is declared for this input."""
+        """Return an argument of the input with the type declared for it."""
         return Token(text, type_of(vars(self).get(f"{name}_dtype")))
 
 
 def _type_option(name: str, *, is_first: bool) -> Field:
-    shown = name.upper()
+    metavar = name.upper()
     examples = " (float32, bf16…)" if is_first else ""
     declared = option(
         INPUT,
         f"{option_name(name)}-dtype",
         metavar="DTYPE",
-        help=f"The type of untyped {shown}{examples}; typed {shown} must convert without loss.",
+        help=f"The type of untyped {metavar}{examples}; typed {metavar} must convert without loss.",
     )
     return Field(Annotated[str | None, declared], None)
 
@@ -64,10 +64,10 @@ def inputs_of(family: Family) -> tuple[Input, ...]:
 
 
 class TensorOptions(Options):
-    """The inputs of an operator; `of` makes an argument of each.
+    """The inputs of an operator; `of` adds an argument for each.
 
-    A command that takes any operator names its arguments as the first one does, and takes what
-    others have beyond them as `more`.
+    If a command takes any operator, its arguments are named after the inputs of the first one, and
+    `more` takes the further inputs of others.
     """
 
     required = True
@@ -101,27 +101,27 @@ class TensorOptions(Options):
 
     @property
     def words(self) -> list[Any]:
-        """The arguments as they were typed; None for one that is missing."""
+        """The arguments as typed; None for a missing one."""
         values = vars(self)
         named = [value for name, value in values.items() if name not in ("types", "more")]
         return [*named, *(values.get("more") or ())]
 
     @property
     def names(self) -> list[str]:
-        """What help calls the arguments that must be there."""
+        """The names of the required arguments in help."""
         return [name.upper() for name in vars(self) if name not in ("types", "more")]
 
     def typed(self) -> dict[str, Any]:
-        """Return the arguments and types that were typed."""
+        """Return the arguments and types that differ from their defaults."""
         return self.given() | self.types.given()
 
     def tokens(self, family: Family) -> dict[str, Token]:
-        """Return the arguments by the names of the inputs, each with the type declared for it.
+        """Return the arguments by the names of the inputs.
 
         Raises
         ------
         UsageError
-            There are more or fewer than the operator takes.
+            There are more or fewer arguments than inputs.
         """
         names, words = [each.name for each in inputs_of(family)], self.words
         if len(words) != len(names):
@@ -130,7 +130,7 @@ class TensorOptions(Options):
 
 
 def _miscounted(family: Family, words: list[Any]) -> UsageError:
-    """Refuse arguments that are fewer than the inputs of an operator, or more."""
+    """Return the error for fewer or more arguments than inputs."""
     names = [each.name.upper() for each in inputs_of(family)]
     what = (
         f"`{clean(str(words[len(names)]))}` is one argument too many"
@@ -155,7 +155,7 @@ def read(
     tokens: Mapping[str, Token],
     inputs: Iterable[Input],
 ) -> list[_Read]:
-    """Read inputs, adding each to what a refusal names."""
+    """Read inputs, and add each to the context as soon as it is read."""
     from gathercli.spec.call import Operand
 
     tensors: list[_Read] = []

@@ -1,4 +1,4 @@
-"""The options of an operator, from its inputs and attributes, for every command that takes one."""
+"""The operator options of a command: attributes, version and policies."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 
 VARIABLE: Final = "GATHERCLI_VERSION"
-"""The environment variable with the version of who names none."""
+"""The environment variable that names the default version."""
 
 OP_HELP: Final = f"{listed(FAMILIES)}."
 
 LETTERS: Final = {"axis": "-a", "batch_dims": "-b"}
-"""The short options of attributes."""
+"""The one-letter options of attributes."""
 
 
 class Choice(NamedTuple):
-    """The row that runs, what the user should know of it, and the variable that names it if any."""
+    """A version, a note about how it was found, and the environment variable that named it."""
 
     op: Op
     note: str | None = None
@@ -45,21 +45,21 @@ class Choice(NamedTuple):
 
 
 def choice(command: str, version: str | None) -> Choice:
-    """Choose the version of an operator: as named, as the environment says, or the default.
+    """Choose a version of an operator: the named one, that of the environment, or the default.
 
     Raises
     ------
     VersionError
-        Nothing answers to what is named, here or in the environment.
+        No version has the name, typed or from the environment.
     """
     family = family_of(command)
     if version is not None:
         return Choice(*find(version, family.COMMAND))
-    default, named = family.ROWS[0], os.environ.get(VARIABLE)
-    if not named:
+    default, name = family.ROWS[0], os.environ.get(VARIABLE)
+    if not name:
         return Choice(default)
     try:
-        op, note = find_for_any(named, family.COMMAND)
+        op, note = find_for_any(name, family.COMMAND)
     except VersionError as error:
         error.prefix(f"`{VARIABLE}`")
         near = re.fullmatch(r"did you mean `-V ([\w-]+)`\?", error.hint or "")
@@ -72,7 +72,7 @@ def choice(command: str, version: str | None) -> Choice:
 
 
 class AttributeOptions(Options):
-    """The attributes of an operator, as they were typed; `of` makes an option of each."""
+    """The attributes of an operator, as typed; `of` adds an option for each."""
 
     @classmethod
     def of(cls, command: str) -> type[Options]:
@@ -83,12 +83,12 @@ class AttributeOptions(Options):
 
     @property
     def typed(self) -> dict[str, Any]:
-        """The attributes by name, integers as numbers; None where nothing was typed."""
+        """The attributes by name, integers as numbers; None for one that was not typed."""
         return {name: integer(text) for name, text in vars(self).items()}
 
 
 def _attribute_option(name: str, rows: list[Op]) -> Field:
-    """Make the option of an attribute of some rows, hidden where none of them has it."""
+    """Return the option of an attribute; it is hidden if no row has the attribute."""
     having = {op: each for op in rows if (each := op.attr(name))}
     defaults = {each.default for each in having.values()} or {None}
     (default,) = defaults if len(defaults) == 1 else (None,)
@@ -105,34 +105,34 @@ def _attribute_option(name: str, rows: list[Op]) -> Field:
 
 
 def _attribute_help(having: Mapping[Op, Attr], rows: list[Op]) -> str:
-    """Say what an attribute is, which versions have it, and what its default is."""
+    """Return the help of an attribute: its meaning, the versions that have it, its default."""
     doc = next(iter(having.values())).doc
     only = "" if len(having) == len(rows) else f" ({_by_operator(having, rows)})"
     defaults = [each.default for each in having.values() if each.default is not None]
-    said = [f"default {defaults[0]}"] if defaults else []
+    parts = [f"default {defaults[0]}"] if defaults else []
     if requiring := [op for op, each in having.items() if each.default is None]:
-        said.append(f"required by {_by_operator(requiring, rows)}")
-    return f"{doc}{only}; {', but '.join(said)}."
+        parts.append(f"required by {_by_operator(requiring, rows)}")
+    return f"{doc}{only}; {', but '.join(parts)}."
 
 
-def _by_operator(some: Iterable[Op], rows: list[Op]) -> str:
-    """Name versions, with their operators where there are several among the rows."""
-    chosen = set(some)
-    named = []
+def _by_operator(ops: Iterable[Op], rows: list[Op]) -> str:
+    """Name versions; with their operators if `rows` are of several."""
+    chosen = set(ops)
+    names = []
     for family in FAMILIES.values():
-        its = [op for op in family.ROWS if op in chosen]
+        own = [op for op in family.ROWS if op in chosen]
         if set(rows) <= set(family.ROWS):
-            return versions(its)
-        if its:
-            all_of_it = len(its) == len(family.ROWS)
-            named.append(family.COMMAND if all_of_it else f"{family.COMMAND}: {versions(its)}")
-    return "; ".join(named)
+            return versions(own)
+        if own:
+            is_all = len(own) == len(family.ROWS)
+            names.append(family.COMMAND if is_all else f"{family.COMMAND}: {versions(own)}")
+    return "; ".join(names)
 
 
 class OperatorOptions(Options):
-    """What was typed for the operator; nothing of it is checked yet.
+    """The operator options as typed, before any check.
 
-    `command` names the operator; it is empty where all are called.
+    `command` is the operator; it is empty if all are called.
     """
 
     command = ""
@@ -171,31 +171,31 @@ class OperatorOptions(Options):
     ] = OutOfRange.SPEC
 
     def typed(self) -> dict[str, Any]:
-        """Return the options whose values are not the defaults, the attributes among them."""
+        """Return the options, attributes included, that differ from their defaults."""
         return self.attrs.given() | self.given()
 
     def row(self, messages: Messages) -> Op:
-        """Find the version that was asked for, or the default."""
+        """Return the version to run, and note how it was found."""
         chosen = choice(self.command, self.version)
         if chosen.note:
             messages.notes.append(chosen.note)
         return chosen.op
 
     def context(self, op: Op) -> CallContext:
-        """Return what names the operator and its inputs in what is refused."""
+        """Return the context that names the operator and its inputs in errors."""
         from gathercli.spec.call import CallContext
 
         return CallContext(op, self._version_from(op))
 
     def _version_from(self, op: Op) -> str | None:
-        """Name the variable that chose a row, if one did."""
+        """Return the environment variable that named the version, if one did."""
         if self.version is not None or not self.command:
             return None
         chosen = choice(self.command, None)
         return chosen.version_from if chosen.op is op else None
 
     def bind(self, op: Op, operands: Iterable[Operand], *, shapes_only: bool = False) -> Call:
-        """Put the call together; every rule of shapes and types is tried."""
+        """Bind the call, as `engine.bind` does."""
         from gathercli import engine
 
         return engine.bind(
@@ -215,14 +215,14 @@ class OperatorOptions(Options):
         reader: Callable[..., ChunkedTensor],
         tokens: Mapping[str, Token],
     ) -> BoundCall:
-        """Read the inputs, and put the call together."""
+        """Read the inputs and bind the call."""
         from gathercli.arrays.bound import BoundCall
 
         tensors = read(context, reader, tokens, op.inputs)
         return BoundCall(self.bind(op, context.inputs.values()), *tensors)
 
     def job(self, tokens: Mapping[str, Token]) -> dict[str, Any]:
-        """Write the call as a job, which a worker elsewhere can read."""
+        """Return the call as a job, for workers elsewhere."""
         keys = {
             "id": self.command,
             "op": self.command,
@@ -238,7 +238,7 @@ class OperatorOptions(Options):
     def case(
         self, tensors: Sequence[Tensor], threads: int | None, progress: ProgressCallback | None
     ) -> Case:
-        """Prepare to try the inputs on every version; by default on all cores."""
+        """Return the inputs with a function that binds them to any version."""
         from gathercli.io.files import cores
         from gathercli.lessons.verdicts import Case
         from gathercli.spec.call import Operand
@@ -256,7 +256,7 @@ class NamedOperator(OperatorOptions):
 
 
 def integer(text: str | None) -> int | str | None:
-    """Read an integer; what is none stays as it was typed, for the rule that refuses it."""
+    """Convert text to an integer; other text stays as it is, for a rule to refuse."""
     if text is not None and re.fullmatch(r"[+-]?\d{1,4300}", text.strip(), re.ASCII):
         return int(text)
     return text

@@ -1,4 +1,4 @@
-"""One call of an operator version: its inputs as far as they are known, its attributes as given."""
+"""One call of an operator version: shapes and types of the inputs, attributes, policies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gathercli.spec.op import Op
 
     class TensorLike(Protocol):
-        """What has the type and the shape of a tensor."""
+        """An object with the type and the shape of a tensor."""
 
         @property
         def dtype(self) -> DType:
@@ -31,24 +31,24 @@ if TYPE_CHECKING:
 
         @property
         def decided(self) -> str | None:
-            """Where untyped text decided the type."""
+            """The path of the element that decided the type of untyped text; None if typed."""
 
 
 UNKNOWN_AXIS: Final = ("unknown", "?")
-"""What `axis` says when it is an input whose value inference does not know."""
+"""Values of `axis` for an axis that inference does not know."""
 
 
 class Operand(NamedTuple):
-    """What is known of an input without its values.
+    """The shape and type of an input.
 
     Attributes
     ----------
     shape, dtype
-        Its shape, and its type or None when only the shape was given.
+        The shape, and the type or None if only the shape is known.
     decided
-        Where untyped text decided the type (``$[1][2]``), for the message of a refusal.
+        The path of the element that decided the type of untyped text (``$[1][2]``), for messages.
     integers
-        What fractions or booleans of it may be meant as, for the hint: `Tensor.integers`.
+        The integers that fractions or booleans may stand for, for hints: `Tensor.integers`.
     """
 
     shape: Shape
@@ -73,14 +73,14 @@ class Operand(NamedTuple):
 
 
 class CallContext:
-    """The call that is being put together or run; a refusal that leaves the context names it.
+    """A context that adds the operator and its inputs to every `GatherError` raised in it.
 
     Attributes
     ----------
     op
-        The row; None where every operator is called.
+        The row; None if all operators are called.
     inputs
-        The inputs that were read so far, by name.
+        The inputs read so far, by name.
     """
 
     def __init__(self, op: Op | None, version_from: str | None = None) -> None:
@@ -96,33 +96,33 @@ class CallContext:
             self.add_to(error)
 
     def describe(self, tensors: Iterable[TensorLike | Operand]) -> None:
-        """Take the inputs of the row, all of them read."""
+        """Set the inputs, in the order of the row."""
         names = [each.name for each in self.op.inputs] if self.op else []
         self.inputs |= dict(zip(names, map(Operand.of, tensors), strict=True))
 
     def add_to(self, error: GatherError) -> None:
-        """Let a refusal name the call."""
+        """Add the operator and the inputs to an error."""
         error.add_call(self.op and self.op.full_name, self.inputs, self.version_from)
 
 
 @dataclass(frozen=True)
 class Call:
-    """An operator version with the shapes, types and attributes of one use.
+    """An operator version with the inputs and attributes of one call.
 
     Attributes
     ----------
     op, versions
-        The row, and all rows of its family (for the hint that names one which would accept).
+        The row, and all rows of its family, for hints that name another version.
     inputs
-        The inputs, described, by name.
+        The shapes and types of the inputs, by name.
     attrs
-        The attributes as they were passed, by name; `axis` and `batch_dims` are them normalised.
+        The attributes by name, as passed; the properties `axis` and `batch_dims` are normalized.
     negative, out_of_range
-        How illegal index values are treated.
+        The policies for indices that the version does not accept.
     shapes_only
-        Whether there are no values, so that an axis that is an input may be unknown.
+        Whether the inputs have no values, so that an axis that is an input may be unknown.
     version_from
-        The variable that names the row, if who calls did not.
+        The environment variable that named the version, if one did.
     """
 
     op: Op
@@ -136,61 +136,61 @@ class Call:
 
     @property
     def data(self) -> Operand:
-        """What is gathered: the first input."""
+        """The first input, whose elements are copied."""
         return next(iter(self.inputs.values()))
 
     @property
     def indices(self) -> Operand:
-        """What says where."""
+        """The input named ``indices``."""
         return self.inputs["indices"]
 
     @property
     def axis_given(self) -> Any:
-        """The axis as it was passed."""
+        """The axis, as passed."""
         return self.attrs.get("axis")
 
     @property
     def batch_dims_given(self) -> Any:
-        """batch_dims as it was passed; 0 where it was not."""
+        """batch_dims, as passed; 0 by default."""
         return self.attrs.get("batch_dims", 0)
 
     @cached_property
     def rank(self) -> int | None:
-        """Rank of `data`, where elements are gathered also known from `indices`."""
+        """The rank of `data`; of element-wise operators that of `indices` if it is unknown."""
         if self.data.shape.rank is None and self.op.elementwise:
             return self.indices.shape.rank
         return self.data.shape.rank
 
     @property
     def axis_is_unknown(self) -> bool:
-        """Whether the axis was said to be unknown."""
+        """Whether the axis is passed as unknown."""
         return isinstance(self.axis_given, str) and self.axis_given in UNKNOWN_AXIS
 
     @cached_property
     def axis_number(self) -> int | None:
-        """The axis as given; None when it is unknown or no integer."""
+        """The axis as an integer, before normalization; None if it is unknown or no integer."""
         return as_integer(self.axis_given)
 
     @cached_property
     def axis(self) -> int | None:
-        """axis': counted from the front; None when that cannot be known."""
+        """axis': counted from the front; None if that is not known."""
         return _from_front(self.axis_number, self.rank)
 
     @cached_property
     def batch_dims_number(self) -> int | None:
-        """batch_dims as given."""
-        given = self.batch_dims_given
-        is_list = isinstance(given, list | tuple) or bool(getattr(given, "ndim", 0))
-        return None if is_list else as_integer(given)
+        """batch_dims as an integer, before normalization; None if it is none."""
+        value = self.batch_dims_given
+        is_list = isinstance(value, list | tuple) or bool(getattr(value, "ndim", 0))
+        return None if is_list else as_integer(value)
 
     @cached_property
     def batch_dims(self) -> int | None:
-        """batch_dims': negative values count from the rank of `indices`."""
+        """batch_dims': a negative value counts from the rank of `indices`."""
         return _from_front(self.batch_dims_number, self.indices.shape.rank)
 
     @property
     def size(self) -> int:
-        """s: the size of `data` along the axis, once both are known."""
+        """s: the size of `data` along the axis."""
         if self.axis is None:
             raise LookupError("the axis is not known")
         size = self.data.shape[self.axis]
@@ -200,7 +200,7 @@ class Call:
 
     @property
     def places(self) -> tuple[int, int]:
-        """(axis', batch_dims') of a call whose shapes are all known."""
+        """(axis', batch_dims') of a call with known shapes."""
         if self.axis is None or self.batch_dims is None:
             raise LookupError("the axis is not known")
         return self.axis, self.batch_dims
@@ -213,15 +213,12 @@ class Call:
         return self.negative is Negative.WRAP
 
     def legal(self, s: int) -> tuple[int, int] | None:
-        """Return the least and the greatest index on an axis of size `s`, wrapped ones included.
-
-        An axis without elements has none.
-        """
+        """Return the least and the greatest legal index on an axis of size `s`; None if s is 0."""
         return (-s if self.wraps_negative else 0, s - 1) if s else None
 
     @property
     def outside(self) -> OutOfRange:
-        """What happens to an index that stays outside the axis; never ``spec``."""
+        """The policy for an index outside the axis, after wrapping; never ``spec``."""
         if self.out_of_range is OutOfRange.SPEC:
             return self.op.out_of_range
         return self.out_of_range
@@ -233,30 +230,30 @@ def _from_front(number: int | None, rank: int | None) -> int | None:
     return None if rank is None else number + rank
 
 
-def as_integer(given: Any) -> int | None:
-    """Read an attribute that must be one integer.
+def as_integer(value: Any) -> int | None:
+    """Convert an attribute to an integer.
 
     Parameters
     ----------
-    given
+    value
         An integer of any kind, or a 0-D or one-element 1-D tensor or list of one.
 
     Returns
     -------
-        The integer; None when `given` is anything else (a boolean, 1.0, two elements).
+        The integer; None for anything else (a boolean, 1.0, two elements).
 
     >>> as_integer(-1), as_integer([2]), as_integer(True), as_integer([[1]])
     (-1, 2, None, None)
     """
-    if hasattr(given, "tolist"):
-        given = given.tolist()
-    if isinstance(given, list | tuple) and len(given) == 1:
-        (given,) = given
-        if hasattr(given, "tolist"):
-            given = given.tolist()
-    if isinstance(given, bool):
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple) and len(value) == 1:
+        (value,) = value
+        if hasattr(value, "tolist"):
+            value = value.tolist()
+    if isinstance(value, bool):
         return None
     try:
-        return operator.index(given)
+        return operator.index(value)
     except TypeError:
         return None

@@ -1,4 +1,4 @@
-"""A call with its tensors, from the words of a command line or from a job."""
+"""Open a call: from the arguments of a command line, or from a job."""
 
 from __future__ import annotations
 
@@ -25,16 +25,12 @@ if TYPE_CHECKING:
 
 
 class OpenCall(NamedTuple):
-    """A bound call whose inputs are open; as a context it names the call in what is refused.
+    """A bound call with open input files; a context that closes them and names the call in errors.
 
     Attributes
     ----------
-    inputs
-        What closes the files of its tensors.
-    context
-        Names the call in what is refused.
     title, source
-        What the job that says so is called, and where it is from.
+        The title and the source of the job, if the call is from one.
     """
 
     bound: BoundCall
@@ -58,7 +54,7 @@ class OpenCall(NamedTuple):
 
 @contextmanager
 def closed_on_failure(inputs: Inputs) -> Iterator[None]:
-    """Close the files of inputs if the call of them cannot be put together."""
+    """Close the input files if the call cannot be bound."""
     try:
         yield
     except BaseException:
@@ -69,7 +65,7 @@ def closed_on_failure(inputs: Inputs) -> Iterator[None]:
 def of_words(
     operator: OperatorOptions, tensors: TensorOptions, limits: Limits, messages: Messages
 ) -> OpenCall:
-    """Read the tensors that words name, and put the call together."""
+    """Read the inputs of a command line and bind the call."""
     from gathercli.io.source import Inputs
 
     op = operator.row(messages)
@@ -81,7 +77,7 @@ def of_words(
 
 
 def of_job(job: Job, limits: Limits, messages: Messages) -> OpenCall:
-    """Read the tensors of a job, and put its call together."""
+    """Read the inputs of a job and bind its call."""
     from gathercli.io.source import Inputs
     from gathercli.jobs.calls import bound_in_memory, row_of
 
@@ -93,20 +89,20 @@ def of_job(job: Job, limits: Limits, messages: Messages) -> OpenCall:
 
 
 _PLACED: Final = re.compile(r"(.+)(?::\d+|\[\d+\])", re.DOTALL)
-"""The file in which a job stands that is called by its place."""
+"""The id of a job without one: its file and its place in it."""
 
 
 def job_named(token: str) -> Job:
-    """Find the job that ``FILE#ID`` names; the ID may be left out of a file of one.
+    """Return the job that ``FILE#ID`` names; a file of one job needs no ID.
 
-    An ID that a job has by where it stands, such as ``jobs.jsonl:3``, names the file too.
+    The ID of a job that has none of its own, such as ``jobs.jsonl:3``, needs no file.
 
     Raises
     ------
     UsageError
-        The file has no such job, or it has several and none was named.
+        The file has no such job, or several and no ID is named.
     InputError
-        The job only infers a shape, and so has no cells.
+        The job is a shape job.
     """
     import os
 
@@ -118,14 +114,14 @@ def job_named(token: str) -> Job:
         key = f"{more}#{key}" if key else more
     if not key and not os.path.lexists(path) and (placed := _PLACED.fullmatch(path)):
         path, key = placed[1], os.path.normpath(path)
-    found = jobs.jobs(path)
-    chosen = [job for job in found if not key or job.id == key]
+    listed_jobs = jobs.jobs(path)
+    chosen = [job for job in listed_jobs if not key or job.id == key]
     if len(chosen) != 1:
-        ids = [job.id for job in found]
+        ids = [job.id for job in listed_jobs]
         near = (
             closest(key, ids)
             if key
-            else next((job.id for job in found if job.op != jobs.SHAPE), None)
+            else next((job.id for job in listed_jobs if job.op != jobs.SHAPE), None)
         )
         what = counted(len(chosen), "job") if chosen else "no job"
         what += f" `{clean(key)}`" if key else ""
@@ -148,7 +144,7 @@ def job_named(token: str) -> Job:
 
 
 def _hint(path: str, key: str, near: str | None) -> str | None:
-    """Name the job that was probably meant; of a file of several without an ID, the first."""
+    """Return the hint to the nearest ID, or to the first job if no ID is named."""
     if not near:
         return None
     if key:
