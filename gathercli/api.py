@@ -1,4 +1,4 @@
-"""The Python interface: array-likes in, numpy out, the same answers as the command."""
+"""The functions of the Python interface: array-likes in, NumPy arrays out."""
 
 from __future__ import annotations
 
@@ -452,7 +452,7 @@ def _run(
 
 
 def _checked_threads(threads: Any) -> int:
-    """Refuse a number of threads that is none."""
+    """Return a number of threads; raise if it is not a positive integer."""
     if type(threads) is int and threads > 0:
         return threads
     raise UsageError(
@@ -463,16 +463,16 @@ def _checked_threads(threads: Any) -> int:
 
 
 def _check_out(out: Any, call: Call, *inputs: Tensor) -> None:
-    """Refuse an array that cannot take the result."""
+    """Raise if an array cannot take the result."""
     import numpy as np
 
     wanted, storage = Shape(engine.infer(call)), inputs[0].storage
-    found = dtype_of(out.dtype) if type(out) in (np.ndarray, np.memmap) else None
+    dtype = dtype_of(out.dtype) if type(out) in (np.ndarray, np.memmap) else None
     expected = described(inputs[0].dtype, wanted.inner())
-    if found is None:
+    if dtype is None:
         why, expected = f"is {kind_of(out)}", f"a NumPy array, {expected}"
-    elif found is not inputs[0].dtype or out.shape != tuple(wanted):
-        why = f"is {described(found, Shape(out.shape).inner())}"
+    elif dtype is not inputs[0].dtype or out.shape != tuple(wanted):
+        why = f"is {described(dtype, Shape(out.shape).inner())}"
     elif out.dtype.itemsize != storage.itemsize or not out.dtype.isnative:
         why, expected = f"is of {out.dtype.str}", f"{storage.str}, in native byte order"
     elif not out.flags.c_contiguous:

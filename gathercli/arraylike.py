@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def arguments(context: CallContext, values: Iterable[Any]) -> list[Tensor]:
-    """Make tensors of the inputs of a call, and describe them in the context."""
+    """Return tensors of the inputs of a call, and set them in the context."""
     op = context.op
     if op is None:
         raise LookupError("the inputs of no operator")
@@ -47,7 +47,7 @@ def arguments(context: CallContext, values: Iterable[Any]) -> list[Tensor]:
 
 
 def _argument(value: Any, each: Input) -> Tensor:
-    """Make a tensor of an input, naming the input in what is refused."""
+    """Return a tensor of an input; an error names the input."""
     try:
         if isinstance(value, str | os.PathLike):
             raise _text_of(os.fspath(value))
@@ -59,7 +59,7 @@ def _argument(value: Any, each: Input) -> Tensor:
 
 
 def _text_of(value: str | bytes) -> InputError:
-    """Refuse text, which is rather the name of a file than a tensor of one string."""
+    """Return the error for text, which is probably the name of a file."""
     source = os.fsdecode(value)
     return InputError(
         f"it is the text {json_string(short(source))}: expected an array or nested lists",
@@ -70,7 +70,7 @@ def _text_of(value: str | bytes) -> InputError:
 
 
 def as_tensor(value: Any, empty: DType = FLOAT64) -> Tensor:
-    """Make a tensor of what a Python caller passes; a type of no operator is left to its rule.
+    """Return a tensor of an array, nested lists or a number; a rule refuses foreign types later.
 
     `empty` is the type of an empty list.
     """
@@ -99,7 +99,7 @@ def _all_strings(array: npt.NDArray[Any]) -> bool:
 
 
 def _tensor_of_list(value: Any, empty: DType) -> Tensor:
-    """Infer the type of a list; numpy values of one type in it bring theirs."""
+    """Return a tensor of a list; NumPy values of one type in it decide its type."""
     declared = None
     check_depth(value)  # a list may hold itself
     if not _is_plain(value):
@@ -110,7 +110,7 @@ def _tensor_of_list(value: Any, empty: DType) -> Tensor:
 
 
 def _is_plain(value: Any) -> bool:
-    """Tell whether nested lists hold nothing but Python's own values."""
+    """Return whether nested lists hold only values of Python's own types."""
     level = [value]
     while level:
         kinds = set(map(type, level))
@@ -121,7 +121,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _plain(value: Any, types: set[DType | None]) -> Any:
-    """Turn arrays, ranges and enumerations in a list into plain values, noting their types."""
+    """Replace arrays, ranges and enumerations in a list by plain values, and add their types."""
     import numpy as np
 
     if isinstance(value, list | tuple | range):

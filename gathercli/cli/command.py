@@ -1,7 +1,7 @@
-"""A command is a function of groups of options, which typer sees as one flat list.
+"""Commands as functions of groups of options.
 
-A group is a class whose annotated attributes are options or other groups; it is declared once, and
-a command has its options by naming it:
+A group is a class with an annotated attribute for each option, or for another group. It is declared
+once; a command has its options by naming it as a parameter:
 
     def run(tensors: TensorOptions, operator: OperatorOptions, messages: Messages) -> Answer: ...
 """
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from gathercli.cli.messages import ErrorOptions
 
 NAME = "command"
-"""The parameter, a mere `str`, of a function that serves several commands: which was typed."""
+"""The parameter that takes the name of the command, for a function that serves several."""
 
 
 class Field(NamedTuple):
-    """An option of a group that is made for one command: how it is annotated, and its default."""
+    """The annotation and the default of an option that a group has for one command only."""
 
     annotation: Any
     default: Any = Parameter.empty
 
 
 class Options:
-    """A group of options; what was not given has the value of the class."""
+    """A group of options; the defaults are attributes of the class."""
 
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)
 
     @classmethod
     def of(cls, command: str) -> type[Options]:
-        """Return the group as a command has it: the same for all, if no subclass says otherwise."""
+        """Return the group for a command; subclasses may return different groups."""
         del command
         return cls
 
@@ -54,8 +54,8 @@ class Options:
         }
         return type(cls.__name__, (cls,), {"__annotations__": annotations, **defaults})
 
-    def given(self) -> dict[str, Any]:
-        """Return the options of the group whose values are not the defaults."""
+    def changed(self) -> dict[str, Any]:
+        """Return the options of the group that differ from their defaults."""
         group: Any = type(self)
         return {
             name: value
@@ -65,7 +65,7 @@ class Options:
 
 
 class Request(NamedTuple):
-    """A parsed command line: what to do, and how to print a refusal of it."""
+    """A parsed command line: a function that runs it, and how to print errors."""
 
     run: Callable[[], int]
     errors: ErrorOptions | None = None
@@ -87,11 +87,11 @@ def option(
     group
         One of `groups.GROUPS`, under which help and manual list it.
     metavar
-        What stands for its value; None for a flag.
+        The name of its value in help; None for a flag.
     min, max
         The bounds of a number.
     hidden
-        Whether help and manual leave it out.
+        Whether help and manual omit it.
     """
     return typer.Option(
         *names,
@@ -111,19 +111,19 @@ def argument(metavar: str, help: str) -> Any:  # noqa: A002
 
 
 def callback(name: str, run: Callable[..., int | Answer]) -> Callable[..., Request]:
-    """Make what typer calls: a function of every option of the groups that `run` takes.
+    """Return the function that typer calls: its parameters are the options of all groups of `run`.
 
-    An option that two groups have is one option, and both get its value.
+    Two groups may share an option; both get its value.
     """
 
     def request(**values: Any) -> Request:
         from gathercli.cli.messages import ErrorOptions
 
-        found = _filled(run, name, {NAME: name} | values)
-        groups = (each for each in found.values() if isinstance(each, ErrorOptions))
+        arguments = _filled(run, name, {NAME: name} | values)
+        groups = (each for each in arguments.values() if isinstance(each, ErrorOptions))
         errors = next(groups, ErrorOptions())
         return Request(
-            partial(_do, partial(run, **found), values.get("fmt", "auto"), errors), errors
+            partial(_do, partial(run, **arguments), values.get("fmt", "auto"), errors), errors
         )
 
     flat = {each.name: each for each in _flat(run, name) if each.annotation is not str}
@@ -133,9 +133,9 @@ def callback(name: str, run: Callable[..., int | Answer]) -> Callable[..., Reque
 
 
 def _do(run: Callable[[], int | Answer], fmt: str, errors: ErrorOptions) -> int:
-    """Run a command, print what it answers, and return the status."""
+    """Run a command, print its answer, and return the status."""
     answer = run()
-    if isinstance(answer, int):  # it has printed everything itself, as it came
+    if isinstance(answer, int):  # the command streamed its output
         return answer
     from gathercli.cli.answer import print_answer
 
@@ -143,7 +143,7 @@ def _do(run: Callable[[], int | Answer], fmt: str, errors: ErrorOptions) -> int:
 
 
 def _flat(owner: Callable[..., Any], command: str) -> Iterator[Parameter]:
-    """Yield the options of a function or a group, those of groups in it among them."""
+    """Yield the options of a function or a group, including those of nested groups."""
     for name, annotation in _annotations(owner, command):
         if _is_group(annotation):
             yield from _flat(annotation, command)
@@ -153,7 +153,7 @@ def _flat(owner: Callable[..., Any], command: str) -> Iterator[Parameter]:
 
 
 def _default(owner: Callable[..., Any], name: str) -> Any:
-    """Return the default of an option, or the mark of one that must be given."""
+    """Return the default of an option, or `Parameter.empty` if it is required."""
     if not isinstance(owner, type):
         return signature(owner).parameters[name].default
     home = next(each for each in owner.__mro__ if name in get_annotations(each))
@@ -161,7 +161,7 @@ def _default(owner: Callable[..., Any], name: str) -> Any:
 
 
 def _filled(owner: Callable[..., Any], command: str, values: dict[str, Any]) -> dict[str, Any]:
-    """Put the values of options into the groups that declare them."""
+    """Return the arguments of `owner`: values of options, and groups made of them."""
     return {
         name: annotation(**_filled(annotation, command, values))
         if _is_group(annotation)
@@ -171,7 +171,7 @@ def _filled(owner: Callable[..., Any], command: str, values: dict[str, Any]) -> 
 
 
 def _annotations(owner: Callable[..., Any], command: str) -> Iterator[tuple[str, Any]]:
-    """Yield the names and annotations of an owner's options, its groups as the command has them."""
+    """Yield the names and annotations of options, with groups as the command has them."""
     for name, annotation in get_type_hints(owner, include_extras=True).items():
         if name != "return":
             yield name, annotation.of(command) if _is_group(annotation) else annotation

@@ -113,7 +113,7 @@ class TensorOptions(Options):
 
     def typed(self) -> dict[str, Any]:
         """Return the arguments and types that differ from their defaults."""
-        return self.given() | self.types.given()
+        return self.changed() | self.types.changed()
 
     def tokens(self, family: Family) -> dict[str, Token]:
         """Return the arguments by the names of the inputs.

@@ -172,7 +172,7 @@ class OperatorOptions(Options):
 
     def typed(self) -> dict[str, Any]:
         """Return the options, attributes included, that differ from their defaults."""
-        return self.attrs.given() | self.given()
+        return self.attrs.changed() | self.changed()
 
     def row(self, messages: Messages) -> Op:
         """Return the version to run, and note how it was found."""

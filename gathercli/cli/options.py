@@ -83,7 +83,7 @@ Precision = Annotated[
 
 
 class ToleranceOptions(Options):
-    """How near a result must be to what is expected."""
+    """The tolerances of `--expect`."""
 
     rtol: Annotated[
         float,
@@ -108,7 +108,7 @@ class ToleranceOptions(Options):
 
 
 def type_of(name: str | None) -> DType | None:
-    """Find the type that an option names, if it was given.
+    """Return the type that an option names; None if it was not typed.
 
     Raises
     ------

@@ -117,7 +117,7 @@ PLAIN: tuple[DType, ...] = tuple(dtype for dtype in DTYPES if not dtype.narrow)
 """The types that are no narrower than 8 bits, or that numpy has."""
 
 NARROW = ("float8", "float6", "float4", "int4", "int2 types")
-"""The others in words."""
+"""The narrow types, for people."""
 
 _BY_NAME = {name: dtype for dtype in DTYPES for name in (dtype.name, dtype.short)}
 
@@ -125,20 +125,20 @@ _BY_OIP = {dtype.oip: dtype for dtype in DTYPES} | {"STRING": STRING}
 
 
 def named(name: str) -> DType | None:
-    """Find a type by name or short name; None when there is no such type."""
+    """Return the type of a name or short name; None if there is none."""
     return _BY_NAME.get(name)
 
 
 def dtype(name: str) -> DType:
-    """Find a type by name or short name.
+    """Return the type of a name or short name.
 
     Raises
     ------
     UsageError
         ``dtype``: no type has this name.
     """
-    found = named(name)
-    if found is None:
+    known = named(name)
+    if known is None:
         from gathercli.text import closest
 
         near = closest(name, _BY_NAME)
@@ -149,13 +149,13 @@ def dtype(name: str) -> DType:
             value=name,
             hint=f"did you mean `{near}`?" if near else None,
         )
-    return found
+    return known
 
 
 def dtype_in_json(name: object, where: str) -> DType:
-    """Find a type by the name a typed JSON tensor gives it, the protocol's or ours."""
-    found = (_BY_OIP.get(name) or _BY_NAME.get(name)) if isinstance(name, str) else None
-    if found is None:
+    """Return the type of a datatype in typed JSON: a name of the protocol or one of ours."""
+    known = (_BY_OIP.get(name) or _BY_NAME.get(name)) if isinstance(name, str) else None
+    if known is None:
         import json
 
         raise InputError(
@@ -166,11 +166,11 @@ def dtype_in_json(name: object, where: str) -> DType:
             where=where,
             value=name,
         )
-    return found
+    return known
 
 
 def in_words(types: Iterable[DType]) -> list[str]:
-    """Name types; the narrow ones together where all of them are there.
+    """Return the names of types; all narrow ones together have shorter names.
 
     >>> from gathercli.text import listed
     >>> listed(in_words(DTYPES[-16:]), "and")
@@ -183,11 +183,11 @@ def in_words(types: Iterable[DType]) -> list[str]:
     return [*names, *(NARROW if whole else narrow)]
 
 
-def foreign(held: object) -> DType:
-    """Make a type of what no operator takes, so that the operator's rule refuses it by name."""
-    return DType(str(held), str(held), "", Kind.OTHER, 0)
+def foreign(dtype: object) -> DType:
+    """Return a type for a dtype that no operator takes, which its rule then refuses."""
+    return DType(str(dtype), str(dtype), "", Kind.OTHER, 0)
 
 
 def described(dtype: DType | None, sizes: str) -> str:
-    """Write a type and a shape as one word, ``i64[2,5]``; just the shape when no type is known."""
+    """Return type and shape as one word, ``i64[2,5]``; the shape alone if the type is unknown."""
     return f"{dtype.short if dtype else ''}[{sizes}]"

@@ -58,7 +58,7 @@ class OutOfRange(Enum):
 
     @property
     def done(self) -> str:
-        """What was done, once it is done: ``zero-filled``."""
+        """The past participle, for messages: ``zero-filled``."""
         return _DONE[self]
 
 
@@ -72,22 +72,22 @@ _DONE = {
 
 
 class Input(NamedTuple):
-    """A tensor that an operator takes.
+    """An input of an operator.
 
     Attributes
     ----------
     name
-        ``data``, ``indices``, as the specification calls it.
+        Its name in the specification: ``data``, ``indices``.
     dtypes
         The element types it may have.
     values
-        Whether its elements say where to gather: they are read and checked before the output.
+        Whether its elements are indices, which are checked before the output is computed.
     doc
-        What it holds, for the help of the command.
+        Its meaning, for the help of the command.
     follows
-        Whether its elements lead from one step to the one before, so that those count that are met.
+        Whether each step's elements index the step before, so that only those on a path are used.
     copied
-        Whether outputs copy its elements too, as they copy those of the first input.
+        Whether output cells may copy its elements, as they copy those of the first input.
     """
 
     name: str
@@ -99,20 +99,20 @@ class Input(NamedTuple):
 
 
 class Attr(NamedTuple):
-    """A number that an operator takes beside its tensors.
+    """An attribute of an operator: an integer.
 
     Attributes
     ----------
     name
         ``axis``, ``batch_dims``.
     default
-        What a caller who names none gets; None when the version requires one.
+        The default; None if the version requires a value.
     is_input
-        Whether it is a tensor given at run time, and so can be unknown to inference.
+        Whether the specification makes it an input, which inference may not know.
     source
-        The words of the specification.
+        What the specification says of it.
     doc
-        What it says, for the help of the command.
+        Its meaning, for the help of the command.
     """
 
     name: str
@@ -130,33 +130,33 @@ class Op(NamedTuple):
     framework, name, version
         ``openvino``, ``Gather``, 8: together the full name ``openvino.Gather-8``.
     family
-        The command and the file of `gathercli.ops` it belongs to.
+        The command, and the module of `gathercli.ops`.
     inputs, attrs
-        The tensors it takes, in order, and the numbers beside them.
+        The inputs and the attributes, in order.
     index_range, out_of_range
-        The legal index values, and what becomes of the others (never ``spec``).
+        The legal indices, and the policy for all others; never ``spec``.
     elementwise
-        Whether an index picks one element, so that `indices` has the rank of `data`; otherwise it
+        Whether an index picks one element, and `indices` has the rank of `data`; otherwise it
         picks a slice.
     off_axis
-        How the dimensions beside the axis compare; None where they need not.
+        How the dimensions beside the axis must compare; None if they need not.
     narrows
-        Whether inference narrows the dimensions that must be equal to what both inputs allow;
-        otherwise those of `indices` are copied.
+        Whether inference meets dimensions that must be equal; otherwise it copies those of
+        `indices`.
     equation, shape
-        What an output cell is, and the formula of the output shape, as people read them.
+        The equation of an output cell and the formula of the output shape, for people.
     changes
-        What this version changed.
+        What the version changed.
     source
-        Where the specification is found.
+        The specification.
     tuples
-        Whether the last dimension of `indices` holds tuples, a component for each axis.
+        Whether the last dimension of `indices` holds tuples, with a component for each axis.
     shortest_tuple
-        How many components a tuple must have.
+        The smallest length of a tuple.
     flattens_batch
-        Whether the batch dimensions of the output become one.
+        Whether the output has its batch dimensions flattened into one.
     one_type
-        Whether all inputs have one type, which untyped ones then take.
+        Whether all inputs have one type; untyped inputs then take that of the others.
     """
 
     framework: str
@@ -184,12 +184,12 @@ class Op(NamedTuple):
         return next(each for each in self.inputs if each.name == name)
 
     def attr(self, name: str) -> Attr | None:
-        """Return the attribute of this name; None where the version has none."""
+        """Return the attribute of this name; None if the version has none."""
         return next((each for each in self.attrs if each.name == name), None)
 
     @property
     def axis(self) -> Attr:
-        """How the axis is given."""
+        """The attribute ``axis``."""
         axis = self.attr("axis")
         if axis is None:
             raise LookupError(f"{self} has no axis")
@@ -202,17 +202,17 @@ class Op(NamedTuple):
 
     @property
     def full_name(self) -> str:
-        """The name it is known by everywhere: ``openvino.Gather-8``."""
+        """The full name: ``openvino.Gather-8``."""
         return f"{self.framework}.{self.name}-{self.version}"
 
     @property
     def id(self) -> str:
-        """The short name that `--version` takes: ``openvino-8``."""
+        """The short name, for `--version`: ``openvino-8``."""
         return f"{self.framework}-{self.version}"
 
     @property
     def negative(self) -> str:
-        """What becomes of an index from -s to -1."""
+        """The fate of an index from -s to -1, for people."""
         return FROM_THE_END if self.index_range is IndexRange.SIGNED else self.out_of_range.done
 
     def __str__(self) -> str:
@@ -232,11 +232,11 @@ _HEADINGS: Final = {
     "shortest_tuple": "shortest tuple",
     "narrows": "inference",
 }
-"""What people read for what sets versions apart; what is not here is read by its own name."""
+"""The names of traits, for people, where they differ from those in the code."""
 
 
 def traits(op: Op) -> dict[str, object]:
-    """Return what a version does, by the names that `differences` gives."""
+    """Return the traits of a version, by name."""
     return {
         "axis": op.attr("axis"),
         "batch_dims": op.attr("batch_dims"),
@@ -252,28 +252,27 @@ def traits(op: Op) -> dict[str, object]:
 
 
 def heading(trait: str) -> str:
-    """Return what people read for a trait of a version."""
+    """Return the name of a trait, for people."""
     return _HEADINGS.get(trait, trait)
 
 
 def differences(a: Op, b: Op) -> tuple[str, ...]:
-    """Name the traits in which two versions do not do the same."""
+    """Return the names of the traits in which two versions differ."""
     of_a, of_b = traits(a), traits(b)
     return tuple(trait for trait in of_a | of_b if of_a.get(trait) != of_b.get(trait))
 
 
 class IndexedAxis(NamedTuple):
-    """What the indices of an input count along.
+    """A dimension of `data` that the indices of an input count along.
 
     Attributes
     ----------
     input
         The name of the input.
     axis, size
-        The dimension of `data`, as the caller wrote it, and its size.
+        The dimension, as passed by the caller, and its size.
     component
-        Where the last dimension of the input holds tuples: the component that counts along this
-        axis; None where every element does.
+        The component of the tuples that counts along this axis; None if every element does.
     """
 
     input: str
@@ -290,9 +289,9 @@ class AxisGather(NamedTuple):
     axis
         The dimension of the view that an index, or a tuple, replaces.
     dim_map
-        For each output dimension, those of the view and of `indices` it runs along.
+        For each output dimension, the dimensions of the view and of `indices` it runs along.
     view
-        The shape of the view, in which the dimensions that a tuple counts along are one.
+        The shape of the view: that of `data`, with the axes that a tuple counts along merged.
     """
 
     axis: int
@@ -303,31 +302,31 @@ class AxisGather(NamedTuple):
 if TYPE_CHECKING:
 
     class Family(Protocol):
-        """What each file of `gathercli.ops` provides."""
+        """A module of `gathercli.ops`."""
 
         COMMAND: str
         """The name of the command, ``gather-elements``."""
         SUMMARY: str
-        """What the operator does, in a few words."""
+        """The first words of its help."""
         ROWS: tuple[Op, ...]
-        """Its versions; the first is the default of the command."""
+        """The versions; the first is the default."""
         RULES: tuple[Callable[[Call], None], ...]
-        """The rules of `gathercli.spec.rules` that shapes and types decide, in order of trial."""
+        """The rules of `gathercli.spec.rules` on shapes and types, in the order they are tried."""
 
         def infer(self, call: Call) -> Shape:
-            """Return the shape of the output, from shapes alone."""
+            """Return the output shape, from shapes alone."""
 
         def equation(self, call: Call) -> str:
-            """Write what an output cell is, with the coordinates that this call has."""
+            """Return the equation of an output cell, with the coordinates of this call."""
 
         def sources(self, call: Call, points: Mapping[str, Any], cells: Position) -> Position:
             """Return the flat position in `data` that each output cell copies, or -1."""
 
         def indexed_axes(self, call: Call) -> tuple[IndexedAxis, ...]:
-            """Return what each input of indices counts along."""
+            """Return the axes that the indices count along."""
 
         def as_gather(self, call: Call) -> AxisGather | None:
-            """Return the same as a gather along one axis of `data`; None where it is none.
+            """Return the call as a gather along one axis of a view of `data`, for the kernel.
 
-            The fast way of `gathercli.arrays.kernel` to what `sources` names.
+            None if there is no such view; the output then comes from `sources` alone.
             """

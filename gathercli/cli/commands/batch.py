@@ -102,12 +102,12 @@ class PatternOptions(Options):
 
     def settings(self) -> dict[str, str]:
         """Return the options that are keys of a job, and that `--matrix` may set too."""
-        options = self.operator.typed() | self.types.given()
+        options = self.operator.typed() | self.types.changed()
         return {key: getattr(value, "value", value) for key, value in options.items()}
 
     def used(self) -> list[str]:
         """Return the names of all options on the command line."""
-        keys = [*self.given(), *self.settings(), *self.near.given()]
+        keys = [*self.changed(), *self.settings(), *self.near.changed()]
         return [f"--{key.replace('_', '-')}" for key in keys]
 
 
@@ -271,6 +271,6 @@ def _patterns(options: PatternOptions, words: list[str], messages: Messages) -> 
             settings["version"] = row.op.id
             messages.announce(row.note or f"{row.op} runs, as {row.version_from} says")
     fixed = {key: integer(v) if key in INTEGERS else v for key, v in settings.items()}
-    fixed |= options.near.given()
+    fixed |= options.near.changed()
     templates = {key: v for key in ("indices", "output", "expect") if (v := getattr(options, key))}
     return Patterns(op, data, templates, fixed, matrix)

@@ -57,7 +57,7 @@ class CallOptions(Options):
     def check(self) -> None:
         """Raise if a word is missing, OP is no operator, or a call stands beside a job."""
         if self.job is not None:
-            beside = self.given().keys() - {"job"}
+            beside = self.changed().keys() - {"job"}
             if beside or self.operator.typed() or self.tensors.typed():
                 raise UsageError(
                     "`--job` names the whole call: expected no other operator, tensor or attribute",
