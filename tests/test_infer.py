@@ -466,5 +466,7 @@ def test_an_operator_that_does_not_exist_is_refused() -> None:
     with pytest.raises(GatherError) as caught:
         infer_shape("gathr", "[2]", "[2]")
 
-    assert caught.value.message == "no operator `gathr`: expected gather or gather-elements"
+    assert caught.value.message == (
+        "no operator `gathr`: expected gather, gather-elements, gather-nd or gather-tree"
+    )
     assert (caught.value.hint, caught.value.status) == ("did you mean `gather`?", 2)

@@ -245,6 +245,8 @@ def test_the_version_option_takes_no_argument(run: Run) -> None:
 EACH_COMMAND: Final = """
 gather [1,2,3] [0,-1]
 gather-elements [[1,2],[3,4]] [[0,0]] --axis 0
+gather-nd [[1,2],[3,4]] [[0,1],[1,-1]]
+gather-tree [[[1,2]],[[3,4]]] [[[0,0]],[[1,0]]] [2] 9
 shape gather [2,?] 2x3
 explain gather [1,2,3] [0,9]
 check gather [1,2,3] [0,9]
