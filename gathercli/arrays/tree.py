@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.arrays.check import Adjustment, outside_of, policy_of
-from gathercli.arrays.indices import IndexKind, IndexPolicy, ResolvedIndices, resolve
+from gathercli.arrays.check import check_counts, count, policy_of, positions
+from gathercli.arrays.indices import IndexKind, IndexPolicy, ResolvedIndices
+from gathercli.errors import OutOfRangeError
 from gathercli.spec import rules
 from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.dtypes import Kind
-from gathercli.spec.op import FROM_THE_END, Negative, OutOfRange
-from gathercli.spec.shapes import product
+from gathercli.spec.op import OutOfRange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
+    from gathercli.arrays.check import Adjustment
     from gathercli.arrays.tensor import AnyArray, Tensor
-    from gathercli.errors import OutOfRangeError
     from gathercli.spec.call import Call
     from gathercli.spec.op import IndexedAxis
 
@@ -46,19 +46,25 @@ class FollowedBeams(NamedTuple):
     adjustments
         What became of parents outside the axis.
     refusal
-        The error of the first parent that is refused; None if all are accepted.
+        The error of the first parent that is refused, row-major; None if all are accepted.
+    parents
+        The parents that beams use, and 0 in place of the others; shape (T, B, W).
+    number
+        How many parents are used.
     """
 
     beams: AnyArray
     ends: AnyArray
     adjustments: list[Adjustment]
     refusal: OutOfRangeError | None
+    parents: AnyArray
+    number: int
 
     def points(self) -> ResolvedIndices:
         """Return the beam that each cell of the output copies, `ENDED` after the first end."""
-        size, _, count = self.beams.shape
+        size, _, width = self.beams.shape
         steps = np.arange(size).reshape(-1, 1, 1)
-        policy = IndexPolicy(count, wraps=False, outside=OutOfRange.ZERO)
+        policy = IndexPolicy(width, wraps=False, outside=OutOfRange.ZERO)
         return ResolvedIndices(
             np.where(steps > self.ends, ENDED, self.beams), policy, IndexKind.PLAIN
         )
@@ -107,90 +113,38 @@ def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) 
         ``integer-values``: a value is no integer.
     """
     steps, parents, lengths, end = (_integers(name, tensor) for name, tensor in tensors.items())
-    size, batches, count = steps.shape
+    size, batches, width = steps.shape
     lengths = np.clip(lengths.astype(object), 0, size).astype(np.int64).reshape(-1, 1)
     batch = np.arange(batches).reshape(-1, 1)
-    used = _UsedParents(call, along, _as_indices(parents))
+    parents = _as_indices(parents)
+    used = np.zeros(parents.shape, bool)
     beams = np.empty(steps.shape, np.int64)
-    ends = np.full((batches, count), size)
-    beam = np.broadcast_to(np.arange(count), (batches, count)).copy()
+    ends = np.full((batches, width), size)
+    beam = np.broadcast_to(np.arange(width), (batches, width)).copy()
     for t in reversed(range(size)):
         if t + 1 < size:
             moves = (t + 1 < lengths) & (beam >= 0)
-            beam = np.where(moves, used.positions(t + 1, batch, np.maximum(beam, 0), moves), beam)
+            at = t + 1, batch, np.maximum(beam, 0)
+            used[tuple(each[moves] for each in np.broadcast_arrays(*at))] = True
+            beam = np.where(moves, positions(call, along, parents[at]), beam)
+            beam[moves & (beam < 0)] = NONE
         beams[t] = np.where(t < lengths, beam, ENDED)
         ended = (beams[t] >= 0) & (steps[t, batch, np.maximum(beam, 0)] == end)
         ends[ended] = t  # the earliest step comes last
-    return FollowedBeams(beams, ends, list(used.adjustments.values()), used.refusal)
+    parents = np.where(used, parents, 0)
+    adjustments, refusal = _checked(call, along, parents)
+    return FollowedBeams(beams, ends, adjustments, refusal, parents, int(used.sum()))
 
 
-class _UsedParents:
-    """The parents that beams use, resolved step by step.
-
-    Attributes
-    ----------
-    adjustments
-        What became of parents outside the axis, by what was done.
-    refusal
-        The error of the first parent that is refused; None if all are accepted.
-    """
-
-    def __init__(self, call: Call, along: IndexedAxis, parents: AnyArray) -> None:
-        self._call, self._along, self._parents = call, along, parents
-        self._policy = policy_of(call, along)
-        self.adjustments: dict[str, Adjustment] = {}
-        self.refusal: OutOfRangeError | None = None
-
-    def positions(self, t: int, batch: AnyArray, beam: AnyArray, moves: AnyArray) -> AnyArray:
-        """Return the beams that the parents of step t name, `NONE` for none.
-
-        Parameters
-        ----------
-        batch, beam, moves
-            The batches (B, 1), the beams (B, W) at step t, and which of them use their parents.
-        """
-        parents = self._parents[t, batch, beam]
-        negative = moves & (parents < 0)
-        policy, call, s = self._policy, self._call, self._along.size
-        wrapped = negative & (parents >= -s) & policy.wraps
-        outside = moves & ((parents < 0) | (parents >= s)) & ~wrapped
-        if call.negative is Negative.ERROR:
-            self._refuse(rules.index_negative, t, beam, negative)
-            outside &= ~negative
-        if policy.outside is OutOfRange.ERROR:
-            self._refuse(rules.index_range, t, beam, outside)
-        elif outside.any():
-            self._add(policy.outside.done, outside_of(call.legal(s)), t, beam, outside)
-        if wrapped.any():
-            self._add(FROM_THE_END, "negative", t, beam, wrapped)
-        none = negative & (call.negative is Negative.ERROR)
-        if policy.outside in (OutOfRange.ERROR, OutOfRange.ZERO):
-            none |= outside
-        return np.where(none, NONE, resolve(parents, policy))
-
-    def _refuse(
-        self,
-        refusal: Callable[[Call, IndexedAxis, int, str, int, int], OutOfRangeError],
-        t: int,
-        beam: AnyArray,
-        mask: AnyArray,
-    ) -> None:
-        """Keep the first error, of the parents that `mask` marks."""
-        if self.refusal is None and mask.any():
-            self.refusal = refusal(self._call, self._along, *self._first(t, beam, mask))
-
-    def _first(self, t: int, beam: AnyArray, mask: AnyArray) -> tuple[int, str, int, int]:
-        """Return the first parent that `mask` marks, where it is, how many are, and of how many."""
-        batch, w = coordinate(int(mask.argmax()), mask.shape)
-        at = t, batch, int(beam[batch, w])
-        return int(self._parents[at]), cell(at), int(mask.sum()), product(self._parents.shape)
-
-    def _add(self, how: str, legal: str, t: int, beam: AnyArray, mask: AnyArray) -> None:
-        value, where, number, total = self._first(t, beam, mask)
-        before = self.adjustments.get(how)
-        if before is not None:
-            number += before.number
-        self.adjustments[how] = Adjustment(how, number, total, value, where, legal)
+def _checked(
+    call: Call, along: IndexedAxis, parents: AnyArray
+) -> tuple[list[Adjustment], OutOfRangeError | None]:
+    """Return what becomes of parents outside the axis, and the error if one is refused."""
+    counts, _ = count(parents, [policy_of(call, along)], counts=True, tuples=False)
+    try:
+        return check_counts(call, [along], counts, parents.shape), None
+    except OutOfRangeError as error:
+        return [], error
 
 
 def _integers(name: str, tensor: Tensor) -> AnyArray:

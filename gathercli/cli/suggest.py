@@ -121,9 +121,13 @@ def _change_operator(words: Sequence[str], value: str, command: str, version: st
     operator = next(names, None)
     if operator is None:
         return []
+    other = changed[operator].removeprefix("--op=")
+    if len(FAMILIES[other].ROWS[0].inputs) != len(FAMILIES[command].ROWS[0].inputs):
+        return []
     changed[operator] = ("--op=" if changed[operator].startswith("--op=") else "") + command
     has_axis = any("--axis" in line.option_names(word) for word in line.words)
-    requires_axis = find(version, command).op.axis.default is None
+    axis = find(version, command).op.attr("axis")
+    requires_axis = axis is not None and axis.default is None
     return [*changed, "--axis", "0"] if requires_axis and not has_axis else changed
 
 

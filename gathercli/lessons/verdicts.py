@@ -24,6 +24,7 @@ from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.counts import CELLS, IndexCount, IndexCounts, scan
 from gathercli.arrays.indices import IndexPolicy
 from gathercli.arrays.tensor import row_major
+from gathercli.arrays.tree import follow_beams
 from gathercli.errors import LimitError, OperatorError, OutOfRangeError
 from gathercli.ops import FAMILIES, indexed_inputs
 from gathercli.spec.coordinates import coordinates
@@ -70,14 +71,30 @@ class Case:
         self.data, self.indices = tensors[:2]
         self.threads, self.progress = threads, progress
         self._counts: dict[tuple[str, tuple[int, ...], bool], list[IndexCounts]] = {}
+        self._used: dict[str, tuple[AnyArray, int]] = {}
 
     def bind(self, op: Op) -> BoundCall:
         """Return the call of a version with the tensors, or raise the error of a rule."""
-        return BoundCall(self._bind(op), *self.tensors)
+        bound = BoundCall(self._bind(op), *self.tensors)
+        for name, axes in indexed_inputs(bound.call).items():
+            if op.input(name).follows:
+                followed = follow_beams(bound.call, axes[0], self.named(op))
+                self._used[name] = followed.parents, followed.number
+        return bound
 
     def named(self, op: Op) -> dict[str, Tensor]:
         """Return the tensors by the names that a version gives them."""
         return {each.name: tensor for each, tensor in zip(op.inputs, self.tensors, strict=True)}
+
+    def array(self, op: Op, name: str) -> AnyArray:
+        """Return the indices of an input; those that no output uses are 0."""
+        return self._used[name][0] if name in self._used else self.named(op)[name].array
+
+    def total(self, op: Op) -> int:
+        """Return how many indices are used."""
+        names = [each.name for each in op.inputs if each.values]
+        used = {name: number for name, (_, number) in self._used.items()}
+        return sum(used.get(name, self.array(op, name).size) for name in names)
 
     def counts(self, op: Op, name: str, axes: Sequence[IndexedAxis]) -> list[IndexCounts]:
         """Count the indices of an input along each axis, negative ones from its end.
@@ -87,7 +104,7 @@ class Case:
         key = name, tuple(along.size for along in axes), check.are_tuples(axes)
         if key not in self._counts:
             policies = [IndexPolicy(s, wraps=True, outside=OutOfRange.ERROR) for s in key[1]]
-            array = self.named(op)[name].array
+            array = self.array(op, name)
             self._counts[key], _ = check.count(
                 array,
                 policies,
@@ -101,8 +118,9 @@ class Case:
     @cached_property
     def census(self) -> Census:
         """Counts of values that may mean something else than an index."""
-        array, sums = self.indices.array, (IndexCount(), IndexCount(), IndexCount())
-        if not self.indices.dtype.integral or self._is_simple:
+        used = [array for array, _ in self._used.values()]
+        array, sums = (*used, self.indices.array)[0], (IndexCount(), IndexCount(), IndexCount())
+        if array.dtype.kind not in "iu" or self._is_simple:
             return Census(*sums)
         lock, ends = Lock(), set[int]()
 
@@ -180,8 +198,8 @@ class Verdict(NamedTuple):
 
     @property
     def refuses_index(self) -> bool:
-        """Whether an index is refused."""
-        return isinstance(self.error, OutOfRangeError)
+        """Whether an index is refused, and not a value that is none."""
+        return isinstance(self.error, OutOfRangeError) and self.error.count is not None
 
     @property
     def filled(self) -> int:
@@ -259,7 +277,7 @@ def illegal(call: Call, case: Case) -> Iterator[Illegal]:
     """Yield the illegal indices, row-major, in memory that does not grow with their number."""
     left = number_illegal(call, case)
     for name, axes in indexed_inputs(call).items():
-        for each in _illegal_of(call, case, case.named(call.op)[name].array, axes) if left else ():
+        for each in _illegal_of(call, case, case.array(call.op, name), axes) if left else ():
             yield each
             left -= 1
             if not left:

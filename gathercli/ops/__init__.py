@@ -189,7 +189,7 @@ def find(version: str | int | None, command: str = gather.COMMAND) -> Found:
         raise _refused(text, family)
     spelt = _SPELLING.fullmatch(word)
     if spelt is None:
-        raise _of_release(text, family) or _refused(text, family)
+        raise _of_release(text, family) or _refused(text, family, _absent(word, family))
     framework = spelt["framework"] or (_OF_OPSETS if spelt["opset"] else None)
     if framework is None:
         rows = [op for op in family.ROWS if op.version == int(spelt["number"])]
@@ -198,6 +198,8 @@ def find(version: str | int | None, command: str = gather.COMMAND) -> Found:
         both = f"{listed((op.id for op in rows), 'and')} both have it" if rows else None
         raise _refused(text, family, both)
     rows = [op for op in family.ROWS if op.framework == framework]
+    if not rows:
+        raise _refused(text, family, _absent(framework, family))
     if spelt["number"] is None:
         return Found(max(rows, key=lambda op: op.version))
     return _of_opset(text, family, rows, int(spelt["number"]))
@@ -228,6 +230,8 @@ def _of_release(text: str, family: Family) -> VersionError | None:
     if release is None:
         return None
     framework, major, minor = release[1], int(release[2]), int(release[3])
+    if all(op.framework != framework for op in family.ROWS):
+        return None
     error = _refused(text, family, f"{major}.{minor} is a release, not an opset")
     error.hint = "`gathercli ops` lists the versions"
     newest = NEWEST_OPSET[_OF_OPSETS] - _BEFORE
@@ -237,6 +241,13 @@ def _of_release(text: str, family: Family) -> VersionError | None:
             f"release 1.{minor} has opset {minor + _BEFORE}: {{version}}", version=opset
         )
     return error
+
+
+def _absent(word: str, family: Family) -> str | None:
+    """Say that the framework with which a version begins has no version of an operator."""
+    having = {op.framework for op in family.ROWS}
+    absent = (name for name in NEWEST_OPSET if word.startswith(name) and name not in having)
+    return next((f"{name} has no {family.ROWS[0].name}" for name in absent), None)
 
 
 def _of_opset(text: str, family: Family, rows: list[Op], opset: int) -> Found:
@@ -348,9 +359,10 @@ def _meant(word: str, family: Family) -> list[str]:
     number, head = word[len(head) :], head.rstrip(" .:_-")
     framework = head.partition(".")[0]
     framework = closest(framework, NEWEST_OPSET, cutoff=0.8) or framework
+    if framework in NEWEST_OPSET and all(op.framework != framework for op in family.ROWS):
+        return ids[:1]
     if number and framework in NEWEST_OPSET:
-        rows = [op for op in family.ROWS if op.framework == framework]
-        first = min(op.version for op in rows)
+        first = min(op.version for op in family.ROWS if op.framework == framework)
         return [f"{framework}-{max(first, int(number))}"]
     if number and (head in _NUMBERED or re.sub(r"\W|_", "", head) == family.ROWS[0].name.lower()):
         opset = int(number)

@@ -94,7 +94,7 @@ def opening(checked: CheckedCall, width: int | None) -> Text:
         named = case.named(chosen.op).items()
         words = (chosen.op.full_name, *(f"{name} {tensor}" for name, tensor in named))
         return Text(clean("   ".join(words)) + "\n")
-    number, total = number_illegal(chosen.call, case), case.indices.array.size
+    number, total = number_illegal(chosen.call, case), case.total(chosen.op)
     ends = legal_ends(chosen.call)
     ranges = " and ".join(dict.fromkeys(f"{low}..{high}" for low, high in filter(None, ends)))
     line = f"all {grouped(total)} in {ranges}" if ranges and total else "no indices"
@@ -161,7 +161,7 @@ def check_json(
     fields |= {
         "output": None if chosen.shape is None else tensor_json(case.data.dtype, chosen.shape),
         "legal": call and _one_or_all(legal_ends(call)),
-        "total": case.indices.array.size,
+        "total": case.total(chosen.op),
     }
     yield _dumped(fields)[:-1]
     if call is None:

@@ -186,7 +186,8 @@ class Call:
     @cached_property
     def batch_dims(self) -> int | None:
         """batch_dims': a negative value counts from the rank of `indices`."""
-        return _from_front(self.batch_dims_number, self.indices.shape.rank)
+        indices = self.inputs.get("indices")
+        return _from_front(self.batch_dims_number, indices and indices.shape.rank)
 
     @property
     def size(self) -> int:
