@@ -275,11 +275,12 @@ def test_a_shape_job_names_its_operator_and_may_leave_the_axis_unknown() -> None
         ({"op": "gather"}, f"here: `$.data` is missing: expected {INPUT}"),
         (
             {"id": "a"},
-            "here: `$.op` is missing: expected gather, gather-elements or shape",
+            "here: `$.op` is missing: "
+            "expected gather, gather-elements, gather-nd, gather-tree or shape",
         ),
         (
             {"id": "a", "op": "shape"},
-            "here: `$.of` is missing: expected gather or gather-elements",
+            "here: `$.of` is missing: expected gather, gather-elements, gather-nd or gather-tree",
         ),
         (
             {"id": "a", "op": "gather", "data": 1},
@@ -289,11 +290,12 @@ def test_a_shape_job_names_its_operator_and_may_leave_the_axis_unknown() -> None
         (GATHER | {"title": ""}, 'here: `$.title` is `""`: expected text'),
         (
             GATHER | {"op": "take"},
-            'here: `$.op` is `"take"`: expected gather, gather-elements or shape',
+            'here: `$.op` is `"take"`: '
+            "expected gather, gather-elements, gather-nd, gather-tree or shape",
         ),
         (
             INFER | {"of": "shape"},
-            'here: `$.of` is `"shape"`: expected gather or gather-elements',
+            'here: `$.of` is `"shape"`: expected gather, gather-elements, gather-nd or gather-tree',
         ),
         (
             GATHER | {"version": 8.0},

@@ -16,6 +16,7 @@ from gathercli.cli.manual.examples import EXAMPLES
 from gathercli.cli.manual.pages import page, pages
 from gathercli.jobs import job
 from gathercli.jobs.work import Settings, line_of
+from gathercli.ops import FAMILIES
 from gathercli.report.manual import Block, Console, Page, Terms, roff, text
 
 if TYPE_CHECKING:
@@ -255,7 +256,8 @@ def topic_terms(heading: str) -> dict[str, str]:
 
 def test_the_page_about_jobs_has_every_key_that_a_job_may_have() -> None:
     meanings = topic_terms("KEYS OF A JOB")
-    run, shape = (job.keys_of(op, "gather").checks.keys() for op in ("gather", job.SHAPE))
+    run = {key for op in FAMILIES for key in job.keys_of(op).checks}
+    shape = {key for of in FAMILIES for key in job.keys_of(job.SHAPE, of).checks}
     assert meanings.keys() == run | shape
     here, there = run - shape, shape - run
     assert {key for key, text in meanings.items() if "not in a shape job" in text.lower()} == here
@@ -280,7 +282,7 @@ def test_man_prints_the_page_as_plain_text_in_a_pipe(capfd: pytest.CaptureFixtur
 
 def test_man_without_a_command_prints_the_main_page(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["man"]) == 0
-    assert capfd.readouterr().out.startswith("NAME\n    gathercli - Gather and GatherElements, ")
+    assert capfd.readouterr().out.startswith("NAME\n    gathercli - Gather, GatherElements, ")
 
 
 def test_man_in_colour_says_the_same(capfd: pytest.CaptureFixture[str]) -> None:

@@ -279,7 +279,7 @@ def test_every_combination_of_settings_is_tried(words: list[str], run: Run, fold
 
 
 def test_settings_may_be_spelled_as_options_are() -> None:
-    found = matrix_of(["out-of-range=zero,clamp", "batch_dims=0"])
+    found = matrix_of("gather", ["out-of-range=zero,clamp", "batch_dims=0"])
     assert found == {"out_of_range": ["zero", "clamp"], "batch_dims": ["0"]}
     for name in ("{out-of-range}", "{out_of_range}"):
         jobs = _jobs("[1]", found, output=name + ".npy")
@@ -386,7 +386,7 @@ def test_a_wrong_value_fails_its_jobs_alone(run: Run) -> None:
         ),
         (
             ["--op", "gathr", "--data", "[1]", "--indices", "0"],
-            "`--op` is `gathr`: expected gather or gather-elements\n"
+            "`--op` is `gathr`: expected gather, gather-elements, gather-nd or gather-tree\n"
             "hint: did you mean `gathercli batch --op gather --data '[1]' --indices 0`?",
         ),
         (
@@ -458,3 +458,99 @@ def test_a_wrong_command_is_refused(words: list[str], message: str, run: Run) ->
 def test_how_many_may_fail_is_a_number_or_a_percentage(text: str, run: Run) -> None:
     words = ("--data", "[1]", "--indices", "0", "--max-failures", text)
     assert run(*OP, *words, "-q").status == 0
+
+
+# Every operator
+
+
+STEPS = [[[1, 2]], [[3, 4]]]
+PARENTS = [[[0, 0]], [[1, 0]]]
+TREE = ("batch", "--op", "gather-tree")
+TREE_INPUTS = (
+    *("--step-ids", "[[[1]]]", "--parent-ids", "[[[0]]]"),
+    *("--max-seq-len", "[1]", "--end-token", "9"),
+)
+
+
+def test_tuples_pick_from_each_file(run: Run) -> None:
+    _save("in/a.npy")
+    _save("in/b.npy", cells=ROWS + 10)
+    words = ("--indices", "[[2,1]]", "--matrix", "version=openvino-8,onnx-11")
+
+    ran = run("batch", "--op", "gather-nd", "--data", "in/*.npy", *words)
+
+    assert _lines(ran) == [
+        ("in/a.npy version=openvino-8", [5]),
+        ("in/a.npy version=onnx-11", [5]),
+        ("in/b.npy version=openvino-8", [15]),
+        ("in/b.npy version=onnx-11", [15]),
+    ]
+
+
+def test_the_first_input_of_any_operator_finds_the_files(run: Run, folder: Path) -> None:
+    _save("in/a.npy", "in/b.npy", cells=STEPS)
+    _save("par/a.npy", "par/b.npy", cells=PARENTS)
+    words = ("--parent-ids", "par/{stem}.npy", "--max-seq-len", "[2]", "--end-token", "9")
+
+    ran = run(*TREE, "--step-ids", "in/*.npy", *words, "-o", "out/{stem}.json")
+
+    assert _lines(ran) == [("in/a.npy", None), ("in/b.npy", None)]
+    assert json.loads((folder / "out/b.json").read_bytes()) == [[[2, 1]], [[3, 4]]]
+
+
+def test_a_type_of_any_input_may_be_tried(run: Run) -> None:
+    types = ("parent_ids_dtype", "max_seq_len_dtype", "end_token_dtype")
+    typed = [word for name in types for word in (f"--{name.replace('_', '-')}", "float32")]
+
+    ran = run(*TREE, *TREE_INPUTS, *typed, "--matrix", "step_ids_dtype=float32")
+
+    (line,) = [json.loads(line) for line in ran.out.splitlines()]
+    assert (line["id"], line["dtype"]) == ("[[[1]]] step_ids_dtype=float32", "float32")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["--data", "[1]"],
+            "`--op` is given without `--step-ids`: expected `--step-ids`, `--parent-ids`, "
+            "`--max-seq-len` and `--end-token`",
+        ),
+        (
+            ["--step-ids", "[[[1]]]", "--parent-ids", "[[[0]]]", "--max-seq-len", "[1]"],
+            "`--op` is given without `--end-token`: expected `--step-ids`, `--parent-ids`, "
+            "`--max-seq-len` and `--end-token`",
+        ),
+        (
+            [*TREE_INPUTS, "--indices", "0"],
+            "`--indices` is given, which gather-tree does not take: expected `--step-ids`, "
+            "`--parent-ids`, `--max-seq-len` and `--end-token`",
+        ),
+        (
+            [*TREE_INPUTS, "--data-dtype", "int32"],
+            "`--data-dtype` is given, which gather-tree does not take: expected `--axis`, "
+            "`--batch-dims`, `--version`, `--negative`, `--out-of-range`, `--step-ids-dtype`, "
+            "`--parent-ids-dtype`, `--max-seq-len-dtype` and `--end-token-dtype`",
+        ),
+        (
+            [*TREE_INPUTS, "--matrix", "indices_dtype=int32"],
+            "`--matrix` has `indices_dtype=int32`: expected axis, batch_dims, version, negative, "
+            "out_of_range, step_ids_dtype, parent_ids_dtype, max_seq_len_dtype or "
+            "end_token_dtype, once, with different values, as in `axis=0,1`\n"
+            "hint: did you mean `end_token_dtype`?",
+        ),
+    ],
+)
+def test_what_an_operator_does_not_take_is_refused(
+    words: list[str], message: str, run: Run
+) -> None:
+    assert run(*TREE, *words) == (2, "", f"error: {message}\n")
+
+
+def test_a_pattern_of_steps_that_finds_nothing_names_its_option(run: Run) -> None:
+    words = [word.replace("[[[1]]]", "in/*.npy") for word in TREE_INPUTS]
+
+    ran = run(*TREE, *words)
+
+    assert ran.status == 66
+    assert ran.err.startswith("error: `--step-ids` is `in/*.npy`, and no file has such a name")

@@ -120,7 +120,8 @@ def test_several_mistakes_are_said_in_the_order_of_the_jobs(run: Run) -> None:
         "op, version, data, indices, data_dtype, indices_dtype, axis, batch_dims, negative, "
         "out_of_range, expect, expect_error, rtol, atol or output\n"
         'hint: did you mean "axis"?\n'
-        'error: j.jsonl, line 3: `$.op` is `"sort"`: expected gather, gather-elements or shape\n'
+        'error: j.jsonl, line 3: `$.op` is `"sort"`: '
+        "expected gather, gather-elements, gather-nd, gather-tree or shape\n"
         "rule: job\n"
         "error: j.jsonl, line 4: `$.version`: no version `onnx13x` of gather: expected openvino-8, "
         "openvino-7, openvino-1, onnx-13, onnx-11 or onnx-1\n"
@@ -133,7 +134,7 @@ def test_several_mistakes_are_said_in_the_order_of_the_jobs(run: Run) -> None:
     )
 
 
-SORT = '`$.op` is `"sort"`: expected gather, gather-elements or shape'
+SORT = '`$.op` is `"sort"`: expected gather, gather-elements, gather-nd, gather-tree or shape'
 
 
 def test_five_mistakes_are_said_whole_and_the_rest_by_rule_and_place(run: Run) -> None:
@@ -172,7 +173,7 @@ def test_mistakes_are_fields_of_one_line_of_json(run: Run) -> None:
         "status": 65,
         "rule": "job",
         "where": "j.json, $[1]",
-        "expected": "gather, gather-elements or shape",
+        "expected": "gather, gather-elements, gather-nd, gather-tree or shape",
     }
     assert found["rest"] == {"job": "j.json, $[5-9]"}
 

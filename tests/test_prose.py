@@ -10,6 +10,7 @@ from gathercli.cli.main import COMMANDS
 from gathercli.cli.manual import prose
 from gathercli.cli.manual.pages import page
 from gathercli.jobs.job import keys_of
+from gathercli.ops import FAMILIES
 from gathercli.report.manual import Console, Terms
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def test_a_placeholder_without_a_value_raises_key_error() -> None:
 
 
 def test_there_is_a_description_for_every_command_only() -> None:
-    values = dict.fromkeys(("gather", "gather-elements", "calls", "chunks"), "")
+    values = dict.fromkeys((*FAMILIES, "calls", "chunks"), "")
 
     assert list(prose.sections("commands", values)) == list(COMMANDS)
 

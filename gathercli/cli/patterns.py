@@ -13,8 +13,9 @@ from gathercli.cli.operator import integer
 from gathercli.errors import InputError, NoInputError, UsageError
 from gathercli.io.folders import is_plain_folder, tensor_files
 from gathercli.io.source import Inputs
+from gathercli.jobs.job import keys_of
 from gathercli.jobs.jobfile import WrittenJob
-from gathercli.ops import find
+from gathercli.ops import FAMILIES, find
 from gathercli.spec.dtypes import dtype
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.text import clean, closest, listed, shell_word, short
@@ -22,33 +23,32 @@ from gathercli.text import clean, closest, listed, shell_word, short
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-SETTINGS: Final = (
-    *("axis", "batch_dims", "version", "negative", "out_of_range"),
-    *("data_dtype", "indices_dtype"),
-)
-"""The keys of a job that `--matrix` may set."""
-
 NAMES: Final = ("stem", "name", "dir")
-"""What braces may name of the file of the data: its name without suffix, with it, its folder."""
+"""What braces may name of a file that is found: its name without suffix, with it, its folder."""
 
-INTEGERS: Final = ("axis", "batch_dims")
 _PLACE: Final = re.compile(r"\{([a-z_-]+)\}")
 _WILD: Final = re.compile(r"[*?[]")
 _RAW: Final = re.compile(r"(bin:[^@]*@)(.+)", re.DOTALL)
 """A token of raw elements: their type and shape, and their file."""
 
 
+def settings_of(op: str) -> tuple[str, ...]:
+    """Return the keys of an operator's jobs that `--matrix` may set."""
+    keys = keys_of(op)
+    return (*keys.attrs, "version", "negative", "out_of_range", *keys.types)
+
+
 class Patterns(NamedTuple):
-    """Jobs that differ in the file of the data and in some settings.
+    """Jobs that differ in the file of the first input and in some settings.
 
     Attributes
     ----------
     op
         The command.
-    data
-        A token, or a pattern of files such as ``in/*.npy``.
+    pattern
+        The first input: a token, or a pattern of files such as ``in/*.npy``.
     templates
-        Keys of a job whose values may hold ``{stem}`` and the like: indices, output, expect.
+        Keys of a job whose values may hold ``{stem}`` and the like: other inputs, output, expect.
     fixed
         Keys of a job with the same value in all.
     matrix
@@ -56,10 +56,15 @@ class Patterns(NamedTuple):
     """
 
     op: str
-    data: str
+    pattern: str
     templates: Mapping[str, str]
     fixed: Mapping[str, Any]
     matrix: Mapping[str, Sequence[str]]
+
+    @property
+    def first(self) -> str:
+        """The input that the pattern finds."""
+        return keys_of(self.op).inputs[0]
 
     def written(self) -> Iterator[WrittenJob]:
         """Yield the jobs, sorted by the names of their files.
@@ -71,7 +76,7 @@ class Patterns(NamedTuple):
         UsageError
             Braces hold an unknown name, or several jobs would write the same file.
         """
-        matches = _matches(self.data)
+        matches = _matches(self.pattern, option_of(self.first))
         first, second = next(matches), next(matches, None)
         self._check_output(several=second is not None)
         for match in itertools.chain([first], [second] if second else [], matches):
@@ -90,7 +95,7 @@ class Patterns(NamedTuple):
             if len(values) > 1
         ]
         if several:
-            reasons.insert(0, ("`--data` finds several files", NAMES))
+            reasons.insert(0, (f"`{option_of(self.first)}` finds several files", NAMES))
         for why, names in reasons:
             if names_used.isdisjoint(names):
                 expected = listed("{" + name + "}" for name in names)
@@ -109,30 +114,41 @@ class Patterns(NamedTuple):
         job: dict[str, Any] = {
             "id": " ".join([match.name, *(f"{key}={value}" for key, value in settings.items())]),
             "op": self.op,
-            "data": match.token,
+            self.first: match.token,
             **{key: _fill(text, names, key) for key, text in self.templates.items()},
             **self.fixed,
-            **{key: integer(v) if key in INTEGERS else v for key, v in settings.items()},
+            **values_of(self.op, settings),
         }
         return WrittenJob(f"the job of `{short(clean(job['id']))}`", "", json.dumps(job).encode())
 
 
+def values_of(op: str, settings: Mapping[str, str]) -> dict[str, Any]:
+    """Return settings as the values of a job's keys, attributes as integers."""
+    attrs = keys_of(op).attrs
+    return {key: integer(text) if key in attrs else text for key, text in settings.items()}
+
+
+def option_of(key: str) -> str:
+    """Return the option that sets a key of a job."""
+    return f"--{key.replace('_', '-')}"
+
+
 class _Match(NamedTuple):
-    """A token for the data: its name in ids, the token, and the values of `NAMES`."""
+    """A token for the first input: its name in ids, the token, and the values of `NAMES`."""
 
     name: str
     token: str
     names: dict[str, str]
 
 
-def _matches(pattern: str) -> Iterator[_Match]:
+def _matches(pattern: str, option: str) -> Iterator[_Match]:
     """Yield the files of a pattern; a token without one is its own match."""
     before, path, key = _parts(pattern)
     if path is None:
         yield _Match(pattern, pattern, {})
         return
     if is_plain_folder(path) and key is None:
-        raise _no_pattern(pattern, path)
+        raise _no_pattern(pattern, path, option)
     whole = path if key is None else f"{path}#{key}"
     wild = _WILD.search(whole)
     # The name of a file may hold `#`, so try the whole token first, as everywhere.
@@ -146,7 +162,7 @@ def _matches(pattern: str) -> Iterator[_Match]:
         paths = _files(path)
     if not paths:
         raise NoInputError(
-            f"`--data` is `{clean(pattern)}`, and no file has such a name: expected some",
+            f"`{option}` is `{clean(pattern)}`, and no file has such a name: expected some",
             rule="missing",
             value=pattern,
         )
@@ -156,15 +172,15 @@ def _matches(pattern: str) -> Iterator[_Match]:
         yield _Match(token, f"{before}{token}", _names(each, root))
 
 
-def _no_pattern(token: str, path: str) -> NoInputError:
+def _no_pattern(token: str, path: str, option: str) -> NoInputError:
     """Return the error for a folder in place of a pattern."""
     suffixes = [os.path.splitext(name)[1] for name in tensor_files(path)]
     files = os.path.join(path, "*" + max(suffixes, key=suffixes.count, default=".npy"))
     return NoInputError(
-        f"`--data` is `{clean(token)}`, a directory: expected a file, or a pattern of files",
+        f"`{option}` is `{clean(token)}`, a directory: expected a file, or a pattern of files",
         rule="unreadable",
         value=token,
-        hint=f"`--data {shell_word(files)}`" if suffixes else None,
+        hint=f"`{option} {shell_word(files)}`" if suffixes else None,
     )
 
 
@@ -203,12 +219,12 @@ def _fill(template: str, names: Mapping[str, str], key: str) -> str:
             return names[match[1]]
         expected = listed("{" + name + "}" for name in names) if names else "none"
         raise UsageError(
-            f"`--{key}` has `{match[0]}`: expected {expected}",
+            f"`{option_of(key)}` has `{match[0]}`: expected {expected}",
             rule="usage",
             value=match[0],
             expected=expected,
             hint="`--matrix` makes names for the settings it tries"
-            if match[1].replace("-", "_") in SETTINGS
+            if any(match[1].replace("-", "_") in settings_of(op) for op in FAMILIES)
             else None,
         )
 
@@ -221,7 +237,7 @@ def check_setting(op: str, key: str, value: str) -> None:
     Parameters
     ----------
     op, key
-        The command, and one of `SETTINGS`.
+        The command, and one of `settings_of` it.
 
     Raises
     ------
@@ -229,19 +245,20 @@ def check_setting(op: str, key: str, value: str) -> None:
         ``version``, ``dtype`` or ``usage``.
     """
     choices = {"negative": Negative, "out_of_range": OutOfRange}.get(key)
+    is_integer = key in keys_of(op).attrs
     if key == "version":
         find(value, op)
     elif key.endswith("_dtype"):
         dtype(value)
-    elif key in INTEGERS and not isinstance(integer(value), int):
+    elif is_integer and not isinstance(integer(value), int):
         expected = "an integer"
     elif choices is not None and value not in [each.value for each in choices]:
         expected = listed(each.value for each in choices)
     else:
         return
-    if key in INTEGERS or choices is not None:
+    if is_integer or choices is not None:
         raise UsageError(
-            f"`--{key.replace('_', '-')}` is `{clean(value)}`: expected {expected}",
+            f"`{option_of(key)}` is `{clean(value)}`: expected {expected}",
             rule="usage",
             value=value,
             expected=expected,
@@ -253,28 +270,29 @@ def is_matrix(word: str) -> bool:
     return "=" in word
 
 
-def matrix_of(words: Iterable[str]) -> dict[str, list[str]]:
+def matrix_of(op: str, words: Iterable[str]) -> dict[str, list[str]]:
     """Parse the values of `--matrix`.
 
     Raises
     ------
     UsageError
-        A word has no key of `SETTINGS`, or repeats a key or a value.
+        A word has no key of `settings_of` the operator, or repeats a key or a value.
 
-    >>> matrix_of(["axis=0,1", "version=openvino-8"])
+    >>> matrix_of("gather", ["axis=0,1", "version=openvino-8"])
     {'axis': ['0', '1'], 'version': ['openvino-8']}
     """
+    settings = settings_of(op)
     matrix: dict[str, list[str]] = {}
     for word in words:
         name, mark, text = word.partition("=")
         key, values = name.replace("-", "_"), text.split(",")
         twice = key in matrix or len(set(values)) < len(values)
-        if not mark or key not in SETTINGS or twice or not all(values):
+        if not mark or key not in settings or twice or not all(values):
             again = " again" if key in matrix else ""
-            near = closest(key, SETTINGS)
+            near = closest(key, settings)
             raise UsageError(
                 f"`--matrix` has `{clean(word)}`{again}: "
-                f"expected {listed(SETTINGS)}, once, with different values, as in `axis=0,1`",
+                f"expected {listed(settings)}, once, with different values, as in `axis=0,1`",
                 rule="usage",
                 value=word,
                 hint=f"did you mean `{near}`?" if near and near != key else None,

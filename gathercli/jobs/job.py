@@ -279,7 +279,7 @@ def _job(job: Any, where: str, folder: str) -> Job:
     checks = keys.checks
     for key in job:
         if key not in checks:
-            kind = "shape" if job.get("op") == SHAPE else "gather"
+            kind = SHAPE if job.get("op") == SHAPE else _kind(keys)
             near = _OTHERWISE.get(key) or closest(key, checks)
             what = f"`$.{short(clean(key))}` is unknown in a {kind} job"
             hint = f'did you mean "{near}"?' if near else None
@@ -309,6 +309,11 @@ def _job(job: Any, where: str, folder: str) -> Job:
         folder=folder,
         **rest,
     )
+
+
+def _kind(keys: JobKeys) -> str:
+    """Name jobs with these keys by the first operator that has the same."""
+    return next(name for name in FAMILIES if keys_of(name).checks.keys() == keys.checks.keys())
 
 
 _OTHERWISE: Final = {

@@ -7,22 +7,23 @@ from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
 from gathercli.cli.batch_run import Batch, ReportOptions, RunOptions
-from gathercli.cli.command import Options, argument, option
+from gathercli.cli.command import Field, Options, argument, option
 from gathercli.cli.groups import NO_FILE
-from gathercli.cli.inputs import TypeOptions
+from gathercli.cli.inputs import TypeOptions, inputs_of
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import OperatorOptions, choice, integer
+from gathercli.cli.operator import OperatorOptions, choice
 from gathercli.cli.options import ToleranceOptions
 from gathercli.errors import UsageError
 from gathercli.io.write import is_stream, real_path
-from gathercli.ops import FAMILIES, no_operator
-from gathercli.text import clean, shell_word
+from gathercli.ops import FAMILIES, families, no_operator
+from gathercli.text import clean, listed, shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gathercli.cli.patterns import Patterns
     from gathercli.jobs.jobfile import WrittenJob
+    from gathercli.spec.op import Family
 
 
 Jobs = Annotated[
@@ -35,6 +36,38 @@ Jobs = Annotated[
 ]
 
 
+class InputPatterns(Options):
+    """The inputs of jobs that are made without a file; `of` makes an option of each."""
+
+    @classmethod
+    def of(cls, command: str) -> type[Options]:
+        """Return the group with the inputs of all operators."""
+        taking: dict[str, list[Family]] = {}
+        for family in families(command):
+            for each in inputs_of(family):
+                taking.setdefault(each.name, []).append(family)
+        return cls.with_fields({name: _pattern_option(name, by) for name, by in taking.items()})
+
+
+def _pattern_option(name: str, taking: list[Family]) -> Field:
+    """Make the option of an input of some operators; the first input of each finds files."""
+    default = next(iter(FAMILIES.values()))
+    is_shared = default in taking
+    owners = listed((family.COMMAND for family in taking), "and")
+    words = f"the {name}" if is_shared else f"{name.upper()} of {owners}"
+    if any(inputs_of(family)[0].name == name for family in taking):
+        text = f"The files that are {words}, as 'in/*.npy' or 'in/**/*.npy'; or one tensor."
+    elif not is_shared:
+        text = f"{words}, likewise a tensor or a pattern with {{stem}}."
+    else:
+        text = (
+            f"The {name} of each: a tensor, or 'idx/{{stem}}.npy'; {{name}} has the suffix too, "
+            "{dir} is the folder below the first *."
+        )
+    declared = option(NO_FILE, f"--{name.replace('_', '-')}", metavar="PATTERN", help=text)
+    return Field(Annotated[str | None, declared], None)
+
+
 class PatternOptions(Options):
     """Options that make jobs without a file."""
 
@@ -44,29 +77,11 @@ class PatternOptions(Options):
             NO_FILE,
             "--op",
             metavar="OP",
-            help="The operator, gather or gather-elements, of jobs that are made of --data and "
-            "what is below.",
+            help=f"The operator, {listed(FAMILIES)}, of jobs that are made of --data and what is "
+            "below.",
         ),
     ] = None
-    data: Annotated[
-        str | None,
-        option(
-            NO_FILE,
-            "--data",
-            metavar="PATTERN",
-            help="The files that are the data, as 'in/*.npy' or 'in/**/*.npy'; or one tensor.",
-        ),
-    ] = None
-    indices: Annotated[
-        str | None,
-        option(
-            NO_FILE,
-            "--indices",
-            metavar="PATTERN",
-            help="The indices of each: a tensor, or 'idx/{stem}.npy'; {name} has the suffix too, "
-            "{dir} is the folder below the first *.",
-        ),
-    ] = None
+    inputs: InputPatterns
     output: Annotated[
         str | None,
         option(
@@ -107,7 +122,7 @@ class PatternOptions(Options):
 
     def used(self) -> list[str]:
         """Return the names of all options on the command line."""
-        keys = [*self.changed(), *self.settings(), *self.near.changed()]
+        keys = [*self.inputs.changed(), *self.changed(), *self.settings(), *self.near.changed()]
         return [f"--{key.replace('_', '-')}" for key in keys]
 
 
@@ -244,23 +259,39 @@ def _check_once(paths: list[str]) -> None:
 
 def _patterns(options: PatternOptions, words: list[str], messages: Messages) -> Patterns:
     """Check the options, and return the jobs that they describe."""
-    from gathercli.cli.patterns import INTEGERS, Patterns, check_setting, matrix_of
+    from gathercli.cli.patterns import (
+        Patterns,
+        check_setting,
+        matrix_of,
+        option_of,
+        settings_of,
+        values_of,
+    )
+    from gathercli.jobs.job import keys_of
 
-    op, data, indices = options.op, options.data, options.indices
-    if not op or not data or not indices:
-        missing = "--indices" if data else "--data"
+    op = options.op or ""
+    inputs = options.inputs.changed()
+    first, *others = names = keys_of(op).inputs
+    if missing := [name for name in names if not inputs.get(name)]:
         raise UsageError(
-            f"`--op` is given without `{missing}`: expected `--data` and `--indices`",
+            f"`--op` is given without `{option_of(missing[0])}`: expected {_options(names)}",
             rule="usage",
         )
     if op not in FAMILIES:
         raise no_operator(op, "`--op` is")
     settings = options.settings()
-    matrix = matrix_of([*(options.matrix or ()), *words])
+    for keys, taken in ((inputs, names), (settings, settings_of(op))):
+        if foreign := [key for key in keys if key not in taken]:
+            raise UsageError(
+                f"`{option_of(foreign[0])}` is given, which {op} does not take: "
+                f"expected {_options(taken)}",
+                rule="usage",
+            )
+    matrix = matrix_of(op, [*(options.matrix or ()), *words])
     if twice := settings.keys() & matrix.keys():
-        name = f"--{min(twice).replace('_', '-')}"
         raise UsageError(
-            f"`{name}` is given, and in `--matrix` too: expected it once", rule="usage"
+            f"`{option_of(min(twice))}` is given, and in `--matrix` too: expected it once",
+            rule="usage",
         )
     for key, values in [*((key, [v]) for key, v in settings.items()), *matrix.items()]:
         for value in values:
@@ -270,7 +301,14 @@ def _patterns(options: PatternOptions, words: list[str], messages: Messages) -> 
         if row.version_from is not None:
             settings["version"] = row.op.id
             messages.announce(row.note or f"{row.op} runs, as {row.version_from} says")
-    fixed = {key: integer(v) if key in INTEGERS else v for key, v in settings.items()}
-    fixed |= options.near.changed()
-    templates = {key: v for key in ("indices", "output", "expect") if (v := getattr(options, key))}
-    return Patterns(op, data, templates, fixed, matrix)
+    fixed = values_of(op, settings) | options.near.changed()
+    templates = {name: inputs[name] for name in others}
+    templates |= {key: v for key in ("output", "expect") if (v := getattr(options, key))}
+    return Patterns(op, inputs[first], templates, fixed, matrix)
+
+
+def _options(keys: Iterable[str]) -> str:
+    """List the options that set some keys."""
+    from gathercli.cli.patterns import option_of
+
+    return listed((f"`{option_of(key)}`" for key in keys), "and")

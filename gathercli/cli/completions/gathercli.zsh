@@ -203,10 +203,10 @@ _gathercli() {
             '--tls-ca-file=[Speak TLS with the scheduler; the authority that signs it]:file:_files' \
             '--tls-cert=[The certificate to show the scheduler]:file:_files' \
             '--tls-key=[The key of the certificate]:file:_files' \
-            '1:STEP_IDS:_files' \
-            '2:PARENT_IDS:_files' \
-            '3:MAX_SEQ_LEN:_files' \
-            '4:END_TOKEN:_files' \
+            '1:STEP_IDS:_gathercli_tensor' \
+            '2:PARENT_IDS:_gathercli_tensor' \
+            '3:MAX_SEQ_LEN:_gathercli_tensor' \
+            '4:END_TOKEN:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         shape) _arguments \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -234,7 +234,7 @@ _gathercli() {
             '1:OP:(gather gather-elements gather-nd gather-tree)' \
             '2:DATA:_gathercli_tensor' \
             '3:INDICES:_gathercli_tensor' \
-            '*:MORE]...:_files' \
+            '*:MORE...:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         explain) _arguments \
             '--job=[Explain a job of a job file, in place of OP, DATA and INDICES; a file of one job needs no #ID]:file#id:_gathercli_job' \
@@ -270,7 +270,7 @@ _gathercli() {
             '1:OP:(gather gather-elements gather-nd gather-tree)' \
             '2:DATA:_gathercli_tensor' \
             '3:INDICES:_gathercli_tensor' \
-            '*:MORE]...:_files' \
+            '*:MORE...:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         check) _arguments \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -302,7 +302,7 @@ _gathercli() {
             '1:OP:(gather gather-elements gather-nd gather-tree)' \
             '2:DATA:_gathercli_tensor' \
             '3:INDICES:_gathercli_tensor' \
-            '*:MORE]...:_files' \
+            '*:MORE...:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         compare) _arguments \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -335,9 +335,13 @@ _gathercli() {
             '--max-seq-len-dtype=[The type of untyped MAX_SEQ_LEN; typed MAX_SEQ_LEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--end-token-dtype=[The type of untyped END_TOKEN; typed END_TOKEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--op=[The operator, gather or gather-elements, of jobs that are made of --data and what is below]:op:(gather gather-elements gather-nd gather-tree)' \
+            '--op=[The operator, gather, gather-elements, gather-nd or gather-tree, of jobs that are made of --data and what is below]:op:(gather gather-elements gather-nd gather-tree)' \
             '--data=[The files that are the data, as '\''in/*.npy'\'' or '\''in/**/*.npy'\''; or one tensor]:pattern:_gathercli_tensor' \
             '--indices=[The indices of each: a tensor, or '\''idx/{stem}.npy'\''; {name} has the suffix too, {dir} is the folder below the first *]:pattern:_gathercli_tensor' \
+            '--step-ids=[The files that are STEP_IDS of gather-tree, as '\''in/*.npy'\'' or '\''in/**/*.npy'\''; or one tensor]:pattern:_gathercli_tensor' \
+            '--parent-ids=[PARENT_IDS of gather-tree, likewise a tensor or a pattern with {stem}]:pattern:_gathercli_tensor' \
+            '--max-seq-len=[MAX_SEQ_LEN of gather-tree, likewise a tensor or a pattern with {stem}]:pattern:_gathercli_tensor' \
+            '--end-token=[END_TOKEN of gather-tree, likewise a tensor or a pattern with {stem}]:pattern:_gathercli_tensor' \
             '--output=[The files to write, as '\''out/{stem}.npy'\''; their folders are made]:pattern:_gathercli_tensor' \
             '-o[The files to write, as '\''out/{stem}.npy'\''; their folders are made]:pattern:_gathercli_tensor' \
             '--matrix=[Try every combination, as --matrix axis=0,1 version=openvino-8,onnx-13; {axis} and {version} then stand for the values]:key=a,b...: ' \

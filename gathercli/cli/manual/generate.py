@@ -54,8 +54,10 @@ def calls_table() -> str:
     lines = []
     for each in EQUIVALENTS:
         op = rows[each.rows[0]]
-        batched = " -b BATCH_DIMS" if "batch_dims" in each.call else ""
-        command = f"`gathercli {op.family} DATA INDICES -a AXIS{batched} -V {op.id}`"
+        words = [each.name.upper() for each in op.inputs]
+        words += ["-a AXIS"] if op.attr("axis") else []
+        words += ["-b BATCH_DIMS"] if "batch_dims" in each.call else []
+        command = f"`gathercli {op.family} {' '.join(words)} -V {op.id}`"
         code, mark, rest = each.call.partition(" for ")
         outcomes = (
             ("-s to -1", each.negative, op.negative),
@@ -111,7 +113,8 @@ def _arguments(command: str) -> list[Any]:
 
 
 _NAMED: Final = {
-    **dict.fromkeys(("DATA", "INDICES", "TENSOR", "PATTERN", "FILE...", "SRC... DEST"), "tensor"),
+    **dict.fromkeys((each.name.upper() for op in OPERATORS for each in op.inputs), "tensor"),
+    **dict.fromkeys(("MORE...", "TENSOR", "PATTERN", "FILE...", "SRC... DEST"), "tensor"),
     "FILE#ID": "job",
 }
 """The kind of name, a key of `names.KINDS`, that follows ``#`` in the values of a metavar."""
@@ -197,7 +200,7 @@ def _zsh_arguments() -> Iterator[str]:
         for at, param in enumerate(_arguments(command), 1):
             values = _values(command, param)
             action = f"({' '.join(values)})" if values else _zsh_files(param)
-            place, metavar = "*" if param.nargs == -1 else at, param.metavar.strip("[]")
+            place, metavar = "*" if param.nargs == -1 else at, _bare(param.metavar)
             yield f"            {_quoted(f'{place}:{metavar}:{action}')} \\"
         yield "            '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;"
 
@@ -222,7 +225,12 @@ def _zsh_files(param: Any) -> str:
 
 def _kind(param: Any) -> str | None:
     """Return the kind of name that follows ``#`` in the values of a parameter, if any."""
-    return _NAMED.get((param.metavar or "").strip("[]"))
+    return _NAMED.get(_bare(param.metavar or ""))
+
+
+def _bare(metavar: str) -> str:
+    """Drop the brackets of what may be left out."""
+    return metavar.replace("[", "").replace("]", "")
 
 
 def _takes_file(param: Any) -> bool:

@@ -48,6 +48,8 @@ def _jobs() -> Page:
         "jobs",
         defaults
         | {
+            "inputs": Terms(tuple(_other_inputs())),
+            "types": Terms(tuple(_types())),
             "required": listed([key for key in keys.required if key != "of"], "and"),
             "each": listed([*FAMILIES, SHAPE]),
             "either": listed(FAMILIES),
@@ -60,6 +62,28 @@ def _jobs() -> Page:
             "inline": str(INLINE >> 20),
         },
     )
+
+
+def _inputs() -> dict[str, list[str]]:
+    """Name the operators that take each input."""
+    names: dict[str, list[str]] = {}
+    for family in FAMILIES.values():
+        for each in family.ROWS[0].inputs:
+            names.setdefault(each.name, []).append(family.COMMAND)
+    return names
+
+
+def _other_inputs() -> Iterator[tuple[str, str]]:
+    """Describe the keys of inputs beside the first, as a job has them."""
+    for name, commands in list(_inputs().items())[1:]:
+        owners = "" if next(iter(FAMILIES)) in commands else f" of {listed(commands, 'and')}"
+        yield name, f"{name.upper()}{owners}, written likewise."
+
+
+def _types() -> Iterator[tuple[str, str]]:
+    for name in _inputs():
+        key = f"{name}_dtype"
+        yield key, f"The type of {name.upper()}, as --{key.replace('_', '-')}."
 
 
 def _operators() -> Page:
