@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from itertools import product as combinations
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
 from gathercli.arrays import check
-from gathercli.arrays.chunks import ChunkGrid, cells, count_chunks, cuts, inside, sizes, slices
+from gathercli.arrays.chunkgroups import IndexedChunks
+from gathercli.arrays.chunks import (
+    ChunkGrid,
+    cells,
+    count_chunks,
+    cuts,
+    flat_boxes,
+    inside,
+    sizes,
+    slices,
+)
 from gathercli.arrays.indices import IndexKind, IndexPolicy, ResolvedIndices
 from gathercli.arrays.kernel import Kernel, Worker
 from gathercli.arrays.threads import share
@@ -22,6 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gathercli.arrays.bound import BoundCall
+    from gathercli.arrays.chunkgroups import ChunkGroup
     from gathercli.arrays.chunks import Box, ChunkedTensor, Span
     from gathercli.arrays.tensor import AnyArray
     from gathercli.spec.call import Call
@@ -31,6 +42,9 @@ PIECE: Final = 1 << 18
 
 INDEX_BYTES: Final = 48
 """Bytes of work space for an index: its position, its chunk, its rank in the sorted order."""
+
+TUPLE_BYTES: Final = 32
+"""Bytes of work space for a tuple beside those of an index and its components."""
 
 FLAT_INDEX_BYTES: Final = 32
 """Bytes of work space for an index where its coordinates are not needed."""
@@ -55,8 +69,15 @@ class GatherBlocks:
     data, indices, shape
         The inputs, and the shape of the output.
     axis, dim_map
-        The dimension of `data` that the index replaces; and for each output dimension, those of
-        `data` and of `indices` it runs along.
+        The dimension that a position replaces, in a view of `data` in which the dimensions that it
+        counts along are one; and for each output dimension, those of the view and of the positions
+        it runs along.
+    depth
+        How many dimensions of `data` a position counts along: from `axis` on.
+    chunks
+        The sizes of a chunk of the view.
+    indexed
+        How chunks cut the dimensions that a position counts along.
     index_dims
         The output dimensions that run along `indices` alone.
     """
@@ -64,19 +85,59 @@ class GatherBlocks:
     def __init__(self, bound: BoundCall) -> None:
         self.bound, self.call, self.shape = bound, bound.call, bound.shape
         self.data, self.indices = bound.data, bound.indices
-        as_gather = FAMILIES[self.call.op.family].as_gather(self.call)
+        family = FAMILIES[self.call.op.family]
+        as_gather = family.as_gather(self.call)
         if as_gather is None:
             raise LookupError(f"{self.call.op} gathers along no axis")
+        self.axes = family.indexed_axes(self.call)
         self.axis, self.dim_map = as_gather.axis, as_gather.dim_map
-        self.axes = FAMILIES[self.call.op.family].indexed_axes(self.call)
+        self.depth = len(self.data.shape) - len(as_gather.view) + 1
+        self._batch = self._flatten_batch()
+        end = self.axis + self.depth
+        chunks = self._chunks()
+        along = chunks[self.axis : end]
+        self.chunks = (*chunks[: self.axis], product(along), *chunks[end:])
+        self.indexed = IndexedChunks(self.data.shape[self.axis : end], along)
         self.index_dims = [o for o, (d, _) in enumerate(self.dim_map) if d is None]
+
+    def _flatten_batch(self) -> tuple[int, ...]:
+        """Count a position along the batch dimensions too, where the output has them as one.
+
+        Then the first dimension of the output runs along these dimensions of `indices`, whose
+        sizes are returned; else along one.
+        """
+        extra = len(self.dim_map) - len(self.shape)
+        if not extra:
+            return ()
+        b = self.axis
+        dims = (
+            (None if d is None else d - b, None if i is None else i - extra)
+            for d, i in self.dim_map[b:]
+        )
+        self.axis, self.depth, self.dim_map = 0, b + self.depth, ((None, 0), *dims)
+        return self.indices.shape[:b]
+
+    def _chunks(self) -> tuple[int, ...]:
+        """Return the chunks of `data`, smaller ones where the view would be a copy of all of it."""
+        data, shape = self.data, self.data.shape
+        if data.in_memory is None or self._is_viewed(data):
+            return data.chunks
+        return chunk_sizes(shape, [None] * len(shape), data.storage.itemsize)
+
+    def _is_viewed(self, data: ChunkedTensor) -> bool:
+        """Tell whether the dimensions that a position counts along are one without a copy."""
+        if data.in_memory is None:
+            return False
+        along = range(self.axis + 1, self.axis + self.depth)
+        strides, shape = data.in_memory.array.strides, data.shape
+        return all(strides[d - 1] == strides[d] * shape[d] for d in along)
 
     def choose_chunks(self) -> tuple[int, ...]:
         """Choose chunks of the output: like those of `data` along its dimensions, and as large."""
         data = self.data
         if data.in_memory is not None:
             return chunk_sizes(self.shape, [None] * len(self.shape), data.storage.itemsize)
-        fixed = [None if d is None else data.chunks[d] for d, _ in self.dim_map]
+        fixed = [None if d is None else self.chunks[d] for d, _ in self.dim_map]
         return chunk_sizes(self.shape, fixed, data.storage.itemsize, chunk_bytes(data))
 
     def cost(self, box: Box, threads: int) -> int:
@@ -85,8 +146,12 @@ class GatherBlocks:
         output = cells(box) * itemsize
         piece = min(output, PIECE * (itemsize + 8 * len(self.shape)))
         thread = COPIES * chunk_bytes(self.data) + piece
+        if self.depth > 1 and not self._is_viewed(self.data):
+            thread += product(self.chunks) * itemsize  # a part of a chunk is copied, then viewed
         index = FLAT_INDEX_BYTES if self._is_flat(box) else INDEX_BYTES
-        indices = cells(self._indices_box(box)) * index
+        if check.are_tuples(self.axes):
+            index += TUPLE_BYTES + len(self.axes) * self.indices.storage.itemsize
+        indices = cells(self._points_box(box)) * index
         parts = self._max_parts(box) * PART_BYTES
         # The chunks of `indices` are released before those of `data` are read.
         return output + max(indices + parts + threads * thread, COPIES * chunk_bytes(self.indices))
@@ -108,10 +173,7 @@ class GatherBlocks:
         TransferError
             ``unreadable``: `indices` changed after they were checked.
         """
-        indices = self.indices.read(self._indices_box(box))
-        positions = check.positions(self.call, self.axes[0], indices)
-        if positions.size and int(positions.min()) < 0:  # filled, or refused
-            _check_again(self.call, indices)
+        positions = self._positions(self._points_box(box))
         out = np.zeros(sizes(box), self.data.storage)
         parts = list(self._parts(box, positions, out)) if out.size else []
         # No two parts share an element of `out`, so that threads need no lock.
@@ -120,27 +182,60 @@ class GatherBlocks:
 
     def _max_parts(self, box: Box) -> int:
         """Count the chunks of `data` that a box may need."""
-        chunks = self.data.chunks
         dims = [
-            (span, chunks[d])
+            (span, self.chunks[d])
             for span, (d, _) in zip(box, self.dim_map, strict=True)
             if d is not None
         ]
         around = count_chunks([span for span, _ in dims], [size for _, size in dims])
-        along = -(-self.call.size // chunks[self.axis])
-        return around * min(along, cells(self._indices_box(box)))
+        return around * min(self.indexed.number, cells(self._points_box(box)))
 
     def _is_flat(self, box: Box) -> bool:
         """Tell whether each element of a box has its own index, and `data` one chunk around it."""
-        dim_map, chunks = self.dim_map, self.data.chunks
+        dim_map, chunks = self.dim_map, self.chunks
         return all(
             i is not None and (d is None or start // chunks[d] >= (stop - 1) // chunks[d])
             for (start, stop), (d, i) in zip(box, dim_map, strict=True)
         )
 
-    def _indices_box(self, box: Box) -> Box:
+    def _points_box(self, box: Box) -> Box:
+        """Return the box of positions that a box of the output needs."""
         spans = {i: span for span, (_, i) in zip(box, self.dim_map, strict=True) if i is not None}
-        return tuple(spans[i] for i in range(len(self.indices.shape)))
+        return tuple(spans[i] for i in range(len(spans)))
+
+    def _positions(self, box: Box) -> AnyArray:
+        """Read the indices of a box of positions, and return these: int64, -1 for none."""
+        if not self._batch:
+            return self._resolved(box)
+        out = np.empty(sizes(box), np.int64)
+        (first, stop), *rest = box
+        size, start = product([along.size for along in self.axes]), 0
+        for batch in flat_boxes(first, stop, self._batch):
+            part = self._resolved((*batch, *rest)).reshape(-1, *out.shape[1:])
+            numbers = np.arange(first + start, first + start + len(part))
+            part += size * numbers.reshape(-1, *[1] * len(rest)) * (part >= 0)
+            out[start : start + len(part)] = part
+            start += len(part)
+        return out
+
+    def _resolved(self, box: Box) -> AnyArray:
+        """Return the positions of a box of indices, or of tuples, along the indexed axes."""
+        if not check.are_tuples(self.axes):
+            indices = self.indices.read(box)
+            positions = check.positions(self.call, self.axes[0], indices)
+        else:
+            indices = self.indices.read((*box, (0, len(self.axes))))
+            positions = np.zeros(sizes(box), np.int64)
+            none = np.zeros(sizes(box), bool)
+            for j, along in enumerate(self.axes):
+                component = check.positions(self.call, along, indices[..., j])
+                none |= component < 0
+                positions *= along.size
+                positions += component
+            positions[none] = -1
+        if positions.size and int(positions.min()) < 0:  # filled, or refused
+            _check_again(self.call, indices)
+        return positions
 
     def _parts(self, box: Box, positions: AnyArray, out: AnyArray) -> Iterator[_Part]:
         """Cut a box where chunks of `data` end; along the axis, group its positions by chunk.
@@ -148,7 +243,7 @@ class GatherBlocks:
         The parts cover each element once, but for those without a position, which stay zero. No
         two of them read the same chunk.
         """
-        dim_map, chunks = self.dim_map, self.data.chunks
+        dim_map, chunks = self.dim_map, self.chunks
         shared = {d: o for o, (d, i) in enumerate(dim_map) if d is not None and i is not None}
         free = {d: o for o, (d, i) in enumerate(dim_map) if d is not None and i is None}
         for shared_spans in _cut_dims(box, shared, chunks):
@@ -157,7 +252,7 @@ class GatherBlocks:
                 rows[dim_map[o][1] or 0] = _slice_in(shared_spans[d], box[o])
             part = positions[(*rows, ...)]  # a view, even of 0-D
             # The positions do not depend on the free dimensions: they are grouped once.
-            groups = list(_group_by_chunk(part, chunks[self.axis]))
+            groups = list(self.indexed.groups(part))
             for free_spans in _cut_dims(box, free, chunks):
                 spans = shared_spans | free_spans
                 target: list[Any] = [
@@ -254,51 +349,13 @@ def _slice_in(span: Span, whole: Span) -> slice:
     return slice(span[0] - whole[0], span[1] - whole[0])
 
 
-class _Group(NamedTuple):
-    """Positions in one chunk: bounds of their values, and their flat places among all positions.
-
-    `places` is None if every position is in the chunk, or is -1.
-    """
-
-    first: int
-    last: int
-    places: AnyArray | None
-
-
-def _group_by_chunk(positions: AnyArray, size: int) -> Iterator[_Group]:
-    """Group positions by the chunk of `size` positions they are in; -1 is in none."""
-    if not positions.size:
-        return
-    first, last = int(positions.min()), int(positions.max())
-    if last < 0:
-        return
-    if first < 0:
-        first = int(positions[positions >= 0].min())
-    if first // size == last // size:
-        yield _Group(first, last, None)
-        return
-    largest = last // size
-    kind = next(t for t in (np.int16, np.int32, np.int64) if largest <= np.iinfo(t).max)
-    numbers: AnyArray = np.empty(positions.shape, kind)  # numpy sorts few bits in linear time
-    np.floor_divide(positions, size, out=numbers, casting="unsafe")  # -1 stays, and comes first
-    numbers = numbers.reshape(-1)
-    # A stable order keeps the places of a group ascending, and so the writes in sequence.
-    order = numbers.argsort(kind="stable")
-    numbers = numbers[order]
-    starts = np.flatnonzero(np.diff(numbers)) + 1
-    for start, stop in zip([0, *starts], [*starts, order.size], strict=True):
-        number = int(numbers[start])
-        if number >= 0:
-            yield _Group(number * size, (number + 1) * size - 1, order[start:stop])
-
-
 class _Part:
-    """The elements of a box that come from one chunk of `data`.
+    """The elements of a box that come from one chunk of `data`, seen as a chunk of the view.
 
     Parameters
     ----------
     spans
-        The span along every dimension of `data` but the axis; it lies in one chunk.
+        The span along every dimension of the view but the axis; it lies in one chunk.
     positions
         The positions of the box within `spans`, -1 for none.
     out
@@ -313,33 +370,37 @@ class _Part:
         spans: dict[int, Span],
         positions: AnyArray,
         out: AnyArray,
-        group: _Group,
+        group: ChunkGroup,
     ) -> None:
-        self._data, self._dim_map, self._axis = blocks.data, blocks.dim_map, blocks.axis
-        self._index_dims = blocks.index_dims
+        self._blocks, self._indexed = blocks, blocks.indexed
+        self._dim_map, self._axis = blocks.dim_map, blocks.axis
         self._spans, self._positions, self._out, self._group = spans, positions, out, group
 
     def fill(self) -> None:
         """Read the chunk, and copy its elements to their places."""
-        if self._group.places is None:
-            self._fill_all(self._group.first, self._group.last)
-        else:
+        if self._group.box is not None:
+            self._fill_all(self._group.box)
+        elif self._group.places is not None:
             self._scatter(self._group.places)
 
-    def _read(self, first: int, last: int) -> AnyArray:
-        """Read the chunk from position `first` to `last` along the axis."""
-        dims = range(len(self._data.shape))
-        box = tuple((first, last + 1) if d == self._axis else self._spans[d] for d in dims)
-        return self._data.read(box)
+    def _read(self, along: Box) -> AnyArray:
+        """Read a box of the chunk as one of the view; `along` are the spans that tuples count."""
+        dims, depth = range(len(self._blocks.chunks)), self._blocks.depth
+        before = tuple(self._spans[d] for d in dims[: self._axis])
+        after = tuple(self._spans[d] for d in dims[self._axis + 1 :])
+        chunk = self._blocks.data.read((*before, *along[:depth], *after))
+        if depth == 1:
+            return chunk
+        return chunk.reshape(*sizes(before), cells(along), *sizes(after))
 
-    def _fill_all(self, first: int, last: int) -> None:
+    def _fill_all(self, box: Box) -> None:
         """Write all of `out`, by the kernel, from the one chunk that all positions are in."""
-        chunk = self._read(first, last)
-        positions = self._positions - first
-        fills = int(positions.min()) < 0
+        chunk = self._read(box)
+        positions = self._indexed.inside(self._positions, box)
+        fills = int(self._positions.min()) < 0
         if fills:
-            positions[positions < 0] = -1
-        policy = IndexPolicy(last - first + 1, wraps=False, outside=OutOfRange.ZERO)
+            positions[self._positions < 0] = -1
+        policy = IndexPolicy(cells(box), wraps=False, outside=OutOfRange.ZERO)
         points = ResolvedIndices(positions, policy, IndexKind.PLAIN, fills=fills)
         kernel = Kernel(self._dim_map, chunk, self._axis, points)
         # The kernel writes bytes in sequence: a view with gaps is written by way of a copy.
@@ -352,14 +413,13 @@ class _Part:
     def _scatter(self, order: AnyArray) -> None:
         """Copy to some flat places of the positions, piece by piece."""
         flat = self._out.flags.c_contiguous and all(i is not None for _, i in self._dim_map)
-        if self._index_dims and flat:
+        if self._blocks.index_dims and flat:
             self._scatter_flat(order)
             return
         places = np.unravel_index(order, self._positions.shape)
         positions = self._positions[places]
-        first = int(positions.min())
-        chunk = self._read(first, int(positions.max()))
-        positions -= first
+        box = self._indexed.bounds(positions)
+        chunk, positions = self._read(box), self._indexed.inside(positions, box)
         free = [n for n, (_, i) in zip(self._out.shape, self._dim_map, strict=True) if i is None]
         shares = any(None not in dims for dims in self._dim_map)
         put = self._put_shared if shares else self._put
@@ -375,14 +435,14 @@ class _Part:
         comes from [b, position, e] of the chunk, whose B.. and E.. are those of `out`.
         """
         positions = self._positions.reshape(-1)[order]
-        first = int(positions.min())
-        chunk = self._read(first, int(positions.max()))
+        box = self._indexed.bounds(positions)
+        chunk = self._read(box)
         source, out = np.ascontiguousarray(chunk).reshape(-1), self._out.reshape(-1)
-        shape, dims = self._out.shape, self._index_dims
+        shape, dims = self._out.shape, self._blocks.index_dims
         inner, batch = product(shape[dims[-1] + 1 :]), product(shape[dims[0] :])
         for start in range(0, order.size, PIECE):
             places = order[start : start + PIECE]
-            at = positions[start : start + PIECE] - first
+            at = self._indexed.inside(positions[start : start + PIECE], box)
             if inner > 1:
                 at *= inner
                 at += places - places // inner * inner  # numpy divides faster than it takes %

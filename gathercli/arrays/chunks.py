@@ -146,6 +146,28 @@ def everything(shape: Sequence[int]) -> Box:
     return tuple((0, size) for size in shape)
 
 
+def flat_boxes(start: int, stop: int, shape: Sequence[int]) -> Iterator[Box]:
+    """Cut the coordinates from one flat position to before another into boxes, row-major.
+
+    >>> list(flat_boxes(1, 6, (3, 2)))
+    [((0, 1), (1, 2)), ((1, 3), (0, 2))]
+    """
+    if len(shape) == 1:
+        yield ((start, stop),)
+        return
+    inner = product(shape[1:])
+    while start < stop:
+        row, rows = start // inner, (stop - start) // inner
+        if start % inner == 0 and rows:
+            yield ((row, row + rows), *everything(shape[1:]))
+            start += rows * inner
+            continue
+        end = min(stop, (row + 1) * inner)
+        for box in flat_boxes(start - row * inner, end - row * inner, shape[1:]):
+            yield ((row, row + 1), *box)
+        start = end
+
+
 class ChunkLayout(NamedTuple):
     """How a tensor is cut into chunks.
 

@@ -207,7 +207,7 @@ def _larger_chunks(tensor: ChunkedTensor, *, whole_rows: bool) -> list[int]:
     """
     sizes = list(tensor.chunks)
     if whole_rows:
-        sizes[-1] = tensor.shape[-1]
+        sizes[-1] = max(1, tensor.shape[-1])
     for d in reversed(range(len(sizes))):
         room = (BLOCK // tensor.storage.itemsize) // max(1, product(sizes))
         sizes[d] *= max(1, min(room, -(-tensor.shape[d] // sizes[d])))
