@@ -273,17 +273,18 @@ def indices_depth(call: Call) -> None:
     """Refuse tuples that are too short, or longer than `data` has dimensions."""
     n, indices, b = call.data.shape.rank, call.indices.shape, call.batch_dims or 0
     k = indices[-1] if indices.rank else None
-    if not isinstance(k, int):
+    if n is None or not isinstance(k, int):
         return
-    least, most = call.op.shortest_tuple, None if n is None else n - b
-    if least <= k and (most is None or k <= most):
+    least, most = call.op.shortest_tuple, n - b
+    if least <= k <= most:
         return
-    expected = f"{least} or more" if most is None else _interval(least, most)
-    what = f"the last dimension of `indices`, the length of its tuples, is {k}"
-    have = f"`data` has rank {n}" + (f" and batch_dims is {b}" if b else "")
+    expected = _interval(least, most)
+    why = f"`data` has rank {n}" + (f" and batch_dims is {b}" if b else "")
+    if k < least:
+        why = f"{call.op} takes no empty ones"
     raise IndicesDepthError(
-        f"{what}, but {have if most is not None and k > most else f'{call.op} takes no empty ones'}"
-        f": expected {expected}",
+        f"the last dimension of `indices`, the length of its tuples, is {k}, but {why}: "
+        f"expected {expected}",
         rule="indices-depth",
         value=k,
         expected=expected,
