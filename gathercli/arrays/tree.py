@@ -16,7 +16,7 @@ from gathercli.errors import OutOfRangeError
 from gathercli.spec import rules
 from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.dtypes import Kind
-from gathercli.spec.op import OutOfRange
+from gathercli.spec.op import Negative, OutOfRange
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +30,8 @@ ENDED: Final = -1
 """The beam of a cell that copies `end_token`."""
 
 NONE: Final = -2
-"""The beam of a cell that copies nothing, as a parent before it names no beam."""
+REFUSED: Final = -3
+"""The beam of a cell that copies nothing: a parent after it names no beam, or is refused."""
 
 
 class FollowedBeams(NamedTuple):
@@ -39,8 +40,10 @@ class FollowedBeams(NamedTuple):
     Attributes
     ----------
     beams
-        Shape (T, B, W), int64: `ENDED` beyond the length of a batch, `NONE` where a parent gives
-        none.
+        Shape (T, B, W), int64: `ENDED` beyond the length of a batch, `NONE` or `REFUSED` where a
+        parent gives none.
+    lengths
+        The number of steps of each batch, from 0 to T; shape (B,).
     ends
         The step of the first end token of each beam, T for none; shape (B, W).
     adjustments
@@ -54,20 +57,17 @@ class FollowedBeams(NamedTuple):
     """
 
     beams: AnyArray
+    lengths: AnyArray
     ends: AnyArray
     adjustments: list[Adjustment]
     refusal: OutOfRangeError | None
     parents: AnyArray
     number: int
 
-    def points(self) -> ResolvedIndices:
+    def copied(self) -> AnyArray:
         """Return the beam that each cell of the output copies, `ENDED` after the first end."""
-        size, _, width = self.beams.shape
-        steps = np.arange(size).reshape(-1, 1, 1)
-        policy = IndexPolicy(width, wraps=False, outside=OutOfRange.ZERO)
-        return ResolvedIndices(
-            np.where(steps > self.ends, ENDED, self.beams), policy, IndexKind.PLAIN
-        )
+        steps = np.arange(len(self.beams)).reshape(-1, 1, 1)
+        return np.where(steps > self.ends, ENDED, self.beams)
 
 
 def follow_parents(
@@ -94,7 +94,9 @@ def follow_parents(
     followed = follow_beams(call, along, tensors)
     if followed.refusal is not None:
         raise followed.refusal
-    return followed.points(), followed.adjustments
+    policy = IndexPolicy(along.size, wraps=False, outside=OutOfRange.ZERO)
+    points = ResolvedIndices(followed.copied(), policy, IndexKind.PLAIN)
+    return points, followed.adjustments
 
 
 def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) -> FollowedBeams:
@@ -127,13 +129,17 @@ def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) 
             at = t + 1, batch, np.maximum(beam, 0)
             used[tuple(each[moves] for each in np.broadcast_arrays(*at))] = True
             beam = np.where(moves, positions(call, along, parents[at]), beam)
-            beam[moves & (beam < 0)] = NONE
+            none = moves & (beam < 0)
+            beam[none] = REFUSED if call.outside is OutOfRange.ERROR else NONE
+            if call.negative is Negative.ERROR:
+                beam[none & (parents[at] < 0)] = REFUSED
         beams[t] = np.where(t < lengths, beam, ENDED)
         ended = (beams[t] >= 0) & (steps[t, batch, np.maximum(beam, 0)] == end)
         ends[ended] = t  # the earliest step comes last
     parents = np.where(used, parents, 0)
     adjustments, refusal = _checked(call, along, parents)
-    return FollowedBeams(beams, ends, adjustments, refusal, parents, int(used.sum()))
+    lengths = lengths.reshape(-1)
+    return FollowedBeams(beams, lengths, ends, adjustments, refusal, parents, int(used.sum()))
 
 
 def _checked(

@@ -118,7 +118,7 @@ class Selection:
         here = None if self.look.here is None else self.look.here[j]
         if j - self.lead < rank - self.lead - 2 and here is None:
             most, edge = self._facet_limits()[j], 1
-        return _some(size, most, edge, here)
+        return shown(size, most, edge, here)
 
     def _limits(self, dim: int, rank: int) -> tuple[int, int]:
         """Return the most coordinates of a dimension to show whole, else how many at an edge."""
@@ -161,7 +161,7 @@ class Selection:
                 unit = self.lesson.unit(at, position)
                 if unit is not None:
                     axis_positions.add(position)
-                    self.letters.setdefault(unit, _letter(len(self.letters)))
+                    self.letters.setdefault(unit, letter_of(len(self.letters)))
         return axis_positions
 
     def coordinates(
@@ -185,7 +185,7 @@ class Selection:
         turned = len(lesson.shape) - self.lead == 1 and d > self.lead and not windowed
         if not turned or len(coords) <= most or self.look.here is not None:
             return coords
-        return [coords[n] for n in _some(len(coords), most, edge, None)]
+        return [coords[n] for n in shown(len(coords), most, edge, None)]
 
     def _axis_coordinates(
         self, size: int, most: int, edge: int, positions: set[int]
@@ -194,12 +194,12 @@ class Selection:
         if size <= most:
             return range(size)
         if self.look.here is not None:
-            return _some(size, most, edge, self.lesson.trace(*self.look.here).position or 0)
+            return shown(size, most, edge, self.lesson.trace(*self.look.here).position or 0)
         ends = {0, size - 1} if most > 2 or not positions else set[int]()
         return sorted({*sorted(positions)[:most], *ends})
 
 
-def _some(size: int, most: int, edge: int, here: int | None) -> Sequence[int]:
+def shown(size: int, most: int, edge: int, here: int | None) -> Sequence[int]:
     """Choose coordinates of a dimension: all, those at its edges, or those around `here`."""
     if size <= most:
         return range(size)
@@ -227,10 +227,10 @@ def lead_of(lesson: Lesson) -> int:
     return lesson.call.batch_dims or max(0, min(shared, len(lesson.data.shape) - 2))
 
 
-def _letter(number: int) -> str:
+def letter_of(number: int) -> str:
     """Return the letter of a number: a to z, then aa, ab and so on.
 
-    >>> _letter(0), _letter(25), _letter(26)
+    >>> letter_of(0), letter_of(25), letter_of(26)
     ('a', 'z', 'aa')
     """
     name = ""

@@ -1,0 +1,164 @@
+"""Where the cells of GatherTree's output came from: each beam, followed back from its last step.
+
+The elements come from the family's `sources`, as those of an answer do.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from gathercli.arrays.result import check_size
+from gathercli.arrays.tensor import Tensor
+from gathercli.arrays.tree import ENDED, NONE, REFUSED, follow_beams
+from gathercli.lessons.provenance import Fate, Provenance
+from gathercli.ops import indexed_inputs
+from gathercli.spec.coordinates import coordinates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gathercli.arrays.bound import BoundCall
+    from gathercli.arrays.tensor import AnyArray
+    from gathercli.arrays.threads import ProgressCallback
+
+BLOCK: Final = 1 << 12
+"""Output cells of a block."""
+
+_FATES: Final = {ENDED: Fate.BEYOND, NONE: Fate.FILLED, REFUSED: Fate.REFUSED}
+"""The fate of a cell whose beam is no beam."""
+
+
+class BeamTrace(NamedTuple):
+    """The way of one output cell: step t of a beam that is followed back.
+
+    Attributes
+    ----------
+    out
+        Its coordinates.
+    parent_ids, parent
+        The coordinates of the parent that leads to step t, and the parent itself; None at the last
+        step, and where the way does not lead.
+    beam
+        The beam that the way is on at step t; None where it does not lead.
+    step_ids
+        The coordinates of the token that was copied; None if none was.
+    fate, value
+        How the cell got its value, and the value; None if a parent was refused.
+    """
+
+    out: tuple[int, ...]
+    parent_ids: tuple[int, ...] | None
+    parent: int | None
+    beam: int | None
+    step_ids: tuple[int, ...] | None
+    fate: Fate
+    value: Any
+
+
+class BeamLesson(Provenance[BeamTrace]):
+    """Where each output cell of GatherTree came from.
+
+    Attributes
+    ----------
+    step_ids, parent_ids, max_seq_len, end_token
+        The inputs.
+    lengths
+        The number of steps of each batch, from 0 to T.
+    ends
+        The step of the first end token of each beam, T for none; shape (B, W).
+
+    Raises
+    ------
+    OutOfRangeError
+        ``integer-values``: a value is no integer.
+    LimitError
+        The output would have more elements than there can be.
+    """
+
+    def __init__(self, bound: BoundCall, *, progress: ProgressCallback | None = None) -> None:
+        super().__init__(bound.call, bound.shape)
+        del progress  # nothing takes long
+        tensors = bound.loaded()
+        self.step_ids, self.parent_ids, self.max_seq_len, self.end_token = tensors.values()
+        check_size(self.shape, self.step_ids, None)
+        self._parents = self.parent_ids.values()
+        ((axis,),) = indexed_inputs(self.call).values()
+        followed = follow_beams(self.call, axis, tensors)
+        self._beams, self._copied = followed.beams, followed.copied()
+        self.lengths, self.ends = followed.lengths.tolist(), followed.ends
+        self.refusal, self.adjustments = followed.refusal, tuple(followed.adjustments)
+
+    def beam(self, t: int, b: int, w: int) -> int | None:
+        """Return the beam that beam w is on at step t of batch b; None for none."""
+        beam = int(self._beams[t, b, w])
+        return None if beam < 0 else beam
+
+    def fate(self, t: int, b: int, w: int) -> Fate:
+        """Return how the output cell [t, b, w] gets its value."""
+        beam = int(self._beams[t, b, w])
+        if beam < 0:
+            return _FATES[beam]
+        return Fate.ENDED if t > self.ends[b, w] else Fate.COPIED
+
+    def parent(self, t: int, b: int, beam: int) -> int:
+        """Return the parent of a beam at step t."""
+        return int(self._parents[t, b, beam])
+
+    def way(self, b: int, w: int) -> Iterator[tuple[int, int]]:
+        """Yield each step of a beam and the beam it is on, from the last step back.
+
+        >>> from gathercli import explain
+        >>> ids = [[[1, 2]], [[3, 4]]], [[[0, 0]], [[1, 0]]]
+        >>> list(explain("gather-tree", *ids, [2], 9).way(0, 0))
+        [(1, 0), (0, 1)]
+        """
+        for t in reversed(range(self.lengths[b])):
+            beam = self.beam(t, b, w)
+            if beam is None:
+                return
+            yield t, beam
+
+    @cached_property
+    def used(self) -> AnyArray:
+        """Whether a way leads through each cell of `step_ids`; shape (T, B, W)."""
+        used = np.zeros(self.shape, bool)
+        t, b, w = np.nonzero(self._beams >= 0)
+        used[t, b, self._beams[t, b, w]] = True
+        return used
+
+    @cached_property
+    def _tokens(self) -> AnyArray:
+        """The elements that `sources` addresses: those of `step_ids`, then `end_token`."""
+        return np.append(self.step_ids.array, self.end_token.array)
+
+    def elements(self, cells: AnyArray) -> Tensor:
+        """Return the values of output cells, zeros where none is copied; cells of shape (C,)."""
+        sources = self._family.sources(self.call, {"parent_ids": self._copied}, cells)
+        elements = self._tokens[sources]
+        elements[sources < 0] = 0
+        return Tensor(self.step_ids.dtype, elements)
+
+    def traces(self, cells: AnyArray) -> Iterator[BeamTrace]:
+        """Yield the ways of output cells, from their flat positions; shape (C,), int64."""
+        for start in range(0, len(cells), BLOCK):
+            block = cells[start : start + BLOCK]
+            at = np.stack(coordinates(block, self.shape), axis=1).tolist()
+            values = self.elements(block).values().tolist()
+            yield from map(self._trace, at, values)
+
+    def _trace(self, at: list[int], value: Any) -> BeamTrace:
+        t, b, w = at
+        fate, beam = self.fate(t, b, w), self.beam(t, b, w)
+        after = self.beam(t + 1, b, w) if t + 1 < self.lengths[b] else None
+        return BeamTrace(
+            out=(t, b, w),
+            parent_ids=None if after is None else (t + 1, b, after),
+            parent=None if after is None else self.parent(t + 1, b, after),
+            beam=beam,
+            step_ids=(t, b, beam) if beam is not None and fate is Fate.COPIED else None,
+            fate=fate,
+            value=None if fate is Fate.REFUSED else value,
+        )

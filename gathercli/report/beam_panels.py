@@ -1,0 +1,222 @@
+"""The tensors of GatherTree as parts of a picture: a panel a batch, a letter a beam."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gathercli.lessons.provenance import Fate
+from gathercli.report.beam_trace import Tokens
+from gathercli.report.layout import (
+    GAP,
+    REFUSED,
+    Cell,
+    Line,
+    Placement,
+    TensorPart,
+    beside,
+    draw,
+    widest,
+)
+from gathercli.report.selection import PANELS, letter_of, shown
+from gathercli.report.tensor_panels import HIDDEN, STYLES
+from gathercli.spec.dtypes import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gathercli.lessons.beams import BeamLesson
+    from gathercli.report.selection import Look
+
+FEW: Final = 3
+"""The most letters beside a cell that several beams use."""
+
+MANY: Final = "used by many beams"
+"""A mark that a legend explains."""
+
+
+class BeamPanels:
+    """The steps, batches and beams that a picture shows, and its panels.
+
+    Parameters
+    ----------
+    rows, columns
+        Of `ROWS` and of `COLUMNS` or `WIDE`: the most to show whole, else how many at each edge.
+
+    Attributes
+    ----------
+    steps, batches, beams
+        The coordinates of the output to show, ascending.
+    letters, styles
+        The letter and the style of each beam, by its batch and its number.
+    tokens
+        Tokens and parents as text.
+    seen
+        What a legend explains: fates, `HIDDEN`, `MANY`; complete once all is drawn.
+    unknown
+        The mark of a cell whose beam is not known.
+    """
+
+    unknown: Final = "?"
+
+    def __init__(
+        self, lesson: BeamLesson, look: Look, rows: tuple[int, int], columns: tuple[int, int]
+    ) -> None:
+        self.lesson, self.look, self._columns = lesson, look, columns
+        self.tokens = Tokens(lesson, look)
+        self.steps = self._chosen(0, rows)
+        self.batches = self._chosen(1, (PANELS, PANELS // 2 if look.here is None else 0))
+        self.beams = self._chosen(2, columns)
+        pairs = [(b, w) for b in self.batches for w in self.beams]
+        self.letters = {pair: letter_of(n) for n, pair in enumerate(pairs)}
+        self.styles = {pair: STYLES[n % len(STYLES)] for n, pair in enumerate(pairs)}
+        self.seen: set[Fate | str] = set()
+        self._users = self._find_users()
+
+    @property
+    def cells(self) -> int:
+        """The number of output cells that are shown."""
+        return len(self.steps) * len(self.batches) * len(self.beams)
+
+    def _chosen(self, j: int, limits: tuple[int, int]) -> Sequence[int]:
+        """Choose the coordinates of an output dimension."""
+        size, window, here = self.lesson.shape[j], self.look.window, self.look.here
+        part = window[j] if j < len(window) else None
+        if part is not None:
+            return range(size)[part]
+        if j == 1 and here is not None:
+            return [here[1]]
+        return shown(size, *limits, None if here is None else here[j])
+
+    def _find_users(self) -> dict[tuple[int, int, int], list[int]]:
+        """Return the beams whose way leads through a cell of `step_ids`, by step, batch, beam."""
+        users: dict[tuple[int, int, int], list[int]] = {}
+        for b, w in self.letters:
+            for t in self.steps:
+                beam = self.lesson.beam(t, b, w)
+                if beam is not None:
+                    users.setdefault((t, b, beam), []).append(w)
+        return users
+
+    def lines(self, room: int, *, stacked: bool) -> list[Line]:
+        """Arrange the panels, and the tensors of each, below each other if `stacked`."""
+        if not self.lesson.shape[1]:
+            return [[("empty: no batches", "dim")]]
+        gap: list[Line] = [[(self.look.marks.columns, "dim")]]
+        blocks: list[list[Line]] = []
+        after = 0
+        for b in self.batches:
+            if b != after:
+                blocks.append(gap)
+            blocks.append(self._panel(b, stacked=stacked))
+            after = b + 1
+        if after < self.lesson.shape[1]:
+            blocks.append(gap)
+        lines: list[Line] = []
+        row: list[list[Line]] = []
+        for block in blocks:
+            if row and sum(map(widest, row)) + widest(block) + GAP * len(row) > room:
+                lines += [*beside(row), []]
+                row = []
+            row.append(block)
+        return lines + beside(row)
+
+    def _panel(self, b: int, *, stacked: bool) -> list[Line]:
+        length = self.tokens.write(self.lesson.max_seq_len.values()[b])
+        title: Line = [(f"batch {b}", "bold"), (f"   max_seq_len {length}", "")]
+        parts = [self._step_ids(b), self._parent_ids(b), self._out(b)]
+        blocks = [draw(part, self.look.marks) for part in parts]
+        if stacked:
+            return [title, *(line for block in blocks for line in ([], *block))]
+        # blank lines below the titles put the first rows level
+        most = max(part.heads for part in parts)
+        heads = [0 if 0 in part.shape else most - part.heads for part in parts]
+        level = [[b[0], *[Line()] * n, *b[1:]] for b, n in zip(blocks, heads, strict=True)]
+        return [title, *beside(level)]
+
+    def _sources(self, b: int) -> Sequence[int]:
+        """Choose the beams of `step_ids` and `parent_ids` to show: all, or those that are used."""
+        size, most = self.lesson.shape[2], self._columns[0]
+        if size <= most:
+            return range(size)
+        used = sorted({beam for t, batch, beam in self._users if batch == b})
+        ends = {0, size - 1} if most > 2 or not used else set[int]()
+        return sorted({*used[:most], *ends})
+
+    def _part(self, name: str, beams: Sequence[int], place: Placement) -> TensorPart:
+        """Return a part of a batch, without its cells."""
+        steps, _, width = self.lesson.shape
+        part = TensorPart(
+            [(name, "bold")], (steps, width), (self.steps, beams), place, lambda _: Cell("", "")
+        )
+        return part._replace(floats=self.lesson.step_ids.dtype.kind is Kind.FLOAT)
+
+    def _step_ids(self, b: int) -> TensorPart:
+        def cell(at: tuple[int, ...]) -> Cell:
+            t, beam = at
+            label, style = self._label(t, b, beam)
+            here = self.look.here
+            marked = here is not None and here[0] == t and beam == self._beam_here()
+            return _marked(Cell(label, self.tokens.token(t, b, beam), style=style), marked)
+
+        return self._part("step_ids", self._sources(b), Placement.CELL)._replace(cell=cell)
+
+    def _beam_here(self) -> int | None:
+        """Return the beam whose token the cell that is looked at copies."""
+        trace = None if self.look.here is None else self.lesson.trace(*self.look.here)
+        return None if trace is None or trace.step_ids is None else trace.beam
+
+    def _parent_ids(self, b: int) -> TensorPart:
+        def cell(at: tuple[int, ...]) -> Cell:
+            t, beam = at
+            label, style = self._label(t, b, beam) if t else ("", "dim")
+            text, tail = self.tokens.parent(t, b, beam), ""
+            if t and (users := self._users.get((t, b, beam))):
+                tail = self.tokens.target(t, b, users[0])
+                fate = self.lesson.fate(t - 1, b, users[0])
+                if fate in (Fate.REFUSED, Fate.FILLED):
+                    self.seen.add(fate)
+                if fate is Fate.REFUSED:
+                    label, style = self.look.marks.refused, REFUSED
+            return Cell(label, text, tail, style)
+
+        return self._part("parent_ids", self._sources(b), Placement.CELL)._replace(cell=cell)
+
+    def _label(self, t: int, b: int, beam: int) -> tuple[str, str]:
+        """Return the letters of the beams that use a cell of `step_ids`, and their style."""
+        users = self._users.get((t, b, beam), [])
+        if not users:
+            hidden = bool(self.lesson.used[t, b, beam])
+            if hidden:
+                self.seen.add(HIDDEN)
+            return (self.look.marks.hidden, "") if hidden else ("", "dim")
+        first = self.letters[b, users[0]]
+        if len(users) > FEW:
+            self.seen.add(MANY)
+            return f"{first}+{len(users) - 1}", ""
+        style = self.styles[b, users[0]] if len(users) == 1 else ""
+        return "".join(self.letters[b, w] for w in users), style
+
+    def _out(self, b: int) -> TensorPart:
+        cells = {(t, w): self.lesson.trace(t, b, w) for t in self.steps for w in self.beams}
+        tails = {
+            Fate.ENDED: self.look.marks.nowhere,
+            Fate.BEYOND: self.look.marks.nowhere,
+            Fate.FILLED: self.unknown,
+        }
+
+        def cell(at: tuple[int, ...]) -> Cell:
+            trace = cells[at[0], at[1]]
+            self.seen.add(trace.fate)
+            label, style = self.letters[b, at[1]], self.styles[b, at[1]]
+            if trace.fate is Fate.REFUSED:
+                return Cell(label, self.look.marks.refused, style=REFUSED)
+            text = self.tokens.write(trace.value)
+            marked = Cell(label, text, tails.get(trace.fate, ""), style)
+            return _marked(marked, self.look.here == trace.out)
+
+        return self._part("out", self.beams, Placement.COLUMN)._replace(cell=cell)
+
+
+def _marked(cell: Cell, here: bool) -> Cell:
+    """Mark a cell if it is the one that is looked at."""
+    return cell._replace(text=f"[{cell.text}]", style=f"{cell.style} reverse") if here else cell

@@ -1,0 +1,263 @@
+"""A lesson of GatherTree as a picture and as JSON: each beam has its letter throughout.
+
+The tokens and parents that its way leads through bear the letter, and so does its column of the
+output. Only the steps, batches and beams of the picture are read and formatted.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import product as combinations
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from rich.text import Text
+
+from gathercli.lessons.provenance import Fate
+from gathercli.report import header
+from gathercli.report.beam_panels import MANY, BeamPanels
+from gathercli.report.beam_trace import trace_line, trace_steps
+from gathercli.report.layout import REFUSED, append, widest, width
+from gathercli.report.lesson import LEGEND
+from gathercli.report.selection import COLUMNS, ROWS, WIDE, WIDTH
+from gathercli.report.tensor_panels import HIDDEN
+from gathercli.spec.call import Operand
+from gathercli.spec.coordinates import cell
+from gathercli.spec.shapes import Shape
+from gathercli.text import counted, grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gathercli.arrays.tensor import AnyArray
+    from gathercli.lessons.beams import BeamLesson, BeamTrace
+    from gathercli.report.layout import Line
+    from gathercli.report.selection import Look
+
+__all__ = [
+    "cells_json",
+    "panel_dims",
+    "panels",
+    "picture",
+    "summary_json",
+    "trace_line",
+    "trace_steps",
+]  # a `gathercli.report.view.View`
+
+_EDGES: Final = (3, 2, 1)
+"""How many of the first and of the last steps a table shows that has no room for all."""
+
+
+def picture(lesson: BeamLesson, look: Look) -> Text:
+    """Draw where every output cell came from: the tensors, then each beam followed back."""
+    call, out = lesson.call, Shape(lesson.shape)
+    drawn, lines = _fitting(lesson, look)
+    text = header.title(call, look.width, where=_ranges(lesson), room=look.width or WIDTH)
+    append(text, _wrapped(_tensors(lesson), look.width or WIDTH))
+    text.append("\n")
+    append(text, lines)
+    table = _table(drawn, look.width or WIDTH)
+    if table:
+        text.append("\n")
+        append(text, table)
+    append(text, _wrapped(_legend(drawn), look.width or WIDTH))
+    text.append("\n").append_text(header.steps(call, out, look.width))
+    text.append("read   ", "dim").append(_reads(lesson) + "\n")
+    if drawn.cells < lesson.size:
+        hidden = f"{grouped(drawn.cells)} of {counted(lesson.size, 'cell')} of out shown"
+        text.append(hidden + ("" if look.window else f"; {look.advice}") + "\n", "dim italic")
+    return text
+
+
+def _ranges(lesson: BeamLesson) -> str:
+    """Write the range of each letter of the equation."""
+    if not lesson.size:
+        return ""
+    pairs = zip("tbw", lesson.shape, strict=True)
+    return f"for {', '.join(f'{name} in 0..{size - 1}' for name, size in pairs)}"
+
+
+def _tensors(lesson: BeamLesson) -> Iterator[Line]:
+    """Yield the type and the shape of each tensor."""
+    out = Operand(Shape(lesson.shape), lesson.step_ids.dtype)
+    for name, operand in {**lesson.call.inputs, "out": out}.items():
+        yield [(name, "bold"), (f" {operand}", "")]
+
+
+def _reads(lesson: BeamLesson) -> str:
+    if not lesson.size:
+        return "nothing: step_ids is empty"
+    used = int(np.count_nonzero(lesson.used))
+    return f"{grouped(used)} of {counted(lesson.size, 'cell')} of step_ids"
+
+
+def panels(lesson: BeamLesson, look: Look) -> Text:
+    """Draw the tensors alone, if they fit the width and the height of the look."""
+    _, lines = _fitting(lesson, look)
+    fits = look.height is None or len(lines) <= look.height
+    if not fits or widest(lines) > (look.width or WIDTH):
+        return Text("no room for the picture\n", "dim italic")
+    text = Text()
+    append(text, lines)
+    return text
+
+
+def panel_dims(lesson: BeamLesson) -> range:
+    """Return the dimensions of the output whose coordinates are panels of a picture."""
+    del lesson
+    return range(1, 2)
+
+
+def _fitting(lesson: BeamLesson, look: Look) -> tuple[BeamPanels, list[Line]]:
+    """Return the largest panels that fit, and their lines; else the smallest."""
+    room = look.width or WIDTH
+    most = WIDE if room > WIDTH else COLUMNS
+    sizes = list(combinations(enumerate(ROWS), enumerate(most)))
+    for (_, rows), (_, columns) in sorted(sizes, key=lambda pair: pair[0][0] + pair[1][0]):
+        drawn = BeamPanels(lesson, look, rows, columns)
+        for stacked in (False, True):
+            lines = drawn.lines(room, stacked=stacked)
+            if widest(lines) <= room and (look.height is None or len(lines) <= look.height):
+                return drawn, lines
+    return drawn, lines
+
+
+def _table(drawn: BeamPanels, room: int) -> list[Line]:
+    """Write the way of each beam, a line each, with the steps below each other."""
+    beams = list(drawn.letters.items())[:LEGEND]
+    steps = max((drawn.lesson.lengths[b] for (b, _), _ in beams), default=0)
+    if not steps:
+        return []
+    for edge in (steps, *_EDGES):
+        columns: list[int | None] = [*reversed(range(steps))]
+        if 2 * edge < steps:
+            columns[edge:-edge] = [None]
+        lines = _rows(drawn, beams, columns)
+        if widest(lines) <= room:
+            break
+    if len(drawn.letters) > LEGEND:
+        lines.append([(drawn.look.marks.columns, "dim")])
+    return [[("each beam is followed back from its last step:", "dim")], *lines]
+
+
+def _rows(
+    drawn: BeamPanels, beams: list[tuple[tuple[int, int], str]], columns: list[int | None]
+) -> list[Line]:
+    """Return the lines of a table; None among its steps stands for those that are left out."""
+    marks, several = drawn.look.marks, len(drawn.batches) > 1
+    names = [
+        f"{letter}  batch {b}, beam {w}" if several else f"{letter}  beam {w}"
+        for (b, w), letter in beams
+    ]
+    margin = max(map(len, names))
+    heads = [marks.columns if t is None else f"step {t}" for t in columns]
+    tables = [[_step(drawn, t, b, w) for t in columns] for (b, w), _ in beams]
+    widths = [max(map(len, column)) for column in zip(heads, *tables, strict=True)]
+    joint = " " * len(marks.arrow)
+    padded = (head.ljust(n) for head, n in zip(heads, widths, strict=True))
+    lines: list[Line] = [[(" " * (margin + 3) + joint.join(padded), "dim")]]
+    for name, ((b, w), _), texts in zip(names, beams, tables, strict=True):
+        line: Line = [(name.ljust(margin) + "   ", drawn.styles[b, w])]
+        for n, (text, size) in enumerate(zip(texts, widths, strict=True)):
+            between = marks.arrow if n and texts[n - 1] and text else joint
+            style = REFUSED if text == "refused" else ""
+            line += [(between if n else "", "dim"), (text.ljust(size), style)]
+        lines.append(line)
+    return lines
+
+
+def _step(drawn: BeamPanels, t: int | None, b: int, w: int) -> str:
+    """Write one step of a beam: its token and its parent, or what became of them."""
+    lesson, tokens = drawn.lesson, drawn.tokens
+    if t is None:
+        return drawn.look.marks.columns
+    beam = None if t >= lesson.lengths[b] else lesson.beam(t, b, w)
+    if beam is not None:
+        parent = f", parent {tokens.parent(t, b, beam)}" if t else ""
+        target = tokens.target(t, b, w) if t and lesson.beam(t - 1, b, w) is not None else ""
+        return f"{tokens.token(t, b, beam)}{parent}{target}"
+    first = t + 1 < lesson.lengths[b] and lesson.beam(t + 1, b, w) is not None
+    if not first:  # the way ended before it
+        return ""
+    return "refused" if lesson.fate(t, b, w) is Fate.REFUSED else "none"
+
+
+def _legend(drawn: BeamPanels) -> Iterator[Line]:
+    """Explain the marks of the panels."""
+    marks, seen, lesson = drawn.look.marks, drawn.seen, drawn.lesson
+    if Fate.ENDED in seen or Fate.BEYOND in seen:
+        yield [(marks.nowhere, ""), (f" end_token {drawn.tokens.end}{_ends(drawn)}", "")]
+    if Fate.FILLED in seen:
+        yield [(f"{drawn.unknown} zero-filled: a parent names no beam", "italic")]
+    if Fate.REFUSED in seen:
+        yield [(marks.refused, REFUSED), (" refused", "")]
+    if MANY in seen:
+        yield [("a+n read by a and n other beams", "")]
+    if HIDDEN in seen:
+        yield [(f"{marks.hidden} read by beams that are not shown", "")]
+    if lesson.size and not lesson.used.all():
+        yield [("no letter: not read", "dim")]
+
+
+def _ends(drawn: BeamPanels) -> str:
+    """Say which beams ended before their last step, and which batches before the others."""
+    lesson = drawn.lesson
+    size = lesson.shape[0]
+    ends = [
+        f"{letter} ended at step {lesson.ends[at]}"
+        for at, letter in drawn.letters.items()
+        if lesson.ends[at] + 1 < lesson.lengths[at[0]]
+    ]
+    ends += [
+        f"batch {b} has {counted(lesson.lengths[b], 'step')}"
+        for b in drawn.batches
+        if lesson.lengths[b] < size
+    ]
+    return f": {', '.join(ends)}" if 0 < len(ends) <= LEGEND // 2 else ""
+
+
+def _wrapped(entries: Iterator[Line], room: int) -> Iterator[Line]:
+    """Put entries beside each other while they fit."""
+    line: Line = []
+    for entry in entries:
+        if line and width(line) + 3 + width(entry) > room:
+            yield line
+            line = []
+        line = [*line, ("   ", ""), *entry] if line else entry
+    if line:
+        yield line
+
+
+def summary_json(lesson: BeamLesson) -> dict[str, Any]:
+    """Return everything about a lesson but its cells, for JSON."""
+    call = lesson.call
+    fields: dict[str, Any] = {"operator": call.op.full_name, **dict(header.policies(call))}
+    for name, operand in call.inputs.items():
+        fields[name] = header.tensor_json(operand.dtype, operand.shape)
+    fields["output"] = header.tensor_json(lesson.step_ids.dtype, lesson.shape)
+    fields["equation"] = lesson.equation
+    fields["formula"] = header.formula(call, Shape(lesson.shape))
+    used = int(np.count_nonzero(lesson.used))
+    fields["read"] = {"dimensions": [0, 1, 2], "parts": used, "of": lesson.size}
+    fields["refused"] = None if lesson.refusal is None else lesson.refusal.message
+    return fields
+
+
+def cells_json(lesson: BeamLesson, cells: AnyArray) -> Iterator[str]:
+    """Yield the JSON of output cells, from their flat positions; shape (C,), int64."""
+    from gathercli.io.formats.encode import json_texts
+
+    return map(_cell_json, lesson.traces(cells), json_texts(lesson.elements(cells)))
+
+
+def _cell_json(trace: BeamTrace, value: str) -> str:
+    return (
+        f'{{"out":{cell(trace.out)},"parent_ids":{_cell(trace.parent_ids)},'
+        f'"parent":{json.dumps(trace.parent)},"beam":{json.dumps(trace.beam)},'
+        f'"step_ids":{_cell(trace.step_ids)},"fate":"{trace.fate.value}",'
+        f'"value":{"null" if trace.fate is Fate.REFUSED else value}}}'
+    )
+
+
+def _cell(at: tuple[int, ...] | None) -> str:
+    return "null" if at is None else cell(at)
