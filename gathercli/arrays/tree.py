@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.arrays.check import check_counts, count, policy_of, positions
-from gathercli.arrays.indices import IndexKind, IndexPolicy, ResolvedIndices
+from gathercli.arrays.check import check_counts, count, policy_of
+from gathercli.arrays.indices import IndexKind, IndexPolicy, ResolvedIndices, resolve
 from gathercli.errors import OutOfRangeError
 from gathercli.spec import rules
 from gathercli.spec.coordinates import cell, coordinate
@@ -118,7 +118,9 @@ def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) 
     size, batches, width = steps.shape
     lengths = np.clip(lengths.astype(object), 0, size).astype(np.int64).reshape(-1, 1)
     batch = np.arange(batches).reshape(-1, 1)
-    parents = _as_indices(parents)
+    parents, policy = _as_indices(parents), policy_of(call, along)
+    if policy.outside is OutOfRange.ERROR:
+        policy = policy._replace(outside=OutOfRange.ZERO)
     used = np.zeros(parents.shape, bool)
     beams = np.empty(steps.shape, np.int64)
     ends = np.full((batches, width), size)
@@ -126,13 +128,13 @@ def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) 
     for t in reversed(range(size)):
         if t + 1 < size:
             moves = (t + 1 < lengths) & (beam >= 0)
-            at = t + 1, batch, np.maximum(beam, 0)
-            used[tuple(each[moves] for each in np.broadcast_arrays(*at))] = True
-            beam = np.where(moves, positions(call, along, parents[at]), beam)
+            parent = parents[t + 1, batch, np.maximum(beam, 0)]
+            used[t + 1][np.nonzero(moves)[0], beam[moves]] = True
+            beam = np.where(moves, resolve(parent, policy), beam)
             none = moves & (beam < 0)
             beam[none] = REFUSED if call.outside is OutOfRange.ERROR else NONE
             if call.negative is Negative.ERROR:
-                beam[none & (parents[at] < 0)] = REFUSED
+                beam[moves & (parent < 0)] = REFUSED
         beams[t] = np.where(t < lengths, beam, ENDED)
         ended = (beams[t] >= 0) & (steps[t, batch, np.maximum(beam, 0)] == end)
         ends[ended] = t  # the earliest step comes last
