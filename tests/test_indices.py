@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gathercli.arrays.indices import IndexKind, IndexPolicy, ResolvedIndices, index_kind
+from gathercli.arrays.indices import (
+    FOLD,
+    IndexKind,
+    IndexPolicy,
+    ResolvedIndices,
+    index_kind,
+    tuple_kind,
+)
 from gathercli.spec.op import OutOfRange
 
 POLICY = IndexPolicy(3, wraps=True, outside=OutOfRange.ZERO)
@@ -34,3 +41,41 @@ def test_positions_of_big_endian_indices_are_in_native_byte_order(kind: IndexKin
 
     assert positions.dtype.isnative
     assert positions.tolist() == [2, 0, 1]
+
+
+AXES = [IndexPolicy(size, wraps=True, outside=OutOfRange.ERROR) for size in (3, 200)]
+"""Axes of two sizes, one of them larger than the largest int8."""
+
+
+@pytest.mark.parametrize(
+    ("last", "kind"),
+    [
+        ((2, 127), IndexKind.PLAIN),
+        ((3, 0), IndexKind.MIXED),
+        ((-1, 0), IndexKind.SIGNED),
+        ((-3, -128), IndexKind.SIGNED),
+        ((-4, 0), IndexKind.MIXED),
+    ],
+)
+@pytest.mark.parametrize("before", [0, 1, FOLD - 1, FOLD, 3 * FOLD])
+@pytest.mark.parametrize("held", [np.int8, np.int64])
+def test_a_tuple_at_a_bound_of_either_axis_is_of_the_narrowest_kind(
+    last: tuple[int, int], kind: IndexKind, before: int, held: type
+) -> None:
+    tuples = np.zeros((before + FOLD, 2), held)
+    tuples[before] = last
+
+    assert tuple_kind(tuples.reshape(-1), AXES) is kind
+
+
+def test_no_unsigned_index_of_a_tuple_counts_from_the_end() -> None:
+    tuples = np.array([0, 0, 2**64 - 1, 0], np.uint64)
+
+    assert tuple_kind(tuples, AXES) is IndexKind.MIXED
+    assert tuple_kind(np.array([2, 199], np.uint8), AXES) is IndexKind.PLAIN
+
+
+def test_a_negative_index_of_a_tuple_is_not_signed_where_none_counts_from_the_end() -> None:
+    policies = [policy._replace(wraps=False) for policy in AXES]
+
+    assert tuple_kind(np.array([-1, 0]), policies) is IndexKind.MIXED

@@ -18,7 +18,7 @@ from numpy.lib.stride_tricks import as_strided
 
 import gathercli
 from gathercli import engine
-from gathercli.arrays import counts, indices, kernel, result, threads
+from gathercli.arrays import check, counts, indices, kernel, result, threads
 from gathercli.arrays import run as run_module
 from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.run import answer, run
@@ -70,7 +70,8 @@ class Made:
 def restored() -> Iterator[None]:
     """Put back what the tests change."""
     held = [
-        (module, dict(vars(module))) for module in (kernel, indices, counts, result, run_module)
+        (module, dict(vars(module)))
+        for module in (check, kernel, indices, counts, result, run_module)
     ]
     methods = {name: getattr(kernel.Worker, name) for name in ("_part", "_rows", "_take")}
     yield
@@ -88,6 +89,9 @@ def made_small(small: Small) -> None:
         (kernel, "SHORT", small.short),
         (counts, "CELLS", small.cells),
         (indices, "KEPT", small.held),
+        (indices, "TUPLES", small.cells),
+        (indices, "FOLD", small.short + 1),
+        (check, "KEPT", small.held),
         (run_module, "KEPT", small.held),
         (counts, "SHARED", 0),
         (result, "SHARED", 0),
@@ -142,12 +146,12 @@ def some_data(draw: st.DrawFn, shape: tuple[int, ...]) -> Array:
     return laid(values.astype(held), draw(st.sampled_from(list(LAYOUTS))))
 
 
-def some_indices(draw: st.DrawFn, shape: tuple[int, ...], size: int) -> Array:
+def some_indices(draw: st.DrawFn, shape: tuple[int, ...], size: int | Array) -> Array:
     held = np.dtype(draw(st.sampled_from(INDEX_TYPES)))
     low = 0 if held.kind == "u" else -size - draw(st.sampled_from((0, 0, 3)))
     high = size + draw(st.sampled_from((0, 0, 2)))
     random = np.random.default_rng(draw(st.integers(0, 1 << 30)))
-    plain = draw(st.booleans()) and size
+    plain = draw(st.booleans()) and np.all(size)
     found = random.integers(0, size, shape) if plain else random.integers(low, high + 1, shape)
     return laid(np.asarray(found).astype(held), draw(st.sampled_from(list(LAYOUTS))))
 
@@ -161,13 +165,14 @@ def gathers(draw: st.DrawFn) -> Made:
     data = some_data(draw, (*batch, *before, size, *after))
     indices = some_indices(draw, (*batch, *draw(st.lists(sizes, max_size=3))), size)
     axis = len(batch) + len(before)
-    return made(draw, gathercli.OPERATORS[0], (data, indices), axis=axis, batch_dims=len(batch))
+    how = {"axis": axis, "batch_dims": len(batch)}
+    return made(draw, gathercli.OPERATORS[0], (data, indices), (size,), how)
 
 
 @st.composite
 def element_gathers(draw: st.DrawFn) -> Made:
     """Make a call of GatherElements, of all of `data` or of its first rows and columns."""
-    op = draw(st.sampled_from([op for op in OPERATORS if op.elementwise]))
+    op = draw(st.sampled_from(FAMILIES["gather-elements"].ROWS))
     shape = tuple(draw(st.lists(sizes, min_size=1, max_size=4)))
     axis = draw(st.integers(0, len(shape) - 1))
     less = draw(st.sampled_from((0, 0, 1))) if op.off_axis is OffAxis.AT_MOST else 0
@@ -177,22 +182,41 @@ def element_gathers(draw: st.DrawFn) -> Made:
     kinds = [np.dtype(t) for t in ("<i4", ">i4", "<i8", ">i8")]
     if held.dtype not in kinds:
         held = held.astype(draw(st.sampled_from(kinds)))
-    return made(draw, op, (some_data(draw, shape), held), axis=axis, batch_dims=0)
+    return made(draw, op, (some_data(draw, shape), held), (shape[axis],), {"axis": axis})
+
+
+@st.composite
+def tuple_gathers(draw: st.DrawFn) -> Made:
+    """Make a call of GatherND, by tuples of up to three indices."""
+    op = draw(st.sampled_from(FAMILIES["gather-nd"].ROWS))
+    batch = tuple(draw(st.lists(sizes, max_size=2))) if op.attr("batch_dims") else ()
+    indexed = tuple(draw(st.lists(sizes, min_size=op.shortest_tuple, max_size=3)))
+    slices = tuple(draw(st.lists(sizes, min_size=0 if indexed else 1, max_size=2)))
+    lead = tuple(draw(st.lists(sizes, max_size=2)))
+    tuples = some_indices(draw, (*batch, *lead, len(indexed)), np.array(indexed, np.int64))
+    if len(op.input("indices").dtypes) == 1:
+        tuples = tuples.astype(draw(st.sampled_from(("<i8", ">i8"))))
+    how = {"batch_dims": len(batch)} if batch else {}
+    return made(draw, op, (some_data(draw, (*batch, *indexed, *slices)), tuples), indexed, how)
 
 
 def made(
-    draw: st.DrawFn, op: Op, inputs: tuple[Array, Array], *, axis: int, batch_dims: int
+    draw: st.DrawFn,
+    op: Op,
+    inputs: tuple[Array, Array],
+    indexed: tuple[int, ...],
+    attributes: dict[str, Any],
 ) -> Made:
+    """Bind a call whose indices count along axes of the sizes `indexed`."""
     data = inputs[0]
     named = [Tensor(named_type(array), array) for array in inputs]
     small = draw(smalls)
     made_small(small)
-    ways = ("zero",) if data.shape[axis] == 0 else ("zero", "clamp", "wrap")
+    ways = ("zero",) if 0 in indexed else ("zero", "clamp", "wrap")
     call = engine.bind(
         op,
         *map(Operand.of, named),
-        axis=axis,
-        batch_dims=batch_dims,
+        **attributes,
         negative=draw(st.sampled_from(("spec", "wrap"))),
         out_of_range=draw(st.sampled_from(ways)),
     )
@@ -224,7 +248,11 @@ def raw(array: Array) -> bytes:
     return array.tobytes()
 
 
-@pytest.mark.parametrize("cases", [gathers(), element_gathers()], ids=["gather", "elements"])
+@pytest.mark.parametrize(
+    "cases",
+    [gathers(), element_gathers(), tuple_gathers()],
+    ids=["gather", "elements", "tuples"],
+)
 def test_every_path_gives_what_the_sources_name(cases: st.SearchStrategy[Made]) -> None:
     @SMALL
     @given(case=cases, cells=st.sampled_from((1, 2, 3, 7, 100)))

@@ -206,7 +206,7 @@ def count(
 ) -> tuple[list[IndexCounts], IndexKind]:
     """Count indices, or the components of tuples, as `resolve` does."""
     if tuples:
-        return count_tuples(indices, policies, threads=threads, progress=progress)
+        return count_tuples(indices, policies, counts=counts, threads=threads, progress=progress)
     (policy,) = policies
     sums, kind = count_indices(indices, policy, counts=counts, threads=threads, progress=progress)
     return [sums], kind

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.arrays.indices import IndexKind, IndexPolicy, index_kind, wrap_negative
+from gathercli.arrays.indices import IndexKind, IndexPolicy, index_kind, tuple_kind, wrap_negative
 from gathercli.arrays.tensor import row_major
 from gathercli.arrays.threads import share
 
@@ -152,6 +152,7 @@ def count_tuples(
     tuples: AnyArray,
     policies: Sequence[IndexPolicy],
     *,
+    counts: bool,
     threads: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[list[IndexCounts], IndexKind]:
@@ -163,7 +164,7 @@ def count_tuples(
         Shape (I.., K), an integer type, in either byte order.
     policies
         For each of the K components, what becomes of it.
-    threads, progress
+    counts, threads, progress
         As for `count_indices`.
 
     Returns
@@ -175,24 +176,22 @@ def count_tuples(
     kinds, lock = {IndexKind.PLAIN}, Lock()
     if not policies:
         return sums, IndexKind.PLAIN
-    k, smallest = len(policies), min(policies, key=lambda policy: policy.size)
+    k = len(policies)
 
     def count(block: AnyArray, start: int) -> None:
-        if index_kind(block, smallest) is IndexKind.PLAIN:
+        block = np.ascontiguousarray(block, block.dtype.newbyteorder("="))
+        kind = tuple_kind(block, policies)
+        kinds.add(kind)
+        if kind is IndexKind.PLAIN or (kind is IndexKind.SIGNED and not counts):
             return
         for j, policy in enumerate(policies):
             component = block[j::k]
-            kind = index_kind(component, policy)
-            kinds.add(kind)
-            if kind is IndexKind.PLAIN:
-                continue
             outside = wrap_negative(component, np.empty(component.shape, np.int64), policy)
             negative = component < 0
             with lock:
-                for count, mask in zip(
-                    sums[j], (negative, negative & ~outside, outside), strict=True
-                ):
-                    count.add(mask, component, start + j, k)
+                sums[j].negative.add(negative, component, start + j, k)
+                sums[j].wrapped.add(negative & ~outside, component, start + j, k)
+                sums[j].outside.add(outside, component, start + j, k)
 
     scan(
         np.ascontiguousarray(tuples) if tuples.size <= CELLS else tuples,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from gathercli.arrays.memory import Memory
+from gathercli.arrays.tensor import row_major
 from gathercli.spec.op import OutOfRange
 from gathercli.spec.shapes import product
 
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 
 KEPT: Final = 1 << 20
 """Largest number of indices whose positions are kept; those of more are computed when used."""
+
+TUPLES: Final = 1 << 14
+"""Tuples whose positions are computed at a time: they stay in a core's cache."""
+
+FOLD: Final = 256
+"""Tuples side by side whose components are compared with those of the next ones at once."""
 
 
 class IndexPolicy(NamedTuple):
@@ -72,6 +79,43 @@ def index_kind(indices: AnyArray, policy: IndexPolicy) -> IndexKind:
     if policy.wraps and int(indices.max()) < policy.size and int(indices.min()) >= -policy.size:
         return IndexKind.SIGNED
     return IndexKind.MIXED
+
+
+def tuple_kind(tuples: AnyArray, policies: Sequence[IndexPolicy]) -> IndexKind:
+    """Return the narrowest kind that holds for all components of some tuples.
+
+    Parameters
+    ----------
+    tuples
+        Shape (T * K,), an integer type in native byte order, C-contiguous; K > 0.
+    policies
+        For each of the K components, what becomes of it.
+    """
+    k, unsigned = len(policies), np.dtype(f"u{tuples.itemsize}")
+    sizes = [policy.size for policy in policies]
+    if len(set(sizes)) == 1:
+        return index_kind(tuples, policies[0])
+    # As an unsigned integer a negative index is a large one: one maximum finds both.
+    limit = 1 << (8 * tuples.itemsize - (tuples.dtype.kind == "i"))
+    largest = _reduced(np.maximum, tuples.view(unsigned), k)
+    if all(index < min(size, limit) for index, size in zip(largest, sizes, strict=True)):
+        return IndexKind.PLAIN
+    if tuples.dtype.kind == "u" or not policies[0].wraps:
+        return IndexKind.MIXED
+    largest, smallest = _reduced(np.maximum, tuples, k), _reduced(np.minimum, tuples, k)
+    inside = (-s <= low and top < s for low, top, s in zip(smallest, largest, sizes, strict=True))
+    return IndexKind.SIGNED if all(inside) else IndexKind.MIXED
+
+
+def _reduced(extreme: np.ufunc, tuples: AnyArray, k: int) -> list[int]:
+    """Return the extreme of each component of flat tuples, in one pass in the order of memory."""
+    folded = tuples.size // (FOLD * k) * (FOLD * k)
+    rows = tuples[folded:].reshape(-1, k)
+    if folded:
+        wide = extreme.reduce(tuples[:folded].reshape(-1, FOLD * k), axis=0)
+        rows = np.concatenate([wide.reshape(FOLD, k), rows])
+    extremes: list[int] = extreme.reduce(rows.T.copy(), axis=1).tolist()
+    return extremes
 
 
 def wrap_negative(indices: AnyArray, positions: AnyArray, policy: IndexPolicy) -> AnyArray:
@@ -255,6 +299,7 @@ class ResolvedTuples:
         self.shape, self.fills = indices.shape[:-1], fills
         self.size = product(self.shape)
         self._policies, self._kind = tuple(policies), kind
+        self._are_positions = len(policies) == 1 and indices.dtype == np.int64
         self._memory = Memory.of(indices)
         *self.steps, self._step = self._memory.steps
 
@@ -270,27 +315,50 @@ class ResolvedTuples:
         room: Callable[[tuple[int, ...]], AnyArray],
     ) -> AnyArray:
         """Return the positions of the tuples from `start` on, as `ResolvedIndices.part` does."""
-        count = len(self._policies)
-        tuples = self._memory.view(start, (*shape, count), (*steps, self._step))
+        k = len(self._policies)
+        tuples = self._memory.view(start, (*shape, k), (*steps, self._step))
+        if self._are_positions and self._kind is IndexKind.PLAIN:
+            return tuples[..., 0]
         positions = room(shape)
-        positions[...] = 0
+        if not k:
+            positions[...] = 0
+            return positions
+        flat, scratch, first = (
+            positions.reshape(-1),
+            np.empty(min(positions.size, TUPLES), np.int64),
+            0,
+        )
+        for block in row_major(tuples, TUPLES * k):
+            native = np.ascontiguousarray(block, block.dtype.newbyteorder("="))
+            last = first + block.size // k
+            self._locate(native, flat[first:last], scratch[: last - first])
+            first = last
+        return positions
+
+    def _locate(self, tuples: AnyArray, positions: AnyArray, scratch: AnyArray) -> None:
+        """Compute the positions (T,) of flat tuples (T * K,); `scratch` (T,) is overwritten."""
+        kind, k = self._kind, len(self._policies)
+        if kind is IndexKind.UNSEEN:
+            kind = tuple_kind(tuples, self._policies)
+            if kind is IndexKind.MIXED:
+                raise UnexpectedIndicesError
         none: AnyArray | None = None
         for j, policy in enumerate(self._policies):
-            component = tuples[..., j]
-            kind = self._kind
-            if kind is IndexKind.UNSEEN:
-                kind = _expected_kind(component, policy)
+            component = tuples[j::k]
+            if kind is IndexKind.MIXED:
+                _resolve(component, scratch, policy, kind)
+                component = scratch
+                if self.fills:
+                    none = scratch < 0 if none is None else none | (scratch < 0)
             if j:
-                positions *= policy.size
-            if kind is IndexKind.PLAIN:
                 np.add(positions, component, positions, dtype=np.int64, casting="unsafe")
-                continue
-            resolved = np.empty(shape, np.int64)
-            _resolve(component, resolved, policy, kind)
-            if self.fills:
-                outside = resolved < 0
-                none = outside if none is None else none | outside
-            positions += resolved
+            else:
+                np.copyto(positions, component, casting="unsafe")
+            if kind is IndexKind.SIGNED:  # the sign bit, copied to all bits, lets s through
+                np.right_shift(component, 8 * tuples.itemsize - 1, out=scratch)
+                scratch &= policy.size
+                positions += scratch
+            if j < k - 1:
+                positions *= self._policies[j + 1].size
         if none is not None:
             positions[none] = -1
-        return positions
