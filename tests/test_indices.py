@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,9 @@ from gathercli.arrays.indices import (
     tuple_kind,
 )
 from gathercli.spec.op import OutOfRange
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 POLICY = IndexPolicy(3, wraps=True, outside=OutOfRange.ZERO)
 
@@ -62,7 +67,7 @@ AXES = [IndexPolicy(size, wraps=True, outside=OutOfRange.ERROR) for size in (3, 
 def test_a_tuple_at_a_bound_of_either_axis_is_of_the_narrowest_kind(
     last: tuple[int, int], kind: IndexKind, before: int, held: type
 ) -> None:
-    tuples = np.zeros((before + FOLD, 2), held)
+    tuples: npt.NDArray[Any] = np.zeros((before + FOLD, 2), held)
     tuples[before] = last
 
     assert tuple_kind(tuples.reshape(-1), AXES) is kind
