@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gathercli.arrays.counts import CELLS
+from gathercli.cli.commands.compare import COMPARED
 from gathercli.ops import OPERATORS
 
 if TYPE_CHECKING:
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from tests.conftest import Ran
 
     Run = Callable[..., Ran]
+
+
+SINGLE = [op for op in COMPARED if not op.tuples]
+"""The versions whose indices are no tuples."""
 
 
 def found(ran: Ran) -> dict[str, Any]:
@@ -47,6 +52,61 @@ def test_versions_that_agree_have_a_letter_and_the_others_a_reason(run: Run) -> 
         "\n"
         "A and B  have the shapes [1,2,3] and [1,2]\n",
         "",
+    )
+
+
+def test_tuples_are_compared_too_where_one_version_takes_them(run: Run) -> None:
+    words = ["compare", "arange:1x2x3x2", "zeros:1x2x1xi64", "-b", "2", "--ops", "gather-nd,8"]
+
+    assert run(*words) == (
+        0,
+        "data i64[1,2,3,2]   indices i64[1,2,1]   axis by default   batch_dims 2\n"
+        "\n"
+        "version              shape    group  outcome\n"
+        "openvino.Gather-8             -      batch-dims-axis refuses\n"
+        "openvino.GatherND-8  [1,2,2]  A      values\n"
+        "openvino.GatherND-5  [2,2]    B      values\n"
+        "onnx.GatherND-13     [1,2,2]  A      values\n"
+        "onnx.GatherND-12     [1,2,2]  A      values\n"
+        "onnx.GatherND-11              -      batch-dims-unsupported refuses\n"
+        "\n"
+        "batch-dims-axis  `batch_dims` is 2, but `axis` is 0: expected 0\n"
+        "batch-dims-unsupported  `batch_dims` is 2, but the version has no batch_dims: expected 0\n"
+        "\n"
+        "A and B  have the shapes [1,2,2] and [2,2]\n",
+        "",
+    )
+
+
+@pytest.mark.parametrize("options", [["-a", "0"], []])
+def test_tuples_that_no_version_takes_are_left_out(options: list[str], run: Run) -> None:
+    rows = found(run("compare", "arange:3x3", "[[2,0,1]]", *options, "-f", "json"))["rows"]
+
+    assert [row["version"] for row in rows] == list(map(str, SINGLE))
+
+
+def test_a_version_on_tuples_that_is_named_stays(run: Run) -> None:
+    words = ["compare", "1,2", "0", "-f", "json", "--ops"]
+
+    versions = {
+        names: [row["version"] for row in found(run(*words, names))["rows"]]
+        for names in ("8", "8,onnx.GatherND-13", "openvino-1")
+    }
+
+    assert versions == {
+        "8": ["openvino.Gather-8"],
+        "8,onnx.GatherND-13": ["openvino.Gather-8", "onnx.GatherND-13"],
+        "openvino-1": ["openvino.Gather-1"],
+    }
+
+
+def test_an_operator_with_other_inputs_is_refused(run: Run) -> None:
+    assert run("compare", "1,2", "0", "--ops", "gather,gather-tree") == (
+        2,
+        "",
+        "error: `--ops` names openvino.GatherTree-1, which takes STEP_IDS, PARENT_IDS, MAX_SEQ_LEN "
+        "and END_TOKEN: expected versions of DATA and INDICES\n"
+        "rule: version\n",
     )
 
 
@@ -185,7 +245,7 @@ def test_the_status_is_0_even_if_all_refuse(run: Run) -> None:
     ran = run("compare", "1,2", "0.5")
 
     assert (ran.status, ran.err) == (0, "")
-    assert ran.out.count("indices-dtype refuses") == len(OPERATORS)
+    assert ran.out.count("indices-dtype refuses") == len(SINGLE)
     assert run("compare", "nosuch.npy", "0").status == 66
     assert run("compare", "[1", "0").status == 65
     assert json.loads(run("compare", "[1", "0", "--json-errors").err)["operator"] is None
@@ -244,11 +304,35 @@ def test_the_outcome_is_that_of_the_command_of_each_version(seed: int, run: Run)
     np.save("d.npy", data)
     np.save("i.npy", indices)
     answer = found(run("compare", "d.npy", "i.npy", *options, "-f", "json"))
+
+    assert [row["version"] for row in answer["rows"]] == list(map(str, SINGLE))
+    check_outcomes(answer, ["d.npy", "i.npy", *options], run)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_the_outcome_of_tuples_is_that_of_the_command_of_each_version(seed: int, run: Run) -> None:
+    rng = np.random.default_rng(seed)
+    batch = [int(n) for n in rng.integers(1, 3, seed % 3)]
+    sizes = [int(n) for n in rng.integers(1, 4, 1 + seed % 2)]
+    shape = [*batch, *(int(n) for n in rng.integers(0, 3, 1)), len(sizes)]
+    np.save("d.npy", rng.integers(0, 3, [*batch, *sizes, 2]).astype("f4"))
+    np.save("i.npy", rng.integers(-2, 3, shape))
+    options = ["-b", str(len(batch)), "--negative", str(rng.choice(["spec", "wrap", "error"]))]
+    options += ["--out-of-range", str(rng.choice(["spec", "error", "zero", "clamp", "wrap"]))]
+    answer = found(run("compare", "d.npy", "i.npy", *options, "--ops", "gather-nd", "-f", "json"))
+
+    assert len(answer["rows"]) == 5
+    check_outcomes(answer, ["d.npy", "i.npy", *options], run)
+
+
+def check_outcomes(answer: dict[str, Any], words: list[str], run: Run) -> None:
+    """Compare the rows and groups of an answer with what the command of each version prints."""
     outputs: dict[str, list[str]] = {}
-    for op, row in zip(OPERATORS, answer["rows"], strict=True):
-        words = [op.family, "d.npy", "i.npy", "-V", op.id, *options]
-        ran = run(*words, "-f", "literal", "-q", "--json-errors")
-        assert row["version"] == op.full_name
+    ops = {op.full_name: op for op in OPERATORS}
+    for row in answer["rows"]:
+        op = ops[row["version"]]
+        line = [op.family, *words, "-V", op.id]
+        ran = run(*line, "-f", "literal", "-q", "--json-errors")
         assert row["outcome"] == ("values" if ran.status == 0 else "refused")
         if ran.status:
             error = json.loads(ran.err)
@@ -257,7 +341,7 @@ def test_the_outcome_is_that_of_the_command_of_each_version(seed: int, run: Run)
         else:
             assert "x".join(map(str, row["shape"])) == ran.out.split("xf32=")[0]
             outputs.setdefault(ran.out, []).append(op.full_name)
-            noted = run(*words, "-f", "literal").err
+            noted = run(*line, "-f", "literal").err
             assert (row["filled"] > 0) == ("zero-filled" in noted)
 
     assert list(answer["groups"].values()) == list(outputs.values())

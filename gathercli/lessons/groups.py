@@ -12,12 +12,13 @@ from gathercli.arrays.counts import CELLS
 from gathercli.arrays.run import run
 from gathercli.arrays.tensor import Tensor, equal
 from gathercli.arrays.threads import share
+from gathercli.errors import OperatorError
 from gathercli.lessons.verdicts import number_illegal, verdict
 from gathercli.ops import indexed_inputs
 from gathercli.spec.coordinates import coordinate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from gathercli.arrays.bound import BoundCall
     from gathercli.arrays.result import GatherOutput
@@ -69,6 +70,27 @@ class Comparison(NamedTuple):
         return groups
 
 
+def applicable(ops: Iterable[Op], case: Case, named: Collection[Op] = ()) -> list[Op]:
+    """Leave out an operator on tuples if none of its versions takes the shapes and attributes.
+
+    Parameters
+    ----------
+    named
+        Versions that stay, as the user named them.
+    """
+    rows = tuple(ops)
+    families = {op.family for op in rows if not op.tuples or _is_bound(op, case)}
+    return [op for op in rows if op in named or op.family in families]
+
+
+def _is_bound(op: Op, case: Case) -> bool:
+    try:
+        case.bind(op)
+    except OperatorError:
+        return False
+    return True
+
+
 def compared(ops: Iterable[Op], case: Case, max_bytes: int | None = None) -> Comparison:
     """Group the versions that accept; gather only where two results could be the same.
 
@@ -98,7 +120,7 @@ class _Grouping:
         """Return the letter of the group of a verdict; None if it refuses."""
         if each.error is not None or each.bound is None or each.shape is None:
             return None
-        key = self._key(each.bound.call)
+        key = self._key(each.bound.call), each.shape
         if key not in self._letters:
             self._letters[key] = self._find(each.bound, each.shape)
         return self._letters[key]

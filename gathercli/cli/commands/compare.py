@@ -80,9 +80,9 @@ def run(
 ) -> Answer:
     """Call every version, and tell who agrees."""
     from gathercli.io.source import Inputs
-    from gathercli.lessons.groups import compared
+    from gathercli.lessons.groups import applicable, compared
 
-    rows = COMPARED if operators.version is None else _rows(operators.version, messages)
+    rows, by_name = _rows(operators.version, messages)
     tokens = tensors.tokens(FIRST)
     Inputs.share_stdin(*tensors.words)
     progress = messages.progress()
@@ -90,14 +90,22 @@ def run(
         with CallContext(None) as call:
             read_tensors = read(call, inputs.tensor, tokens, inputs_of(FIRST))
         case = operators.case(read_tensors, threads, progress)
-        found = compared(rows, case, memory.limits.result)
+        found = compared(applicable(rows, case, by_name), case, memory.limits.result)
         inputs.recheck()
         return _answer(found, operators, case.data, case.indices, fmt)
 
 
-def _rows(text: str, messages: Messages) -> tuple[Op, ...]:
-    """Find the rows of a list of commands, versions and full names, in the order of all rows."""
+def _rows(text: str | None, messages: Messages) -> tuple[tuple[Op, ...], set[Op]]:
+    """Find the rows of a list of commands, versions and full names, in the order of all rows.
+
+    Returns
+    -------
+        The rows; and those of them that are named alone or by their command.
+    """
+    if text is None:
+        return COMPARED, set()
     chosen: set[Op] = set()
+    by_name: set[Op] = set()
     for name in map(str.strip, text.split(",")):
         if not name:
             raise VersionError(
@@ -107,11 +115,15 @@ def _rows(text: str, messages: Messages) -> tuple[Op, ...]:
                 hint="`--ops gather,onnx-13`",
             )
         if name in FAMILIES:
-            chosen |= set(FAMILIES[name].ROWS)
+            by_name |= set(FAMILIES[name].ROWS)
             continue
         found = exactly(name, named(name, "--ops "))
-        chosen |= {each.op for each in found}
+        ops = {each.op for each in found}
+        if len(ops) == 1:
+            by_name |= ops
+        chosen |= ops & set(COMPARED) or ops
         messages.notes += [each.note for each in found if each.note]
+    chosen |= by_name
     other = next((op for op in OPERATORS if op in chosen and op not in COMPARED), None)
     if other is not None:
         names = listed((each.name.upper() for each in other.inputs), "and")
@@ -120,7 +132,7 @@ def _rows(text: str, messages: Messages) -> tuple[Op, ...]:
             rule="version",
             value=text,
         )
-    return tuple(op for op in COMPARED if op in chosen)
+    return tuple(op for op in COMPARED if op in chosen), by_name
 
 
 def _answer(

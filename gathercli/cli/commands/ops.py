@@ -203,9 +203,10 @@ def named(version: str, prefix: str = "") -> list[Found]:
             matches.append(find(version, family))
         except VersionError as error:
             refusals.append(error)
-    if matches:
+    is_number = version.isascii() and version.isdigit()
+    if matches and not (is_number and _is_of_both(int(version))):
         return matches
-    if version.isdigit():  # a row of both frameworks, or of none
+    if is_number:  # a row of both frameworks, or of none
         first = refusals[0]
         first.hint = first.hint and first.hint.replace("-V ", prefix)
         raise first
@@ -225,3 +226,8 @@ def named(version: str, prefix: str = "") -> list[Found]:
         value=version,
         hint=hint,
     )
+
+
+def _is_of_both(number: int) -> bool:
+    """Return whether versions of this number belong to several frameworks."""
+    return len({op.framework for op in OPERATORS if op.version == number}) > 1
