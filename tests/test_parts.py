@@ -35,6 +35,8 @@ def data(folder: Path) -> Any:
     stored("x.zarr", array, (2, 3, 4))
     stored("x2.zarr", array, (2, 3, 4), zarr_format=2)
     stored("i.zarr", np.random.default_rng(2).integers(-7, 7, (9, 4)), (4, 2))
+    stored("t.zarr", np.random.default_rng(4).integers(-5, 5, (9, 4, 2)), (4, 2, 1))
+    stored("b.zarr", np.random.default_rng(5).integers(0, 8, (6, 5, 3, 1)), (4, 2, 2, 1))
     stored("e.zarr", np.random.default_rng(3).integers(-5, 5, (6, 7, 8)), (2, 3, 4))
     return array
 
@@ -47,6 +49,9 @@ def data(folder: Path) -> Any:
         ("gather", "x.npy", "2,-1,0", "--axis", "1", "--chunks", "3,1,8"),
         ("gather", "x.npy", "[[1,2]]", "--data-dtype", "float64"),
         ("gather", "arange:50x3xi16", "7,3,9", "--chunks", "1,3"),
+        ("gather-nd", "x.zarr", "t.zarr"),
+        ("gather-nd", "x.npy", "t.zarr", "--chunks", "2,4,3"),
+        ("gather-nd", "x.zarr", "b.zarr", "-b", "2", "-V", "openvino-5", "--chunks", "7,2"),
         ("gather-elements", "x.zarr", "e.zarr", "--axis", "1", "--negative", "wrap"),
     ],
     ids=" ".join,

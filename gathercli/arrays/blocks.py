@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gathercli.arrays.bound import BoundCall
     from gathercli.arrays.chunkgroups import ChunkGroup
     from gathercli.arrays.chunks import Box, ChunkedTensor, Span
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.arrays.tensor import AnyArray, Tensor
     from gathercli.spec.call import Call
 
 PIECE: Final = 1 << 18
@@ -304,7 +304,24 @@ class CopyBlocks:
         return out
 
 
-BlockSource: TypeAlias = "GatherBlocks | CopyBlocks"
+class WholeBlocks:
+    """An output in memory in boxes; the members are those of `GatherBlocks`.
+
+    Parameters
+    ----------
+    data
+        The input whose chunks the output has too, if it has its shape.
+    """
+
+    def __init__(self, data: ChunkedTensor, output: Tensor) -> None:
+        self.data, self.shape = data, output.shape
+        self.index_dims: list[int] = []
+        copy = CopyBlocks(output)
+        self.cost, self.block = copy.cost, copy.block
+        self.choose_chunks = (CopyBlocks(data) if data.shape == self.shape else copy).choose_chunks
+
+
+BlockSource: TypeAlias = "GatherBlocks | CopyBlocks | WholeBlocks"
 
 
 def chunk_sizes(

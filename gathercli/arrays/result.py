@@ -158,9 +158,11 @@ class GatherResult:
         return self._points[name].whole()
 
     def source(self) -> BlockSource:
-        """Return what makes any box of the output."""
-        from gathercli.arrays.blocks import GatherBlocks
+        """Return what makes any box of the output; all of it, where it gathers along no axis."""
+        from gathercli.arrays.blocks import GatherBlocks, WholeBlocks
 
+        if FAMILIES[self.bound.call.op.family].as_gather(self.bound.call) is None:
+            return WholeBlocks(self.bound.data, self.whole())
         return GatherBlocks(self.bound)
 
     def parts(self) -> Callable[[int, int], AnyArray]:

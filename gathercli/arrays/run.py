@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gathercli.arrays.check import are_tuples, check_indices, policy_of
 from gathercli.arrays.indices import KEPT, ResolvedIndices, ResolvedTuples, UnexpectedIndicesError
 from gathercli.arrays.result import GatherResult, check_size
+from gathercli.errors import LimitError
 from gathercli.ops import FAMILIES, indexed_inputs
+from gathercli.spec.shapes import product
+
+POSITION_BYTES: Final = 8
+"""Bytes of the position of an output element that is computed beforehand."""
 
 if TYPE_CHECKING:
     from gathercli.arrays.bound import BoundCall
@@ -55,6 +60,8 @@ def run(
         adjusted = streamed.check_indices(bound, threads=threads, progress=progress)
         check_size(bound.shape, bound.data, max_bytes)
         return streamed.StreamedResult(bound, adjusted, memory, threads=threads, progress=progress)
+    if family.as_gather(call) is None and memory is not None:
+        _check_memory(bound, memory)
     tensors = bound.loaded()
     points: dict[str, Points] = {}
     adjustments: list[Adjustment] = []
@@ -70,6 +77,25 @@ def run(
         adjustments += more
     check_size(bound.shape, bound.data, max_bytes)
     return GatherResult(bound, tensors, points, adjustments, threads=threads, progress=progress)
+
+
+def _check_memory(bound: BoundCall, limit: int) -> None:
+    """Raise if an output that is computed as a whole, and what is read for it, takes too much.
+
+    Raises
+    ------
+    LimitError
+        ``limit``.
+    """
+    cells = product(bound.shape)
+    size = cells * (bound.data.storage.itemsize + POSITION_BYTES) + sum(
+        product(each.shape) * each.storage.itemsize
+        for each in bound.tensors.values()
+        if each.in_memory is None
+    )
+    if size > limit:
+        what = f"the result takes {size} bytes of memory with what is read for it as a whole"
+        raise LimitError.over(what, size, limit)
 
 
 def answer(bound: BoundCall, *, threads: int = 1, out: AnyArray | None = None) -> Tensor:

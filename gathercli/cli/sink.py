@@ -216,7 +216,7 @@ class OutputOptions(Options):
                 result.source(),
                 inputs,
                 chunks=self.chunk_sizes,
-                held=self.limits.memory,
+                memory=self.limits.memory,
                 threads=result.threads,
                 progress=result.progress,
                 crew=crew,

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
             """The number of boxes they compute at a time."""
 
         @property
-        def held(self) -> int | None:
+        def memory(self) -> int | None:
             """The bytes of memory for a box; None for no limit."""
 
-        def make(self, path: str, chunks: Sequence[int], boxes: Sequence[Box]) -> Generator[int]:
+        def write(self, path: str, chunks: Sequence[int], boxes: Sequence[Box]) -> Generator[int]:
             """Compute boxes and write them to `path`; yield the number of elements of each."""
 
 
@@ -45,7 +45,7 @@ def write(
     output: Creation,
     chunks: Sequence[int] | None = None,
     *,
-    held: int | None = None,
+    memory: int | None = None,
     threads: int = 1,
     progress: ProgressCallback | None = None,
     crew: Crew | None = None,
@@ -55,31 +55,31 @@ def write(
     Parameters
     ----------
     source
-        A copy, or a call with checked indices.
+        The boxes of a tensor, or of the output of a call with checked indices.
     chunks
         The sizes of the chunks; None to choose them.
-    held
+    memory
         The bytes of memory to use; None for no limit.
     threads
         The number of threads.
     progress
         Called with the bytes of the output written so far and the total.
     crew
-        Computes the boxes in place of this process, each with `crew.held` bytes.
+        Computes the boxes in place of this process, each with `crew.memory` bytes.
 
     Raises
     ------
     UsageError
         The rank of `chunks` is not that of the output.
     LimitError
-        ``limit``: a chunk takes more than `held`.
+        ``limit``: a chunk takes more than `memory`.
     OutputError, TransferError
         ``output``.
     """
     if crew is None:
-        cut = partial(cut_boxes, source, memory=held, threads=threads)
+        cut = partial(cut_boxes, source, memory=memory, threads=threads)
     else:
-        cut = partial(cut_boxes, source, memory=crew.held, threads=1, least=crew.threads)
+        cut = partial(cut_boxes, source, memory=crew.memory, threads=1, least=crew.threads)
     if chunks is None:
         sizes, (threads, boxes) = _choose_chunks(source, cut)
     else:
@@ -88,7 +88,7 @@ def write(
     data = source.data
     itemsize = data.storage.itemsize
     total = product(source.shape) * itemsize
-    if held is not None:
+    if memory is not None:
         _check_room(output, total)
     same = isinstance(source, CopyBlocks)
     output.open(source.shape, data.dtype, sizes, data, storage=data.storage, same=same)
@@ -97,7 +97,7 @@ def write(
         writer = output.writer(output.temporary)
         numbers = (fill(source, writer, sizes, box, threads) for box in boxes)
     else:
-        numbers = crew.make(output.temporary, sizes, boxes)
+        numbers = crew.write(output.temporary, sizes, boxes)
     done = 0
     with closing(numbers):
         for number in numbers:

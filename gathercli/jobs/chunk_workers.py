@@ -36,7 +36,7 @@ class ChunkWorkers:
     ----------
     job
         The call, as in a job file.
-    held
+    memory
         Bytes of memory for each thread of a worker; None for any.
     say
         Called with messages for the user.
@@ -47,16 +47,16 @@ class ChunkWorkers:
         job: dict[str, Any],
         address: Address,
         *,
-        held: int | None,
+        memory: int | None,
         say: Callable[[str], object],
         debug: bool = False,
     ) -> None:
-        self.held = held
+        self.memory = memory
         self._job, self._spool = json.dumps(job).encode(), Spool()
         try:
             self._cluster = Cluster(
                 self._spool,
-                Settings(memory=held),
+                Settings(memory=memory),
                 address,
                 timeout=None,
                 divided=False,
@@ -73,7 +73,7 @@ class ChunkWorkers:
         """How many boxes are computed at a time."""
         return self._cluster.threads
 
-    def make(self, path: str, chunks: Sequence[int], boxes: Sequence[Box]) -> Generator[int]:
+    def write(self, path: str, chunks: Sequence[int], boxes: Sequence[Box]) -> Generator[int]:
         """Have boxes computed and their chunks written; yield the elements of each.
 
         Parameters

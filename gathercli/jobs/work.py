@@ -115,7 +115,7 @@ def line_of(job: Job, text: bytes, settings: Settings, part: Part | None = None)
     text
         The JSON of the job.
     part
-        The part of the output to make; None for all of it.
+        The part of the output to write; None for all of it.
     """
     started = time.perf_counter()
     for attempt in range(settings.retries + 1):
@@ -307,7 +307,7 @@ def _write_chunks(job: Job, result: Result, inputs: Inputs, settings: Settings) 
     path, within = _output_path(job, settings)
     with creator(save.format_of(path))(path, within=within) as output:
         make_folder(output.folder)
-        chunkwise.write(result.source(), output, held=settings.memory, threads=settings.threads)
+        chunkwise.write(result.source(), output, memory=settings.memory, threads=settings.threads)
         inputs.recheck()
         output.commit()
 

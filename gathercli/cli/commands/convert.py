@@ -321,7 +321,7 @@ def _write_chunks(
         result.source(),
         inputs,
         chunks=options.chunk_sizes,
-        held=options.limits.memory,
+        memory=options.limits.memory,
         threads=cores(),
         progress=messages.progress(),
     )

@@ -1,4 +1,4 @@
-"""`gather` and `gather-elements`: read, run, show or write."""
+"""The commands of the operators: read the tensors, run the call, show or write the result."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     from gathercli.jobs.chunk_workers import ChunkWorkers
     from gathercli.jobs.scheduler import Address
     from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import Op
 
 
 EACH: Final = 1 << 30
-"""Bytes that each thread of a worker may take, if nothing else is said."""
+"""Bytes of memory for each thread of a worker, unless `--max-bytes` sets them."""
 
 
 class ExpectOptions(Options):
@@ -103,7 +104,7 @@ def run(
     tokens = tensors.tokens(family_of(command))
     sink.check()
     if address is not None:
-        _check_cluster(sink, threads, *tensors.words)
+        _check_cluster(op, sink, threads, *tensors.words)
     Inputs.share_stdin(*tensors.words, expectation.expect)
     progress = messages.progress() if sink.leaves_terminal else None
     with messages, messages.inputs(sink.limits.memory, progress) as inputs:
@@ -144,10 +145,17 @@ def run(
     return 0
 
 
-def _check_cluster(sink: OutputOptions, threads: int | None, *tokens: str) -> None:
+def _check_cluster(op: Op, sink: OutputOptions, threads: int | None, *tokens: str) -> None:
     """Refuse what the workers of a scheduler cannot do."""
     from gathercli.io.source import Inputs
 
+    if followed := next((each.name for each in op.inputs if each.follows), None):
+        raise UsageError(
+            f"`--scheduler` is given, and {op} follows `{followed}` through all steps, so that no "
+            "worker can do a part: expected a run without it",
+            rule="usage",
+            hint="`gathercli batch`, of whose jobs each worker does some",
+        )
     if sink.path is None or not is_chunked(sink.chosen):
         raise UsageError(
             "`--scheduler` is given, and the output is not in chunks, of which each worker makes "
@@ -180,5 +188,5 @@ def _crew(
     """Reach the workers of a scheduler."""
     from gathercli.jobs.chunk_workers import ChunkWorkers
 
-    held = limits.memory if limits.explicit else EACH
-    return ChunkWorkers(job, address, held=held, say=messages.announce, debug=messages.debug)
+    memory = limits.memory if limits.explicit else EACH
+    return ChunkWorkers(job, address, memory=memory, say=messages.announce, debug=messages.debug)
