@@ -40,8 +40,7 @@ def arguments(context: CallContext, values: Iterable[Any]) -> list[Tensor]:
     if op is None:
         raise LookupError("the inputs of no operator")
     tensors = [_argument(value, each) for each, value in zip(op.inputs, values, strict=True)]
-    if op.one_type:
-        tensors = of_one_type(tensors)
+    tensors = of_one_type(op, tensors)
     context.describe(tensors)
     return tensors
 

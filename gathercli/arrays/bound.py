@@ -9,6 +9,7 @@ import numpy as np
 from gathercli.arrays.chunks import everything
 from gathercli.arrays.tensor import Tensor
 from gathercli.engine import infer
+from gathercli.errors import GatherError
 from gathercli.spec.call import Operand
 from gathercli.spec.coordinates import known
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import Op
 
 _Tensor = TypeVar("_Tensor", bound="ChunkedTensor | Operand")
 
@@ -68,23 +70,41 @@ class BoundCall:
         }
 
 
-def of_one_type(tensors: Sequence[_Tensor]) -> list[_Tensor]:
-    """Give the tensors whose type untyped text decided the type of a tensor that states its own.
+def of_one_type(op: Op, tensors: Sequence[_Tensor]) -> list[_Tensor]:
+    """Give untyped text the type of the tensors that state theirs, if a version wants one type.
+
+    Where none does, text without elements takes the type of the first that has some.
 
     Raises
     ------
     InputError
         ``dtype``: a tensor does not convert to it without loss.
     """
-    dtype = next((each.dtype for each in tensors if each.decided is None), None)
-    return [each if each.decided is None else _as_type(each, dtype) for each in tensors]
+    if not op.one_type:
+        return list(tensors)
+    untyped = [not getattr(each, "typed", True) for each in tensors]
+    stated = [each.dtype for each, free in zip(tensors, untyped, strict=True) if not free]
+    if not any(stated):
+        untyped = [
+            free and each.decided is None for each, free in zip(tensors, untyped, strict=True)
+        ]
+        stated = [each.dtype for each in tensors if each.decided is not None]
+    dtype = next(filter(None, stated), None)
+    return [
+        _as_type(tensor, dtype, each.name) if free else tensor
+        for each, tensor, free in zip(op.inputs, tensors, untyped, strict=True)
+    ]
 
 
-def _as_type(tensor: Any, dtype: DType | None) -> Any:
+def _as_type(tensor: Any, dtype: DType | None, name: str) -> Any:
     if dtype is None or tensor.dtype is dtype:
         return tensor
     if isinstance(tensor, Operand):
         return tensor._replace(dtype=dtype)
     from gathercli.arrays.conversion import convert
 
-    return convert(tensor, dtype)
+    try:
+        return convert(tensor, dtype)
+    except GatherError as error:
+        error.prefix(f"`{name}`")
+        raise

@@ -168,6 +168,6 @@ def read(
     if context.op is not None and context.op.one_type:
         from gathercli.arrays.bound import of_one_type
 
-        tensors = of_one_type(tensors)
+        tensors = of_one_type(context.op, tensors)
         context.describe(tensors)
     return tensors

@@ -73,12 +73,11 @@ def described(job: Job, op: Op, inputs: Inputs) -> Call:
         As from `bound`, as far as shapes and types tell.
     """
     operands = [job.operand(each.name, inputs) for each in op.inputs]
-    return _bind(job, op, of_one_type(operands) if op.one_type else operands)
+    return _bind(job, op, of_one_type(op, operands))
 
 
 def _bound(job: Job, op: Op, tensors: Sequence[ChunkedTensor]) -> BoundCall:
-    if op.one_type:
-        tensors = of_one_type(tensors)
+    tensors = of_one_type(op, tensors)
     return BoundCall(_bind(job, op, map(Operand.of, tensors)), *tensors)
 
 

@@ -49,12 +49,15 @@ class Operand(NamedTuple):
         The path of the element that decided the type of untyped text (``$[1][2]``), for messages.
     integers
         The integers that fractions or booleans may stand for, for hints: `Tensor.integers`.
+    typed
+        Whether the source states the type.
     """
 
     shape: Shape
     dtype: DType | None = None
     decided: str | None = None
     integers: Any = None
+    typed: bool = True
 
     @classmethod
     def of(cls, tensor: TensorLike | Operand) -> Operand:
@@ -62,7 +65,8 @@ class Operand(NamedTuple):
         if isinstance(tensor, cls):
             return tensor
         integers = getattr(tensor, "integers", None)  # which nothing has that is read in chunks
-        return cls(Shape(tensor.shape), tensor.dtype, tensor.decided, integers)
+        typed = getattr(tensor, "typed", True)
+        return cls(Shape(tensor.shape), tensor.dtype, tensor.decided, integers, typed)
 
     def described(self) -> str:
         """Write type and shape as one word, ``i64[2,5]``."""
