@@ -293,6 +293,7 @@ def test_the_cases_take_every_path() -> None:
         held = case.run._kernel
         assert isinstance(held, kernel.Kernel)
         ways.update(held.ways)
+        assert isinstance(held.points, indices.ResolvedIndices)
         ready.add((str(held.points._kind), held.points.fills))
         case.run.whole()
 

@@ -362,3 +362,44 @@ class ResolvedTuples:
                 positions *= self._policies[j + 1].size
         if none is not None:
             positions[none] = -1
+
+
+class SteppedTuples:
+    """The positions of tuples in memory where the axes do not follow each other row-major.
+
+    ``position = sum(p[j] * steps[j])``, or -1 where the tuple gives none.
+
+    Parameters
+    ----------
+    positions
+        The positions of the tuples, row-major.
+    sizes, steps
+        For each axis its size, and how far apart two consecutive coordinates are.
+    """
+
+    def __init__(
+        self,
+        positions: ResolvedIndices | ResolvedTuples,
+        sizes: Sequence[int],
+        steps: Sequence[int],
+    ) -> None:
+        self.shape, self.size, self.fills = positions.shape, positions.size, positions.fills
+        self.steps, self._positions = positions.steps, positions
+        self._axes = list(zip(sizes, steps, strict=True))
+
+    def part(
+        self,
+        start: int,
+        shape: tuple[int, ...],
+        steps: tuple[int, ...],
+        room: Callable[[tuple[int, ...]], AnyArray],
+    ) -> AnyArray:
+        """Return the positions of the tuples from `start` on, as `ResolvedIndices.part` does."""
+        each = tuple(n if step else 1 for n, step in zip(shape, steps, strict=True))
+        rest = self._positions.part(start, each, steps, room)
+        none, positions = rest < 0, np.zeros(each, np.int64)
+        for size, step in reversed(self._axes):
+            rest, coordinate = np.divmod(rest, max(size, 1))
+            positions += coordinate * step
+        positions[none] = -1
+        return np.broadcast_to(positions, shape)

@@ -27,7 +27,7 @@ from gathercli.spec.shapes import product
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gathercli.arrays.indices import ResolvedIndices, ResolvedTuples
+    from gathercli.arrays.indices import ResolvedIndices, ResolvedTuples, SteppedTuples
     from gathercli.arrays.tensor import AnyArray
     from gathercli.spec.op import DimMap
 
@@ -79,7 +79,9 @@ class Kernel:
         The indices, each of which was checked, or is when it is used.
     """
 
-    def __init__(self, dim_map: DimMap, data: AnyArray, axis: int, points: Points) -> None:
+    def __init__(
+        self, dim_map: DimMap, data: AnyArray, axis: int, points: Points | SteppedTuples
+    ) -> None:
         memory = Memory.of(data)
         self.dtype, self.points, self.axis_size = data.dtype, points, data.shape[axis]
         itemsize = data.dtype.itemsize
@@ -135,7 +137,9 @@ class Kernel:
         return "positions"
 
 
-def _merged(dim_map: DimMap, data: AnyArray, memory: Memory, points: Points) -> list[Loop]:
+def _merged(
+    dim_map: DimMap, data: AnyArray, memory: Memory, points: Points | SteppedTuples
+) -> list[Loop]:
     """Return a loop for each output dimension; dimensions that continue each other share one."""
     loops = list[Loop]()
     shape = points.shape

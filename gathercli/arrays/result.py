@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from gathercli.arrays.indices import SteppedTuples
 from gathercli.arrays.kernel import Kernel
+from gathercli.arrays.memory import one_axis
 from gathercli.arrays.sources import SourceKernel
 from gathercli.arrays.tensor import Tensor
 from gathercli.arrays.threads import share
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from gathercli.arrays.tensor import AnyArray
     from gathercli.arrays.threads import ProgressCallback
     from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import AxisGather
 
 SHARED: Final = 4 << 20
 """Bytes of output from which a second thread is worth starting."""
@@ -130,8 +133,7 @@ class GatherResult:
                 self._kernel: Kernel | SourceKernel = SourceKernel(family, call, tensors, points)
             else:
                 (indices,) = points.values()
-                view = data.array.reshape(gather.view)
-                self._kernel = Kernel(gather.dim_map, view, gather.axis, indices)
+                self._kernel = _kernel(gather, data.array, indices)
         except MemoryError as error:  # an array laid out so that it must be copied
             raise no_memory(error) from None
 
@@ -268,6 +270,16 @@ class GatherResult:
         """Say that so many bytes of the output have been `what`."""
         if self.progress is not None:
             self.progress(what, min(done, self.nbytes), self.nbytes)
+
+
+def _kernel(gather: AxisGather, data: AnyArray, points: Points) -> Kernel:
+    """Make what copies along one axis, which may stand for several of `data`."""
+    axis, count = gather.axis, data.ndim - len(gather.view) + 1
+    view, steps = one_axis(data, axis, count, gather.view)
+    if steps is None:
+        return Kernel(gather.dim_map, view, axis, points)
+    stepped = SteppedTuples(points, data.shape[axis : axis + count], steps)
+    return Kernel(gather.dim_map, view, axis, stepped)
 
 
 def _bytes(flat: AnyArray) -> AnyArray:
