@@ -18,6 +18,7 @@ import numpy as np
 
 import gathercli
 from tests import oracle, test_killed, test_laws
+from tests.campaign import nd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from gathercli.spec.op import Op
 
     Array = test_laws.Array
+
+ROWS: Final = [op for op in gathercli.OPERATORS if op.full_name in oracle.VERSIONS]
+"""The versions of Gather and GatherElements; `nd` draws calls of the others."""
 
 JOBS: Final = 300
 """Jobs of one batch that is killed."""
@@ -34,9 +38,9 @@ PATIENCE: Final = 60
 
 
 def call(seed: int) -> str:
-    """Draw a call of any row, legal or not, and ask the package and the oracle for its answer."""
+    """Draw a call of one of `ROWS`, legal or not, and ask the package and the oracle."""
     dice = test_laws.Dice(seed)
-    op: Op = dice.one_of(gathercli.OPERATORS)
+    op: Op = dice.one_of(ROWS)
     case = test_laws.any_case(op, dice)
 
     test_laws.assert_as_the_oracle_says(op, case)
@@ -48,7 +52,7 @@ def call(seed: int) -> str:
 def shape(seed: int) -> str:
     """Draw partly known shapes, and ask the package and the oracle for the output's."""
     dice = test_laws.Dice(seed)
-    op: Op = dice.one_of(gathercli.OPERATORS)
+    op: Op = dice.one_of(ROWS)
     data, indices = test_laws.partly_known(dice), test_laws.partly_known(dice)
     axis = dice.number(-3, 2)
     batch_dims = dice.number(-3, 3) if dice.number(0, 1) else 0
@@ -143,6 +147,7 @@ def _reported(folder: Path) -> list[str]:
 CAMPAIGNS: Final[dict[str, Callable[[int], str]]] = {
     "calls": call,
     "shapes": shape,
+    **nd.CAMPAIGNS,
     "writes": write,
     "batches": batch,
 }

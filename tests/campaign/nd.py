@@ -1,8 +1,4 @@
-"""``python -m tests.campaign.nd NAME [--seconds N] [--seed N] [--only SEED]``.
-
-Long random trials of GatherND and GatherTree: ``tuples``, ``tuple-shapes``, ``trees`` and
-``tree-shapes``, as `tests.campaign` makes them of the others.
-"""
+"""Long random trials of GatherND and GatherTree, for `python -m tests.campaign`."""
 
 from __future__ import annotations
 
@@ -10,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import gathercli
 from tests import oracle, oracle_nd, test_laws, test_laws_nd
-from tests.campaign import __main__ as campaign
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,7 +99,3 @@ CAMPAIGNS: Final[dict[str, Callable[[int], str]]] = {
     "trees": trees,
     "tree-shapes": tree_shapes,
 }
-
-if __name__ == "__main__":
-    campaign.CAMPAIGNS.update(CAMPAIGNS)
-    raise SystemExit(campaign.main())
