@@ -225,6 +225,8 @@ def _ends(d: Dimension) -> tuple[int, float]:
 
 # GatherTree
 
+GATHER_TREE: Final = "openvino.GatherTree-1"
+
 TREE_TYPES: Final = ANY_INTEGER | {"float16", "bfloat16", "float32", "float64"}
 """The plain ones; of the narrow ones all are numbers too."""
 

@@ -20,7 +20,7 @@ from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import DTYPES, dtype
 from gathercli.spec.op import OffAxis
 from gathercli.spec.shapes import Dim, product
-from tests import oracle
+from tests import oracle, oracle_nd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,10 +38,13 @@ Choice = TypeVar("Choice")
 moderately = settings(derandomize=True, deadline=None, max_examples=60)
 amply = settings(moderately, max_examples=400)
 
-every_row = pytest.mark.parametrize("op", gathercli.OPERATORS, ids=str)
-GATHERS: Final = [op for op in gathercli.OPERATORS if not op.elementwise]
+ROWS: Final = [op for op in gathercli.OPERATORS if op.full_name in oracle.VERSIONS]
+"""The versions of Gather and GatherElements; `test_laws_nd` draws calls of the others."""
+
+every_row = pytest.mark.parametrize("op", ROWS, ids=str)
+GATHERS: Final = [op for op in ROWS if not op.elementwise]
 every_gather = pytest.mark.parametrize("op", GATHERS, ids=str)
-BATCHED: Final = [op for op in gathercli.OPERATORS if op.has_batch_dims]
+BATCHED: Final = [op for op in ROWS if op.has_batch_dims]
 every_batched = pytest.mark.parametrize("op", BATCHED, ids=str)
 
 INTEGERS: Final = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -303,13 +306,10 @@ def test_every_legal_call_is_answered_as_the_oracle_does(op: Op, seed: int) -> N
     assert_same(called(op, case), check_counts(op, case))
 
 
-@every_row
-def test_the_oracle_knows_every_row(op: Op) -> None:
-    assert op.full_name in oracle.VERSIONS
+def test_the_oracles_know_every_row_and_no_other() -> None:
+    known = {*oracle.VERSIONS, *oracle_nd.VERSIONS, oracle_nd.GATHER_TREE}
 
-
-def test_the_oracle_knows_no_other_row() -> None:
-    assert len(oracle.VERSIONS) == len(gathercli.OPERATORS)
+    assert known == {op.full_name for op in gathercli.OPERATORS}
 
 
 EXTREMES: Final = [
@@ -374,7 +374,7 @@ def test_gathering_every_index_in_order_gives_the_data(
     assert_same(same, x)
 
 
-@pytest.mark.parametrize("op", [op for op in gathercli.OPERATORS if op.elementwise], ids=str)
+@pytest.mark.parametrize("op", [op for op in ROWS if op.elementwise], ids=str)
 @moderately
 @given(shape=st.lists(sizes, min_size=1, max_size=4), seed=seeds, drawn=st.data())
 def test_gathering_every_element_in_place_gives_the_data(
