@@ -255,6 +255,19 @@ class Lesson(Provenance[Trace]):
         return numbers[numbers >= 0]
 
 
+def lesson_of(
+    bound: BoundCall, *, progress: threads.ProgressCallback | None = None
+) -> Provenance[Any]:
+    """Return the lesson of a bound call, by what its operator does.
+
+    Raises
+    ------
+    LimitError
+        The output would have more dimensions, or elements, than there can be.
+    """
+    return Lesson(bound, progress=progress)
+
+
 def _tuples(coords: tuple[AnyArray, ...], count: int) -> list[tuple[int, ...]]:
     """Turn an array a dimension into a tuple a cell, `count` of them."""
     return list(zip(*(each.tolist() for each in coords), strict=True)) if coords else [()] * count

@@ -9,14 +9,14 @@ import numpy as np
 from gathercli import engine, ops
 from gathercli.arraylike import arguments
 from gathercli.arrays.bound import BoundCall
-from gathercli.lessons.lesson import Lesson
+from gathercli.lessons.lesson import Lesson, Trace
+from gathercli.lessons.provenance import CellTrace, Provenance
 from gathercli.ops import family_of, find
 from gathercli.spec.call import CallContext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gathercli.lessons.lesson import Trace
     from gathercli.report.terminal import Styled
     from gathercli.spec.op import Op
 
@@ -36,7 +36,7 @@ OPERATORS: Final = Operators(ops.OPERATORS)
 """Every operator version, newest first in each framework."""
 
 
-class Explanation(Lesson):
+class Explained(Provenance[CellTrace]):
     """An explanation of a call; its `repr` is the picture that the command draws.
 
     Attributes
@@ -49,7 +49,7 @@ class Explanation(Lesson):
         The exception that the call raises for an index; None if it accepts all.
     """
 
-    def cells(self) -> Iterator[Trace]:
+    def cells(self) -> Iterator[CellTrace]:
         """Yield the way of every output cell, row-major."""
         return self.traces(np.arange(self.size))
 
@@ -66,10 +66,14 @@ class Explanation(Lesson):
         return svg(self._picture(None), self.equation)
 
     def _picture(self, width: int | None) -> Styled:
-        from gathercli.report.lesson import picture
         from gathercli.report.selection import WIDTH, Look
+        from gathercli.report.view import view_of
 
-        return picture(self, Look(width or WIDTH, advice="trace() tells of others"))
+        return view_of(self).picture(self, Look(width or WIDTH, advice="trace() tells of others"))
+
+
+class Explanation(Lesson, Explained[Trace]):
+    """An explanation of a call that gathers along an axis."""
 
 
 def explain(

@@ -6,7 +6,6 @@ pick it and the cells that it is copied to. Only the cells of the picture are re
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from itertools import product as combinations
 from typing import TYPE_CHECKING, Any, Final
@@ -25,9 +24,9 @@ from gathercli.report.layout import (
     widest,
     width,
 )
-from gathercli.report.selection import COLUMNS, ROWS, WIDE, WIDTH, Look, Selection
+from gathercli.report.selection import COLUMNS, ROWS, WIDE, WIDTH, Look, Selection, lead_of
 from gathercli.report.tensor_panels import HIDDEN, TIMES, Parts
-from gathercli.report.trace import letters, trace_line, unit_text
+from gathercli.report.trace import letters, trace_line, trace_steps, unit_text
 from gathercli.spec.coordinates import cell
 from gathercli.spec.shapes import Shape, product
 from gathercli.text import clean, counted, grouped, short
@@ -39,6 +38,16 @@ if TYPE_CHECKING:
 
     from gathercli.arrays.tensor import AnyArray
     from gathercli.lessons.lesson import Lesson, Trace
+
+__all__ = [
+    "cells_json",
+    "panel_dims",
+    "panels",
+    "picture",
+    "summary_json",
+    "trace_line",
+    "trace_steps",
+]  # a `gathercli.report.view.View`
 
 LEGEND: Final = 8
 """The most letters that a legend explains."""
@@ -126,6 +135,11 @@ def _fitting(lesson: Lesson, look: Look) -> tuple[_View, list[Line]]:
             if widest(lines) <= wide and (look.height is None or len(lines) <= look.height):
                 return view, lines
     return view, lines
+
+
+def panel_dims(lesson: Lesson) -> range:
+    """Return the dimensions of the output whose coordinates are panels of a picture."""
+    return range(lead_of(lesson))
 
 
 class _View:
@@ -247,7 +261,7 @@ class _View:
         return text if self._look.window else f"{text}; {self._look.advice}"
 
 
-def _summary_json(lesson: Lesson) -> dict[str, Any]:
+def summary_json(lesson: Lesson) -> dict[str, Any]:
     """Return everything about a lesson but its cells, for JSON."""
     call, reads = lesson.call, lesson.reads
     fields: dict[str, Any] = {"operator": call.op.full_name}
@@ -268,30 +282,12 @@ def _summary_json(lesson: Lesson) -> dict[str, Any]:
     return fields
 
 
-def json_parts(
-    lesson: Lesson, job: dict[str, str | None], blocks: Iterator[AnyArray]
-) -> Iterator[str]:
-    """Yield one line of JSON in parts: the fields of a lesson, then the way of every cell.
-
-    Parameters
-    ----------
-    job
-        Further fields; one that is None is left out.
-    blocks
-        Flat positions of output cells, shape (C,).
-    """
+def cells_json(lesson: Lesson, cells: AnyArray) -> Iterator[str]:
+    """Yield the JSON of output cells, from their flat positions; shape (C,), int64."""
     from gathercli.io.formats.encode import json_texts
 
-    fields = {name: value for name, value in job.items() if value is not None}
-    head = json.dumps(fields | _summary_json(lesson), separators=(",", ":"))
-    yield f'{head[:-1]},"cells":['
-    comma = ""
-    for cells in blocks:
-        block = lesson.block(cells)
-        values = json_texts(block.elements)
-        yield comma + ",".join(map(partial(_cell_json, lesson), block.rows(), values))
-        comma = ","
-    yield "]}\n"
+    block = lesson.block(cells)
+    return map(partial(_cell_json, lesson), block.rows(), json_texts(block.elements))
 
 
 def _cell_json(lesson: Lesson, row: tuple[Any, ...], value: str) -> str:

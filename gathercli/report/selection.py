@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product as combinations
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from gathercli.arrays.tensor import AnyArray
     from gathercli.lessons.lesson import Lesson, Unit
+    from gathercli.lessons.provenance import Provenance
 
 WIDTH: Final = 100
 """Columns of a picture that no terminal limits."""
@@ -248,7 +249,7 @@ def arrays(coords: list[tuple[int, ...]], rank: int) -> tuple[AnyArray, ...]:
     return tuple(np.array(each, np.int64) for each in zip(*coords, strict=True))
 
 
-def window_cells(lesson: Lesson, window: Window) -> Iterator[AnyArray]:
+def window_cells(lesson: Provenance[Any], window: Window) -> Iterator[AnyArray]:
     """Yield the flat positions of the output cells in a window, row-major, in blocks (C,)."""
     ranges = [
         range(size)[window[j] or slice(None)] if j < len(window) else range(size)

@@ -109,22 +109,22 @@ def _screen(number: int) -> Styled:
     """Explain one example."""
     from gathercli.cli.commands.called import of_job
     from gathercli.jobs.job import jobs
-    from gathercli.lessons.lesson import Lesson
+    from gathercli.lessons.lesson import lesson_of
     from gathercli.report.demo import Screen, screen_text
-    from gathercli.report.lesson import picture
     from gathercli.report.selection import Look
+    from gathercli.report.view import view_of
 
     lesson = LESSONS[number]
     (job,) = jobs(fixture(lesson.fixture))
     with of_job(job, Limits(None, None), Messages(quiet=True, color="never")) as open_call:
-        explained = Lesson(open_call.bound)
+        explained = lesson_of(open_call.bound)
         if explained.refusal is not None:
             open_call.context.add_to(explained.refusal)
         screen = Screen(
             f"{number + 1} of {len(LESSONS)}   {lesson.name}: {lesson.title}",
             lesson.says,
             command_line(job),
-            picture(explained, Look(width_of(STDOUT) and _width())),
+            view_of(explained).picture(explained, Look(width_of(STDOUT) and _width())),
             explained.refusal,
             lesson.tries,
             job.source,

@@ -6,7 +6,7 @@ import os
 import re
 from contextlib import ExitStack
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from gathercli.cli.answer import Answer
 from gathercli.cli.command import Options, argument, option
@@ -26,7 +26,7 @@ from gathercli.spec.shapes import Shape, product
 from gathercli.text import clean, counted, grouped, listed
 
 if TYPE_CHECKING:
-    from gathercli.lessons.lesson import Lesson
+    from gathercli.lessons.provenance import Provenance
     from gathercli.report.selection import Look, Window
     from gathercli.report.terminal import Styled
 
@@ -159,7 +159,7 @@ class ExplainOptions(Options):
             words = listed((f"`{name}`" for name in names), "and")
             raise UsageError(f"{words} exclude each other: expected one of them", rule="usage")
 
-    def look(self, lesson: Lesson, width: int | None) -> Look:
+    def look(self, lesson: Provenance[Any], width: int | None) -> Look:
         """Return how to draw a lesson; raise if it lacks the cell or the window."""
         from gathercli.report.layout import ASCII, Marks
         from gathercli.report.selection import Look
@@ -175,9 +175,10 @@ class ExplainOptions(Options):
         self._check_window(lesson)
         return Look(width, self.precision, ASCII if self.ascii else Marks(), self.window)
 
-    def _check_window(self, lesson: Lesson) -> None:
+    def _check_window(self, lesson: Provenance[Any]) -> None:
         """Raise if the window chooses nothing, or more than a picture shows."""
-        from gathercli.report.selection import BATCHES, CELLS, COLUMNS, lead_of
+        from gathercli.report.selection import BATCHES, CELLS, COLUMNS
+        from gathercli.report.view import view_of
 
         sizes = [min(size, COLUMNS[0][0]) for size in lesson.shape]
         for j, (part, size) in enumerate(zip(self.window, lesson.shape, strict=False)):
@@ -192,7 +193,7 @@ class ExplainOptions(Options):
             return
         for count, most, noun in (
             (product(sizes), CELLS, "cells"),
-            (product(sizes[: lead_of(lesson)]), BATCHES, "batches"),
+            (product([sizes[j] for j in view_of(lesson).panel_dims(lesson)]), BATCHES, "batches"),
         ):
             if count > most:
                 raise UsageError(
@@ -259,7 +260,7 @@ def run(
     messages: Messages,
 ) -> Answer:
     """Draw the call or trace its cells; a refused index is drawn in its place, then raised."""
-    from gathercli.lessons.lesson import Lesson
+    from gathercli.lessons.lesson import lesson_of
 
     options.check(saved=bool(pictures.paths))
     call.check()
@@ -270,7 +271,7 @@ def run(
             output.open()
         stack.enter_context(messages)
         open_call = stack.enter_context(call.read(limits, messages))
-        lesson = Lesson(open_call.bound, progress=messages.progress())
+        lesson = lesson_of(open_call.bound, progress=messages.progress())
         messages.clear()
         messages.notes += map(str, lesson.adjustments)
         look = options.look(lesson, width_of(STDOUT))
@@ -295,7 +296,11 @@ def run(
 
 
 def _answer_text(
-    lesson: Lesson, open_call: OpenCall, options: ExplainOptions, look: Look, messages: Messages
+    lesson: Provenance[Any],
+    open_call: OpenCall,
+    options: ExplainOptions,
+    look: Look,
+    messages: Messages,
 ) -> Styled:
     """Return the text to print; empty where the cells are printed one by one, or walked."""
     from gathercli.cli.keys import has_keys
@@ -315,19 +320,23 @@ def _answer_text(
     return text_of([])
 
 
-def _text(lesson: Lesson, open_call: OpenCall, options: ExplainOptions, look: Look) -> Styled:
-    from gathercli.report.lesson import job_title, picture
-    from gathercli.report.trace import text_of, trace_steps
+def _text(
+    lesson: Provenance[Any], open_call: OpenCall, options: ExplainOptions, look: Look
+) -> Styled:
+    from gathercli.report.lesson import job_title
+    from gathercli.report.trace import text_of
+    from gathercli.report.view import view_of
 
+    view = view_of(lesson)
     if options.cell is not None:
-        return text_of(trace_steps(lesson, lesson.trace(*options.cell), look))
-    return job_title(open_call.title, open_call.source).append_text(picture(lesson, look))
+        return text_of(view.trace_steps(lesson, lesson.trace(*options.cell), look))
+    return job_title(open_call.title, open_call.source).append_text(view.picture(lesson, look))
 
 
-def _print_json(lesson: Lesson, open_call: OpenCall, options: ExplainOptions) -> None:
+def _print_json(lesson: Provenance[Any], open_call: OpenCall, options: ExplainOptions) -> None:
     """Print the cells that were asked for as JSON, block by block."""
-    from gathercli.report.lesson import json_parts
     from gathercli.report.selection import window_cells
+    from gathercli.report.view import json_parts
 
     window = options.window
     if options.cell is not None:
@@ -337,36 +346,40 @@ def _print_json(lesson: Lesson, open_call: OpenCall, options: ExplainOptions) ->
         print_text(part)
 
 
-def _print_lines(lesson: Lesson, look: Look, *, color: bool) -> None:
+def _print_lines(lesson: Provenance[Any], look: Look, *, color: bool) -> None:
     """Print a line for each cell, block by block."""
     from gathercli.report.selection import window_cells
-    from gathercli.report.trace import text_of, trace_line
+    from gathercli.report.trace import text_of
+    from gathercli.report.view import view_of
 
+    view = view_of(lesson)
     for cells in window_cells(lesson, ()):
-        lines = (trace_line(lesson, trace, look) for trace in lesson.traces(cells))
+        lines = (view.trace_line(lesson, trace, look) for trace in lesson.traces(cells))
         if color:
             print_text(rendered(text_of(lines), color=True))
         else:
             print_text("".join("".join(word for word, _ in line) + "\n" for line in lines))
 
 
-def _walk(lesson: Lesson, look: Look, *, color: bool) -> None:
+def _walk(lesson: Provenance[Any], look: Look, *, color: bool) -> None:
     """Show one cell at a time; keys go on and back."""
     from gathercli.cli.keys import Keys, room
     from gathercli.report.layout import folded
-    from gathercli.report.lesson import panels
     from gathercli.report.selection import WIDTH
-    from gathercli.report.trace import text_of, trace_steps
+    from gathercli.report.trace import text_of
+    from gathercli.report.view import view_of
     from gathercli.spec.coordinates import coordinate
+
+    view = view_of(lesson)
 
     def screen(number: int) -> str:
         here = coordinate(number, lesson.shape)
         at_cell = look._replace(width=width_of(STDOUT), here=here)
-        text = text_of(trace_steps(lesson, lesson.trace(*here), at_cell))
+        text = text_of(view.trace_steps(lesson, lesson.trace(*here), at_cell))
         text.append(f"{grouped(number + 1)} of {counted(lesson.size, 'cell')}\n\n", "bold")
         text = folded(text, at_cell.width or WIDTH)
         height = room() - text.plain.count("\n")
-        text.append_text(panels(lesson, at_cell._replace(height=height)))
+        text.append_text(view.panels(lesson, at_cell._replace(height=height)))
         return rendered(text, color=color)
 
     with Keys() as keys:
