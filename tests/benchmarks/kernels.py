@@ -60,20 +60,49 @@ CASES = {
     "elements, last, negatives": Case(
         "elements", (1_000, 20_000), (1_000, 20_000), 1, kind="negative"
     ),
+    "tuples, rows of 64 B": Case("tuples", (1_000, 1_000, 16), (500_000, 2)),
+    "tuples, rows of 1 KiB": Case("tuples", (400, 250, 256), (60_000, 2)),
+    "tuples, rows of 64 B, one index": Case("tuples", (1_000_000, 16), (500_000, 1)),
+    "tuples, rows of 1 KiB, one index": Case("tuples", (100_000, 256), (60_000, 1)),
+    "tuples, single cells": Case("tuples", (2_000, 2_500), (3_000_000, 2)),
+    "tuples, single cells of three": Case("tuples", (100, 200, 250), (2_000_000, 3)),
+    "tuples, batched rows of 64 B": Case("tuples", (64, 16_000, 16), (64, 8_000, 1), batch=1),
+    "tuples, batched rows of 1 KiB": Case("tuples", (64, 1_600, 256), (64, 1_000, 1), batch=1),
+    "tuples, batched cells": Case("tuples", (1_000, 50, 100), (1_000, 2_000, 2), batch=1),
+    "tuples, many small batches": Case("tuples", (200_000, 32), (200_000, 16, 1), batch=1),
+    "tuples, two batch dimensions": Case("tuples", (200, 100, 64, 4), (200, 100, 50, 1), batch=2),
+    "tuples, rows of 64 B, int64": Case("tuples", (1_000, 1_000, 8), (500_000, 2), dtype="i8"),
+    "tuples, single cells, int64": Case("tuples", (2_000, 2_500), (3_000_000, 2), dtype="i8"),
+    "tuples, single cells, bytes": Case("tuples", (2_000, 2_500), (3_000_000, 2), dtype="u1"),
+    "tuples, rows of 64 B, sorted": Case("tuples", (1_000, 1_000, 16), (500_000, 2), kind="sorted"),
+    "tuples, rows of 64 B, negatives": Case(
+        "tuples", (1_000, 1_000, 16), (500_000, 2), kind="negative"
+    ),
+    "tuples, rows of 64 B, int32 indices": Case(
+        "tuples", (1_000, 1_000, 16), (500_000, 2), index_type="i4"
+    ),
+    "tuples, few of large slices": Case("tuples", (2_000, 2, 16_384), (1_000, 2)),
 }
+
+
+REFUSING = {"tuples": "tensorflow"}
+"""The peer that refuses negative indices, if it is not torch."""
 
 
 def made(case: Case) -> tuple[Array, Array]:
     """Make the tensors of a case."""
     random = np.random.default_rng(0)
-    size, held = case.data[case.axis], np.dtype(case.dtype)
-    data = random.integers(0, 100, case.data).astype(held)
+    size: Any = case.data[case.axis]
+    if case.op == "tuples":  # of each component
+        size = np.array(case.data[case.batch : case.batch + case.indices[-1]])
+    data = random.integers(0, 100, case.data).astype(case.dtype)
     low, high = {"negative": (-size, size), "filled": (0, size + size // 10)}.get(
-        case.kind, (0, size)
+        case.kind, (0 * size, size)
     )
     indices = random.integers(low, high, case.indices)
     if case.kind == "sorted":
-        indices = np.sort(indices)
+        tuples = case.op == "tuples"
+        indices = indices[np.lexsort(indices.T[::-1])] if tuples else np.sort(indices)
     elif case.kind == "repeated":
         indices %= 1_000
     return data, indices.astype(case.index_type)
@@ -107,7 +136,7 @@ def measure(rounds: int, threads: int, only: str = "") -> list[Row]:
         for peer, make in peers.items():
             if case.kind == "filled" and peer not in ("gathercli", "openvino"):
                 continue
-            if case.kind == "negative" and peer == "torch":
+            if case.kind == "negative" and peer == REFUSING.get(case.op, "torch"):
                 continue
             try:
                 way = make(case.op, data, indices, case.axis, case.batch)

@@ -22,20 +22,35 @@ def by_gathercli(threads: int) -> Peer:
     import gathercli
 
     def make(op: str, data: Array, indices: Array, axis: int, batch: int) -> Any:
-        options: dict[str, Any] = {"axis": axis, "threads": threads}
+        gather: Any
+        options: dict[str, Any]
         if op == "gather":
-            options["batch_dims"] = batch
+            gather, options = gathercli.gather, {"axis": axis, "batch_dims": batch}
+        elif op == "tuples":
+            gather, options = gathercli.gather_nd, {"batch_dims": batch}
         else:
-            options["version"] = "onnx-13"
-        gather: Any = gathercli.gather if op == "gather" else gathercli.gather_elements
+            gather, options = gathercli.gather_elements, {"axis": axis, "version": "onnx-13"}
+        options["threads"] = threads
         out = gather(data, indices, **options)
         return lambda: gather(data, indices, out=out, **options)
 
     return make
 
 
+def components(indices: Array, batch: int) -> tuple[Array, ...]:
+    """Return what advanced indexing takes for tuples, the coordinates of the batches first."""
+    batches = np.ogrid[tuple(slice(n) for n in indices.shape[:-1])][:batch]
+    return (*batches, *map(np.ascontiguousarray, np.moveaxis(indices, -1, 0)))
+
+
 def by_numpy(op: str, data: Array, indices: Array, axis: int, batch: int) -> Any:
-    """Do it as well as numpy can: `take` into an array, its indices not checked."""
+    """Do it as well as numpy can: `take` into an array, its indices not checked.
+
+    The components of tuples are laid side by side beforehand.
+    """
+    if op == "tuples":
+        at = components(indices, batch)
+        return lambda: data[at]
     if op == "gather" and not batch:
         out = np.take(data, indices, axis)
         mode: Any = "wrap" if (indices < 0).any() else "clip"
@@ -50,7 +65,11 @@ def by_torch(threads: int) -> Peer:
     torch.set_num_threads(threads)
 
     def make(op: str, data: Array, indices: Array, axis: int, batch: int) -> Any:
-        held, at = torch.from_numpy(data), torch.from_numpy(indices)
+        held = torch.from_numpy(data)
+        if op == "tuples":
+            places = tuple(map(torch.from_numpy, components(indices, batch)))
+            return lambda: held[places]
+        at = torch.from_numpy(indices)
         if op == "elements":
             at = at.long()
             out = torch.gather(held, axis, at) if not (at < 0).any() else None
@@ -76,12 +95,12 @@ def by_onnxruntime(threads: int) -> Peer:
     options.intra_op_num_threads = threads
 
     def make(op: str, data: Array, indices: Array, axis: int, batch: int) -> Any:
-        if batch:
+        if (indices.dtype != np.int64) if op == "tuples" else batch:
             return None
         types = [helper.np_dtype_to_tensor_dtype(a.dtype) for a in (data, indices)]
-        node = helper.make_node(
-            "Gather" if op == "gather" else "GatherElements", ["d", "i"], ["o"], axis=axis
-        )
+        name = {"gather": "Gather", "elements": "GatherElements", "tuples": "GatherND"}[op]
+        attributes: dict[str, Any] = {"batch_dims": batch} if op == "tuples" else {"axis": axis}
+        node = helper.make_node(name, ["d", "i"], ["o"], **attributes)
         graph = helper.make_graph(
             [node],
             "g",
@@ -118,7 +137,9 @@ def by_openvino(threads: int) -> Peer:
 
     def make(op: str, data: Array, indices: Array, axis: int, batch: int) -> Any:
         inputs = [opset1.parameter(a.shape, a.dtype) for a in (data, indices)]
-        if op == "gather":
+        if op == "tuples":
+            node = opset8.gather_nd(*inputs, batch)
+        elif op == "gather":
             node = opset8.gather(*inputs, opset1.constant(axis, np.int64), batch)
         else:
             node = opset6.gather_elements(*inputs, axis)
@@ -130,6 +151,22 @@ def by_openvino(threads: int) -> Peer:
     return make
 
 
+def by_tensorflow(threads: int) -> Peer:
+    """Gather tuples alone."""
+    import tensorflow as tf  # type: ignore[import-untyped,unused-ignore]
+
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
+
+    def make(op: str, data: Array, indices: Array, axis: int, batch: int) -> Any:
+        del axis
+        if op != "tuples":
+            return None
+        tensor, at = tf.constant(data), tf.constant(indices)
+        return lambda: tf.gather_nd(tensor, at, batch_dims=batch)
+
+    return make
+
+
 def installed(threads: int) -> dict[str, Peer]:
     """Return those that can be imported."""
     found: dict[str, Peer] = {"gathercli": by_gathercli(threads), "numpy": by_numpy}
@@ -137,6 +174,7 @@ def installed(threads: int) -> dict[str, Peer]:
         ("torch", by_torch),
         ("onnxruntime", by_onnxruntime),
         ("openvino", by_openvino),
+        ("tensorflow", by_tensorflow),
     ):
         try:
             found[name] = make(threads)
