@@ -397,9 +397,14 @@ class SteppedTuples:
         """Return the positions of the tuples from `start` on, as `ResolvedIndices.part` does."""
         each = tuple(n if step else 1 for n, step in zip(shape, steps, strict=True))
         rest = self._positions.part(start, each, steps, room)
-        none, positions = rest < 0, np.zeros(each, np.int64)
-        for size, step in reversed(self._axes):
-            rest, coordinate = np.divmod(rest, max(size, 1))
-            positions += coordinate * step
-        positions[none] = -1
+        none = rest < 0
+        (_, outermost), *inner = self._axes
+        positions = np.zeros(each, np.int64)
+        for size, step in reversed(inner):
+            front = rest // max(size, 1)  # one division by a scalar is fast, `divmod` is not
+            positions += (rest - front * size) * step
+            rest = front
+        positions += rest * outermost
+        if self.fills:
+            positions[rest < 0] = -1  # as -1 divided by any size is -1
         return np.broadcast_to(positions, shape)
