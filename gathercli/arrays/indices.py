@@ -397,7 +397,6 @@ class SteppedTuples:
         """Return the positions of the tuples from `start` on, as `ResolvedIndices.part` does."""
         each = tuple(n if step else 1 for n, step in zip(shape, steps, strict=True))
         rest = self._positions.part(start, each, steps, room)
-        none = rest < 0
         (_, outermost), *inner = self._axes
         positions = np.zeros(each, np.int64)
         for size, step in reversed(inner):
