@@ -40,6 +40,14 @@ SPELT: Final = {
     "onnx.gather-1": "onnx.Gather-1",
 }
 
+SMALLEST: Final = {
+    "gather": ["[1]", "[0]", "-a", "0"],
+    "gather-elements": ["[1]", "[0]", "-a", "0"],
+    "gather-nd": ["[1]", "[[0]]"],
+    "gather-tree": ["[[[1]]]", "[[[0]]]", "[1]", "0"],
+}
+"""A legal call of every operator."""
+
 
 def ran_by(run: Run, *words: str) -> str:
     """Return the row that ran."""
@@ -67,8 +75,14 @@ def test_names_of_rows_are_read_in_any_case(write: Callable[[str], str], op: Op)
     assert find(write(op.id.replace("-", "")), op.family).op == op
 
 
-@pytest.mark.parametrize("framework", ["openvino", "onnx"])
-@pytest.mark.parametrize("command", FAMILIES)
+HAVING: Final = [
+    (command, framework)
+    for command, family in FAMILIES.items()
+    for framework in dict.fromkeys(op.framework for op in family.ROWS)
+]
+
+
+@pytest.mark.parametrize(("command", "framework"), HAVING)
 def test_a_framework_alone_is_its_newest_row(framework: str, command: str) -> None:
     newest = max(
         (op for op in FAMILIES[command].ROWS if op.framework == framework),
@@ -103,6 +117,16 @@ WRONG: Final = {
     ("gather-elements", "8"): "did you mean `-V openvino-8`?",
     ("gather-elements", "onnx-1"): "did you mean `-V onnx-11`?",
     ("gather-elements", "openvino 2"): "did you mean `-V openvino-6`?",
+    ("gather-nd", "onnx-10"): "did you mean `-V onnx-11`?",
+    ("gather-nd", "v12"): "did you mean `-V onnx-12`?",
+    ("gather-nd", "GatherND-5"): "did you mean `-V openvino-5`?",
+    ("gather-nd", "onnx.GatherND"): "did you mean `-V onnx-13`?",
+    ("gather-tree", "onnx"): "did you mean `-V openvino-1`?",
+    ("gather-tree", "ONNX-13"): "did you mean `-V openvino-1`?",
+    ("gather-tree", "onnx-1.16"): "did you mean `-V openvino-1`?",
+    ("gather-tree", "onnx.GatherTree-13"): "did you mean `-V openvino-1`?",
+    ("gather-tree", "8"): "did you mean `-V openvino-8`?",
+    ("gather-tree", "GatherTree"): "did you mean `-V openvino-1`?",
 }
 
 
@@ -110,13 +134,23 @@ WRONG: Final = {
 def test_a_version_that_nothing_answers_to_has_a_hint_that_works(
     command: str, version: str, run: Run
 ) -> None:
-    ran = run(command, "[1]", "[0]", "-a", "0", "-V", version)
+    ran = run(command, *SMALLEST[command], "-V", version)
 
     assert (ran.status, ran.out) == (2, "")
     assert ran.err.startswith(f"error: no version `{version}` of {command}")
     assert ran.err.splitlines()[1] == f"hint: {WRONG[command, version]}"
     for words in ran.err.split("`")[-4::2] if " or `" in ran.err else ran.err.split("`")[-2:-1]:
-        assert run(command, "[1]", "[0]", "-a", "0", *words.split()).status == 0
+        assert run(command, *SMALLEST[command], *words.split()).status == 0
+
+
+def test_a_framework_without_an_operator_is_named_in_the_refusal(run: Run) -> None:
+    for version in ("onnx", "onnx-13", "onnx 1.16"):
+        ran = run("gather-tree", *SMALLEST["gather-tree"], "-V", version)
+
+        assert ran.err.splitlines()[0] == (
+            f"error: no version `{version}` of gather-tree (onnx has no GatherTree): "
+            "expected openvino-1"
+        )
 
 
 @pytest.mark.parametrize("version", ["0", "99", "opset", "²", "x" * 1000])
@@ -147,6 +181,8 @@ ELEMENTS: Final = {
     "shape -V onnx.GatherElements-11 gather 3 2": "shape -V onnx.GatherElements-11 "
     "gather-elements 3 2",
     "gather-elements [1] [0] -V Gather-8": "gather '[1]' '[0]' -V openvino-8",
+    "gather [1] [[0]] -V GatherND-5": "gather-nd '[1]' '[[0]]' -V openvino-5",
+    "gather-nd [1] [0] -V GatherElements": "gather-elements '[1]' '[0]' -V openvino-6 --axis 0",
     "batch --op gather --data [1] --indices [0] -V onnx.GatherElements-13": "batch "
     "--op gather-elements --data '[1]' --indices '[0]' -V onnx.GatherElements-13",
     "batch --op=gather --data [1] --indices [0] -V onnx.GatherElements-13": "batch "
@@ -164,6 +200,14 @@ def test_a_version_of_another_operator_is_answered_by_the_line_that_runs_that(
     assert " (it is a version of gather" in ran.err.splitlines()[0]
     assert ran.err.splitlines()[1] == f"hint: did you mean `gathercli {ELEMENTS[line]}`?"
     assert run(*shlex.split(ELEMENTS[line])).status == 0
+
+
+def test_a_version_of_an_operator_with_other_inputs_is_named_without_a_line(run: Run) -> None:
+    ran = run("gather", "[1]", "[0]", "-V", "GatherTree")
+
+    assert ran.err.splitlines()[1] == (
+        "hint: did you mean `gathercli gather-tree` with `-V openvino-1`?"
+    )
 
 
 def test_a_version_of_another_operator_is_named_in_the_words_of_python_and_of_jobs(
@@ -232,11 +276,11 @@ def test_the_name_of_a_call_is_no_version_and_the_hint_says_which_is_near(
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (["ops", "12"], "did you mean `gathercli ops openvino-12` or `gathercli ops onnx-12`?"),
-        (["ops", "--diff", "8", "12"], "did you mean `openvino-12` or `onnx-12`?"),
+        (["ops", "10"], "did you mean `gathercli ops openvino-10` or `gathercli ops onnx-10`?"),
+        (["ops", "--diff", "8", "10"], "did you mean `openvino-10` or `onnx-10`?"),
         (
-            ["compare", "[1]", "[0]", "--ops", "12"],
-            "did you mean `--ops openvino-12` or `--ops onnx-12`?",
+            ["compare", "[1]", "[0]", "--ops", "10"],
+            "did you mean `--ops openvino-10` or `--ops onnx-10`?",
         ),
     ],
 )
@@ -274,7 +318,7 @@ def test_the_variable_names_the_version_of_who_names_none(
 ) -> None:
     variable(op.full_name)
 
-    assert ran_by(run, op.family, "[1]", "[0]", "-a", "0") == op.full_name
+    assert ran_by(run, op.family, *SMALLEST[op.family]) == op.full_name
 
 
 def test_a_version_of_the_command_line_comes_before_the_variable(
@@ -304,6 +348,11 @@ def test_an_empty_variable_is_none(variable: Callable[[str], None], run: Run) ->
         ("onnx", "gather-elements", "onnx.GatherElements-13"),
         ("6", "gather", "openvino.Gather-1"),
         ("openvino.GatherElements-6", "gather", "openvino.Gather-1"),
+        ("onnx.Gather-13", "gather-nd", "onnx.GatherND-13"),
+        ("onnx-12", "gather-nd", "onnx.GatherND-12"),
+        ("openvino.GatherElements-6", "gather-nd", "openvino.GatherND-5"),
+        ("onnx.GatherND-12", "gather", "onnx.Gather-11"),
+        ("8", "gather-tree", "openvino.GatherTree-1"),
     ],
 )
 def test_a_version_of_another_operator_is_the_opset_of_its_framework(
@@ -311,7 +360,7 @@ def test_a_version_of_another_operator_is_the_opset_of_its_framework(
 ) -> None:
     variable(value)
 
-    assert ran_by(run, command, "[1]", "[0]", "-a", "0") == row
+    assert ran_by(run, command, *SMALLEST[command]) == row
 
 
 WRONG_VALUES: Final = {
@@ -319,6 +368,7 @@ WRONG_VALUES: Final = {
     ("1", "gather"): "no version `1` of gather (openvino-1 and onnx-1 both have it)",
     ("onnx-1", "gather-elements"): "no version `onnx-1` of gather-elements "
     "(onnx has GatherElements from opset 11 on)",
+    ("onnx-13", "gather-tree"): "no version `onnx-13` of gather-tree (onnx has no GatherTree)",
 }
 
 
@@ -334,14 +384,19 @@ def test_a_wrong_variable_is_named_with_the_ways_out(
     variable(value)
     why, default = WRONG_VALUES[value, command], FAMILIES[command].ROWS[0].id
 
-    ran = run(*before, command, "[1]", "[0]", "-a", "0")
+    ran = run(*before, command, *SMALLEST[command])
 
     assert (ran.status, ran.out) == (2, "")
-    assert ran.err.startswith(f"error: `{VARIABLE}`: {why}: expected {default}, ")
+    assert ran.err.startswith(f"error: `{VARIABLE}`: {why}: expected {default}")
     assert ran.err.endswith(
         f"`-V {default}` takes precedence; `unset {VARIABLE}` removes the variable\nrule: version\n"
     )
-    assert run(*before, command, "[1]", "[0]", "-a", "0", "-V", default).status == 0
+    inputs = (
+        ["1x1x1", "1x1x1", "1", "[]"]
+        if before == ["shape"] and "tree" in command
+        else (SMALLEST[command])
+    )
+    assert run(*before, command, *inputs, "-V", default).status == 0
 
 
 @pytest.mark.parametrize("before", [["gather"], ["shape", "gather"], ["explain", "gather"]])
@@ -399,7 +454,7 @@ def test_the_list_of_versions_marks_those_that_run_where_none_is_named(
 
     listing, objects = run("ops"), json.loads(run("ops", "-f", "json").out)
 
-    marked = ["onnx.Gather-11", "onnx.GatherElements-11"]
+    marked = ["onnx.Gather-11", "onnx.GatherElements-11", "onnx.GatherND-12"]
     assert [line.split()[0] for line in listing.out.splitlines() if " * " in line] == marked
     assert f"\n* runs where no version is named, by {VARIABLE}=onnx-12.\n" in listing.out
     assert [each["id"] for each in objects if each["default"]] == marked

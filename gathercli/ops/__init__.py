@@ -284,7 +284,9 @@ def find_for_any(version: str, command: str) -> Found:
     try:
         return find(version, command)
     except VersionError:
-        for other in FAMILIES:
+        number = version.strip()
+        having = {op.framework for op in OPERATORS if str(op.version) == number}
+        for other in FAMILIES if len(having) <= 1 else ():
             with suppress(VersionError):
                 return find(find(version, other).op.id, command)
         raise
