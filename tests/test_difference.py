@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from gathercli.ops import OPERATORS, gather
+from gathercli.ops import OPERATORS, gather, gather_nd
 from gathercli.report import difference
 from gathercli.report import versions as rows
 from gathercli.spec.dtypes import BFLOAT16
@@ -34,12 +34,16 @@ OTHER: Final[dict[str, dict[str, Any]]] = {
     "equation": {"equation": "out = data"},
     "shape": {"shape": "[]"},
 }
+ON_TUPLES: Final = gather_nd.ONNX_13
 NAMING: Final[dict[str, Any]] = {
     "framework": "x",
     "name": "x",
     "version": 9,
     "family": "x",
     "elementwise": True,
+    "tuples": True,
+    "flattens_batch": True,
+    "one_type": True,
     "changes": "x",
     "source": "x",
 }
@@ -48,7 +52,19 @@ NAMING: Final[dict[str, Any]] = {
 def test_every_field_of_a_row_makes_a_difference_or_names_the_row() -> None:
     changed = {field for fields in OTHER.values() for field in fields}
 
-    assert {*changed, *NAMING} == set(Op._fields)
+    assert {*changed, *NAMING, "shortest_tuple"} == set(Op._fields)
+
+
+def test_the_shortest_tuple_makes_a_difference() -> None:
+    other = ON_TUPLES._replace(shortest_tuple=0)
+
+    assert differences(ON_TUPLES, other) == ("shortest_tuple",)
+    assert dict(difference.moving(ON_TUPLES, other)) == {
+        "tuples without numbers": "refused → taken"
+    }
+    assert dict(difference.moving(other, ON_TUPLES)) == {
+        "tuples without numbers": "taken → refused"
+    }
 
 
 @pytest.mark.parametrize("trait", OTHER)
@@ -71,10 +87,11 @@ def test_no_two_headings_are_the_same() -> None:
 @every_pair
 def test_a_difference_is_the_same_backwards(a: Op, b: Op) -> None:
     there, back = difference.as_json(a, b), difference.as_json(b, a)
-    assert there["differences"] == [
+    backwards = [
         {"field": each["field"], "from": each["to"], "to": each["from"]}
         for each in back["differences"]
     ]
+    assert sorted(there["differences"], key=str) == sorted(backwards, key=str)
     assert there["differences"]
     assert there["moving"]
 
@@ -94,8 +111,9 @@ def test_the_options_that_are_named_give_the_old_answers(a: Op, b: Op, run: Run)
     options = dict(difference.moving(a, b)).get("to treat indices as before", "").split()
 
     def answers(op: Op, *options: str) -> list[tuple[int, str]]:
+        words = ["-a", "0"] if op.attr("axis") else []
         ran = [
-            run(op.family, "[1,2,3]", f"{k},", "-a", "0", "-V", op.full_name, "-q", *options)
+            run(op.family, "[1,2,3]", f"[{k}]", *words, "-V", op.full_name, "-q", *options)
             for k in (-4, -1, 2, 3)
         ]
         return [(each.status, each.out) for each in ran]
@@ -151,6 +169,9 @@ def test_the_difference_of_two_frameworks_says_what_the_other_requires(run: Run)
             "onnx-12",
             "openvino.GatherElements-6 → onnx.GatherElements-11",
         ),
+        ("onnx-11", "onnx-12", "onnx.GatherND-11 → onnx.GatherND-12"),
+        ("openvino.GatherND-5", "8", "openvino.GatherND-5 → openvino.GatherND-8"),
+        ("13", "openvino-5", "onnx.GatherND-13 → openvino.GatherND-5"),
         ("openvino-8", "openvino-6", "openvino.Gather-8 → openvino.GatherElements-6"),
         (
             "openvino.Gather-8",
@@ -166,8 +187,44 @@ def test_a_short_name_means_the_operator_of_the_other_side_or_else_gather(
 
 
 def test_versions_that_one_row_answers_to_do_not_differ(run: Run) -> None:
-    ran = run("ops", "--diff", "onnx-11", "onnx-12")
-    assert ran.out == "onnx.Gather-11 and onnx.Gather-11: no difference\n"
+    ran = run("ops", "--diff", "onnx-9", "onnx-10")
+    assert ran.out == "onnx.Gather-1 and onnx.Gather-1: no difference\n"
+
+
+def test_the_difference_of_two_versions_on_tuples(run: Run) -> None:
+    ran = run("ops", "--diff", "openvino.GatherND-5", "onnx-13")
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.endswith(
+        """\
+  shortest tuple   - 0 numbers
+                   + 1 number
+  inference        - dimensions that must be equal are narrowed to what both inputs allow
+                   + dimensions are those of one input
+  equation         - out[q, i, s] = data[p, t, s], t = indices[p, i, :], q = p as one coordinate
+                   + out[p, i, s] = data[p, t, s], t = indices[p, i, :]
+  shape            - [product(indices[:b])] + indices[b:-1] + data[b+k:], k = indices[-1]
+                   + indices[:-1] + data[b+k:], k = indices[-1]
+
+to move a model
+  an index from -s to -1      refused → counted from the end
+  types of data               float8, float6, float4, int4 and int2 types: taken → refused
+  types of indices            int8, int16, int32, uint8, uint16, uint32 and uint64: taken → refused
+  batch_dims above 1          one dimension of the output → as many dimensions
+  tuples without numbers      taken → refused
+  to treat indices as before  --negative error
+"""
+    )
+
+
+def test_operators_with_other_inputs_are_moved_between_by_their_names(run: Run) -> None:
+    moving = run("ops", "--diff", "openvino.Gather-1", "openvino.GatherTree-1").out.split("\n\n")[1]
+
+    assert moving == (
+        "to move a model\n"
+        "  the operator  whole slices → beams followed back\n"
+        "  the inputs    data and indices → step_ids, parent_ids, max_seq_len and end_token\n"
+        "  an axis       taken → refused\n"
+    )
 
 
 def test_a_difference_in_json(run: Run) -> None:

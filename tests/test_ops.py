@@ -8,7 +8,7 @@ import pytest
 
 import gathercli
 from gathercli.cli.main import main
-from gathercli.ops import NEWEST_OPSET, OPERATORS
+from gathercli.ops import NEWEST_OPSET, OPERATORS, gather_tree
 from gathercli.report import versions as rows
 from gathercli.spec.decisions import DECISIONS
 from gathercli.spec.dtypes import DTYPES, PLAIN
@@ -45,6 +45,17 @@ FIELDS: Final = [
     "source",
     "default",
 ]
+
+
+BATCHED = (
+    "openvino.Gather-7",
+    "openvino.Gather-8",
+    "openvino.GatherND-5",
+    "openvino.GatherND-8",
+    "onnx.GatherND-12",
+    "onnx.GatherND-13",
+)
+"""The versions with batch_dims."""
 
 
 @pytest.fixture(autouse=True)
@@ -85,6 +96,14 @@ GatherElements
   openvino   6  the first version
   onnx      11  the first version
             13  adds bfloat16
+GatherND
+  openvino   5  the first version
+             8  the batch dimensions stay apart; negative indices count from the end
+  onnx      11  the first version
+            12  adds `batch_dims`
+            13  adds bfloat16
+GatherTree
+  openvino   1  the first version
 
 version                      legal indices  other indices  batch_dims
 openvino.Gather-8 *          [-s, s-1]      zero-filled    yes
@@ -96,6 +115,12 @@ onnx.Gather-1                [0, s-1]       refused        -
 openvino.GatherElements-6 *  [0, s-1]       refused        -
 onnx.GatherElements-13       [-s, s-1]      refused        -
 onnx.GatherElements-11       [-s, s-1]      refused        -
+openvino.GatherND-8 *        [-s, s-1]      refused        yes
+openvino.GatherND-5          [0, s-1]       refused        yes
+onnx.GatherND-13             [-s, s-1]      refused        yes
+onnx.GatherND-12             [-s, s-1]      refused        yes
+onnx.GatherND-11             [-s, s-1]      refused        -
+openvino.GatherTree-1 *      [0, s-1]       refused        -
 
 * runs where no version is named.
 s is the size of the axis; where -s is legal, -1 is its last element.
@@ -172,7 +197,8 @@ def test_a_version_of_gather_written_out(capfd: pytest.CaptureFixture[str]) -> N
         "    data-rank         `data` has rank 1 or more.\n"
         "    axis-type         The axis is one integer.\n"
         "    axis-range        The axis is between -r and r-1, for `data` of rank r.\n"
-        "    batch-dims-range  batch_dims is between -M and M, for `indices` of rank M.\n"
+        "    batch-dims-range  batch_dims is between -M and M, for `indices` of rank M; of "
+        "GatherND it is 0 or more, and less than both ranks.\n"
         "    batch-dims-axis   batch_dims is not beyond the axis, both counted from the front.\n"
         "    batch-shape       The first batch_dims dimensions of `data` and `indices` are equal.\n"
         "    index-negative    No index is negative, where `--negative error` asks for that.\n"
@@ -227,9 +253,12 @@ def test_the_command_of_a_sheet_runs_that_version(
     line = printed(capfd, op.full_name).splitlines()[1]
     _, program, *words = line.split()
     assert program == "gathercli"
-    words = [{"DATA": "[5]", "INDICES": "[3]"}.get(word, word) for word in words]
-    assert main(["shape", *words, "--axis", "0", "-f", "pretty"]) == 0
-    assert capfd.readouterr().out.startswith(f"{op.full_name}   axis 0   ")
+    shapes = {"DATA": "[5]", "INDICES": "[1]", "MAX_SEQ_LEN": "[2]", "END_TOKEN": "[]"}
+    shapes |= dict.fromkeys(("STEP_IDS", "PARENT_IDS"), "[3,2,1]")
+    words = [shapes.get(word, word) for word in words]
+    axis = ["--axis", "0"] if op.attr("axis") else []
+    assert main(["shape", *words, *axis, "-f", "pretty"]) == 0
+    assert capfd.readouterr().out.startswith(f"{op.full_name}   {'axis 0   ' if axis else ''}")
 
 
 # opsets
@@ -238,17 +267,33 @@ def test_the_command_of_a_sheet_runs_that_version(
 @pytest.mark.parametrize(
     ("version", "names"),
     [
-        ("openvino-8", ["openvino.Gather-8", "openvino.GatherElements-6"]),
-        ("openvino-9", ["openvino.Gather-8", "openvino.GatherElements-6"]),
-        ("openvino-3", ["openvino.Gather-1"]),
-        ("openvino-6", ["openvino.Gather-1", "openvino.GatherElements-6"]),
+        (
+            "openvino-9",
+            [
+                "openvino.Gather-8",
+                "openvino.GatherElements-6",
+                "openvino.GatherND-8",
+                "openvino.GatherTree-1",
+            ],
+        ),
+        ("openvino-3", ["openvino.Gather-1", "openvino.GatherTree-1"]),
+        (
+            "openvino-6",
+            [
+                "openvino.Gather-1",
+                "openvino.GatherElements-6",
+                "openvino.GatherND-5",
+                "openvino.GatherTree-1",
+            ],
+        ),
         ("onnx-1", ["onnx.Gather-1"]),
         ("onnx-10", ["onnx.Gather-1"]),
-        ("onnx-12", ["onnx.Gather-11", "onnx.GatherElements-11"]),
-        ("onnx-21", ["onnx.Gather-13", "onnx.GatherElements-13"]),
-        ("8", ["openvino.Gather-8"]),
+        ("onnx-12", ["onnx.Gather-11", "onnx.GatherElements-11", "onnx.GatherND-12"]),
+        ("onnx-21", ["onnx.Gather-13", "onnx.GatherElements-13", "onnx.GatherND-13"]),
+        ("8", ["openvino.Gather-8", "openvino.GatherND-8"]),
         ("6", ["openvino.GatherElements-6"]),
-        ("13", ["onnx.Gather-13", "onnx.GatherElements-13"]),
+        ("12", ["onnx.GatherND-12"]),
+        ("13", ["onnx.Gather-13", "onnx.GatherElements-13", "onnx.GatherND-13"]),
         ("onnx.Gather-1", ["onnx.Gather-1"]),
     ],
 )
@@ -261,10 +306,9 @@ def test_an_opset_writes_out_the_versions_it_runs(
 
 
 def test_two_versions_stand_one_below_the_other(capfd: pytest.CaptureFixture[str]) -> None:
-    one = printed(capfd, "onnx.Gather-11")
-    other = printed(capfd, "onnx.GatherElements-11")
+    each = [printed(capfd, f"onnx.{name}-11") for name in ("Gather", "GatherElements", "GatherND")]
 
-    assert printed(capfd, "onnx-11") == f"{one}\n{other}"
+    assert printed(capfd, "onnx-11") == "\n".join(each)
 
 
 @pytest.mark.parametrize("framework", NEWEST_OPSET)
@@ -287,7 +331,9 @@ def test_an_unknown_version_is_refused_naming_the_nearest(
     assert err.splitlines() == [
         "error: no operator version `openvino.Gather-9`: expected one of openvino.Gather-8 "
         "openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 "
-        "openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11",
+        "openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11 "
+        "openvino.GatherND-8 openvino.GatherND-5 onnx.GatherND-13 onnx.GatherND-12 "
+        "onnx.GatherND-11 openvino.GatherTree-1",
         "hint: did you mean `gathercli ops openvino.Gather-8`?",
         "rule: version",
     ]
@@ -369,13 +415,23 @@ def test_the_list_in_json_has_every_version_in_order(capfd: pytest.CaptureFixtur
     versions = as_json(capfd)
 
     assert [row["id"] for row in versions] == [op.full_name for op in OPERATORS]
-    assert all(list(row) == FIELDS for row in versions)
+    assert all(
+        list(row) == FIELDS for row in versions if row["command"] in ("gather", "gather-elements")
+    )
+    extra = {field for row in versions for field in set(row) ^ set(FIELDS)}
+    assert extra == {
+        "data_types",
+        "indices_types",
+        "shortest_tuple",
+        *(f"{each.name}_types" for each in gather_tree.OPENVINO_1.inputs),
+    }
 
 
 def test_an_opset_in_json_is_a_list_of_its_versions(capfd: pytest.CaptureFixture[str]) -> None:
     versions = as_json(capfd, "onnx-13")
 
-    assert [row["id"] for row in versions] == ["onnx.Gather-13", "onnx.GatherElements-13"]
+    names = ["onnx.Gather-13", "onnx.GatherElements-13", "onnx.GatherND-13"]
+    assert [row["id"] for row in versions] == names
 
 
 @every_row
@@ -383,10 +439,15 @@ def test_json_says_of_every_version_what_its_row_says(
     op: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     fields = as_json(capfd, op.full_name)
-    assert fields["axis"]["default"] == op.axis.default
-    assert fields["axis"]["required"] is (op.full_name == "openvino.GatherElements-6")
-    assert fields["axis"]["input"] is (op.full_name.startswith("openvino.Gather-"))
-    assert fields["batch_dims"] is (op.full_name in ("openvino.Gather-7", "openvino.Gather-8"))
+    if op.one_type:
+        assert_numbers_alone_are_taken(fields)
+        return
+    assert (fields["axis"] is None) is (op.name == "GatherND")
+    assert fields["axis"] is None or fields["axis"]["default"] == op.axis.default
+    axis = fields["axis"] or {"required": False, "input": False}
+    assert axis["required"] is (op.full_name == "openvino.GatherElements-6")
+    assert axis["input"] is (op.full_name.startswith("openvino.Gather-"))
+    assert fields["batch_dims"] is (op.full_name in BATCHED)
     assert ("batch-shape" in fields["rules"]) is fields["batch_dims"]
     onnx = op.framework == "onnx"
     plain = {dtype.name for dtype in PLAIN} - ({"bfloat16"} if onnx and op.version < 13 else set())
@@ -394,9 +455,33 @@ def test_json_says_of_every_version_what_its_row_says(
     assert set(fields["data_types"]) == (plain if onnx else plain | narrow)
     assert ("data-dtype" in fields["rules"]) is onnx
     unsigned = {"uint8", "uint16", "uint32", "uint64", "int8", "int16"}
-    any_integer = op.full_name.startswith("openvino.Gather-")
-    assert set(fields["indices_types"]) - unsigned == {"int32", "int64"}
+    any_integer = op.full_name.startswith(("openvino.Gather-", "openvino.GatherND-"))
+    only_wide = onnx and op.name == "GatherND"
+    wide = {"int64"} if only_wide else {"int32", "int64"}
+    assert set(fields["indices_types"]) - unsigned == wide
     assert (set(fields["indices_types"]) >= unsigned) is any_integer
+    assert fields.get("shortest_tuple") == (int(onnx) if op.name == "GatherND" else None)
+
+
+def assert_numbers_alone_are_taken(fields: dict[str, Any]) -> None:
+    """Check the JSON of the version of GatherTree."""
+    numbers = [
+        d.name for d in DTYPES if d.name not in ("bool", "complex64", "complex128", "string")
+    ]
+    assert fields["axis"] is None
+    assert fields["batch_dims"] is False
+    for name in ("step_ids", "parent_ids", "max_seq_len", "end_token"):
+        assert fields[f"{name}_types"] == numbers
+    assert fields["rules"] == [
+        "tree-dtype",
+        "axis-unsupported",
+        "batch-dims-unsupported",
+        "tree-shape",
+        "integer-values",
+        "index-negative",
+        "index-range",
+        "limit",
+    ]
 
 
 def test_ops_lists_every_version_and_writes_one_out(run: Run) -> None:
@@ -407,9 +492,9 @@ def test_ops_lists_every_version_and_writes_one_out(run: Run) -> None:
     one = run("ops", "openvino.Gather-8")
     assert one.out.startswith("openvino.Gather-8\n")
     assert "zero-filled" in one.out
-    assert run("ops", "8") == one
+    assert run("ops", "7") == run("ops", "openvino.Gather-7")
     assert run("ops", "openvino-8", "-f", "pretty").out.startswith("openvino.Gather-8\n")
-    assert run("ops", "onnx-12").out.count("\n\n") == 1  # both families have it
+    assert run("ops", "onnx-12").out.count("\n\n") == 2  # three families have it
 
 
 def test_ops_writes_json(run: Run) -> None:

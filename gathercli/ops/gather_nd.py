@@ -35,7 +35,11 @@ COMMAND = "gather-nd"
 SUMMARY = "Gather slices at tuples of indices"
 
 INDICES = Input(
-    "indices", INTEGERS, values=True, doc="Integers, of which the last dimension holds the tuples"
+    "indices",
+    INTEGERS,
+    values=True,
+    doc="Integers, of which the last dimension holds the tuples",
+    rank="rank 1 or more, tuples in the last dimension",
 )
 BATCH_DIMS = Attr("batch_dims", default=0, doc="Leading dimensions that are batches")
 

@@ -51,8 +51,12 @@ def moving(a: Op, b: Op) -> Iterator[tuple[str, str]]:
         yield "an index outside [-s, s-1]", f"{a.out_of_range.done} → {b.out_of_range.done}"
     if a.has_batch_dims != b.has_batch_dims:
         yield "batch_dims other than 0", _taken(now=b.has_batch_dims)
-    for x, y in zip(a.inputs, b.inputs, strict=False):
-        yield from _types(f"types of {x.name}", x.dtypes, y.dtypes)
+    names, others = ([each.name for each in op.inputs] for op in (a, b))
+    if names != others:
+        yield "the inputs", f"{listed(names, 'and')} → {listed(others, 'and')}"
+    for name in names:
+        if name in others:
+            yield from _types(f"types of {name}", a.input(name).dtypes, b.input(name).dtypes)
     yield from _axis(a, b)
     yield from _shapes(a, b)
     if options := _as_before(a, b):
@@ -68,6 +72,8 @@ def _types(what: str, a: Sequence[DType], b: Sequence[DType]) -> Iterator[tuple[
 def _axis(a: Op, b: Op) -> Iterator[tuple[str, str]]:
     x, y = a.attr("axis"), b.attr("axis")
     if x is None or y is None:
+        if x is not y:
+            yield "an axis", _taken(now=y is not None)
         return
     if x.is_input and not y.is_input:
         yield "the axis", "an input → an attribute, so it must be known beforehand"
@@ -82,10 +88,22 @@ def _shapes(a: Op, b: Op) -> Iterator[tuple[str, str]]:
         yield "indices smaller beside the axis", _taken(now=b.off_axis is OffAxis.AT_MOST)
         if a.narrows != b.narrows:
             yield "an inferred shape", f"may say {'more' if b.narrows else 'less'}"
+    if a.flattens_batch is not b.flattens_batch:
+        yield "batch_dims above 1", f"{_batches(a)} → {_batches(b)}"
+    if a.tuples and b.tuples and a.shortest_tuple != b.shortest_tuple:
+        yield "tuples without numbers", _taken(now=not b.shortest_tuple)
 
 
 def _copies(op: Op) -> str:
-    return "single elements" if op.off_axis else "whole slices"
+    if any(each.follows for each in op.inputs):
+        return "beams followed back"
+    if op.tuples:
+        return "slices at tuples"
+    return "single elements" if op.elementwise else "whole slices"
+
+
+def _batches(op: Op) -> str:
+    return "one dimension of the output" if op.flattens_batch else "as many dimensions"
 
 
 def _taken(*, now: bool) -> str:

@@ -6,12 +6,13 @@ from itertools import groupby
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
+from gathercli.ops import FAMILIES
 from gathercli.report.terminal import rendered
 from gathercli.spec import rules
 from gathercli.spec.decisions import concerning
 from gathercli.spec.dtypes import DTYPES, PLAIN, in_words
 from gathercli.spec.op import INTEGERS, heading
-from gathercli.text import listed
+from gathercli.text import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -74,11 +75,16 @@ def rule_names(op: Op) -> list[str]:
         impossible.add("batch-dims-unsupported")
     else:
         impossible |= {"batch-dims-range", "batch-dims-axis", "batch-shape"}
-    if not op.elementwise:
-        impossible |= {"indices-rank", "elements-shape"}
     if len(op.inputs[0].dtypes) == len(DTYPES):
         impossible.add("data-dtype")
-    return [name for name in rules.SAID if name not in impossible]
+    checked = {rule.__name__.replace("_", "-") for rule in FAMILIES[op.family].RULES}
+    checked |= {"index-negative", "index-range", "limit"}
+    if any(each.follows for each in op.inputs):
+        checked.add("integer-values")
+    return [name for name in rules.SAID if name in checked - impossible]
+
+
+_ABSENT: Final = "not in this version"
 
 
 def trait_text(op: Op, trait: str) -> str:
@@ -90,30 +96,38 @@ def trait_text(op: Op, trait: str) -> str:
 
 
 def _input_text(op: Op, name: str) -> str:
+    each = next((each for each in op.inputs if each.name == name), None)
+    if each is None:
+        return _ABSENT
     rank = "rank 1 or more"
-    if op.input(name).values:
+    if each.values:
         rank = "the rank of data" if op.off_axis else "any rank"
-    return f"{rank}; {_types(op.input(name).dtypes)}"
+    return f"{each.rank or rank}; {_types(each.dtypes)}"
 
 
 def _axis_text(op: Op) -> str:
     axis = op.attr("axis")
     if axis is None:
-        return "not in this version"
+        return _ABSENT
     kind = "an input" if axis.is_input else "an attribute"
     default = "required" if axis.default is None else f"default {axis.default}"
     return f"{kind}, [-r, r-1] for data of rank r, {default} ({axis.source})"
 
 
+def _batch_dims_text(op: Op) -> str:
+    if op.tuples:
+        return "[0, min(N, M)-1] for ranks N of data and M of indices; default 0"
+    return "[-M, M] for indices of rank M, not beyond the axis; default 0"
+
+
 _TRAITS: Final[dict[str, Callable[[Op], str]]] = {
     "axis": _axis_text,
-    "batch_dims": lambda op: (
-        "[-M, M] for indices of rank M, not beyond the axis; default 0"
-        if op.has_batch_dims
-        else "not in this version"
-    ),
+    "batch_dims": lambda op: _batch_dims_text(op) if op.has_batch_dims else _ABSENT,
     "indices": lambda op: f"{op.index_range.value} for an axis of size s",
     "outside": lambda op: op.out_of_range.done,
+    "shortest_tuple": lambda op: (
+        counted(op.shortest_tuple, "number", "numbers") if op.tuples else "no tuples"
+    ),
     "off_axis": lambda op: op.off_axis.value if op.off_axis else "nothing to compare",
     "narrows": lambda op: (
         "dimensions that must be equal are narrowed to what both inputs allow"
@@ -132,7 +146,7 @@ def sheet(op: Op) -> list[tuple[str, str]]:
     inputs = " ".join(each.name.upper() for each in op.inputs)
     names = ["changes", "equation", "shape", *(f"{each.name}_types" for each in op.inputs)]
     names += ["axis", "batch_dims", "indices", "outside"]
-    names += ["off_axis"] * bool(op.off_axis) + ["source"]
+    names += ["off_axis"] * bool(op.off_axis) + ["shortest_tuple"] * op.tuples + ["source"]
     return [
         ("command", f"gathercli {op.family} {inputs} -V {op.id}"),
         *((heading(name), trait_text(op, name)) for name in names),
@@ -219,6 +233,7 @@ def as_json(op: Op) -> dict[str, Any]:
         "legal_indices": op.index_range.value,
         "other_indices": op.out_of_range.done,
         "off_axis": op.off_axis.value if op.off_axis else None,
+        **({"shortest_tuple": op.shortest_tuple} if op.tuples else {}),
         "equation": op.equation,
         "shape": op.shape,
         "rules": rule_names(op),

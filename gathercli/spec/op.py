@@ -88,6 +88,8 @@ class Input(NamedTuple):
         Whether each step's elements index the step before, so that only those on a path are used.
     copied
         Whether output cells may copy its elements, as they copy those of the first input.
+    rank
+        Its rank or shape, as people read it, where that is not as for Gather and GatherElements.
     """
 
     name: str
@@ -96,6 +98,7 @@ class Input(NamedTuple):
     doc: str = ""
     follows: bool = False
     copied: bool = False
+    rank: str = ""
 
 
 class Attr(NamedTuple):
@@ -253,7 +256,7 @@ def traits(op: Op) -> dict[str, object]:
 
 def heading(trait: str) -> str:
     """Return the name of a trait, for people."""
-    return _HEADINGS.get(trait, trait)
+    return _HEADINGS.get(trait, trait.removesuffix("_types"))
 
 
 def differences(a: Op, b: Op) -> tuple[str, ...]:

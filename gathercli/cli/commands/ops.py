@@ -185,6 +185,9 @@ def _of_one_family(*sides: tuple[str, list[Found]]) -> tuple[Found, Found]:
     """
     first, second = (exactly(word, matches) for word, matches in sides)
     pairs = [(a, b) for a in first for b in second]
+    (_, of_a), (_, of_b) = sides
+    if len(of_a) == 1 or len(of_b) == 1:  # the operator is certain
+        pairs += [(a, b) for a in of_a for b in of_b]
     return next(((a, b) for a, b in pairs if a.op.family == b.op.family), pairs[0])
 
 
