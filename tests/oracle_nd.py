@@ -227,12 +227,22 @@ def _ends(d: Dimension) -> tuple[int, float]:
 
 GATHER_TREE: Final = "openvino.GatherTree-1"
 
+PLAIN: Final = Attributes()
 TREE_TYPES: Final = ANY_INTEGER | {"float16", "bfloat16", "float32", "float64"}
 """The plain ones; of the narrow ones all are numbers too."""
 
 
-def gather_tree(step_ids: Array, parent_ids: Array, max_seq_len: Array, end_token: Array) -> Array:
-    """Follow each beam back from its last step, then end it after its first end token."""
+def gather_tree(
+    step_ids: Array,
+    parent_ids: Array,
+    max_seq_len: Array,
+    end_token: Array,
+    attributes: Attributes = PLAIN,
+) -> Array:
+    """Follow each beam back from its last step, then end it after its first end token.
+
+    A cell is zero where a parent after it, filled, names no beam.
+    """
     inputs = (step_ids, parent_ids, max_seq_len, end_token)
     names = {array.dtype.name for array in inputs}
     if len(names) > 1 or any(t not in TREE_TYPES and not t.startswith(NARROW) for t in names):
@@ -245,28 +255,54 @@ def gather_tree(step_ids: Array, parent_ids: Array, max_seq_len: Array, end_toke
     t, b, w = step_ids.shape
     end = end_token[()]
     out = np.full_like(step_ids, end)
+    refusals: set[str] = set()
     for batch in range(b):
         steps = max(0, min(t, int(max_seq_len[batch])))
         for beam in range(w):
-            out[:steps, batch, beam] = _beam(
-                step_ids[:steps, batch], parent_ids[:steps, batch], beam, end
+            tokens = _tokens(
+                step_ids[:steps, batch], parent_ids[:steps, batch], beam, attributes, refusals
             )
+            out[:steps, batch, beam] = _ended(tokens, end)
+    for rule in ("index-negative", "index-range"):
+        if rule in refusals:
+            raise Refused(rule)
     return out
 
 
-def _beam(steps: Array, parents: Array, beam: int, end: object) -> list[object]:
-    """Return the tokens of a beam, from its first step to its last."""
+def _tokens(
+    steps: Array, parents: Array, beam: int, attributes: Attributes, refusals: set[str]
+) -> list[object]:
+    """Return the tokens of a beam, from its first step to its last, None where it has none."""
     tokens: list[object] = []
-    at = beam
+    at: int | None = beam
     for step in range(len(steps) - 1, -1, -1):
-        if not 0 <= at < steps.shape[1]:
-            raise Refused("index-range")
-        tokens.insert(0, steps[step, at])
-        at = int(parents[step, at])
-    for step, token in enumerate(tokens):
-        if token == end:
-            return tokens[: step + 1] + [end] * (len(tokens) - step - 1)
+        tokens.insert(0, None if at is None else steps[step, at])
+        if at is not None and step:
+            at = _before(int(parents[step, at]), steps.shape[1], attributes, refusals)
     return tokens
+
+
+def _before(parent: int, beams: int, attributes: Attributes, refusals: set[str]) -> int | None:
+    """Return the beam that a parent names, None for none."""
+    if parent < 0 and attributes.negative == "error":
+        refusals.add("index-negative")
+        return None
+    if -beams <= parent < 0 and attributes.negative == "wrap":
+        return parent + beams
+    how = "error" if attributes.out_of_range == "spec" else attributes.out_of_range
+    try:
+        return parent if 0 <= parent < beams else moved(parent, beams, how)
+    except Refused as refusal:
+        refusals.add(refusal.rule)
+        return None
+
+
+def _ended(tokens: list[object], end: object) -> list[object]:
+    """Replace what comes after the first end token, and what is no token by 0."""
+    length = tokens.index(end) if end in tokens else len(tokens)
+    return [
+        end if step > length else 0 if token is None else token for step, token in enumerate(tokens)
+    ]
 
 
 def infer_tree(

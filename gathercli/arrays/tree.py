@@ -118,7 +118,7 @@ def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) 
     size, batches, width = steps.shape
     lengths = np.clip(lengths.astype(object), 0, size).astype(np.int64).reshape(-1, 1)
     batch = np.arange(batches).reshape(-1, 1)
-    parents, policy = _as_indices(parents), policy_of(call, along)
+    parents, policy = _as_indices(parents, width), policy_of(call, along)
     if policy.outside is OutOfRange.ERROR:
         policy = policy._replace(outside=OutOfRange.ZERO)
     used = np.zeros(parents.shape, bool)
@@ -174,9 +174,15 @@ def _integers(name: str, tensor: Tensor) -> AnyArray:
     return wide
 
 
-def _as_indices(parents: AnyArray) -> AnyArray:
-    """Return parents as an integer type; floats beyond 2^62 as that, which no axis reaches."""
+def _as_indices(parents: AnyArray, size: int) -> AnyArray:
+    """Return parents as an integer type; floats beyond 2^62 as others equal to them modulo `size`.
+
+    Those too are outside any axis.
+    """
     if parents.dtype.kind != "f":
         return parents
-    limit = float(1 << 62)
-    return np.clip(parents, -limit, limit).astype(np.int64)
+    size = max(1, size)
+    large = np.abs(parents) >= 1 << 62
+    whole = (1 << 62) - (1 << 62) % size  # a multiple of the size
+    near = np.where(large, np.mod(parents, size), parents).astype(np.int64)
+    return near + np.sign(parents).astype(np.int64) * large * whole

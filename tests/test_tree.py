@@ -1,0 +1,372 @@
+"""GatherTree: beams followed back under every policy, in every type, from and into every format."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+
+import gathercli
+from gathercli import engine
+from gathercli.arraylike import arguments
+from gathercli.arrays import indices
+from gathercli.arrays.bound import BoundCall
+from gathercli.arrays.result import GatherResult
+from gathercli.arrays.run import run as bound_run
+from gathercli.io.formats.table import BY_SUFFIX
+from gathercli.ops import FAMILIES, find
+from gathercli.spec.call import CallContext
+from gathercli.spec.dtypes import DTYPES
+from tests import oracle, oracle_nd
+from tests.conftest import only_error
+from tests.test_laws import (
+    NEGATIVE,
+    OUT_OF_RANGE,
+    Dice,
+    amply,
+    as_compared,
+    assert_same,
+    assert_same_outcome,
+    moderately,
+    outcome,
+    seeds,
+)
+from tests.test_laws_nd import TREE_TYPES, Tree, as_type, legal_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import Ran
+    from tests.test_laws import Array
+
+    Run = Callable[..., Ran]
+
+STEPS = [[[1, 2]], [[3, 4]], [[5, 6]]]
+PARENTS = [[[0, 0]], [[1, 0]], [[1, 1]]]
+WORDS = ("[[[1,2]],[[3,4]],[[5,6]]]", "[[[0,0]],[[1,0]],[[1,1]]]", "[3]", "9")
+ANSWER = "[[[1,1]],[[4,4]],[[5,6]]]"
+
+
+def bound(*tensors: Any, **policies: Any) -> BoundCall:
+    op = find("openvino-1", "gather-tree").op
+    with CallContext(op) as context:
+        inputs = arguments(context, tensors)
+        return BoundCall(engine.bind(op, *context.inputs.values(), **policies), *inputs)
+
+
+def stray_tree(dice: Dice) -> Tree:
+    """Draw a call whose parents are often outside the axis."""
+    type_name = dice.one_of(TREE_TYPES)
+    tree = legal_tree(dice, type_name)
+    parents = tree.parent_ids.copy()
+    signed = not type_name.startswith("uint")
+    for at in np.ndindex(parents.shape):
+        if dice.number(0, 3) == 0:
+            parents[at] = dice.number(-6 if signed else 0, 9)
+    return Tree(tree.step_ids, parents, tree.max_seq_len, tree.end_token)
+
+
+# Policies
+
+
+@amply
+@given(seed=seeds)
+def test_every_policy_treats_parents_outside_the_axis_as_the_oracle_does(seed: int) -> None:
+    dice = Dice(seed)
+    tree, how = stray_tree(dice), (dice.one_of(NEGATIVE), dice.one_of(OUT_OF_RANGE))
+    attributes = oracle.Attributes(negative=how[0], out_of_range=how[1])
+
+    def got() -> Array:
+        result: Array = gathercli.gather_tree(*tree.inputs, negative=how[0], out_of_range=how[1])
+        return result
+
+    def expected() -> Array:
+        return as_compared(oracle_nd.gather_tree(*tree.inputs, attributes))
+
+    assert_same_outcome(outcome(got), outcome(expected))
+
+
+def test_a_parent_that_is_filled_names_no_beam_and_all_cells_before_it_are_zero() -> None:
+    parents = [[[0, 0]], [[1, 0]], [[7, 1]]]
+
+    output = gathercli.gather_tree(STEPS, parents, [3], 9, out_of_range="zero")
+
+    assert output.tolist() == [[[0, 1]], [[0, 4]], [[5, 6]]]
+
+
+def test_a_zero_cell_is_no_token_and_so_ends_no_beam() -> None:
+    parents = [[[0, 0]], [[1, 0]], [[7, 1]]]
+
+    output = gathercli.gather_tree(STEPS, parents, [3], 0, out_of_range="zero")
+
+    assert output.tolist() == [[[0, 1]], [[0, 4]], [[5, 6]]]
+
+
+@pytest.mark.parametrize(("parent", "beam"), [(1e300, 0), (2.0**63, 2), (-(2.0**63), 1), (-1, 2)])
+def test_a_float_parent_of_any_size_wraps_exactly(parent: float, beam: int) -> None:
+    parents = np.zeros((2, 1, 3))
+    parents[1, 0, 0] = parent
+
+    output = gathercli.gather_tree([[[0.0, 1, 2]]] * 2, parents, [2.0], 9.0, out_of_range="wrap")
+
+    assert int(parent) % 3 == beam
+    assert output[0, 0, 0] == beam
+
+
+def test_float_tokens_beyond_the_integers_of_64_bits_stay_apart() -> None:
+    output = gathercli.gather_tree([[[1e300]], [[2e300]]], [[[0.0]], [[0.0]]], [2.0], 5e299)
+
+    assert output.tolist() == [[[1e300]], [[2e300]]]
+
+
+@pytest.mark.parametrize(
+    ("policies", "how"),
+    [
+        ({"out_of_range": "zero"}, [("zero-filled", 3, -1, "[1,0,1]", "outside 0..1")]),
+        ({"out_of_range": "clamp"}, [("clamped", 4, -1, "[1,0,1]", "outside 0..1")]),
+        ({"out_of_range": "wrap"}, [("wrapped", 4, -1, "[1,0,1]", "outside 0..1")]),
+        (
+            {"negative": "wrap", "out_of_range": "clamp"},
+            [
+                ("counted from the end", 2, -1, "[1,0,1]", "negative"),
+                ("clamped", 2, 9, "[1,1,1]", "outside -2..1"),
+            ],
+        ),
+    ],
+)
+def test_adjustments_count_every_used_parent_once(
+    policies: dict[str, str], how: list[tuple[str, int, int, str, str]]
+) -> None:
+    steps = np.ones((3, 2, 2), np.int64)
+    parents = np.array([[[9, 9], [9, 9]], [[9, -1], [0, 9]], [[1, 1], [-2, 5]]])
+
+    adjustments = bound_run(bound(steps, parents, [3, 3], 7, **policies)).adjustments
+
+    assert [(a.how, a.number, a.value, a.where, a.legal) for a in adjustments] == how
+    assert {a.total for a in adjustments} == {12}
+
+
+# Types and sizes
+
+
+@pytest.mark.parametrize("type_name", ["int8", "uint64", "bfloat16", "float16", "float32"])
+def test_the_output_has_the_type_of_the_inputs(type_name: str) -> None:
+    inputs = [as_type(each, type_name) for each in (STEPS, PARENTS, [3], 9)]
+
+    output = gathercli.gather_tree(*inputs)
+
+    assert output.dtype == inputs[0].dtype
+    assert output.astype(float).tolist() == [[[1, 1]], [[4, 4]], [[5, 6]]]
+
+
+def test_tokens_of_64_bits_are_exact() -> None:
+    steps = np.array([[[2**64 - 1, 2**64 - 2]]], np.uint64)
+
+    output = gathercli.gather_tree(steps, np.zeros_like(steps), [1], np.uint64(2**64 - 2))
+
+    assert_same(output, steps)
+
+
+@pytest.mark.parametrize("shape", [(0, 2, 3), (2, 0, 3), (2, 3, 0), (0, 0, 0)])
+def test_a_tree_without_steps_batches_or_beams_is_empty(shape: tuple[int, ...]) -> None:
+    ids = np.full(shape, 99)
+
+    output = gathercli.gather_tree(ids, ids, np.full(shape[1], 5), 1)
+
+    assert output.shape == shape
+
+
+@pytest.mark.parametrize(
+    ("length", "expected"),
+    [
+        (-(2**63), [9, 9, 9]),
+        (-1, [9, 9, 9]),
+        (0, [9, 9, 9]),
+        (1, [1, 9, 9]),
+        (3, [1, 2, 3]),
+        (2**63 - 1, [1, 2, 3]),
+    ],
+)
+def test_a_length_is_cut_to_the_steps_that_there_are(length: int, expected: list[int]) -> None:
+    output = gathercli.gather_tree([[[1]], [[2]], [[3]]], [[[0]]] * 3, [length], 9)
+
+    assert output.reshape(-1).tolist() == expected
+
+
+def test_a_length_is_cut_where_its_type_cannot_hold_the_number_of_steps() -> None:
+    ids = np.zeros((300, 1, 1), np.int8)
+
+    output = gathercli.gather_tree(ids, ids, np.array([127], np.int8), np.int8(1))
+
+    assert output.reshape(-1).tolist() == [0] * 127 + [1] * 173
+
+
+def test_a_thousand_steps_take_a_thousand_passes_over_the_beams(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[tuple[int, ...]] = []
+
+    def counted(parents: Array, policy: Any) -> Array:
+        calls.append(parents.shape)
+        return indices.resolve(parents, policy)
+
+    monkeypatch.setattr("gathercli.arrays.tree.resolve", counted)
+    random = np.random.default_rng(0)
+    steps, parents = random.integers(0, 99, (1000, 8, 4)), random.integers(0, 4, (1000, 8, 4))
+    tree = Tree(steps, parents, np.full(8, 1000), np.array(-1))
+
+    output = gathercli.gather_tree(*tree.inputs)
+
+    assert calls == [(8, 4)] * 999
+    assert_same(output, oracle_nd.gather_tree(*tree.inputs))
+
+
+# One truth for one cell and for arrays of them
+
+
+class Beams:
+    """Beams as plain integers, by the coordinates of one cell."""
+
+    def __init__(self, beams: Array) -> None:
+        self.beams = beams
+
+    def __getitem__(self, at: tuple[int, ...]) -> int:
+        return int(self.beams[at])
+
+
+@moderately
+@given(seed=seeds)
+def test_the_source_of_one_cell_is_plain_arithmetic_and_that_of_arrays(seed: int) -> None:
+    tree = legal_tree(Dice(seed), "int64")
+    result = bound_run(bound(*tree.inputs))
+    assert isinstance(result, GatherResult)
+    call, sources = result.bound.call, FAMILIES["gather-tree"].sources
+    beams = result.positions("parent_ids")
+
+    together = sources(call, {"parent_ids": beams}, np.arange(beams.size))
+    single = [sources(call, {"parent_ids": Beams(beams)}, cell) for cell in range(beams.size)]
+
+    tokens = np.append(tree.step_ids, tree.end_token)
+    assert all(type(source) is int for source in single)
+    assert together.tolist() == single
+    assert_same(tokens[together].reshape(beams.shape), result.whole().array)
+
+
+# Inputs and outputs
+
+
+@pytest.mark.parametrize("suffix", [".zarr", ".npy", ".json"])
+def test_inputs_are_read_from_files(run: Run, suffix: str) -> None:
+    names = [f"{name}{suffix}" for name in ("s", "p", "l", "e")]
+    for word, name in zip(WORDS, names, strict=True):
+        assert run("convert", word, name).status == 0
+
+    assert run("gather-tree", *names) == (0, ANSWER + "\n", "")
+
+
+@pytest.mark.parametrize("suffix", BY_SUFFIX)
+def test_the_output_is_written_in_every_format(run: Run, folder: Path, suffix: str) -> None:
+    name = f"out{suffix}"
+    ran = run("gather-tree", *WORDS, "-o", name)
+
+    token = f"bin:3x1x2xi64@{name}" if suffix == ".bin" else name
+    assert ran.status == 0
+    assert (folder / name).exists()
+    assert run("convert", token, "-", "--to", "json").out == ANSWER + "\n"
+
+
+def test_the_output_is_compared_with_what_is_expected(run: Run) -> None:
+    assert run("gather-tree", *WORDS, "--expect", ANSWER).status == 0
+
+    ran = run("gather-tree", *WORDS, "--expect", ANSWER.replace("6", "7"))
+
+    assert ran.status == 1
+    assert ran.err.startswith("error: the result has 6 at `[2,0,1]`: expected 7")
+
+
+# Untyped inputs
+
+MIXES = [
+    ({"step_ids": "int8"}, "int8"),
+    ({"parent_ids": "uint64"}, "uint64"),
+    ({"max_seq_len": "float32"}, "float32"),
+    ({"end_token": "bfloat16"}, "bfloat16"),
+    ({"step_ids": "int16", "end_token": "int16"}, "int16"),
+    ({}, "int64"),
+]
+SHORT = {dtype.name: dtype.short for dtype in DTYPES}
+SHAPES = {"step_ids": "3x1x2x", "parent_ids": "3x1x2x", "max_seq_len": "1x", "end_token": "x"}
+NAMES = tuple(SHAPES)
+VALUES: dict[str, Any] = dict(zip(NAMES, (STEPS, PARENTS, [3], 9), strict=True))
+every_mix = pytest.mark.parametrize(("types", "type_name"), MIXES)
+
+
+def word_of(name: str, types: dict[str, str]) -> str:
+    """Return an input as a literal, typed if it has a type."""
+    if name not in types:
+        return json.dumps(VALUES[name])
+    numbers = " ".join(map(str, np.ravel(VALUES[name]).tolist()))
+    return f"{SHAPES[name]}{types[name]}={numbers}"
+
+
+@every_mix
+def test_untyped_words_take_the_type_of_the_typed_ones(
+    run: Run, types: dict[str, str], type_name: str
+) -> None:
+    ran = run("gather-tree", *(word_of(name, types) for name in NAMES), "-f", "literal")
+
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.startswith(f"3x1x2x{SHORT[type_name]}=")
+
+
+@every_mix
+def test_untyped_values_of_a_job_take_the_type_of_the_typed_ones(
+    run: Run, types: dict[str, str], type_name: str
+) -> None:
+    inputs = {name: word_of(name, types) if name in types else VALUES[name] for name in NAMES}
+
+    ran = run("batch", "-", stdin=json.dumps({"op": "gather-tree", **inputs}).encode())
+
+    assert json.loads(ran.out)["dtype"] == type_name
+
+
+@every_mix
+def test_lists_take_the_type_of_the_arrays(types: dict[str, str], type_name: str) -> None:
+    inputs = [
+        as_type(VALUES[name], types[name]) if name in types else VALUES[name] for name in NAMES
+    ]
+
+    assert gathercli.gather_tree(*inputs).dtype.name == type_name
+
+
+def test_an_untyped_input_that_does_not_convert_is_refused_by_its_name(run: Run) -> None:
+    words = ("3x1x2xi8=1 2 3 4 5 6", WORDS[1], "[300]", "9")
+
+    line = only_error(run("gather-tree", *words))
+
+    assert line.startswith("error: `max_seq_len`: the value at `[0]` is 300, which int8 cannot")
+
+
+def test_untyped_inputs_of_two_kinds_have_no_type_in_common(run: Run) -> None:
+    ran = run("gather-tree", WORDS[0], WORDS[1], "[3.0]", "9")
+
+    assert ran.err.splitlines()[-1] == "rule: tree-dtype"
+
+
+def test_lists_without_elements_take_the_type_of_the_others(run: Run) -> None:
+    ran = run("gather-tree", "[[[],[]]]", "[[[],[]]]", "[1,1]", "9", "-f", "literal")
+
+    assert ran == (0, "1x2x0xi64=[[[][]]]\n", "")
+
+
+def test_the_types_of_opaque_tokens_are_compared_by_value() -> None:
+    steps = np.array([[[1, 9]], [[3, 4]]], ml_dtypes.bfloat16)
+
+    output = gathercli.gather_tree(steps, [[[0, 0]], [[1, 0]]], [2], 9)
+
+    assert output.astype(float).tolist() == [[[9, 1]], [[9, 4]]]
