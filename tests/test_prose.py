@@ -78,7 +78,7 @@ def test_a_placeholder_without_a_value_raises_key_error() -> None:
 
 
 def test_there_is_a_description_for_every_command_only() -> None:
-    values = dict.fromkeys((*FAMILIES, "calls", "chunks"), "")
+    values = dict.fromkeys((*FAMILIES, "operators", "calls", "chunks"), "")
 
     assert list(prose.sections("commands", values)) == list(COMMANDS)
 

@@ -191,6 +191,7 @@ def _command(command: str) -> Page:
 def _description(command: str) -> tuple[Block, ...]:
     values: dict[str, str | tuple[Block, ...]] = {
         **{name: family.ROWS[0].id for name, family in FAMILIES.items()},
+        "operators": listed(FAMILIES),
         "calls": ", ".join(each.name for each in EQUIVALENTS),
         "chunks": prose.sections("chunks")["CHUNKS"],
     }
