@@ -27,9 +27,9 @@ from gathercli.arrays.tensor import Tensor, dtype_of
 from gathercli.cli import main
 from gathercli.lessons.provenance import Fate
 from gathercli.report.layout import ASCII
-from gathercli.report.lesson import picture
 from gathercli.report.selection import Look
 from gathercli.report.tensor_panels import STYLES
+from gathercli.report.view import view_of
 from tests import oracle
 from tests.test_laws import (
     Case,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from gathercli.report.explanation import Explanation
+    from gathercli.report.explanation import Explained
     from gathercli.spec.op import Op
     from tests.conftest import Ran
 
@@ -136,7 +136,7 @@ ROWS: Final = "[[10,11,12],[13,14,15],[16,17,18],[19,20,21]]"
 DATA_3: Final = "[[1,2,3],[4,5,6],[7,8,9]]"
 
 
-def explain_case(op: Op, case: Case) -> Explanation:
+def explain_case(op: Op, case: Case) -> Explained[Any]:
     how = case.attributes
     return gathercli.explain(
         op.family,
@@ -150,7 +150,7 @@ def explain_case(op: Op, case: Case) -> Explanation:
     )
 
 
-def assert_cells_are_read_where_they_say(case: Case, explanation: Explanation, out: Any) -> None:
+def assert_cells_are_read_where_they_say(case: Case, explanation: Explained[Any], out: Any) -> None:
     held = dtype_of(as_passed(case.data, case.data_type).dtype)
     assert held is not None
     answer = Tensor(held, as_compared(out)).values()
@@ -209,7 +209,7 @@ def test_every_way_is_that_of_a_legal_call(op: Op, seed: int) -> None:
 def test_columns_of_data_that_do_not_fit_above_a_vector_are_left_out() -> None:
     explanation = gathercli.explain("gather", np.full((3, 3), -1.23456e-100 * (1 + 1j)), 0)
 
-    text = picture(explanation, Look(80)).plain
+    text = view_of(explanation).picture(explanation, Look(80)).plain
 
     heading, *rows = text.split("\n\n")[1].splitlines()[1:]
     assert heading.split() == ["0", "2"]
@@ -224,7 +224,7 @@ def test_a_picture_fits_the_width_and_ascii_is_ascii(op: Op, seed: int) -> None:
     explanation = explain_case(op, legal_case(op, dice))
     width = dice.one_of((80, 100, 120))
     for look in (Look(width), Look(width, marks=ASCII)):
-        text = picture(explanation, look).plain
+        text = view_of(explanation).picture(explanation, look).plain
         own = text.split("\n\nshape ")[0].split("\n\n", 1)[-1]  # below the equation
         tables = re.sub(r"(?m)^(the index takes|  out\[).*\n", "", own + "\n")
         assert max(map(cell_len, tables.split("\n"))) <= width

@@ -14,8 +14,9 @@ import numpy as np
 from gathercli.arrays import check, result, threads
 from gathercli.arrays.tensor import Tensor
 from gathercli.errors import OutOfRangeError
+from gathercli.lessons.beams import BeamLesson
 from gathercli.lessons.provenance import Fate, Provenance
-from gathercli.ops import indexed_inputs
+from gathercli.ops import FAMILIES, indexed_inputs
 from gathercli.spec.coordinates import coordinates, flat_positions
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.spec.shapes import product
@@ -265,7 +266,9 @@ def lesson_of(
     LimitError
         The output would have more dimensions, or elements, than there can be.
     """
-    return Lesson(bound, progress=progress)
+    as_gather = FAMILIES[bound.call.op.family].as_gather(bound.call)
+    lesson = BeamLesson if as_gather is None else Lesson
+    return lesson(bound, progress=progress)
 
 
 def _tuples(coords: tuple[AnyArray, ...], count: int) -> list[tuple[int, ...]]:

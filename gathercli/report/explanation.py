@@ -9,6 +9,7 @@ import numpy as np
 from gathercli import engine, ops
 from gathercli.arraylike import arguments
 from gathercli.arrays.bound import BoundCall
+from gathercli.lessons.beams import BeamLesson, BeamTrace
 from gathercli.lessons.lesson import Lesson, Trace
 from gathercli.lessons.provenance import CellTrace, Provenance
 from gathercli.ops import family_of, find
@@ -76,6 +77,10 @@ class Explanation(Lesson, Explained[Trace]):
     """An explanation of a call that gathers along an axis."""
 
 
+class BeamExplanation(BeamLesson, Explained[BeamTrace]):
+    """An explanation of a call that follows beams back."""
+
+
 def explain(
     op: str,
     data: Any,
@@ -86,24 +91,28 @@ def explain(
     version: str | int | None = None,
     negative: str = "spec",
     out_of_range: str = "spec",
-) -> Explanation:
+) -> Explained[Any]:
     """Explain where every cell of an output comes from.
 
     Parameters
     ----------
     op
-        ``gather`` or ``gather-elements``.
-    data, indices, axis, batch_dims, negative, out_of_range
-        As for `gathercli.gather` and `gathercli.gather_elements`; no axis is the version's
-        default, 0, which OpenVINO's GatherElements lacks.
+        ``gather``, ``gather-elements``, ``gather-nd`` or ``gather-tree``.
+    data, indices, more
+        The inputs, as for the function of the operator, such as `gathercli.gather`.
+    axis, batch_dims, negative, out_of_range
+        As for that function; no axis is the version's default, 0, which OpenVINO's GatherElements
+        lacks.
     version
-        None for the operator's default, ``openvino-8`` or ``openvino-6``.
+        None for OpenVINO's newest.
 
     Returns
     -------
         The explanation. Its `repr` is a picture; ``trace(i, j)`` is the way of one output cell and
         ``cells()`` that of all: the coordinates of the index, the index, the position on the axis,
-        the coordinates in `data`, the value. Indices that are refused are explained too.
+        the coordinates in `data`, the value. Of GatherTree it is the way of a step of a beam: the
+        coordinates of the parent that leads to it, the parent, the beam, the coordinates in
+        `step_ids`, the value. Indices that are refused are explained too.
 
     Raises
     ------
@@ -115,6 +124,10 @@ def explain(
     >>> trace = explain("gather", [[10, 11], [20, 21]], [1, -2]).trace(1, 0)
     >>> trace.indices, trace.k, trace.position, trace.data, trace.value
     ((1,), -2, 0, (0, 0), 10)
+    >>> steps, parents = [[[1, 2]], [[3, 4]]], [[[0, 0]], [[1, 0]]]
+    >>> trace = explain("gather-tree", steps, parents, [2], 9).trace(0, 0, 0)
+    >>> trace.parent_ids, trace.parent, trace.step_ids, trace.value
+    ((1, 0, 0), 1, (0, 0, 1), 2)
     """
     family = family_of(op)
     row = find(family.ROWS[0].id if version is None else version, family.COMMAND).op
@@ -128,4 +141,5 @@ def explain(
             negative=negative,
             out_of_range=out_of_range,
         )
-        return Explanation(BoundCall(call, *tensors))
+        explanation = BeamExplanation if family.as_gather(call) is None else Explanation
+        return explanation(BoundCall(call, *tensors))

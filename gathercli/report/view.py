@@ -43,10 +43,11 @@ if TYPE_CHECKING:
 
 def view_of(lesson: Provenance[Any]) -> View:
     """Return the module that draws a lesson."""
+    from gathercli.lessons.beams import BeamLesson
+    from gathercli.report import beam_view
     from gathercli.report import lesson as gathers
 
-    del lesson
-    return gathers
+    return beam_view if isinstance(lesson, BeamLesson) else gathers
 
 
 def json_parts(
