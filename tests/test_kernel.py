@@ -22,6 +22,7 @@ from gathercli.arrays import check, counts, indices, kernel, result, threads
 from gathercli.arrays import run as run_module
 from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.run import answer, run
+from gathercli.arrays.sources import SourceKernel
 from gathercli.arrays.tensor import Tensor, dtype_of
 from gathercli.errors import OutOfRangeError
 from gathercli.ops import FAMILIES, OPERATORS
@@ -63,7 +64,7 @@ class Made:
 
     run: result.GatherResult
     data: Array
-    whole: Callable[[], Tensor]
+    whole: Callable[..., Tensor]
 
 
 @pytest.fixture(autouse=True)
@@ -269,8 +270,23 @@ def test_every_path_gives_what_the_sources_name(cases: st.SearchStrategy[Made]) 
 
         run.place(put)
         assert bytes(placed) == raw(wanted)
+        own = np.empty(run.shape, run.storage)
+        case.whole(out=own)
+        assert raw(own) == raw(wanted)
+        assert by_sources(run, cells) == raw(wanted)
 
     check()
+
+
+def by_sources(run: result.GatherResult, cells: int) -> bytes:
+    """Return what is copied from where `sources` says, so many cells at a time."""
+    call, out = run.bound.call, np.empty(run.nbytes, np.uint8)
+    copying = SourceKernel(FAMILIES[call.op.family], call, run.bound.loaded(), run._points)
+    itemsize, total = run.storage.itemsize, run.nbytes // run.storage.itemsize
+    for start in range(0, total, cells):
+        stop = min(start + cells, total)
+        copying.fill(start, stop, out[start * itemsize : stop * itemsize])
+    return raw(out)
 
 
 def test_the_cases_take_every_path() -> None:
