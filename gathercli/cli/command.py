@@ -8,14 +8,11 @@ once; a command has its options by naming it as a parameter:
 
 from __future__ import annotations
 
-from functools import partial
-from inspect import Parameter, Signature, get_annotations, signature
-from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
-
-import typer
+from functools import cache, cached_property, partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_type_hints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Hashable, Iterator
 
     from gathercli.cli.answer import Answer
     from gathercli.cli.messages import ErrorOptions
@@ -23,12 +20,15 @@ if TYPE_CHECKING:
 NAME = "command"
 """The parameter that takes the name of the command, for a function that serves several."""
 
+REQUIRED: Final = ...
+"""The default of an argument that has none."""
+
 
 class Field(NamedTuple):
     """The annotation and the default of an option that a group has for one command only."""
 
     annotation: Any
-    default: Any = Parameter.empty
+    default: Any = REQUIRED
 
 
 class Options:
@@ -48,9 +48,7 @@ class Options:
         """Return the group with more options."""
         annotations = {name: field.annotation for name, field in fields.items()}
         defaults = {
-            name: field.default
-            for name, field in fields.items()
-            if field.default is not Parameter.empty
+            name: field.default for name, field in fields.items() if field.default is not REQUIRED
         }
         return type(cls.__name__, (cls,), {"__annotations__": annotations, **defaults})
 
@@ -62,6 +60,34 @@ class Options:
             for name, annotation in _annotations(group, "")
             if not _is_group(annotation) and (value := getattr(self, name)) != _default(group, name)
         }
+
+
+class OptionSpec(NamedTuple):
+    """An option: its names, help and group, the name of its value, its bounds."""
+
+    names: tuple[str, ...]
+    help: str
+    group: str
+    metavar: str | None
+    min: int | None
+    max: int | None
+    hidden: bool
+
+
+class ArgumentSpec(NamedTuple):
+    """An argument: its name in help, and its help."""
+
+    metavar: str
+    help: str
+
+
+class Parameter(NamedTuple):
+    """An option or an argument of a command, with its type and its default."""
+
+    name: str
+    kind: Any
+    spec: OptionSpec | ArgumentSpec
+    default: Any
 
 
 class Request(NamedTuple):
@@ -79,7 +105,7 @@ def option(
     min: int | None = None,  # noqa: A002
     max: int | None = None,  # noqa: A002
     hidden: bool = False,
-) -> Any:
+) -> OptionSpec:
     """Declare an option for `Annotated`.
 
     Parameters
@@ -93,43 +119,57 @@ def option(
     hidden
         Whether help and manual omit it.
     """
-    return typer.Option(
-        *names,
-        metavar=metavar,
-        help=help,
-        min=min,
-        max=max,
-        hidden=hidden,
-        show_default=False,
-        rich_help_panel=group,
-    )
+    return OptionSpec(names, help, group, metavar, min, max, hidden)
 
 
-def argument(metavar: str, help: str) -> Any:  # noqa: A002
+def argument(metavar: str, help: str) -> ArgumentSpec:  # noqa: A002
     """Declare an argument for `Annotated`."""
-    return typer.Argument(metavar=metavar, help=help, show_default=False)
+    return ArgumentSpec(metavar, help)
 
 
-def callback(name: str, run: Callable[..., int | Answer]) -> Callable[..., Request]:
-    """Return the function that typer calls: its parameters are the options of all groups of `run`.
+class Command:
+    """A command, made of the function that runs it; its parameters are those of all its groups.
 
     Two groups may share an option; both get its value.
     """
 
-    def request(**values: Any) -> Request:
+    def __init__(self, name: str, run: Callable[..., int | Answer]) -> None:
+        self.name, self._run = name, run
+        # Annotations are evaluated once, as that takes longer than anything else here.
+        self._annotations = cache(partial(_annotations, command=name))
+
+    @cached_property
+    def parameters(self) -> dict[str, Parameter]:
+        """The options and arguments by name."""
+        return {each.name: each for each in self._flat(self._run)}
+
+    def request(self, values: dict[str, Any]) -> Request:
+        """Return what to do for the values of all parameters."""
         from gathercli.cli.messages import ErrorOptions
 
-        arguments = _filled(run, name, {NAME: name} | values)
+        arguments = self._filled(self._run, {NAME: self.name} | values)
         groups = (each for each in arguments.values() if isinstance(each, ErrorOptions))
         errors = next(groups, ErrorOptions())
-        return Request(
-            partial(_do, partial(run, **arguments), values.get("fmt", "auto"), errors), errors
-        )
+        run = partial(self._run, **arguments)
+        return Request(partial(_do, run, values.get("fmt", "auto"), errors), errors)
 
-    flat = {each.name: each for each in _flat(run, name) if each.annotation is not str}
-    request.__signature__ = Signature([*flat.values()])  # type: ignore[attr-defined]
-    request.__annotations__ = {}
-    return request
+    def _flat(self, owner: Callable[..., Any]) -> Iterator[Parameter]:
+        """Yield the parameters of a function or a group, including those of nested groups."""
+        for name, annotation in self._annotations(owner):
+            if _is_group(annotation):
+                yield from self._flat(annotation)
+            elif annotation is not str:  # which takes the name of the command
+                (spec,) = annotation.__metadata__
+                yield Parameter(name, annotation.__origin__, spec, _default(owner, name))
+
+    def _filled(self, owner: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments of `owner`: values of options, and groups made of them."""
+        return {
+            name: annotation(**self._filled(annotation, values))
+            if _is_group(annotation)
+            else values[name]
+            for name, annotation in self._annotations(owner)
+        }
 
 
 def _do(run: Callable[[], int | Answer], fmt: str, errors: ErrorOptions) -> int:
@@ -142,39 +182,24 @@ def _do(run: Callable[[], int | Answer], fmt: str, errors: ErrorOptions) -> int:
     return print_answer(answer, fmt, errors)
 
 
-def _flat(owner: Callable[..., Any], command: str) -> Iterator[Parameter]:
-    """Yield the options of a function or a group, including those of nested groups."""
-    for name, annotation in _annotations(owner, command):
-        if _is_group(annotation):
-            yield from _flat(annotation, command)
-            continue
-        default = _default(owner, name)
-        yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+def _annotations(owner: Hashable, command: str) -> list[tuple[str, Any]]:
+    """Return the names and annotations of options, with groups as the command has them."""
+    return [
+        (name, annotation.of(command) if _is_group(annotation) else annotation)
+        for name, annotation in get_type_hints(owner, include_extras=True).items()
+        if name != "return"
+    ]
 
 
-def _default(owner: Callable[..., Any], name: str) -> Any:
-    """Return the default of an option, or `Parameter.empty` if it is required."""
-    if not isinstance(owner, type):
-        return signature(owner).parameters[name].default
-    home = next(each for each in owner.__mro__ if name in get_annotations(each))
-    return vars(home).get(name, Parameter.empty)
-
-
-def _filled(owner: Callable[..., Any], command: str, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `owner`: values of options, and groups made of them."""
-    return {
-        name: annotation(**_filled(annotation, command, values))
-        if _is_group(annotation)
-        else values[name]
-        for name, annotation in _annotations(owner, command)
-    }
-
-
-def _annotations(owner: Callable[..., Any], command: str) -> Iterator[tuple[str, Any]]:
-    """Yield the names and annotations of options, with groups as the command has them."""
-    for name, annotation in get_type_hints(owner, include_extras=True).items():
-        if name != "return":
-            yield name, annotation.of(command) if _is_group(annotation) else annotation
+def _default(owner: Any, name: str) -> Any:
+    """Return the default of an option, or `REQUIRED`."""
+    if isinstance(owner, type):
+        home = next(each for each in owner.__mro__ if name in each.__annotations__)
+        return vars(home).get(name, REQUIRED)
+    names, defaults = owner.__code__.co_varnames, owner.__defaults__ or ()
+    positional = names[: owner.__code__.co_argcount]
+    values = dict(zip(reversed(positional), reversed(defaults), strict=False))
+    return (values | (owner.__kwdefaults__ or {})).get(name, REQUIRED)
 
 
 def _is_group(annotation: Any) -> bool:

@@ -1,14 +1,15 @@
 """The group of commands: it imports one at a time, and lets words like `-1,0` be tensors."""
 
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
-from gathercli.cli.command import callback
+from gathercli.cli.command import REQUIRED, Command, OptionSpec, Parameter
 from gathercli.cli.groups import GROUPS, MESSAGES
 from gathercli.cli.line import NEGATIVE, CommandLine, check_dashes
 from gathercli.report.terminal import escaped, is_terminal
@@ -139,8 +140,9 @@ def group() -> TyperGroup:
     return root
 
 
-def command(name: str, help_line: str, run: Callable[..., Any]) -> TyperCommand:
-    """Return typer's command for a function, with its options in the order of their groups."""
+def typer_command(command: Command, help_line: str) -> TyperCommand:
+    """Return typer's form of a command, with its options in the order of their groups."""
+    name = command.name
     app = typer.Typer(add_completion=False, rich_markup_mode=markup())
     app.command(
         name,
@@ -148,12 +150,50 @@ def command(name: str, help_line: str, run: Callable[..., Any]) -> TyperCommand:
         help=help_line,
         epilog=_epilog(name),
         context_settings=_settings(),
-    )(callback(name, run))
-    typer_command = get_command(app)
-    if not isinstance(typer_command, TyperCommand):
+    )(_callback(command))
+    result = get_command(app)
+    if not isinstance(result, TyperCommand):
         raise TypeError(name)
-    typer_command.params.sort(key=_place)
-    return typer_command
+    result.params.sort(key=_place)
+    return result
+
+
+def _callback(command: Command) -> Callable[..., Any]:
+    """Return the function that typer calls: its signature has all parameters of the command."""
+
+    def request(**values: Any) -> Any:
+        return command.request(values)
+
+    request.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(
+                each.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if each.default is REQUIRED else each.default,
+                annotation=Annotated[each.kind, _info(each)],
+            )
+            for each in command.parameters.values()
+        ]
+    )
+    request.__annotations__ = {}
+    return request
+
+
+def _info(parameter: Parameter) -> Any:
+    """Return the declaration of a parameter as typer has it."""
+    spec = parameter.spec
+    if not isinstance(spec, OptionSpec):
+        return typer.Argument(metavar=spec.metavar, help=spec.help, show_default=False)
+    return typer.Option(
+        *spec.names,
+        metavar=spec.metavar,
+        help=spec.help,
+        min=spec.min,
+        max=spec.max,
+        hidden=spec.hidden,
+        show_default=False,
+        rich_help_panel=spec.group,
+    )
 
 
 def _place(param: Any) -> int:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from typer.core import TyperCommand
 
-    from gathercli.cli.command import Request
+    from gathercli.cli.command import Command, Request
     from gathercli.cli.messages import ErrorOptions
     from gathercli.errors import GatherError
 
@@ -158,6 +158,18 @@ def print_text(text: str) -> None:
 
 
 def _parse(words: list[str]) -> Request:
+    """Parse the words, by typer unless they are ordinary."""
+    if words[0] in COMMANDS:
+        from gathercli.cli import plain
+
+        command = command_of(words[0])
+        values = plain.parse(command, words[1:])
+        if values is not None:
+            return command.request(values)
+    return _parse_by_typer(words)
+
+
+def _parse_by_typer(words: list[str]) -> Request:
     """Let typer parse the words; it prints help itself and returns a status for it."""
     import typer
 
@@ -193,11 +205,17 @@ def _flush_help(status: object) -> int:
     return status if isinstance(status, int) else 0
 
 
-def load(name: str) -> TyperCommand:
-    """Import a command and let typer inspect its parameters."""
+def command_of(name: str) -> Command:
+    """Import a command."""
     from importlib import import_module
 
-    from gathercli.cli.group import command
+    from gathercli.cli.command import Command
 
-    entry = COMMANDS[name]
-    return command(name, entry.help, import_module(f"gathercli.cli.commands.{entry.module}").run)
+    return Command(name, import_module(f"gathercli.cli.commands.{COMMANDS[name].module}").run)
+
+
+def load(name: str) -> TyperCommand:
+    """Import a command and let typer inspect its parameters."""
+    from gathercli.cli.group import typer_command
+
+    return typer_command(command_of(name), COMMANDS[name].help)

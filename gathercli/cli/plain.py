@@ -1,0 +1,130 @@
+"""Parse ordinary command lines without importing typer, which takes as long as a small gather.
+
+Ordinary are the words of one command with whole names of options, values that fit, and the right
+number of arguments. Everything else, help and errors among it, is left to typer, which reads the
+same declarations.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import EnumMeta
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
+
+from gathercli.cli.command import REQUIRED, ArgumentSpec, OptionSpec
+from gathercli.cli.line import NEGATIVE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from gathercli.cli.command import Command, Parameter
+
+_INTEGER: Final = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+_FLOAT: Final = re.compile(r"[+-]?\d{1,18}(?:\.\d*)?(?:e[+-]?\d{1,3})?", re.ASCII)
+
+
+class NotPlainError(Exception):
+    """The words are not an ordinary command line."""
+
+
+def parse(command: Command, words: Iterable[str]) -> dict[str, Any] | None:
+    """Return the values of all parameters of a command; None if the words are not ordinary.
+
+    Parameters
+    ----------
+    words
+        The words after the name of the command.
+    """
+    try:
+        return _parse(command, iter(words))
+    except NotPlainError:
+        return None
+
+
+def _parse(command: Command, words: Iterator[str]) -> dict[str, Any]:
+    parameters = command.parameters.values()
+    options = {
+        name: each
+        for each in parameters
+        if isinstance(each.spec, OptionSpec)
+        for name in each.spec.names
+    }
+    values: dict[str, Any] = {}
+    texts: list[str] = []
+    for word in words:
+        if word[:1] != "-" or word == "-" or NEGATIVE.match(word):
+            texts.append(word)
+            continue
+        name, mark, value = word.partition("=") if word.startswith("--") else (word, "", "")
+        option = options.get(name)
+        if option is None or (option.kind is bool and mark):
+            raise NotPlainError
+        if option.kind is bool:
+            values[option.name] = True
+        else:
+            _add(values, option, value if mark else _value_word(words))
+    arguments = [each for each in parameters if isinstance(each.spec, ArgumentSpec)]
+    values |= _arguments(arguments, texts)
+    return {each.name: values.get(each.name, each.default) for each in parameters}
+
+
+def _value_word(words: Iterator[str]) -> str:
+    """Return the value of an option; a word that may be another option is none."""
+    word = next(words, "-?")
+    if word.startswith("-") and word != "-" and not NEGATIVE.match(word):
+        raise NotPlainError
+    return word
+
+
+def _add(values: dict[str, Any], option: Parameter, text: str) -> None:
+    """Set the value of an option; add to it if it may be repeated."""
+    kind = _without_none(option.kind)
+    if get_origin(kind) is list:
+        values.setdefault(option.name, []).append(text)
+    else:
+        values[option.name] = _converted(kind, option.spec, text)
+
+
+def _arguments(arguments: list[Parameter], texts: list[str]) -> dict[str, Any]:
+    """Return the values of arguments, of which the last may take any number."""
+    values: dict[str, Any] = {}
+    for each in arguments:
+        if get_origin(_without_none(each.kind)) is list:
+            if texts:
+                values[each.name] = texts
+            texts = []
+        elif texts:
+            values[each.name] = _converted(_without_none(each.kind), each.spec, texts[0])
+            texts = texts[1:]
+        if each.default is REQUIRED and each.name not in values:
+            raise NotPlainError
+    if texts:
+        raise NotPlainError
+    return values
+
+
+def _without_none(kind: Any) -> Any:
+    """Return T for ``T | None``."""
+    others = [each for each in get_args(kind) if each is not type(None)]
+    return others[0] if type(None) in get_args(kind) else kind
+
+
+def _converted(kind: Any, spec: Any, text: str) -> Any:
+    """Convert the text of a value to its type."""
+    if kind is str:
+        return text
+    if kind in (int, float):
+        if not (_INTEGER if kind is int else _FLOAT).fullmatch(text):
+            raise NotPlainError
+        number = kind(text)
+        if (spec.min is not None and number < spec.min) or (
+            spec.max is not None and number > spec.max
+        ):
+            raise NotPlainError
+        return number
+    if get_origin(kind) is Literal and text in get_args(kind):
+        return text
+    members: Any = kind
+    if isinstance(kind, EnumMeta) and text in [each.value for each in members]:
+        return kind(text)
+    raise NotPlainError
