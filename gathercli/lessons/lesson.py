@@ -17,7 +17,7 @@ from gathercli.errors import OutOfRangeError
 from gathercli.lessons.beams import BeamLesson
 from gathercli.lessons.provenance import Fate, Provenance
 from gathercli.ops import FAMILIES, indexed_inputs
-from gathercli.spec.coordinates import coordinates, flat_positions
+from gathercli.spec.coordinates import coordinate, coordinates, flat_positions
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.spec.shapes import product
 
@@ -43,6 +43,10 @@ Unit = tuple[int | None, ...]
 """The part of `data` that one index picks: a coordinate a dimension, None for all of it."""
 
 
+Index = int | tuple[int, ...]
+"""An index, or a tuple of them; also the position on the axis, or on each axis."""
+
+
 class Trace(NamedTuple):
     """The way of one output cell.
 
@@ -51,9 +55,9 @@ class Trace(NamedTuple):
     out
         Its coordinates.
     indices, k
-        The coordinates of its index, and the index itself.
+        The coordinates of its index, and the index itself: an integer, or a tuple of them.
     position
-        The position on the axis, from 0; None if the index points nowhere.
+        The position on the axis, from 0, or on each axis; None if the index points nowhere.
     data
         The coordinates of the cell of `data` that was copied; None if none was.
     fate, value
@@ -62,22 +66,22 @@ class Trace(NamedTuple):
 
     out: tuple[int, ...]
     indices: tuple[int, ...]
-    k: int
-    position: int | None
+    k: Index
+    position: Index | None
     data: tuple[int, ...] | None
     fate: Fate
     value: Any
 
 
 class Block(NamedTuple):
-    """The ways of C output cells, as arrays of shape (C,).
+    """The ways of C output cells, as arrays of shape (C,); `k` is (C, K) for tuples of K.
 
     Attributes
     ----------
     out, indices, data
         Coordinates, an array a dimension; those of `data` are 0 where nothing is copied.
     k, positions
-        The indices, and their positions on the axis; -1 for none.
+        The indices, and their positions on the axis of the view; -1 for none.
     elements
         The values of the cells; zeros where nothing is copied.
     """
@@ -92,7 +96,7 @@ class Block(NamedTuple):
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield for each cell its coordinates in out, indices and data, k and the position."""
         tuples = (_tuples(each, len(self.k)) for each in (self.out, self.indices, self.data))
-        return zip(*tuples, self.k.tolist(), self.positions.tolist(), strict=True)
+        return zip(*tuples, indices_of(self.k), self.positions.tolist(), strict=True)
 
 
 class Lesson(Provenance[Trace]):
@@ -102,10 +106,18 @@ class Lesson(Provenance[Trace]):
     ----------
     data, indices
         The first input, which is gathered, and the input of the indices.
-    along
-        What the indices count along.
-    axis, dim_map
-        The call as a gather along one axis of `data`.
+    name
+        The name of the input of the indices.
+    along, is_tuple
+        What the indices count along; whether each is a tuple, of a number for each axis.
+    axis, dim_map, view
+        The call as a gather along one axis of a view of `data`.
+    axes
+        The dimensions of `data` that are this axis.
+    index_shape
+        The shape of the indices, without the dimension that holds the tuples.
+    panel_shape
+        The shape of the output, with its batch dimensions apart.
 
     Raises
     ------
@@ -130,9 +142,16 @@ class Lesson(Provenance[Trace]):
         if as_gather is None:
             raise LookupError(f"{call.op} gathers along no axis")
         self.axis, self.dim_map = as_gather.axis, tuple(as_gather.dim_map)
+        self.view = as_gather.view
         indexed = indexed_inputs(call)
-        self.along = next(iter(indexed.values()))[0]
-        self.data, self.indices = inputs[0], tensors[self.along.input]
+        self.name, self.along = next(iter(indexed.items()))
+        self.is_tuple = check.are_tuples(self.along)
+        self.axes = range(self.axis, self.axis + len(self.along))
+        self.data, self.indices = inputs[0], tensors[self.name]
+        self.index_shape = self.indices.shape[: -1 if self.is_tuple else None]
+        self.panel_shape = tuple(
+            self.index_shape[i] if i is not None else self.view[d or 0] for d, i in self.dim_map
+        )
         result.check_size(self.shape, self.data, None)
         try:
             for name, axes in indexed.items():
@@ -143,19 +162,20 @@ class Lesson(Provenance[Trace]):
         except OutOfRangeError as error:
             self.refusal = error
 
-    def fate(self, k: int, position: int) -> Fate:
+    def fate(self, k: Index, position: int) -> Fate:
         """Return the fate of the cells of an index `k` with this position on the axis, or -1."""
         if position >= 0:
             return Fate.COPIED
-        refused = k < 0 and self.call.negative is Negative.ERROR
+        negative = any(number < 0 for number in numbers(k))
+        refused = negative and self.call.negative is Negative.ERROR
         fills = self.call.outside is OutOfRange.ZERO and not refused
         return Fate.FILLED if fills else Fate.REFUSED
 
     @cached_property
     def unit_dims(self) -> tuple[int, ...]:
-        """The dimensions of `data` in which the units of two indices differ, with the axis."""
+        """The dimensions of `data` in which the units of two indices differ, with the axes."""
         shared = (d for d, i in self.dim_map if d is not None and i is not None)
-        return tuple(sorted((*shared, self.axis)))
+        return tuple(sorted((*shared, *self.axes)))
 
     @cached_property
     def unit_sizes(self) -> tuple[int, ...]:
@@ -166,6 +186,14 @@ class Lesson(Provenance[Trace]):
     def picks_cells(self) -> bool:
         """Whether an index picks one cell of `data`, not a slice."""
         return len(self.unit_dims) == len(self.data.shape)
+
+    def data_dim(self, d: int) -> int:
+        """Return the dimension of `data` that a dimension of the view is, other than the axis."""
+        return d if d < self.axis else d + len(self.axes) - 1
+
+    def apart(self, out: Sequence[int]) -> tuple[int, ...]:
+        """Return the coordinates of an output cell with those of the batches apart."""
+        return coordinate(flat_positions(out, self.shape, none=False), self.panel_shape)
 
     def unit(self, at: Sequence[int], position: int) -> Unit | None:
         """Return the part of `data` that the index at `at` picks; None for position -1.
@@ -182,28 +210,52 @@ class Lesson(Provenance[Trace]):
     def _unit_coordinates(self, at: Sequence[Any], position: Any) -> dict[int, Any]:
         """Return the coordinate of a unit, or an array of them, for each of `unit_dims`."""
         shared = {d: at[i] for d, i in self.dim_map if d is not None and i is not None}
-        return shared | {self.axis: position}
+        return shared | self.on_axes(position)
+
+    def on_axes(self, position: Any) -> dict[int, Any]:
+        """Return the coordinate, or an array of them, that a position is on each of `axes`."""
+        sizes = [max(1, along.size) for along in self.along]
+        return dict(zip(self.axes, coordinates(position, sizes), strict=True))
 
     def positions(self, at: tuple[AnyArray, ...]) -> tuple[AnyArray, AnyArray]:
-        """Return indices, and the position on the axis of each, or -1.
+        """Return indices, and the position on the axis of the view of each, or -1.
 
         Parameters
         ----------
         at
-            Coordinates in `indices`, one array a dimension, of shapes that broadcast.
+            Coordinates of indices, one array a dimension of `index_shape`, of shapes that
+            broadcast.
         """
         k = np.asarray(self.indices.array[at])
-        return k, check.positions(self.call, self.along, k)
+        resolved = self._components(k)
+        nowhere = np.zeros(k.shape[: -1 if self.is_tuple else None], bool)
+        for each in resolved:
+            nowhere |= each < 0
+        sizes = [along.size for along in self.along]
+        return k, np.asarray(flat_positions(resolved, sizes, none=nowhere))
+
+    def components(self, k: Index) -> list[int]:
+        """Return the position that each number of an index has on its axis, or -1."""
+        return [int(each) for each in self._components(np.array(k, self.indices.array.dtype))]
+
+    def _components(self, k: AnyArray) -> list[AnyArray]:
+        each = [k[..., j] for j in range(len(self.along))] if self.is_tuple else [k]
+        return [
+            check.positions(self.call, along, numbers)
+            for along, numbers in zip(self.along, each, strict=True)
+        ]
 
     def block(self, cells: AnyArray) -> Block:
         """Return the ways of output cells, from their flat positions; shape (C,), int64."""
-        out = coordinates(cells, self.shape)
-        at: list[AnyArray] = [cells] * len(self.indices.shape)
+        at: list[AnyArray] = [cells] * len(self.index_shape)
+        out = coordinates(cells, self.panel_shape)
         for coords, (_, i) in zip(out, self.dim_map, strict=True):
             if i is not None:
                 at[i] = coords
-        k, positions = (np.broadcast_to(x, cells.shape) for x in self.positions(tuple(at)))
-        sources = self._family.sources(self.call, {self.along.input: _Positions(self)}, cells)
+        k, positions = self.positions(tuple(at))
+        k = np.broadcast_to(k, (*cells.shape, *k.shape[positions.ndim :]))
+        positions = np.broadcast_to(positions, cells.shape)
+        sources = self._family.sources(self.call, {self.name: _Positions(self)}, cells)
         array = self.data.array
         if array.size:
             from_data = coordinates(np.maximum(sources, 0), self.data.shape)
@@ -212,6 +264,7 @@ class Lesson(Provenance[Trace]):
         else:
             from_data = tuple(np.zeros_like(cells) for _ in self.data.shape)
             elements = np.zeros(cells.shape, array.dtype)
+        out = coordinates(cells, self.shape)
         return Block(out, tuple(at), from_data, k, positions, Tensor(self.data.dtype, elements))
 
     def traces(self, cells: AnyArray) -> Iterator[Trace]:
@@ -224,13 +277,17 @@ class Lesson(Provenance[Trace]):
         out, at, data, k, position = row
         fate = self.fate(k, position)
         if fate is Fate.COPIED:
-            return Trace(out, at, k, position, data, fate, value)
+            return Trace(out, at, k, self.place(position), data, fate, value)
         return Trace(out, at, k, None, None, fate, value if fate is Fate.FILLED else None)
+
+    def place(self, position: int) -> Index:
+        """Return the position on the axis, or for tuples that on each axis."""
+        return tuple(self.on_axes(position).values()) if self.is_tuple else position
 
     @cached_property
     def reads(self) -> Reads | None:
         """How often each unit is read; None if there are too many indices to count."""
-        total, count = self.indices.array.size, product(self.unit_sizes)
+        total, count = product(self.index_shape), product(self.unit_sizes)
         blocks = map(self._unit_numbers, range(0, total, _READS_BLOCK))
         if total <= COUNTED and count <= DENSE:
             dense = np.zeros(count, np.int64)
@@ -247,13 +304,13 @@ class Lesson(Provenance[Trace]):
 
     def _unit_numbers(self, start: int) -> AnyArray:
         """Return the number of the unit of each index of a block that points somewhere."""
-        stop = min(start + _READS_BLOCK, self.indices.array.size)
-        at = coordinates(np.arange(start, stop), self.indices.shape)
-        positions = self.positions(at)[1].reshape(-1)
+        stop = min(start + _READS_BLOCK, product(self.index_shape))
+        at = coordinates(np.arange(start, stop), self.index_shape)
+        positions = np.broadcast_to(self.positions(at)[1], (stop - start,))
         unit = self._unit_coordinates(at, positions)
         coords = [unit[d] for d in self.unit_dims]
-        numbers: AnyArray = flat_positions(coords, self.unit_sizes, none=positions < 0)
-        return numbers[numbers >= 0]
+        units: AnyArray = flat_positions(coords, self.unit_sizes, none=positions < 0)
+        return units[units >= 0]
 
 
 def lesson_of(
@@ -269,6 +326,16 @@ def lesson_of(
     as_gather = FAMILIES[bound.call.op.family].as_gather(bound.call)
     lesson = BeamLesson if as_gather is None else Lesson
     return lesson(bound, progress=progress)
+
+
+def numbers(k: Index) -> tuple[int, ...]:
+    """Return the numbers of an index: those of a tuple, or the integer alone."""
+    return k if isinstance(k, tuple) else (k,)
+
+
+def indices_of(k: AnyArray) -> list[Index]:
+    """Return indices, shape (C,), or tuples of K, shape (C, K), as integers or tuples."""
+    return k.tolist() if k.ndim == 1 else list(map(tuple, k.tolist()))
 
 
 def _tuples(coords: tuple[AnyArray, ...], count: int) -> list[tuple[int, ...]]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gathercli.ops import FAMILIES
 from gathercli.spec.call import Operand
-from gathercli.spec.shapes import Shape
+from gathercli.spec.shapes import Shape, multiply
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.text import Text
 
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
     from gathercli.spec.dtypes import DType
     from gathercli.spec.shapes import AnyDim
 
-_TERM = re.compile(r"(\w+)\[(\d*):(\d*)\]")
+_TERM = re.compile(
+    r"(?P<product>\[product\()?(?P<input>\w+)\[(?P<start>[^]:]*):(?P<stop>[^]:]*)\](?(product)\)\])"
+)
+"""Dimensions of an input, or one dimension that is their product."""
 
 
 def formula(call: Call, out: Shape) -> list[str]:
@@ -26,25 +30,47 @@ def formula(call: Call, out: Shape) -> list[str]:
 
     ``data[:0] + indices[0:] + data[1:]``, ``[] + [3] + []``, ``[3]``
     """
-    text = call.op.shape
-    for each in call.op.attrs:
-        number = attr_number(call, each.name)[1]
-        if number is None:
-            return [call.op.shape, str(out)]
-        text = text.replace(f"{each.name}+1", str(number + 1)).replace(each.name, str(number))
-    slices = _TERM.findall(text)
-    whole = " + ".join("{}[{}:{}]".format(*each) for each in slices) == text
-    if not whole or any(operand.shape.rank is None for operand in call.inputs.values()):
-        return [text, str(out)]  # a formula of other terms, or of unknown ones, has no numbers
-    terms = [
-        call.inputs[name].shape[int(start or 0) : int(stop) if stop else None]
-        for name, start, stop in slices
-    ]
+    numbers = {each.name: attr_number(call, each.name)[1] for each in call.op.attrs}
+    # where indices are tuples, b are the batch dimensions, and k the length of a tuple
+    numbers |= {"b": numbers.get("batch_dims", 0), "k": _tuple_length(call)}
+    if None in (numbers if call.op.tuples else numbers | {"k": 0}).values():
+        return [call.op.shape, str(out)]
+    text = _TERM.sub(partial(_with_numbers, numbers), call.op.shape.partition(", k = ")[0])
+    if any(operand.shape.rank is None for operand in call.inputs.values()):
+        return [text, str(out)]  # a formula of unknown terms has no numbers
+    terms = [_dims(call, term) for term in _TERM.finditer(text)]
     total = sum(terms, Shape())
     steps = [text, " + ".join(map(str, terms)), str(total)][: 3 if len(terms) > 1 else 2]
     if total != out:  # dimensions that must be equal were narrowed to what both allow
         steps[-1:] = [str(total), f"{out} where both inputs agree"]
     return steps
+
+
+def _tuple_length(call: Call) -> int | None:
+    """Return how many numbers a tuple of indices has; None if it is unknown, or there are none."""
+    if not call.op.tuples or not call.indices.shape.rank:
+        return None
+    length = call.indices.shape[-1]
+    return length if isinstance(length, int) else None
+
+
+def _with_numbers(numbers: Mapping[str, int | None], term: re.Match[str]) -> str:
+    """Write a term with numbers for names; a product of less than two dimensions as these."""
+    bounds = [
+        str(sum(numbers[word] or 0 if word in numbers else int(word) for word in bound.split("+")))
+        if bound
+        else ""
+        for bound in term.group("start", "stop")
+    ]
+    dims = f"{term['input']}[{':'.join(bounds)}]"
+    return f"[product({dims})]" if term["product"] and int(bounds[1]) > 1 else dims
+
+
+def _dims(call: Call, term: re.Match[str]) -> Shape:
+    """Return the dimensions that a term with numbers stands for."""
+    start, stop = (int(bound) if bound else None for bound in term.group("start", "stop"))
+    dims = call.inputs[term["input"]].shape[start:stop]
+    return Shape([multiply(dims)]) if term["product"] else dims
 
 
 def attr_number(call: Call, name: str) -> tuple[int | None, int | None]:

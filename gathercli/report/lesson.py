@@ -26,7 +26,7 @@ from gathercli.report.layout import (
 )
 from gathercli.report.selection import COLUMNS, ROWS, WIDE, WIDTH, Look, Selection, lead_of
 from gathercli.report.tensor_panels import HIDDEN, TIMES, Parts
-from gathercli.report.trace import letters, trace_line, trace_steps, unit_text
+from gathercli.report.trace import letters, replaced, trace_line, trace_steps, unit_text
 from gathercli.spec.coordinates import cell
 from gathercli.spec.shapes import Shape, product
 from gathercli.text import clean, counted, grouped, short
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from gathercli.arrays.tensor import AnyArray
-    from gathercli.lessons.lesson import Lesson, Trace
+    from gathercli.lessons.lesson import Index, Lesson, Trace
 
 __all__ = [
     "cells_json",
@@ -90,7 +90,7 @@ def _ranges(lesson: Lesson) -> str:
     """Write the range of each letter of the equation."""
     if not lesson.shape or 0 in lesson.shape:
         return ""
-    pairs = zip(letters(lesson), lesson.shape, strict=True)
+    pairs = zip(letters(lesson), lesson.panel_shape, strict=True)
     return f"for {', '.join(f'{name} in 0..{size - 1}' for name, size in pairs)}"
 
 
@@ -99,7 +99,7 @@ def _reads(lesson: Lesson) -> str:
         return "nothing: data is empty"
     noun = "cell" if lesson.picks_cells else "slice"
     if lesson.reads is None:
-        return f"not counted: there are {grouped(lesson.indices.array.size)} indices"
+        return f"not counted: there are {grouped(product(lesson.index_shape))} indices"
     return (
         f"{grouped(len(lesson.reads.units))} of {counted(product(lesson.unit_sizes), noun)} of data"
     )
@@ -139,7 +139,7 @@ def _fitting(lesson: Lesson, look: Look) -> tuple[_View, list[Line]]:
 
 def panel_dims(lesson: Lesson) -> range:
     """Return the dimensions of the output whose coordinates are panels of a picture."""
-    return range(lead_of(lesson))
+    return range(lead_of(lesson) - len(lesson.panel_shape) + len(lesson.shape))
 
 
 class _View:
@@ -163,12 +163,12 @@ class _View:
         blocks: list[list[Line]] = []
         last = -1
         for panel in self._selection.panels:
-            number = flat(panel, self._lesson.shape)
+            number = flat(panel, self._lesson.panel_shape)
             if number != last + 1:
                 blocks.append(gap)
             blocks.append(self._panel(panel, stacked=stacked))
             last = number
-        if blocks and self._lead and last + 1 < product(self._lesson.shape[: self._lead]):
+        if blocks and self._lead and last + 1 < product(self._lesson.panel_shape[: self._lead]):
             blocks.append(gap)
         lines: list[Line] = []
         row: list[list[Line]] = []
@@ -193,6 +193,8 @@ class _View:
         if not panel:
             return lines
         name = f"batch {','.join(map(str, panel))}"
+        if len(self._lesson.shape) < len(self._lesson.panel_shape):  # one batch dimension in `out`
+            name += f"{self._look.marks.arrow}{flat(panel, self._lesson.panel_shape)}"
         if not self._lesson.call.batch_dims:
             name = f"[{','.join(map(str, panel))}{',:' * (len(self._lesson.shape) - len(panel))}]"
         return [[(name, "bold")], *lines]
@@ -246,7 +248,9 @@ class _View:
             kind = "plain" if trace.position == trace.k else trace.fate.value
             if kind not in examples or (kind == "plain" and not any(examples[kind].out)):
                 examples[kind] = trace
-        yield [(f"the index takes the place of coordinate {lesson.axis} of data:", "dim")]
+        index = "tuple" if lesson.is_tuple else "index"
+        does = f"takes the place of {replaced(lesson)} of data" if lesson.axes else "has no numbers"
+        yield [(f"the {index} {does}:", "dim")]
         for trace in list(examples.values())[:3]:
             yield [("  ", ""), *trace_line(lesson, trace, self._look)]
 
@@ -295,8 +299,12 @@ def _cell_json(lesson: Lesson, row: tuple[Any, ...], value: str) -> str:
     fate = lesson.fate(k, position)
     copied = fate is Fate.COPIED
     return (
-        f'{{"out":{cell(out)},"indices":{cell(at)},"index":{k},'
-        f'"position":{position if copied else "null"},'
+        f'{{"out":{cell(out)},"indices":{cell(at)},"index":{_index_json(k)},'
+        f'"position":{_index_json(lesson.place(position)) if copied else "null"},'
         f'"data":{cell(data) if copied else "null"},"fate":"{fate.value}",'
         f'"value":{"null" if fate is Fate.REFUSED else value}}}'
     )
+
+
+def _index_json(k: Index) -> str:
+    return cell(k) if isinstance(k, tuple) else str(k)

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from gathercli.lessons.lesson import indices_of
 from gathercli.report.grid import shown_positions
 from gathercli.report.layout import Marks
+from gathercli.spec.coordinates import coordinate
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gathercli.arrays.tensor import AnyArray
-    from gathercli.lessons.lesson import Lesson, Unit
+    from gathercli.lessons.lesson import Index, Lesson, Unit
     from gathercli.lessons.provenance import Provenance
 
 WIDTH: Final = 100
@@ -97,8 +99,14 @@ class Selection:
     ) -> None:
         self.lesson, self.look, self._rows, self._columns = lesson, look, rows, columns
         self.lead = lead_of(lesson)
-        self.out = [self._out_coordinates(j) for j in range(len(lesson.shape))]
-        self.indices: list[Sequence[int]] = [[] for _ in lesson.indices.shape]
+        self.here = None if look.here is None else lesson.apart(look.here)
+        self._window: Window = look.window
+        self._batches: slice | None = None  # in the one batch dimension of such an output
+        if look.window and len(lesson.shape) < len(lesson.panel_shape):
+            self._batches, *rest = look.window
+            self._window = (*[None] * self.lead, *rest)
+        self.out = [self._out_coordinates(j) for j in range(len(lesson.panel_shape))]
+        self.indices: list[Sequence[int]] = [[] for _ in lesson.index_shape]
         for coords, (_, i) in zip(self.out, lesson.dim_map, strict=True):
             if i is not None:
                 self.indices[i] = coords
@@ -109,14 +117,14 @@ class Selection:
 
     def _out_coordinates(self, j: int) -> Sequence[int]:
         """Choose the coordinates of an output dimension."""
-        size, rank = self.lesson.shape[j], len(self.lesson.shape)
-        part = self.look.window[j] if j < len(self.look.window) else None
+        size, rank = self.lesson.panel_shape[j], len(self.lesson.panel_shape)
+        part = self._window[j] if j < len(self._window) else None
         if part is not None:
             return range(size)[part]
         if j < self.lead:
             return range(size)
         most, edge = self._limits(j - self.lead, rank - self.lead)
-        here = None if self.look.here is None else self.look.here[j]
+        here = None if self.here is None else self.here[j]
         if j - self.lead < rank - self.lead - 2 and here is None:
             most, edge = self._facet_limits()[j], 1
         return shown(size, most, edge, here)
@@ -135,19 +143,22 @@ class Selection:
         Their product is at most `FACETS`; dimensions of the indices come first.
         """
         lesson, most = self.lesson, FACETS
-        dims = range(self.lead, len(lesson.shape) - 2)
+        dims = range(self.lead, len(lesson.panel_shape) - 2)
         limits: dict[int, int] = {}
         for j in sorted(dims, key=lambda j: lesson.dim_map[j][1] is None):
             limits[j] = max(1, min(most, 2 if len(dims) > 1 else FACETS))
-            most //= min(limits[j], max(lesson.shape[j], 1))
+            most //= min(limits[j], max(lesson.panel_shape[j], 1))
         return limits
 
     def _choose_panels(self) -> list[tuple[int, ...]]:
         lead = self.out[: self.lead]
-        if self.look.here is not None:
-            return [self.look.here[: self.lead]]
+        if self.here is not None:
+            return [self.here[: self.lead]]
+        if self._batches is not None:
+            sizes = self.lesson.panel_shape[: self.lead]
+            return [coordinate(n, sizes) for n in range(product(sizes))[self._batches]]
         count = product([len(coords) for coords in lead])
-        if count <= PANELS or any(each is not None for each in self.look.window[: self.lead]):
+        if count <= PANELS or any(each is not None for each in self._window[: self.lead]):
             return list(combinations(*lead))
         first = (0,) * (self.lead - 1)
         return [(*first, 0), _after((*first, 0), lead), tuple(coords[-1] for coords in lead)]
@@ -157,13 +168,18 @@ class Selection:
         axis_positions: set[int] = set()
         for panel in self.panels:
             coords = self.coordinates(panel, self.indices)
-            _, positions = self.lesson.positions(arrays(coords, len(self.indices)))
-            for at, position in zip(coords, positions.reshape(-1).tolist(), strict=True):
+            for at, (_, position) in zip(coords, self.resolved(coords), strict=True):
                 unit = self.lesson.unit(at, position)
                 if unit is not None:
                     axis_positions.add(position)
                     self.letters.setdefault(unit, letter_of(len(self.letters)))
         return axis_positions
+
+    def resolved(self, coords: list[tuple[int, ...]]) -> list[tuple[Index, int]]:
+        """Return the indices at some coordinates, and the position of each, or -1."""
+        k, positions = self.lesson.positions(arrays(coords, len(self.indices)))
+        indices = indices_of(k.reshape(len(coords), *k.shape[positions.ndim :]))
+        return list(zip(indices, positions.reshape(-1).tolist(), strict=True))
 
     def coordinates(
         self, panel: tuple[int, ...], dims: Sequence[Sequence[int]]
@@ -175,27 +191,29 @@ class Selection:
         """Choose the coordinates of a dimension of `data`: on the axis those that are picked."""
         lesson, size = self.lesson, self.lesson.data.shape[d]
         most, edge = self._limits(d - self.lead, len(lesson.data.shape) - self.lead)
-        if d == lesson.axis:
-            return self._axis_coordinates(size, most, edge, positions)
-        j = next(j for j, (of_data, _) in enumerate(lesson.dim_map) if of_data == d)
-        windowed = j < len(self.look.window) and self.look.window[j] is not None
+        if d in lesson.axes:
+            on_axis = {lesson.on_axes(position)[d] for position in positions}
+            return self._axis_coordinates(d, most, edge, on_axis)
+        view_dims = [dim for dim, _ in lesson.dim_map]
+        j = next(j for j, v in enumerate(view_dims) if v is not None and lesson.data_dim(v) == d)
+        windowed = j < len(self._window) and self._window[j] is not None
         # GatherElements may read of `data` only the first part of a dimension
-        larger = size != lesson.shape[j] and not windowed
+        larger = size != lesson.panel_shape[j] and not windowed
         coords = range(size) if larger and size <= most else self.out[j]
         # rows of a 1-D output are columns of `data`, of which fewer may fit
-        turned = len(lesson.shape) - self.lead == 1 and d > self.lead and not windowed
+        turned = len(lesson.panel_shape) - self.lead == 1 and d > self.lead and not windowed
         if not turned or len(coords) <= most or self.look.here is not None:
             return coords
         return [coords[n] for n in shown(len(coords), most, edge, None)]
 
-    def _axis_coordinates(
-        self, size: int, most: int, edge: int, positions: set[int]
-    ) -> Sequence[int]:
-        """Choose positions on the axis: all, or those that are picked and the ends."""
+    def _axis_coordinates(self, d: int, most: int, edge: int, positions: set[int]) -> Sequence[int]:
+        """Choose positions on an axis: all, or those that are picked and the ends."""
+        size = self.lesson.data.shape[d]
         if size <= most:
             return range(size)
         if self.look.here is not None:
-            return shown(size, most, edge, self.lesson.trace(*self.look.here).position or 0)
+            data = self.lesson.trace(*self.look.here).data
+            return shown(size, most, edge, data[d] if data else 0)
         ends = {0, size - 1} if most > 2 or not positions else set[int]()
         return sorted({*sorted(positions)[:most], *ends})
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gathercli.arrays.tensor import Tensor
+from gathercli.lessons.lesson import numbers
 from gathercli.lessons.provenance import Fate
 from gathercli.report.layout import REFUSED, Cell, Line, Placement, TensorPart
 from gathercli.report.selection import arrays
-from gathercli.report.trace import unit_text, writer
+from gathercli.report.trace import index_text, unit_text, writer
 from gathercli.spec.coordinates import flat_positions
 from gathercli.spec.dtypes import STRING, Kind, described
 from gathercli.spec.shapes import Shape
@@ -106,10 +107,9 @@ class Parts:
 
     def _indices_part(self, panel: tuple[int, ...]) -> TensorPart:
         lesson, marks = self._lesson, self._look.marks
-        rank = len(lesson.indices.shape)
+        rank = len(lesson.index_shape)
         coords = self._selection.coordinates(panel, self._selection.indices)
-        pairs = (each.reshape(-1).tolist() for each in lesson.positions(arrays(coords, rank)))
-        resolved = dict(zip(coords, zip(*pairs, strict=True), strict=True))
+        resolved = dict(zip(coords, self._selection.resolved(coords), strict=True))
         here = self._here()
 
         def cell(inner: tuple[int, ...]) -> Cell:
@@ -118,39 +118,38 @@ class Parts:
             fate = lesson.fate(k, position)
             label, style = self._label(at, position, fate)
             self.seen.add(fate)
-            plain = fate is Fate.COPIED and position == k
-            tail = "" if plain else f"{marks.arrow}{_TARGETS.get(fate, position)}"
-            return _marked(
-                Cell(label, str(k), tail, style), here is not None and here.indices == at
-            )
+            target = _TARGETS.get(fate) or index_text(lesson.place(position))
+            text = index_text(k)
+            tail = "" if target == text else f"{marks.arrow}{target}"
+            return _marked(Cell(label, text, tail, style), here is not None and here.indices == at)
 
-        name = lesson.along.input
+        name = lesson.name
         title = self._title(name, lesson.call.inputs[name])
-        part = self._part(title, lesson.indices.shape, self._selection.indices, {*range(rank)})
+        part = self._part(title, lesson.index_shape, self._selection.indices, {*range(rank)})
         return part._replace(cell=cell)
 
     def _out_part(self, panel: tuple[int, ...]) -> TensorPart:
         lesson = self._lesson
         coords = self._selection.coordinates(panel, self._selection.out)
-        traces = {each.out: each for each in self._traces(coords)}
+        traces = dict(zip(coords, self._traces(coords), strict=True))
         self.traced += traces.values()
 
         def cell(inner: tuple[int, ...]) -> Cell:
             trace = traces[(*panel, *inner)]
-            label, style = self._label(trace.indices, _position(trace), trace.fate)
+            label, style = self._label(trace.indices, self._position(trace), trace.fate)
             text = "" if trace.fate is Fate.REFUSED else self._write(trace.value)
             return _marked(Cell(label, text, style=style), self._look.here == trace.out)
 
         def note(inner: tuple[int, ...]) -> Line:
             last = [part.coordinates[-1][0]] if len(inner) < len(part.coordinates) else []
             trace = traces[(*panel, *inner, *last)]
-            _, style = self._label(trace.indices, _position(trace), trace.fate)
+            _, style = self._label(trace.indices, self._position(trace), trace.fate)
             return [(self._picked(trace), style)]
 
         labelled = {j for j, (_, i) in enumerate(lesson.dim_map) if i is not None}
         dtype = lesson.data.dtype
         title = self._title("out", described(dtype, Shape(lesson.shape).inner()))
-        part = self._part(title, lesson.shape, self._selection.out, labelled)
+        part = self._part(title, lesson.panel_shape, self._selection.out, labelled)
         # without panels, and labelled by rows, each row says what it was picked from
         whole = not self._lead and self._look.here is None and bool(part.shape)
         return part._replace(
@@ -161,7 +160,7 @@ class Parts:
         )
 
     def _traces(self, coords: list[tuple[int, ...]]) -> Iterator[Trace]:
-        shape = self._lesson.shape
+        shape = self._lesson.panel_shape
         cells = flat_positions(arrays(coords, len(shape)), shape, none=np.zeros(len(coords), bool))
         return self._lesson.traces(cells)
 
@@ -176,9 +175,16 @@ class Parts:
         marks = self._look.marks
         return (marks.nowhere, "italic") if fate is Fate.FILLED else (marks.refused, REFUSED)
 
+    def _position(self, trace: Trace) -> int:
+        """Return the position on the axis of the view that a trace leads through, or -1."""
+        if trace.position is None:
+            return -1
+        sizes = [along.size for along in self._lesson.along]
+        return int(flat_positions(numbers(trace.position), sizes, none=False))
+
     def _picked(self, trace: Trace) -> str:
         """Format what an index picked: ``data[3,:]``."""
-        unit = self._lesson.unit(trace.indices, _position(trace))
+        unit = self._lesson.unit(trace.indices, self._position(trace))
         if unit is None:
             return "zeros" if trace.fate is Fate.FILLED else "refused"
         return unit_text(unit)
@@ -187,10 +193,6 @@ class Parts:
 def _marked(cell: Cell, here: bool) -> Cell:
     """Mark a cell if it is the one that is looked at."""
     return cell._replace(text=f"[{cell.text}]", style=f"{cell.style} reverse") if here else cell
-
-
-def _position(trace: Trace) -> int:
-    return -1 if trace.position is None else trace.position
 
 
 def _place(labelled: set[int], rank: int) -> Placement:

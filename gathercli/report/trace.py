@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from gathercli.lessons.lesson import numbers
 from gathercli.lessons.provenance import Fate
 from gathercli.report.grid import GridWriter
 from gathercli.report.layout import REFUSED, append
 from gathercli.spec.coordinates import at as cell_of
+from gathercli.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
-    from gathercli.lessons.lesson import Lesson, Trace, Unit
+    from gathercli.lessons.lesson import Index, Lesson, Trace, Unit
     from gathercli.report.layout import Line, Marks
     from gathercli.report.selection import Look
 
@@ -34,18 +37,19 @@ def unit_text(unit: Unit) -> str:
 
 
 def letters(lesson: Lesson) -> list[str]:
-    """Return the names of the output's coordinates in the equation."""
+    """Return the names of the output's coordinates in the equation, those of batches apart."""
     left = lesson.equation.partition(" = ")[0]
-    return left.removeprefix("out").strip("[]").split(", ") if "[" in left else []
+    return re.findall(r"[a-z]\d*", left.removeprefix("out"))
 
 
 def trace_line(lesson: Lesson, trace: Trace, look: Look) -> Line:
     """Trace a cell in one line: ``out[0,1] = data[indices[0], 1] = data[3,1] = 20``."""
-    out = {d: n for (d, _), n in zip(lesson.dim_map, trace.out, strict=True) if d is not None}
+    pairs = zip(lesson.dim_map, lesson.apart(trace.out), strict=True)
+    out = {d: n for (d, _), n in pairs if d is not None}
     line: Line = [(_cell("out", trace.out), "")]
-    for index in (_cell(lesson.along.input, trace.indices), _resolved(trace, look.marks)):
+    for index in (_cell(lesson.name, trace.indices), _resolved(lesson, trace, look.marks)):
         line.append((" = data[", ""))
-        for d in range(len(lesson.data.shape)):
+        for d in range(len(lesson.view)):
             line.append(("," if d else "", ""))
             line.append((index, "bold") if d == lesson.axis else (str(out[d]), ""))
         line.append(("]", ""))
@@ -54,38 +58,57 @@ def trace_line(lesson: Lesson, trace: Trace, look: Look) -> Line:
     return [*line, (f" = {writer(lesson, look)(trace.value)}", "")]
 
 
-def _resolved(trace: Trace, marks: Marks) -> str:
-    """Format an index, and its position if that is another number."""
-    if trace.position == trace.k:
-        return str(trace.k)
-    where = "none" if trace.position is None else str(trace.position)
-    return f"{trace.k}{marks.arrow}{where}"
+def index_text(k: Index) -> str:
+    """Format an index: ``-1``, or a tuple: ``(1,2)``."""
+    return f"({','.join(map(str, k))})" if isinstance(k, tuple) else str(k)
+
+
+def _resolved(lesson: Lesson, trace: Trace, marks: Marks) -> str:
+    """Format an index, and the position of each of its numbers that is another number."""
+    pairs = zip(numbers(trace.k), lesson.components(trace.k), strict=True)
+    words = [
+        str(k) if k == position >= 0 else f"{k}{marks.arrow}{'none' if position < 0 else position}"
+        for k, position in pairs
+    ]
+    return f"({','.join(words)})" if lesson.is_tuple else words[0]
 
 
 def trace_steps(lesson: Lesson, trace: Trace, look: Look) -> Iterator[Line]:
     """Trace a cell step by step, in words and coordinates."""
-    runs = ", ".join(f"{n} = {at}" for n, at in zip(letters(lesson), trace.out, strict=True))
+    pairs = zip(letters(lesson), lesson.apart(trace.out), strict=True)
+    runs = ", ".join(f"{name} = {at}" for name, at in pairs)
     yield [(_cell("out", trace.out), "bold"), (f"   {runs}" if runs else "", "")]
-    yield [(f"  {_cell(lesson.along.input, trace.indices)} is {trace.k}", "")]
-    yield [(f"  {_meaning(lesson, trace)}", "")]
-    if trace.data is not None:
+    yield [(f"  {_cell(lesson.name, trace.indices)} is {index_text(trace.k)}", "")]
+    for meaning in _meanings(lesson, trace):
+        yield [(f"  {meaning}", "")]
+    if trace.position is not None and trace.data is not None:
+        index = index_text(trace.position) if lesson.is_tuple else "it"
         cell = _cell("data", trace.data)
-        yield [(f"  it takes the place of coordinate {lesson.axis}: {cell}", "")]
+        yield [(f"  {index} takes the place of {replaced(lesson)}: {cell}", "")]
     yield [("  ", ""), *trace_line(lesson, trace, look)]
 
 
-def _meaning(lesson: Lesson, trace: Trace) -> str:
-    """Say which position an index has, and why."""
-    call, k, size = lesson.call, trace.k, lesson.along.size
-    axis = f"axis {lesson.axis}, whose size is {size}"
-    if trace.position is None:
-        done = "zeros" if trace.fate is Fate.FILLED else "refused"
-        return f"{k} points nowhere on {axis}: {done}"
-    if trace.position == k:
-        return f"it is a position on {axis}"
-    if call.wraps_negative and k < 0 and trace.position == k + size:
-        return f"it counts from the end of {axis}: {k} + {size} = {trace.position}"
-    return f"it is outside {axis}: {call.outside.done} to {trace.position}"
+def replaced(lesson: Lesson) -> str:
+    """Name the coordinates of `data` that an index takes the place of."""
+    dims = listed(map(str, lesson.axes), "and")
+    return f"{'coordinate' if len(lesson.axes) == 1 else 'coordinates'} {dims}".strip()
+
+
+def _meanings(lesson: Lesson, trace: Trace) -> Iterator[str]:
+    """Say which position each number of an index has, and why."""
+    call = lesson.call
+    each = zip(numbers(trace.k), lesson.components(trace.k), lesson.axes, lesson.along, strict=True)
+    for k, position, dim, along in each:
+        axis, it = f"axis {dim}, whose size is {along.size}", k if lesson.is_tuple else "it"
+        if position < 0:
+            done = "zeros" if trace.fate is Fate.FILLED else "refused"
+            yield f"{k} points nowhere on {axis}: {done}"
+        elif position == k:
+            yield f"{it} is a position on {axis}"
+        elif call.wraps_negative and k < 0 and position == k + along.size:
+            yield f"{it} counts from the end of {axis}: {k} + {along.size} = {position}"
+        else:
+            yield f"{it} is outside {axis}: {call.outside.done} to {position}"
 
 
 def _cell(tensor: str, at: Sequence[int]) -> str:
