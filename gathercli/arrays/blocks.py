@@ -43,7 +43,7 @@ PIECE: Final = 1 << 18
 INDEX_BYTES: Final = 48
 """Bytes of work space for an index: its position, its chunk, its rank in the sorted order."""
 
-TUPLE_BYTES: Final = 32
+TUPLE_BYTES: Final = 8
 """Bytes of work space for a tuple beside those of an index and its components."""
 
 FLAT_INDEX_BYTES: Final = 32
