@@ -53,7 +53,7 @@ def picture(lesson: BeamLesson, look: Look) -> Text:
     call, out = lesson.call, Shape(lesson.shape)
     drawn, lines = _fitting(lesson, look)
     text = header.title(call, look.width, where=_ranges(lesson), room=look.width or WIDTH)
-    append(text, _wrapped(_tensors(lesson), look.width or WIDTH))
+    append(text, _wrapped(_tensors(drawn), look.width or WIDTH))
     text.append("\n")
     append(text, lines)
     table = _table(drawn, look.width or WIDTH)
@@ -77,11 +77,13 @@ def _ranges(lesson: BeamLesson) -> str:
     return f"for {', '.join(f'{name} in 0..{size - 1}' for name, size in pairs)}"
 
 
-def _tensors(lesson: BeamLesson) -> Iterator[Line]:
-    """Yield the type and the shape of each tensor."""
+def _tensors(drawn: BeamPanels) -> Iterator[Line]:
+    """Yield the type and the shape of each tensor, and the end token itself."""
+    lesson = drawn.lesson
     out = Operand(Shape(lesson.shape), lesson.step_ids.dtype)
     for name, operand in {**lesson.call.inputs, "out": out}.items():
-        yield [(name, "bold"), (f" {operand}", "")]
+        value = f" = {drawn.tokens.end}" if operand.shape.rank == 0 else ""
+        yield [(name, "bold"), (f" {operand}{value}", "")]
 
 
 def _reads(lesson: BeamLesson) -> str:
@@ -186,7 +188,7 @@ def _legend(drawn: BeamPanels) -> Iterator[Line]:
     """Explain the marks of the panels."""
     marks, seen, lesson = drawn.look.marks, drawn.seen, drawn.lesson
     if Fate.ENDED in seen or Fate.BEYOND in seen:
-        yield [(marks.nowhere, ""), (f" end_token {drawn.tokens.end}{_ends(drawn)}", "")]
+        yield [(marks.nowhere, ""), (f" end_token{_ends(drawn)}", "")]
     if Fate.FILLED in seen:
         yield [(f"{drawn.unknown} zero-filled: a parent names no beam", "italic")]
     if Fate.REFUSED in seen:
