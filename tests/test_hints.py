@@ -568,6 +568,7 @@ def templates() -> dict[str, str]:
 
 ELSEWHERE: Final = {
     "api.py": "Python's, which test_advice.py follows",
+    "arraylike.py": "Python's, which test_advice.py follows",
     "jobs/cluster.py": "a cluster's",
     "jobs/scheduler.py": "a cluster's",
     "cli/commands/gather.py": "a cluster's",
