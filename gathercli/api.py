@@ -242,11 +242,12 @@ def gather_tree(
     max_seq_len
         Shape (B,): the number of steps of each batch.
     end_token
-        Shape (). All four have one type; lists have that of `step_ids`.
+        Shape (). All four have one type; lists have that of the arrays.
     version
         ``openvino-1``.
     negative, out_of_range
-        As for `gather`, for parents that are used.
+        As for `gather`, for parents that are used: with ``zero`` one outside [0, W-1] names no
+        beam, and the cells of the column before it are zero.
     threads, out
         As for `gather`.
 

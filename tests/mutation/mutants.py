@@ -29,6 +29,8 @@ TARGETS: Final = {
     "arrays/kernel.py": r".*",
     "lessons/lesson.py": r"Lesson\..*|Reads\..*",
     "lessons/provenance.py": r".*",
+    "lessons/beams.py": r".*",
+    "arrays/tree.py": r".*",
     "lessons/verdicts.py": r".*",
     "arrays/indices.py": r".*",
     "arrays/threads.py": r".*",
