@@ -43,7 +43,7 @@ WORDS: Final = {
     "gather-tree": {
         "step_ids": "[[[2,0]]]",
         "parent_ids": "[[[0,0]]]",
-        "max_sequence_lengths": "[1]",
+        "max_seq_len": "[1]",
         "end_token": "9",
     },
 }
@@ -423,6 +423,13 @@ TRANSLATED: Final = {
     ("explain", "x.npy[:, 0]"): "gathercli explain gather x.npy 0 --axis=1 -V onnx-13",
     ("x.npy[:, 1]",): "gathercli gather x.npy 1 --axis=1 -V onnx-13",
     ("x.npy[..., 1]",): "gathercli gather x.npy 1 --axis=-1 -V onnx-13",
+    ("tf.gather_nd(x.npy, [[0, 1]], batch_dims=0)",): (
+        "gathercli gather-nd x.npy '[[0, 1]]' --batch-dims=0 -V openvino-8 --negative error"
+    ),
+    ("check", "x.npy[rows, columns]"): "gathercli check gather-nd arange:2x3 '[1,2]' -V onnx-13",
+    ("tfa.seq2seq.gather_tree(s, p, max_sequence_lengths=[1], end_token=9)",): (
+        "gathercli gather-tree s p '[1]' 9 -V openvino-1"
+    ),
     ("take", "x.npy", "1"): "gathercli gather x.npy 1 -V onnx-13",
     ("index_select", "x.npy", "1", "0,"): "gathercli gather x.npy 0, --axis 1 -V openvino-7",
     ("embedding", "0,", "x.npy"): "gathercli gather x.npy 0, -V openvino-7",
@@ -435,6 +442,8 @@ def test_the_arguments_and_options_of_a_call_are_translated(
     words: tuple[str, ...], run: Run, folder: Path
 ) -> None:
     np.save(folder / "x.npy", np.array([[0, 1], [1, 0]]))
+    (folder / "s").write_text("[[[5,6]],[[7,8]]]")
+    (folder / "p").write_text("[[[0,0]],[[1,0]]]")
 
     ran = run(*words)
 

@@ -351,6 +351,7 @@ def test_an_unknown_operator_is_a_usage_error_with_the_nearest_name(run: Run) ->
     assert run("shape", "gathr", "[2]", "[2]") == (
         2,
         "",
-        "error: no operator `gathr`: expected gather or gather-elements\n"
+        "error: no operator `gathr`: expected gather, gather-elements, gather-nd or "
+        "gather-tree\n"
         "hint: did you mean `gathercli shape gather '[2]' '[2]'`?\n",
     )

@@ -281,7 +281,7 @@ WRONG: Final[dict[str, tuple[str, str]]] = {
         meant("gathercli gather arange:5 0 -V 'opset 13'"),
     ),
     "explain gather [1, 2] [0]": (
-        "`[0]` is one argument too many: expected OP, DATA and INDICES",
+        "`[0]` is one argument too many: expected DATA and INDICES of gather",
         meant("gathercli explain gather '[1, 2]' '[0]'"),
     ),
     "demo gather columns": (
@@ -310,9 +310,20 @@ WRONG: Final[dict[str, tuple[str, str]]] = {
         "no operator `OpenVINO.Gather`: it is gather of version openvino-8",
         meant("gathercli explain gather '[1]' 0 -V openvino-8"),
     ),
-    "gather_nd [1] 0": (
-        "no command `gather_nd`: it is GatherND, whose indices address several axes at once",
-        "`gathercli --help` lists the commands",
+    "gather_nd [1] 0,": ("no command `gather_nd`", meant("gathercli gather-nd '[1]' 0,")),
+    "GatherND [1] 0,": ("no command `GatherND`", meant("gathercli gather-nd '[1]' 0,")),
+    "explain GatherND [1] 0,": (
+        "no operator `GatherND`: expected gather, gather-elements, gather-nd or gather-tree",
+        meant("gathercli explain gather-nd '[1]' 0,"),
+    ),
+    "check gather-tree [[[1]]] [[[0]]] [1]": (
+        "`END_TOKEN` is missing: expected STEP_IDS, PARENT_IDS, MAX_SEQ_LEN and END_TOKEN of "
+        "gather-tree",
+        "`gathercli gather-tree --help`",
+    ),
+    "check gather-tree [1]": (
+        "`INDICES` is missing: expected OP, STEP_IDS, PARENT_IDS, MAX_SEQ_LEN and END_TOKEN",
+        "`gathercli check gather 1.5,2,3,4,5 3,10,-20 --allow-fill` is an example",
     ),
     "hepl": ("no command `hepl`", meant("gathercli help")),
     "help gathr": ("no command `gathr`", meant("gathercli help gather")),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from gathercli.cli.dialects import translate
 from gathercli.cli.line import CommandLine
 from gathercli.errors import VersionError
+from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.spec.equivalents import arguments_of, find_equivalent
 from gathercli.text import closest, listed, shell_word
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from gathercli.errors import GatherError
     from gathercli.spec.equivalents import Equivalent
+    from gathercli.spec.op import Op
 
 LONGEST: Final = 400
 """Characters of a command line that a hint repeats."""
@@ -56,7 +58,8 @@ def rejoin(words: Sequence[str]) -> list[str]:
 
 def suggest(words: Sequence[str], error: GatherError) -> str | None:
     """Return a hint with the command line that was probably meant, if the error shows which."""
-    if error.rule in _SPLIT and (joined := rejoin(words)) != list(words):
+    was_split = error.rule in _SPLIT or "is one argument too many" in error.message
+    if was_split and (joined := rejoin(words)) != list(words):
         return _quote_lists(joined)
     if error.swapped:
         line = shell_line(_swap_inputs(words))
@@ -106,7 +109,7 @@ def _change_operator(words: Sequence[str], value: str, command: str, version: st
         The new words; none if the line does not name both operator and version.
     """
     from gathercli.cli.main import COMMANDS
-    from gathercli.ops import FAMILIES, find
+    from gathercli.ops import find
 
     if words[0] not in COMMANDS:
         return []
@@ -144,7 +147,11 @@ def _replace_value(words: Sequence[str], value: str, name: str, *options: str) -
     meant: list[str] | None = [*before, name, *rest, *options]
     if call is None:
         return did_you_mean(meant or ())
-    if not before or not before[-1].startswith("-"):  # not the value of an option
+    if before and before[-1].startswith("-"):  # the value of an option, among those of inputs
+        op = next(op for op in OPERATORS if op.full_name == call.rows[0])
+        if len(op.inputs) != len(next(iter(FAMILIES.values())).ROWS[0].inputs):
+            meant = None
+    else:
         meant = _write_call(call, [*before, name], arguments_of(value) or rest, options)
     line = shell_line(meant) if meant else None
     more = f"`gathercli ops --like {shell_word(call.name)}` has the rest"
@@ -189,16 +196,25 @@ def _write_call(
 
 def _order(call: Equivalent, words: list[str], *, has_axis: bool) -> list[str] | None:
     """Put the arguments of another framework's call in the order of the command's."""
+    op = next(op for op in OPERATORS if op.full_name == call.rows[0])
+    inputs = [each.name for each in op.inputs]
     if not words:
-        return ["arange:3", "[2]"]
-    names = call.arguments or ("data", "indices")
-    if has_axis or len(words) == 2:
-        names = tuple(name for name in names if name != "axis")
+        return _sample(op)
+    names = call.arguments or tuple(inputs)
+    if has_axis or len(words) == len(inputs):
+        names = tuple(name for name in names if name in inputs)
     if len(words) != len(names):
         return None
     values = dict(zip(names, words, strict=True))
     axis = ["--axis", values["axis"]] if "axis" in values else []
-    return [values["data"], values["indices"], *axis]
+    return [*(values[name] for name in inputs), *axis]
+
+
+def _sample(op: Op) -> list[str]:
+    """Return small inputs of an operator, which serve as shapes too."""
+    if len(op.inputs) > len(("data", "indices")):
+        return ["arange:2x1x2", "zeros:2x1x2xi64", "[1]", "xi64=9"]
+    return ["arange:2x3", "[1,2]"] if op.tuples else ["arange:3", "[2]"]
 
 
 def _add_operator(words: Sequence[str], error: GatherError) -> str | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gathercli.cli.dialects import PICTURES, choices_of, similar_option, translate, translate_value
 from gathercli.cli.suggest import did_you_mean, rejoin, shell_line
 from gathercli.errors import UsageError
+from gathercli.ops import FAMILIES
 from gathercli.text import closest, listed, short
 
 if TYPE_CHECKING:
@@ -197,13 +198,15 @@ def _version_hint(param: Any, option: str) -> str | None:
 def _missing(line: CommandLine, param: Any) -> UsageError:
     from gathercli.cli.manual.examples import EXAMPLES
 
-    example = EXAMPLES[line.command][0].command
+    operator = next((word for word in line.arguments[:1] if word in FAMILIES), None)
+    lines = [each.command for each in EXAMPLES[line.command]]
+    example = next((each for each in lines if f" {operator} " in each), lines[0])
     more = ""
     if param.metavar == "INDICES" and line.command in ("gather", "compare"):
         example = shell_line([line.command, *line.arguments, "0,", *line.options]) or example
         more = ", and `-` reads INDICES from standard input"
     choices = choices_of(param)
-    expected = listed(choices) if choices else listed(line.metavars, "and")
+    expected = listed(choices) if choices else listed(_arguments(line, operator), "and")
     first = param.metavar.partition(" ")[0].removesuffix("...")
     return UsageError(
         f"`{first}` is missing: expected {expected}",
@@ -211,6 +214,14 @@ def _missing(line: CommandLine, param: Any) -> UsageError:
         expected=expected,
         hint=f"`{example}` is an example{more}",
     )
+
+
+def _arguments(line: CommandLine, operator: str | None) -> list[str]:
+    """Return the names of the arguments, those of an operator if it is named."""
+    names = [name for name in line.metavars if not name.endswith("]...")]
+    if operator and names[0] == "OP":
+        return ["OP", *(each.name.upper() for each in FAMILIES[operator].ROWS[0].inputs)]
+    return names
 
 
 def _wrong_value(line: CommandLine, param: Any) -> UsageError:

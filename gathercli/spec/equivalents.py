@@ -377,7 +377,7 @@ EQUIVALENTS: Final = (
     ),
     Equivalent(
         "tensorflow_addons.seq2seq.gather_tree",
-        "tfa.seq2seq.gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token)",
+        "tfa.seq2seq.gather_tree(step_ids, parent_ids, max_seq_len, end_token)",
         ("openvino.GatherTree-1",),
         REFUSED,
         REFUSED,
@@ -411,12 +411,13 @@ _PARAMETERS: Final = {
     "dim": "axis",
     "index": "indices",
     "input": "data",
+    "max_sequence_lengths": "max_seq_len",
     "params": "data",
     "weight": "data",
 }
 """The names of calls' arguments, where they differ from those of the versions."""
 
-_TENSORS: Final = ("data", "indices")
+_TENSORS: Final = ("data", "indices", "step_ids", "parent_ids", "max_seq_len", "end_token")
 _SUBSCRIPT: Final = re.compile(r"([A-Za-z_][\w.]*)\[(.*)\]", re.DOTALL)
 _CALL: Final = re.compile(r"[A-Za-z_][\w.]*\((.*)\)", re.DOTALL)
 
@@ -471,10 +472,11 @@ def arguments_of(call: str) -> list[str]:
         if name in free:
             free.remove(name)
         values[name] = (keyword[2] if keyword else part).strip("'\"")
-    if "" in values or not {"data", "indices"} <= values.keys():
+    tensors = [name for name in each.arguments if name in _TENSORS]
+    if "" in values or not set(tensors) <= values.keys():
         return []
     options = [f"--{name}={value}" for name, value in values.items() if name not in _TENSORS]
-    return [values[name] for name in each.arguments if name in _TENSORS] + options
+    return [values[name] for name in tensors] + options
 
 
 def _split(text: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Final
 
 from gathercli.cli.answer import Answer
@@ -106,7 +107,7 @@ def _rows(text: str | None, messages: Messages) -> tuple[tuple[Op, ...], set[Op]
         return COMPARED, set()
     chosen: set[Op] = set()
     by_name: set[Op] = set()
-    for name in map(str.strip, text.split(",")):
+    for name in map(str.strip, re.split(r",(?![^(\[]*[)\]])", text)):  # not those of x[i, j]
         if not name:
             raise VersionError(
                 f"`--ops` is `{text[:40]}`: expected names with commas between",
