@@ -15,12 +15,12 @@ from gathercli.arrays.blocks import (
     COPIES,
     INDEX_BYTES,
     PART_BYTES,
-    PIECE,
     CopyBlocks,
     GatherBlocks,
     chunk_sizes,
 )
 from gathercli.arrays.bound import BoundCall
+from gathercli.arrays.chunkpart import PIECE
 from gathercli.arrays.chunks import (
     everything,
     slices,
@@ -278,7 +278,7 @@ def test_elements_are_copied_piece_by_piece(
     batch_dims: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gathercli.arrays.blocks.PIECE", 7)
+    monkeypatch.setattr("gathercli.arrays.chunkpart.PIECE", 7)
     rng = np.random.default_rng(0)
     data, indices = rng.random(shape), rng.integers(0, 40, inner)
     chunks = tuple(4 if d == axis else n for d, n in enumerate(shape))
@@ -293,7 +293,7 @@ def test_elements_are_copied_piece_by_piece(
 def test_elements_with_an_index_each_are_copied_piece_by_piece(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gathercli.arrays.blocks.PIECE", 7)
+    monkeypatch.setattr("gathercli.arrays.chunkpart.PIECE", 7)
     rng = np.random.default_rng(0)
     data, indices = rng.random((3, 40, 2)), rng.integers(0, 40, (3, 30, 2))
     chunks = Chunks(data, (3, 4, 2))

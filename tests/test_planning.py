@@ -9,8 +9,9 @@ import pytest
 
 from gathercli import engine
 from gathercli.arrays import partition
-from gathercli.arrays.blocks import COPIES, FLAT_INDEX_BYTES, INDEX_BYTES, PIECE, GatherBlocks
+from gathercli.arrays.blocks import COPIES, FLAT_INDEX_BYTES, INDEX_BYTES, GatherBlocks
 from gathercli.arrays.bound import BoundCall
+from gathercli.arrays.chunkpart import PIECE
 from gathercli.arrays.partition import PROGRAM, SHARE
 from gathercli.arrays.tensor import Tensor
 from gathercli.cli.manual.pages import page

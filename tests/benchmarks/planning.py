@@ -8,7 +8,8 @@ from __future__ import annotations
 from math import ceil
 from typing import Final, NamedTuple
 
-from gathercli.arrays.blocks import COPIES, INDEX_BYTES, PIECE
+from gathercli.arrays.blocks import COPIES, INDEX_BYTES
+from gathercli.arrays.chunkpart import PIECE
 from gathercli.arrays.partition import PROGRAM, SHARE
 
 _GB: Final = 10**9

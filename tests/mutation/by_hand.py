@@ -119,27 +119,45 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("arrays/check.py", "found[indices < 0] = -1", "found[indices < -1] = -1"),
     # Boxes of an output, and how they are computed
     (
-        "arrays/blocks.py",
+        "arrays/chunkgroups.py",
         "        first = int(positions[positions >= 0].min())\n",
         "        first = 0\n",
     ),
     (
+        "arrays/chunkgroups.py",
+        "if first // layer == last // layer and",
+        "if first // layer >= last // layer - 1 and",
+    ),
+    ("arrays/chunkgroups.py", "            numbers *= self._counts[j]\n", ""),
+    ("arrays/chunkgroups.py", "            along %= self._shape[j]\n", "            pass\n"),
+    (
+        "arrays/chunkgroups.py",
+        "int(each.min()), int(each.max()) + 1",
+        "0, int(each.max()) + 1",
+    ),
+    ("arrays/blocks.py", "            positions[none] = -1\n", ""),
+    (
         "arrays/blocks.py",
-        "if first // size == last // size:",
-        "if first // size >= last // size - 1:",
+        "part += size * numbers.reshape(-1, *[1] * len(rest)) * (part >= 0)",
+        "part += size * numbers.reshape(-1, *[1] * len(rest))",
     ),
     (
         "arrays/blocks.py",
+        "np.arange(first + start, first + start + len(part))",
+        "np.arange(start, start + len(part))",
+    ),
+    (
+        "arrays/chunkpart.py",
         "for start in range(0, order.size, PIECE):",
         "for start in range(0, min(order.size, PIECE), PIECE):",
     ),
     (
-        "arrays/blocks.py",
-        "at = positions[start : start + PIECE] - first",
-        "at = positions[:PIECE] - first",
+        "arrays/chunkpart.py",
+        "inside(positions[start : start + PIECE], box)",
+        "inside(positions[:PIECE], box)",
     ),
     (
-        "arrays/blocks.py",
+        "arrays/chunkpart.py",
         "            piece = slice(start, start + step)\n",
         "            piece = slice(0, step)\n",
     ),
