@@ -118,7 +118,10 @@ def title(call: Call, width: int | None, *, where: str = "", room: int | None = 
         text.append(f"   --{name.replace('_', '-')} {policy}")
     equation = FAMILIES[call.op.family].equation(call)
     if width is not None and len(equation) > width:
-        equation, where = call.op.equation, ""  # its letters have no ranges
+        # the row's own, a line for each of its clauses; its letters have no ranges
+        equation, where = call.op.equation, ""
+        if len(equation) > width:
+            equation = re.sub(r", (?=\S+ = )", ",\n", equation)
     for part in filter(None, (equation, where)):
         columns = len(text.plain.rpartition("\n")[2]) + 3 + len(part)
         most = width if part is equation else room

@@ -94,6 +94,8 @@ class TensorPart(NamedTuple):
         Returns the cell at coordinates.
     note
         Returns a note on the row at coordinates; None if there are no notes.
+    facets
+        Which of the leading coordinates to show together; None for all combinations.
     floats, left
         Whether to align the points of a column; whether to align values to the left.
     """
@@ -104,6 +106,7 @@ class TensorPart(NamedTuple):
     place: Placement
     cell: Callable[[tuple[int, ...]], Cell]
     note: Callable[[tuple[int, ...]], Line] | None = None
+    facets: list[tuple[int, ...]] | None = None
     floats: bool = False
     left: bool = False
 
@@ -112,7 +115,7 @@ class TensorPart(NamedTuple):
         """The number of lines between its title and its first row."""
         if len(self.shape) < 2 or 0 in self.shape or not all(self.coordinates):
             return 0
-        gap = any(coords[0] for coords in self.coordinates[:-2])
+        gap = any(self.facets[0] if self.facets else (each[0] for each in self.coordinates[:-2]))
         return 1 + (self.place is Placement.COLUMN) + (len(self.shape) > 2) + gap
 
 
@@ -185,8 +188,9 @@ class _Drawing:
         rank = len(part.shape)
         self._rows = list(part.coordinates[-2 if rank > 1 else -1]) if rank else []
         self._columns = list(part.coordinates[-1]) if rank > 1 else []
-        self._facets = list(combinations(*part.coordinates[:-2]))
-        self._cells = {at: part.cell(at) for at in combinations(*part.coordinates)}
+        self._facets = part.facets or list(combinations(*part.coordinates[:-2]))
+        pairs = combinations(self._facets, combinations(*part.coordinates[-2:]))
+        self._cells = {(*facet, *at): part.cell((*facet, *at)) for facet, at in pairs}
         self._texts = {at: cell.text for at, cell in self._cells.items()}
         self._by_column: dict[int | None, list[tuple[int, ...]]] = {}
         for at in self._cells:

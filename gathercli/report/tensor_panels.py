@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import product as combinations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -10,7 +12,7 @@ from gathercli.arrays.tensor import Tensor
 from gathercli.lessons.lesson import numbers
 from gathercli.lessons.provenance import Fate
 from gathercli.report.layout import REFUSED, Cell, Line, Placement, TensorPart
-from gathercli.report.selection import arrays
+from gathercli.report.selection import FACETS, arrays
 from gathercli.report.trace import index_text, unit_text, writer
 from gathercli.spec.coordinates import flat_positions
 from gathercli.spec.dtypes import STRING, Kind, described
@@ -19,7 +21,7 @@ from gathercli.spec.shapes import Shape
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gathercli.lessons.lesson import Trace
+    from gathercli.lessons.lesson import Trace, Unit
     from gathercli.report.selection import Selection
 
 STYLES: Final = ("cyan", "magenta", "green", "yellow", "bright_blue")
@@ -103,7 +105,21 @@ class Parts:
 
         name, operand = next(iter(lesson.call.inputs.items()))
         part = self._part(self._title(name, operand), array.shape, self._selection.data, units)
-        return part._replace(cell=cell, floats=dtype.kind is Kind.FLOAT, left=dtype is STRING)
+        return part._replace(
+            cell=cell,
+            facets=self._facets(part),
+            floats=dtype.kind is Kind.FLOAT,
+            left=dtype is STRING,
+        )
+
+    def _facets(self, part: TensorPart) -> list[tuple[int, ...]] | None:
+        """Return the facets of `data` that tuples pick, the first of them, where there are many."""
+        every = list(combinations(*part.coordinates[:-2]))
+        if len(self._lesson.axes) < 2 or len(every) <= FACETS:
+            return None
+        leads = [unit[self._lead : self._lead + len(every[0])] for unit in self._letters]
+        picked = [each for each in every if any(map(partial(_is_in, each), leads))]
+        return picked[:FACETS] or every[:1]
 
     def _indices_part(self, panel: tuple[int, ...]) -> TensorPart:
         lesson, marks = self._lesson, self._look.marks
@@ -188,6 +204,11 @@ class Parts:
         if unit is None:
             return "zeros" if trace.fate is Fate.FILLED else "refused"
         return unit_text(unit)
+
+
+def _is_in(facet: tuple[int, ...], unit: Unit) -> bool:
+    """Tell whether the leading coordinates of a unit are those of a facet."""
+    return all(n in (None, at) for n, at in zip(unit, facet, strict=True))
 
 
 def _marked(cell: Cell, here: bool) -> Cell:

@@ -83,15 +83,15 @@ def trace_steps(lesson: Lesson, trace: Trace, look: Look) -> Iterator[Line]:
         yield [(f"  {meaning}", "")]
     if trace.position is not None and trace.data is not None:
         index = index_text(trace.position) if lesson.is_tuple else "it"
-        cell = _cell("data", trace.data)
-        yield [(f"  {index} takes the place of {replaced(lesson)}: {cell}", "")]
+        does = f"takes the place of {replaced(lesson)}" if lesson.axes else "has no numbers"
+        yield [(f"  {index} {does}: {_cell('data', trace.data)}", "")]
     yield [("  ", ""), *trace_line(lesson, trace, look)]
 
 
 def replaced(lesson: Lesson) -> str:
     """Name the coordinates of `data` that an index takes the place of."""
     dims = listed(map(str, lesson.axes), "and")
-    return f"{'coordinate' if len(lesson.axes) == 1 else 'coordinates'} {dims}".strip()
+    return f"{'coordinate' if len(lesson.axes) == 1 else 'coordinates'} {dims}"
 
 
 def _meanings(lesson: Lesson, trace: Trace) -> Iterator[str]:
