@@ -77,7 +77,9 @@ def _all(errors: ErrorOptions) -> Answer:
     from gathercli.cli.keys import Keys, has_keys, room
     from gathercli.report.layout import folded
 
-    screens = [folded(_screen(number), _width()) for number in range(len(LESSONS))]
+    screens = list(map(_screen, range(len(LESSONS))))
+    if width_of(STDOUT) is not None:
+        screens = [folded(screen, _width()) for screen in screens]
 
     def texts(color: bool) -> list[str]:
         return [rendered(screen, color=color) for screen in screens]
