@@ -1,8 +1,8 @@
-"""Elements in numpy arrays, with the type they mean.
+"""Tensors: NumPy arrays with a type of ours.
 
-numpy has no bfloat16, and no float8, int4 or the like: a tensor of such a type is held as unsigned
-integers of its bits, so that moving it costs nothing, and becomes an `ml_dtypes` array only where
-its values are shown or leave for Python.
+NumPy has no bfloat16, float8 or int4. The elements of such types are stored as unsigned integers of
+the same bits, which moves them at no cost; they become an `ml_dtypes` array only when their values
+are shown or returned to Python.
 """
 
 from __future__ import annotations
@@ -32,43 +32,43 @@ _BY_LAYOUT = {
     for dtype in DTYPES
     if dtype.kind in _LETTERS and not dtype.opaque
 }
-"""By the kind and the bytes of a numpy dtype."""
+"""Types by the kind and the itemsize of a NumPy dtype."""
 
 
 FEW = 20
-"""Elements that a hint writes out."""
+"""The largest number of elements in a hint."""
 
 
 def storage_of(dtype: DType) -> np.dtype[Any]:
-    """Return the numpy dtype that holds a type, in native byte order."""
+    """Return the NumPy dtype that stores a type, in native byte order."""
     if dtype.opaque:
         return np.dtype(f"u{dtype.itemsize}")
     return np.dtype(np.str_ if dtype is STRING else dtype.name)
 
 
-def dtype_of(held: np.dtype[Any]) -> DType | None:
-    """Name the type of a numpy (or ml_dtypes) dtype, whatever its byte order; None if unknown."""
-    if held.kind == "U":
+def dtype_of(storage: np.dtype[Any]) -> DType | None:
+    """Return the type of a dtype of NumPy or ml_dtypes, in any byte order; None if unknown."""
+    if storage.kind == "U":
         return STRING
-    if held.kind not in "biufcV":
+    if storage.kind not in "biufcV":
         return None
-    found = _BY_LAYOUT.get((held.kind, held.itemsize))  # a name takes numpy long to make
-    return found or named(held.name)  # ml_dtypes' types name themselves
+    # NumPy makes the name of a dtype slowly; only those of ml_dtypes are needed.
+    return _BY_LAYOUT.get((storage.kind, storage.itemsize)) or named(storage.name)
 
 
 class Tensor(NamedTuple):
-    """Elements in a numpy array, with the type they mean.
+    """A tensor in memory or mapped.
 
     Attributes
     ----------
     dtype
-        What the elements are.
+        The type of the elements.
     array
-        Shape (D..); `storage_of(dtype)` in either byte order, possibly read-only or mapped.
+        Shape (D..); dtype `storage_of(dtype)` in either byte order, possibly read-only or mapped.
     typed
-        Whether the source declared the type; False when it was inferred from plain text.
+        Whether the source states the type; False if it was inferred from plain text.
     decided
-        For inferred types, the path of the element that decided (``$[1][2]``).
+        The path of the element that decided an inferred type (``$[1][2]``).
     """
 
     dtype: DType
@@ -83,45 +83,45 @@ class Tensor(NamedTuple):
 
     @property
     def storage(self) -> np.dtype[Any]:
-        """The numpy dtype of the elements in native byte order."""
+        """The NumPy dtype of the elements in native byte order."""
         return self.array.dtype.newbyteorder("=")
 
     @property
     def nbytes(self) -> int:
-        """Bytes the elements take."""
+        """The size of the elements in bytes."""
         return self.array.nbytes
 
     @property
     def chunks(self) -> tuple[int, ...]:
-        """Sizes of what is read at once: all of it."""
+        """The sizes of a chunk: a tensor in memory is one."""
         return tuple(max(1, size) for size in self.shape)
 
     @property
     def in_memory(self) -> Tensor:
-        """The tensor itself, which is not read in chunks."""
+        """The tensor itself."""
         return self
 
     def source(self) -> BlockSource:
-        """Return what copies any box of it."""
+        """Return a source of any box of the tensor."""
         from gathercli.arrays.blocks import CopyBlocks
 
         return CopyBlocks(self)
 
     def place(self, put: Callable[[AnyArray, int], None]) -> None:
-        """Give the bytes in blocks, each with where it belongs."""
+        """Pass the bytes to `put` in blocks, each with its offset."""
         place(self.blocks(), put)
 
     def read(self, box: Box) -> AnyArray:
-        """View a box."""
+        """Return a view of a box."""
         part: AnyArray = self.array[slices(box)]
         return part
 
     @property
     def integers(self) -> Any:
-        """Indices that a few elements of another type may be meant as, in nested lists.
+        """The indices that a few floats or booleans may stand for, as nested lists, for hints.
 
-        Those of equal value for fractions, the positions of true for a list of booleans; None
-        where there are none, or too many to be written.
+        Whole floats stand for the equal integers, a list of booleans for the positions of true.
+        None if the elements stand for no integers, or are more than `FEW`.
         """
         if self.dtype.kind not in (Kind.FLOAT, Kind.BOOL) or self.array.size > FEW:
             return None
@@ -136,13 +136,13 @@ class Tensor(NamedTuple):
         return values.astype("int64").tolist()
 
     def whole(self) -> Tensor:
-        """Return all of the result, as `engine.Run.whole` does."""
+        """Return the tensor itself, as a `Result` does."""
         return self
 
     def values(self) -> AnyArray:
-        """Return the elements in native byte order, those that numpy lacks as wider ones.
+        """Return the elements in native byte order.
 
-        They are the float32, or the integers of 8 bits, that equal them.
+        Those of types that NumPy lacks become the equal float32 or 8-bit integers.
         """
         array = self.array.astype(self.storage, copy=False)
         if self.dtype is BFLOAT16:
@@ -154,14 +154,14 @@ class Tensor(NamedTuple):
         return array
 
     def at(self, position: int) -> Any:
-        """Return the element at a flat position, as `values` would hold it."""
+        """Return the element at a flat position, as `values` does."""
         from gathercli.spec.coordinates import coordinate
 
         one = self.array[coordinate(position, self.shape)]
         return Tensor(self.dtype, np.asarray(one, self.array.dtype).reshape(1)).values()[0]
 
     def blocks(self, cells: int = 1 << 17) -> Iterator[AnyArray]:
-        """Yield the elements in row-major order, flat, as `engine.Run` does."""
+        """Yield the elements in row-major order, flat, up to `cells` at a time."""
         for block in row_major(self.array, cells):
             yield block.astype(self.storage, copy=False)
 
@@ -170,12 +170,12 @@ class Tensor(NamedTuple):
 
 
 def place(blocks: Iterable[AnyArray], put: Callable[[AnyArray, int], None]) -> None:
-    """Give the bytes of blocks that follow each other, each with where it starts.
+    """Pass the bytes of consecutive blocks to `put`, each with its offset.
 
     Parameters
     ----------
     put
-        Takes bytes, uint8, which are good until it returns, and where they belong.
+        A function of bytes, uint8, which are valid until it returns, and their offset.
     """
     start = 0
     for block in blocks:
@@ -185,12 +185,12 @@ def place(blocks: Iterable[AnyArray], put: Callable[[AnyArray, int], None]) -> N
 
 
 def equal(dtype: DType, one: AnyArray, other: AnyArray) -> AnyArray:
-    """Tell element by element what is equal; NaN equals NaN, -0.0 equals 0.0.
+    """Compare element by element; NaN equals NaN, and -0.0 equals 0.0.
 
     Parameters
     ----------
     one, other
-        Shape (D..), as `Tensor.values` gives them.
+        Shape (D..), as from `Tensor.values`.
     """
     same: AnyArray = one == other
     if dtype.kind in (Kind.FLOAT, Kind.COMPLEX):
@@ -199,7 +199,7 @@ def equal(dtype: DType, one: AnyArray, other: AnyArray) -> AnyArray:
 
 
 def row_major(array: AnyArray, cells: int) -> Iterator[AnyArray]:
-    """Yield elements in row-major order, flat, never copying more than `cells` at a time."""
+    """Yield elements in row-major order, flat, copying at most `cells` at a time."""
     if array.flags.c_contiguous:
         flat = array.reshape(-1)
         for start in range(0, flat.size, cells):
