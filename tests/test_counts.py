@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from gathercli.arrays.counts import IndexCount
+from gathercli.arrays import counts
+from gathercli.arrays.counts import IndexCount, count_tuples
+from gathercli.arrays.indices import IndexKind, IndexPolicy
+from gathercli.spec.op import OutOfRange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
 
 BLOCKS = {0: [0, 0, 5], 3: [6, 0, 7], 6: [0, 0, 0], 9: [8, 8, 8]}
 """Blocks of indices by where they start; what is not 0 is counted."""
@@ -48,3 +61,110 @@ def test_of_two_tallies_the_first_is_that_of_the_nearer_one(
 ) -> None:
     assert found(count_indices(*one) | count_indices(*other)) == both
     assert found(count_indices(*other) | count_indices(*one)) == both
+
+
+TUPLES: npt.NDArray[Any] = np.zeros((4, 3, 2), np.int64)
+TUPLES[[0, 1, 3], [2, 0, 1], 0] = -2, -9, 7
+TUPLES[[1, 2, 3], [1, 0, 2], 1] = 4, -4, -5
+AXES = [IndexPolicy(size, wraps=True, outside=OutOfRange.ZERO) for size in (3, 4)]
+
+
+@pytest.mark.parametrize("cells", [1, 2, 3, 5, 8, 100])
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("held", ["<i8", ">i4", "i1"])
+def test_each_component_of_tuples_is_counted_along_its_own_axis(
+    cells: int, workers: int, order: Any, held: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counts, "CELLS", cells)
+    monkeypatch.setattr(counts, "SHARED", 0)
+
+    sums, kind = count_tuples(TUPLES.astype(held, order=order), AXES, counts=True, threads=workers)
+
+    assert kind is IndexKind.MIXED
+    assert [list(map(found, each)) for each in sums] == [
+        [(2, 4, -2), (1, 4, -2), (2, 6, -9)],
+        [(2, 13, -4), (1, 13, -4), (2, 9, 4)],
+    ]
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+def test_tuples_that_count_from_the_end_are_counted_only_where_that_is_wanted(
+    wanted: bool,
+) -> None:
+    sums, kind = count_tuples(np.array([[0, 3], [-3, -1]]), AXES, counts=wanted)
+
+    assert kind is IndexKind.SIGNED
+    assert [found(each.wrapped) for each in sums] == (
+        [(1, 2, -3), (1, 3, -1)] if wanted else [(0, 0, 0)] * 2
+    )
+
+
+def test_tuples_of_no_index_are_plain() -> None:
+    assert count_tuples(np.zeros((5, 0), np.int64), [], counts=True) == ([], IndexKind.PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("options", "notes"),
+    [
+        (
+            ("-V", "openvino-5", "--negative", "wrap", "--out-of-range", "zero"),
+            (
+                "note: 1 of 4 indices negative of axis 0, counted from the end; first -1 at [2,0]",
+                "note: 2 of 4 indices outside -2..1 of axis 0, zero-filled; first 5 at [1,0]",
+                "note: 1 of 4 indices negative of axis 1, counted from the end; first -3 at [0,1]",
+                "note: 1 of 4 indices outside -3..2 of axis 1, zero-filled; first 7 at [3,1]",
+            ),
+        ),
+        (
+            ("--out-of-range", "clamp"),
+            (
+                "note: 2 of 4 indices outside -2..1 of axis 0, clamped; first 5 at [1,0]",
+                "note: 1 of 4 indices outside -3..2 of axis 1, clamped; first 7 at [3,1]",
+            ),
+        ),
+    ],
+)
+def test_a_note_says_along_which_axis_a_component_of_tuples_counts(
+    options: tuple[str, ...], notes: tuple[str, ...], run: Run
+) -> None:
+    ran = run("gather-nd", "[[1,2,3],[4,5,6]]", "[[0,-3],[5,0],[-1,1],[-9,7]]", *options)
+
+    assert ran.err.splitlines() == list(notes)
+
+
+def test_a_note_of_tuples_of_one_index_names_no_axis(run: Run) -> None:
+    ran = run("gather-nd", "[1,2]", "[[1],[9]]", "--out-of-range", "zero")
+
+    assert ran.err == "note: 1 of 2 indices outside -2..1, zero-filled; first 9 at [1,0]\n"
+
+
+def test_a_note_names_the_axis_that_is_empty(run: Run) -> None:
+    ran = run("gather-nd", "[[],[]]", "[[1,3]]", "--out-of-range", "zero")
+
+    assert (
+        ran.err == "note: 1 of 1 index on axis 1, which is empty, zero-filled; first 3 at [0,1]\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("tuples", "message"),
+    [
+        ("[[1,3],[9,1]]", "index 3 at `[0,1]` is outside axis 1 of `data`, whose size is 3"),
+        ("[[1,2],[9,3]]", "index 9 at `[1,0]` is outside axis 0 of `data`, whose size is 2"),
+    ],
+)
+def test_the_first_refused_component_is_named_with_its_axis_and_all_are_counted(
+    tuples: str, message: str, run: Run
+) -> None:
+    ran = run("gather-nd", "[[1,2,3],[4,5,6]]", tuples)
+
+    assert ran.err.startswith(f"error: {message}")
+    assert "(2 of 4 indices)" in ran.err
+
+
+def test_a_negative_component_is_refused_before_one_that_is_outside(run: Run) -> None:
+    ran = run("gather-nd", "[[1,2,3],[4,5,6]]", "[[9,2],[1,-1],[-1,0]]", "--negative", "error")
+
+    assert ran.err.startswith("error: index -1 at `[1,1]` is negative")
+    assert "(2 of 6 indices)" in ran.err

@@ -12,6 +12,7 @@ from gathercli.arrays.indices import (
     IndexKind,
     IndexPolicy,
     ResolvedIndices,
+    ResolvedTuples,
     index_kind,
     tuple_kind,
 )
@@ -84,3 +85,21 @@ def test_a_negative_index_of_a_tuple_is_not_signed_where_none_counts_from_the_en
     policies = [policy._replace(wraps=False) for policy in AXES]
 
     assert tuple_kind(np.array([-1, 0]), policies) is IndexKind.MIXED
+
+
+@pytest.mark.parametrize("last", [3, -4])
+def test_the_last_tuple_behind_those_that_are_folded_is_checked_too(last: int) -> None:
+    tuples = np.zeros((2 * FOLD + 1, 2), np.int64)
+    tuples[-1, 0] = last
+
+    assert tuple_kind(tuples.reshape(-1), AXES) is IndexKind.MIXED
+
+
+@pytest.mark.parametrize("held", [">i8", "<i8", ">u8", "i1"])
+def test_positions_of_tuples_of_one_index_are_in_native_byte_order(held: str) -> None:
+    resolved = ResolvedTuples(np.array([[2], [0], [1]], held), AXES[:1], IndexKind.PLAIN)
+
+    positions = resolved.whole()
+
+    assert positions.dtype == np.int64
+    assert positions.tolist() == [2, 0, 1]

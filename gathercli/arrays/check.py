@@ -144,6 +144,8 @@ def check_counts(
             adjustments.append(_adjustment(FROM_THE_END, each.wrapped, shape, total, what))
         if each.outside.number:
             legal = outside_of(call.legal(along.size)) + of
+            if of and not along.size:
+                legal = f"on axis {along.axis}, which is empty"
             adjustments.append(_adjustment(outside.done, each.outside, shape, total, legal))
     return adjustments
 

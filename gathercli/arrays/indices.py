@@ -100,7 +100,7 @@ def tuple_kind(tuples: AnyArray, policies: Sequence[IndexPolicy]) -> IndexKind:
     largest = _reduced(np.maximum, tuples.view(unsigned), k)
     if all(index < min(size, limit) for index, size in zip(largest, sizes, strict=True)):
         return IndexKind.PLAIN
-    if tuples.dtype.kind == "u" or not policies[0].wraps:
+    if not policies[0].wraps:
         return IndexKind.MIXED
     largest, smallest = _reduced(np.maximum, tuples, k), _reduced(np.minimum, tuples, k)
     inside = (-s <= low and top < s for low, top, s in zip(smallest, largest, sizes, strict=True))
@@ -323,11 +323,8 @@ class ResolvedTuples:
         if not k:
             positions[...] = 0
             return positions
-        flat, scratch, first = (
-            positions.reshape(-1),
-            np.empty(min(positions.size, TUPLES), np.int64),
-            0,
-        )
+        scratch = np.empty(min(positions.size, TUPLES), np.int64)
+        flat, first = positions.reshape(-1), 0
         for block in row_major(tuples, TUPLES * k):
             native = np.ascontiguousarray(block, block.dtype.newbyteorder("="))
             last = first + block.size // k
