@@ -1,4 +1,4 @@
-"""Gather and GatherElements, exactly as each OpenVINO and ONNX version says.
+"""Gather, GatherElements, GatherND and GatherTree, exactly as each OpenVINO and ONNX version says.
 
 >>> import gathercli
 >>> gathercli.gather([1, 2, 3, 4, 5], [3, 10, -20])

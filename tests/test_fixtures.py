@@ -205,6 +205,11 @@ GATHER_KEYS = (
     "id, title, source, op, version, data, indices, data_dtype, indices_dtype, axis, batch_dims, "
     "negative, out_of_range, expect, expect_error, rtol, atol or output"
 )
+TREE_KEYS = (
+    "id, title, source, op, version, step_ids, parent_ids, max_seq_len, end_token, "
+    "step_ids_dtype, parent_ids_dtype, max_seq_len_dtype, end_token_dtype, axis, batch_dims, "
+    "negative, out_of_range, expect, expect_error, rtol, atol or output"
+)
 SHAPE_KEYS = (
     "id, title, source, op, of, version, data, indices, data_dtype, indices_dtype, axis, "
     "batch_dims, negative, out_of_range, expect, expect_error, rtol or atol"
@@ -271,6 +276,18 @@ def test_a_shape_job_names_its_operator_and_may_leave_the_axis_unknown() -> None
         (
             INFER | {"output": "a.npy"},
             f"here: `$.output` is unknown in a shape job: expected {SHAPE_KEYS}",
+        ),
+        (
+            {"op": "gather-nd", "data": 1, "axes": 1},
+            f"here: `$.axes` is unknown in a gather job: expected {GATHER_KEYS}",
+        ),
+        (
+            {"op": "gather-tree", "data": 1},
+            f"here: `$.data` is unknown in a gather-tree job: expected {TREE_KEYS}",
+        ),
+        (
+            {"op": "gather-tree", "step_ids": 1, "parent_ids": 1, "max_seq_len": 1},
+            f"here: `$.end_token` is missing: expected {INPUT}",
         ),
         ({"op": "gather"}, f"here: `$.data` is missing: expected {INPUT}"),
         (

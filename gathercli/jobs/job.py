@@ -280,7 +280,8 @@ def _job(job: Any, where: str, folder: str) -> Job:
     for key in job:
         if key not in checks:
             kind = SHAPE if job.get("op") == SHAPE else _kind(keys)
-            near = _OTHERWISE.get(key) or closest(key, checks)
+            near = _OTHERWISE.get(key)
+            near = near if near in checks else closest(key, checks)
             what = f"`$.{short(clean(key))}` is unknown in a {kind} job"
             hint = f'did you mean "{near}"?' if near else None
             if {"status", "seconds"} <= job.keys():

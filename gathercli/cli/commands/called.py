@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 from gathercli.cli.inputs import TensorOptions
 from gathercli.cli.operator import OperatorOptions
 from gathercli.errors import InputError, UsageError
-from gathercli.ops import family_of
+from gathercli.ops import FAMILIES, family_of
 from gathercli.spec.call import CallContext
-from gathercli.text import clean, closest, counted, shell_word, some
+from gathercli.text import clean, closest, counted, listed, shell_word, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,7 +135,7 @@ def job_named(token: str) -> Job:
     if job.op == jobs.SHAPE:
         raise InputError(
             f"the job `{clean(job.id)}` infers a shape, which has no cells: "
-            "expected a gather or gather-elements job",
+            f"expected a {listed(FAMILIES)} job",
             rule="job",
             value=job.id,
             hint="`gathercli shape` shows how a shape comes about",
