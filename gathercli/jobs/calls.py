@@ -1,4 +1,4 @@
-"""From a job to the call it writes down."""
+"""Bind the calls of jobs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def row_of(job: Job, notes: list[str]) -> Op:
-    """Find the version that a job names, or the default of its operator.
+    """Return the version of a job, or the default of its operator.
 
     Parameters
     ----------
     notes
-        Takes what the user should know of how the version was resolved.
+        A list to which a note about the version is added, if there is one.
 
     Raises
     ------
@@ -34,30 +34,27 @@ def row_of(job: Job, notes: list[str]) -> Op:
         ``version``.
     """
     family = family_of(job.operator)
-    found = find(family.ROWS[0].id if job.version is None else job.version, family.COMMAND)
-    if found.note:
-        notes.append(found.note)
-    return found.op
+    choice = find(family.ROWS[0].id if job.version is None else job.version, family.COMMAND)
+    if choice.note:
+        notes.append(choice.note)
+    return choice.op
 
 
 def bound(job: Job, op: Op, inputs: Inputs) -> BoundCall:
-    """Read the tensors of a job, those in chunks chunk by chunk, and put its call together.
+    """Bind the call of a job to its inputs, which are read in chunks if they are stored so.
 
     Raises
     ------
     GatherError
-        What is refused in a tensor, or the first rule that refuses the call.
+        An input cannot be read, or a rule refuses the call.
     """
     return _bound(job, op, [job.chunked(each.name, inputs) for each in op.inputs])
 
 
 def bound_in_memory(job: Job, op: Op, inputs: Inputs, context: CallContext) -> BoundCall:
-    """Put the call of a job together, as `bound` does; its tensors are read as a whole.
+    """Bind the call of a job to its inputs, all of them read as a whole.
 
-    Parameters
-    ----------
-    context
-        Takes the inputs, once all are read.
+    The inputs are set in `context`, which names them in errors.
     """
     tensors = [job.tensor(each.name, inputs) for each in op.inputs]
     context.describe(tensors)
@@ -65,12 +62,12 @@ def bound_in_memory(job: Job, op: Op, inputs: Inputs, context: CallContext) -> B
 
 
 def described(job: Job, op: Op, inputs: Inputs) -> Call:
-    """Put the call of a job together from shapes and types alone, reading headers where it can.
+    """Bind the call of a job to the shapes and types of its inputs.
 
     Raises
     ------
     GatherError
-        As from `bound`, as far as shapes and types tell.
+        As from `bound`, for shapes and types.
     """
     operands = [job.operand(each.name, inputs) for each in op.inputs]
     return _bind(job, op, of_one_type(op, operands))

@@ -1,9 +1,10 @@
-"""Jobs: calls written down, with the answer or the refusal they should give."""
+"""Jobs: calls in JSON, with the output or the error they expect."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import InputError, VersionError
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from gathercli.io.source import Inputs
     from gathercli.spec.dtypes import DType
 
-    Check = tuple[Callable[[Any], bool], str]  # what a value must be, and how that is said
+    Check = tuple[Callable[[Any], bool], str]  # whether a value is valid, and what is expected
 
 SHAPE: Final = "shape"
 EXPECT: Final = "expect"
@@ -33,26 +34,26 @@ EXPECT: Final = "expect"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One call, as it was written down.
+    """A call as a job file states it.
 
     Attributes
     ----------
     id
-        Where it stands, as `name_of` says, if it has no other name.
+        Its name; by default its place, as `name_of` writes it.
     op, of
-        The command; for ``shape`` also the operator whose output shape it infers.
+        The command; for ``shape`` also the operator whose output shape is inferred.
     version
-        None for the operator's default.
+        The version; None for the default of the operator.
     inputs
-        The inputs by name: a token, a nested list or a typed tensor; of a shape job a shape.
+        The inputs by name: a token, a nested list or a typed tensor; in a shape job a shape.
     types
-        The types declared for inputs that name none.
+        The declared types of untyped inputs, by name.
     attrs
-        The attributes that are given, by name; `axis` of a shape job also ``unknown``.
+        The attributes by name; in a shape job `axis` may be ``unknown``.
     expect, expect_error
-        The output, or the rule that refuses (True for any); both None when nothing is expected.
+        The expected output, or the rule of the expected error (True for any).
     folder
-        Where relative paths start.
+        The folder in which relative paths start.
     """
 
     id: str = ""
@@ -80,11 +81,11 @@ class Job:
 
     @property
     def tensors(self) -> tuple[Any, ...]:
-        """What may name files that the job reads: its inputs, and what it expects."""
+        """The values that may name input files: the inputs and the expected output."""
         return *self.inputs.values(), self.expect
 
     def operand(self, key: str, inputs: Inputs) -> Operand:
-        """Describe an input by its shape and type, reading headers where it can."""
+        """Return the shape and type of an input, reading no more than a header if there is one."""
         value, declared = self._value(key), self.types.get(key)
         if isinstance(value, str):
             described = inputs.shape_or_operand if self.op == SHAPE else inputs.operand
@@ -96,8 +97,9 @@ class Job:
     def tensor(self, key: str, inputs: Inputs, *, assumed: DType | None = None) -> Tensor:
         """Read an input, or ``expect``.
 
-        It is refused as `Inputs.tensor` refuses, lists with their path, ``$.data[1]``; `inputs`
-        start at the job's folder; `assumed` is the type that an untyped `expect` has.
+        The errors are those of `Inputs.tensor`; those of lists have a path, ``$.data[1]``. The
+        paths of `inputs` start in the folder of the job; `assumed` is the type of an untyped
+        `expect`.
         """
         from gathercli.io.formats import jsontext as json
         from gathercli.io.formats.values import tensor_of
@@ -147,7 +149,7 @@ def _one_of(*words: str) -> Check:
 
 
 _TEXT: Final[Check] = _is_text, "text"
-# Whether it is an integer in its range is for the rules of the operator to say.
+# The rules of the operator check the number itself.
 _ATTRIBUTE: Final[Check] = lambda v: isinstance(v, int | float | str | list), "an integer"
 _INPUT: Final[Check] = _is_input, "a list, a number, a typed tensor, or a token other than `-`"
 _DTYPE: Final[Check] = lambda v: isinstance(v, str) and named(v) is not None, "a type such as int64"
@@ -164,16 +166,18 @@ REFUSALS: Final = (
     *("missing", "unreadable", "format", "npy", "npz", "json", "ragged", "literal", "dtype"),
     *("shape-text", "job"),
 )
-"""The rules that may refuse what a job does, in the order in which they are tried."""
+"""The rules whose errors a job may expect, in the order they are tried."""
 
 
 class JobKeys(NamedTuple):
-    """The keys that a job of one operator may have, and what each must hold.
+    """The keys of the jobs of one operator.
 
     Attributes
     ----------
+    checks
+        The check of each key.
     inputs, types, attrs
-        Those among them that are inputs, types of inputs, and attributes.
+        The keys that are inputs, types of inputs, and attributes.
     """
 
     checks: dict[str, Check]
@@ -183,13 +187,18 @@ class JobKeys(NamedTuple):
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The keys that must be there; `of` in a shape job alone."""
+        """The required keys; `of` in a shape job only."""
         return ("op", "of", *self.inputs)
 
 
 def keys_of(op: Any, of: Any = None) -> JobKeys:
-    """Return the keys of a job that runs an operator, or that infers the shape of one."""
-    family = FAMILIES.get(str(of if op == SHAPE else op), next(iter(FAMILIES.values())))
+    """Return the keys of a job with this ``op`` and ``of``; those of the default if unknown."""
+    return _keys_of(str(op), str(of))
+
+
+@lru_cache(maxsize=64)
+def _keys_of(op: str, of: str) -> JobKeys:
+    family = FAMILIES.get(of if op == SHAPE else op, next(iter(FAMILIES.values())))
     inputs = tuple(each.name for each in family.ROWS[0].inputs)
     attrs = tuple(attributes(family))
     types = tuple(f"{name}_dtype" for name in inputs)
@@ -220,7 +229,7 @@ def parse(source: str | bytes | dict[str, Any], *, where: str, folder: str = "")
     source
         JSON text, or the object it holds.
     where, folder
-        Where the job was found, for messages (``jobs.jsonl, line 3``); where its paths start.
+        The place of the job, for messages (``jobs.jsonl, line 3``); the folder of its paths.
 
     Raises
     ------
@@ -234,42 +243,44 @@ def parse(source: str | bytes | dict[str, Any], *, where: str, folder: str = "")
     return read(WrittenJob(where, folder, text))
 
 
-def read(found: WrittenJob) -> Job:
-    """Read a job as it stands in its file; it is refused as by `parse`."""
+def read(source: WrittenJob) -> Job:
+    """Parse the text of a job in its file, as `parse` does."""
     from gathercli.io.formats import jsontext as json
 
     try:
-        document = json.parse(found.text)
+        document = json.parse(source.text)
     except InputError as error:
-        said = error.message
+        message = error.message
         if place := re.fullmatch(r"line (\d+), column (\d+)", error.where or ""):
-            said = said.replace(f"at {place[0]}", _shifted(found, *map(int, place.groups())), 1)
+            message = message.replace(
+                f"at {place[0]}", _shifted(source, *map(int, place.groups())), 1
+            )
         more = "a .jsonl file has a job a line; a .json file may spread it over many"
-        goes_on = found.where.endswith(f", line {found.line}") and "has its end" in said
-        hint = more if goes_on else None
+        is_cut = source.where.endswith(f", line {source.line}") and "has its end" in message
+        hint = more if is_cut else None
         raise InputError(
-            f"{found.where}: {said}", rule="job", where=found.where, hint=hint
+            f"{source.where}: {message}", rule="job", where=source.where, hint=hint
         ) from None
-    return _job(document, found.where, found.folder)
+    return _job(document, source.where, source.folder)
 
 
-def _shifted(found: WrittenJob, line: int, column: int) -> str:
-    """Name a place in the text of a job by where it is in the file."""
-    column += found.column - 1 if line == 1 else 0
-    if found.where.endswith(f", line {found.line}"):
+def _shifted(source: WrittenJob, line: int, column: int) -> str:
+    """Return a place in the text of a job as a place in its file."""
+    column += source.column - 1 if line == 1 else 0
+    if source.where.endswith(f", line {source.line}"):
         return f"at column {column}"
-    return f"at line {line + found.line - 1}, column {column}"
+    return f"at line {line + source.line - 1}, column {column}"
 
 
 def jobs(path: str) -> list[Job]:
-    """Read the jobs of a file in their order.
+    """Read the jobs of a file, in order.
 
     Raises
     ------
     InputError, NoInputError
         ``job``; ``missing``, ``unreadable``.
     """
-    return [read(found) for found in written(path)]
+    return [read(source) for source in written(path)]
 
 
 def _job(job: Any, where: str, folder: str) -> Job:
@@ -313,7 +324,7 @@ def _job(job: Any, where: str, folder: str) -> Job:
 
 
 def _kind(keys: JobKeys) -> str:
-    """Name jobs with these keys by the first operator that has the same."""
+    """Return the first operator whose jobs have these keys."""
     return next(name for name in FAMILIES if keys_of(name).checks.keys() == keys.checks.keys())
 
 
@@ -325,11 +336,11 @@ _OTHERWISE: Final = {
     "index": "indices",
     "out": "output",
 }
-"""What keys are called elsewhere."""
+"""Keys by names of other tools."""
 
 
 def _hint(key: str, value: Any) -> str | None:
-    """Say which value of a key was probably meant."""
+    """Return a hint to the value that was probably meant."""
     if not isinstance(value, str):
         return None
     if key in ("op", "of"):
@@ -368,4 +379,4 @@ def _refused(where: str, what: str, expected: str, hint: str | None = None) -> I
 
 
 INLINE: Final = 64 << 20
-"""Bytes of a result that a line of the report may hold, if nothing else is said."""
+"""The default limit of a result in a line of the report, in bytes."""
