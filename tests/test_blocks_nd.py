@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from gathercli import engine
 from gathercli.arrays import partition
-from gathercli.arrays.blocks import CHUNK, GatherBlocks
+from gathercli.arrays.blocks import (
+    CHUNK,
+    COPIES,
+    INDEX_BYTES,
+    PART_BYTES,
+    TUPLE_BYTES,
+    GatherBlocks,
+)
 from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.chunks import slices
 from gathercli.arrays.run import run
@@ -201,3 +208,27 @@ def test_of_data_that_is_no_view_of_one_axis_little_is_copied() -> None:
 
     assert product(blocks.chunks) * 8 <= CHUNK
     assert blocks.block(((0, 3),)).tolist() == [5_999_999, 5, 23_000]
+
+
+def test_tuples_that_are_filled_stay_zero_where_batches_are_one_in_the_output() -> None:
+    data = Chunks(np.arange(12).reshape(3, 2, 2) + 1, (2, 1, 2))
+    at = np.array([[0, 9], [1, -9], [7, 1]])[..., None]
+    attributes: dict[str, Any] = {"batch_dims": 2, "negative": "wrap", "out_of_range": "zero"}
+
+    output = run(bound(data, Chunks(at, (2, 2, 1)), "openvino-5", **attributes))
+
+    assert output.whole().array.tolist() == [1, 0, 6, 0, 0, 12]
+
+
+def test_the_cost_of_a_box_has_the_components_of_its_tuples_and_a_copy_of_a_chunk() -> None:
+    data = Chunks(np.zeros((40, 50, 4)), (10, 10, 4))
+    indices = Tensor(INT64, np.zeros((1000, 2), np.int64))
+    blocks = GatherBlocks(bound(data, indices))
+    box = ((0, 1000), (0, 4))
+
+    cost = blocks.cost(box, 1)
+
+    output, chunk, chunks = 1000 * 4 * 8, 10 * 10 * 4 * 8, 4 * 5
+    tuples = 1000 * (INDEX_BYTES + TUPLE_BYTES + 2 * 8) + chunks * PART_BYTES
+    assert cost == output + tuples + (COPIES + 1) * chunk + output
+    assert blocks.cost(box, 3) - cost == 2 * ((COPIES + 1) * chunk + output)

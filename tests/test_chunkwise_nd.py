@@ -14,6 +14,7 @@ import pytest
 import zarr
 
 from tests.test_chunkwise import DATA, both, indices, read, stored
+from tests.test_streaming import anonymous
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -166,3 +167,19 @@ def test_jobs_of_tuples_and_of_trees_write_chunks(run: Run, data: Any, beams: An
 
     assert (read("a.zarr") == data[[1, 4], [2, 0]]).all()
     assert read("b.zarr").shape == (7, 4, 3)
+
+
+@pytest.mark.parametrize("output", ["o.npy", "o.zarr"])
+def test_memory_does_not_grow_with_the_tuples(folder: Path, output: str) -> None:
+    stored(folder / "x.zarr", np.ones((300, 400, 8), "f4"), (50, 50, 8))
+    at = np.random.default_rng(0).integers(0, 300, (4_000_000, 2), np.int32)
+    stored(folder / "few.zarr", at[:10], (10, 2))
+    stored(folder / "many.zarr", at, (100_000, 1))
+    options = ["-o", output, "--max-bytes", "130M", "-j", "1", "-q"]
+
+    few, many = (
+        anonymous(["gather-nd", "x.zarr", f"{name}.zarr", *options], folder)
+        for name in ("few", "many")
+    )
+
+    assert many <= few + 60
