@@ -154,6 +154,12 @@ def test_adjustments_count_every_used_parent_once(
 # Types and sizes
 
 
+def test_the_first_end_token_is_copied_and_those_after_it_are_the_input() -> None:
+    output = gathercli.gather_tree([[[-0.0]], [[1.0]]], [[[0.0]], [[0.0]]], [2.0], 0.0)
+
+    assert np.signbit(output).reshape(-1).tolist() == [True, False]
+
+
 @pytest.mark.parametrize("type_name", ["int8", "uint64", "bfloat16", "float16", "float32"])
 def test_the_output_has_the_type_of_the_inputs(type_name: str) -> None:
     inputs = [as_type(each, type_name) for each in (STEPS, PARENTS, [3], 9)]
