@@ -88,6 +88,7 @@ CALLS: Final = (
     Wrong("gather-nd [1] 1x1xi32=0 -V onnx-13"),
     Wrong("gather-nd [1] [[-1]] -V openvino-5"),
     Wrong("gather-nd [1] [[1]]", names=("clamp", "wrap")),
+    Wrong("gather-tree 2x1x1xi32=1 2x1x1xi64=0 [2] 9"),
     Wrong("gather-tree [[[1]],[[1]]] [[[0]],[[1]]] [2] 9", names=("clamp", "wrap")),
     Wrong("gather-tree [[[1]],[[1]]] [[[0]],[[-1]]] [2] 9", names=("clamp", "wrap")),
     Wrong("gather 1,2 0 -V torch"),

@@ -394,8 +394,18 @@ def tree_dtype(call: Call) -> None:
                 where=operand.decided,
                 value=found.name,
                 expected=first[1].name,
+                hint=_as_type(each.name, first[1]),
             )
         first = first or (each.name, found)
+
+
+def _as_type(name: str, dtype: DType) -> Hint:
+    """Return a hint that an input can be converted."""
+    hint = Hint(
+        f"{{{name}_dtype}} converts it without loss or not at all", **{f"{name}_dtype": dtype.name}
+    )
+    hint.python = f'`numpy.asarray({name}, "{dtype.name}")` converts it'
+    return hint
 
 
 def tree_shape(call: Call) -> None:
