@@ -240,7 +240,7 @@ out[3,0]   p0 = 1, p1 = 1, i = 0
             """\
 out[0,1]   i = 0, s = 1
   indices[0] is ()
-  () has no numbers: data[1]
+  () has no numbers, so it picks all of data: data[1]
   out[0,1] = data[indices[0],1] = data[(),1] = 2
 """,
         ),

@@ -177,6 +177,63 @@ def test_the_formula_has_its_numbers_its_terms_and_its_sum(
     assert told("gather", data, indices, **options) == text
 
 
+@pytest.mark.parametrize(
+    ("data", "indices", "options", "text"),
+    [
+        ("[2,3,4]", "[5,2]", {}, "indices[:-1] + data[2:]  =  [5] + [4]  =  [5,4]"),
+        (
+            "[2,3,4]",
+            "[2,5,1]",
+            {"batch_dims": 1},
+            "indices[:-1] + data[2:]  =  [2,5] + [4]  =  [2,5,4]",
+        ),
+        (
+            "[2,3,4]",
+            "[5,0]",
+            {"version": "openvino-8"},
+            "indices[:-1] + data[0:]  =  [5] + [2,3,4]  =  [5,2,3,4]",
+        ),
+        (
+            "[2,3,4]",
+            "[6,2]",
+            {"version": "onnx-11"},
+            "indices[:-1] + data[2:]  =  [6] + [4]  =  [6,4]",
+        ),
+        (
+            "[2,3,4]",
+            "[2,3,5,1]",
+            {"version": "openvino-5", "batch_dims": 2},
+            "[product(indices[:2])] + indices[2:-1] + data[3:]  =  [6] + [5] + []  =  [6,5]",
+        ),
+        (
+            "[2,3,4]",
+            "[2,5,1]",
+            {"version": "openvino-5", "batch_dims": 1},
+            "indices[:1] + indices[1:-1] + data[2:]  =  [2] + [5] + [4]  =  [2,5,4]",
+        ),
+        ("[2,3,4]", "[5,?]", {}, "indices[:-1] + data[b+k:], k = indices[-1]  =  [...]"),
+        ("[...]", "[5,2]", {}, "indices[:-1] + data[2:]  =  [...]"),
+    ],
+    ids=str,
+)
+def test_the_formula_of_tuples_has_their_length(
+    data: str, indices: str, options: dict[str, Any], text: str
+) -> None:
+    assert told("gather-nd", data, indices, **options) == text
+
+
+def test_an_equation_too_long_for_a_line_breaks_where_its_clauses_end() -> None:
+    call = called("gather-nd", "[2,3,4,5]", "[2,3,7,1]", version="openvino-5", batch_dims=2)
+
+    lines = headed(call, 60).splitlines()
+
+    assert lines[1:4] == [
+        "out[q, i, s] = data[p, t, s],",
+        "t = indices[p, i, :],",
+        "q = p as one coordinate",
+    ]
+
+
 def test_a_formula_of_two_digit_axes_keeps_them_whole() -> None:
     text = told("gather", "[" + ",".join(["1"] * 12) + "]", "[7]", axis=10)
     assert text.startswith("data[:10] + indices[0:] + data[11:]  =  [1,1,1,1,1,1,1,1,1,1] + [7]")

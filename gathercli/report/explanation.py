@@ -110,7 +110,8 @@ def explain(
     -------
         The explanation. Its `repr` is a picture; ``trace(i, j)`` is the way of one output cell and
         ``cells()`` that of all: the coordinates of the index, the index, the position on the axis,
-        the coordinates in `data`, the value. Of GatherTree it is the way of a step of a beam: the
+        the coordinates in `data`, the value; of GatherND the index is a tuple, with a position on
+        each axis. Of GatherTree it is the way of a step of a beam: the
         coordinates of the parent that leads to it, the parent, the beam, the coordinates in
         `step_ids`, the value. Indices that are refused are explained too.
 

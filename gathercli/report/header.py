@@ -121,7 +121,7 @@ def title(call: Call, width: int | None, *, where: str = "", room: int | None = 
         # the row's own, a line for each of its clauses; its letters have no ranges
         equation, where = call.op.equation, ""
         if len(equation) > width:
-            equation = re.sub(r", (?=\S+ = )", ",\n", equation)
+            equation = re.sub(r", (?=[\w()-]+ = )", ",\n", equation)
     for part in filter(None, (equation, where)):
         columns = len(text.plain.rpartition("\n")[2]) + 3 + len(part)
         most = width if part is equation else room

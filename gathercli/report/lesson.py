@@ -26,7 +26,7 @@ from gathercli.report.layout import (
 )
 from gathercli.report.selection import COLUMNS, ROWS, WIDE, WIDTH, Look, Selection, lead_of
 from gathercli.report.tensor_panels import HIDDEN, TIMES, Parts
-from gathercli.report.trace import letters, replaced, trace_line, trace_steps, unit_text
+from gathercli.report.trace import letters, trace_line, trace_steps, unit_text, use
 from gathercli.spec.coordinates import cell
 from gathercli.spec.shapes import Shape, product
 from gathercli.text import clean, counted, grouped, short
@@ -249,8 +249,8 @@ class _View:
             if kind not in examples or (kind == "plain" and not any(examples[kind].out)):
                 examples[kind] = trace
         index = "tuple" if lesson.is_tuple else "index"
-        does = f"takes the place of {replaced(lesson)} of data" if lesson.axes else "has no numbers"
-        yield [(f"the {index} {does}:", "dim")]
+        of = " of data" if lesson.axes else ""
+        yield [(f"the {index} {use(lesson)}{of}:", "dim")]
         for trace in list(examples.values())[:3]:
             yield [("  ", ""), *trace_line(lesson, trace, self._look)]
 

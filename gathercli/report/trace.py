@@ -83,15 +83,17 @@ def trace_steps(lesson: Lesson, trace: Trace, look: Look) -> Iterator[Line]:
         yield [(f"  {meaning}", "")]
     if trace.position is not None and trace.data is not None:
         index = index_text(trace.position) if lesson.is_tuple else "it"
-        does = f"takes the place of {replaced(lesson)}" if lesson.axes else "has no numbers"
-        yield [(f"  {index} {does}: {_cell('data', trace.data)}", "")]
+        yield [(f"  {index} {use(lesson)}: {_cell('data', trace.data)}", "")]
     yield [("  ", ""), *trace_line(lesson, trace, look)]
 
 
-def replaced(lesson: Lesson) -> str:
-    """Name the coordinates of `data` that an index takes the place of."""
+def use(lesson: Lesson) -> str:
+    """Say which coordinates of `data` an index takes the place of."""
+    if not lesson.axes:
+        batch = "its batch of " if lesson.call.batch_dims else ""
+        return f"has no numbers, so it picks all of {batch}data"
     dims = listed(map(str, lesson.axes), "and")
-    return f"{'coordinate' if len(lesson.axes) == 1 else 'coordinates'} {dims}"
+    return f"takes the place of {'coordinate' if len(lesson.axes) == 1 else 'coordinates'} {dims}"
 
 
 def _meanings(lesson: Lesson, trace: Trace) -> Iterator[str]:
