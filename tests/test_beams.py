@@ -14,9 +14,10 @@ from rich.cells import cell_len
 import gathercli
 from gathercli.lessons.beams import BeamLesson
 from gathercli.lessons.provenance import Fate
+from gathercli.report.beam_panels import BeamPanels
 from gathercli.report.beam_view import panels, picture
 from gathercli.report.layout import ASCII
-from gathercli.report.selection import Look
+from gathercli.report.selection import COLUMNS, Look
 from tests.test_explain import at_a_terminal
 from tests.test_laws import NEGATIVE, Dice, moderately, seeds
 from tests.test_laws_nd import as_type, legal_tree
@@ -159,6 +160,25 @@ def test_a_window_chooses_steps_batches_and_beams(run: Run) -> None:
     assert "a  beam 1   6, parent 1 → 4, parent 0 → 1\n" in ran.out
     assert "beam 0 " not in ran.out
     assert ran.out.endswith("\n2 of 6 cells of out shown\n")
+
+
+def test_a_window_that_fits_no_width_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[bool] = []
+
+    def lines(self: BeamPanels, room: int, *, stacked: bool) -> Any:
+        drawn.append(stacked)
+        return own(self, room, stacked=stacked)
+
+    own = BeamPanels.lines
+    monkeypatch.setattr(BeamPanels, "lines", lines)
+    ids = np.zeros((2, 1, 90), np.int64)
+    every = slice(None)
+
+    lesson = explained(ids, ids, [2], np.int64(1))
+    text = picture(lesson, Look(80, window=(every, every, every))).plain
+
+    assert len(drawn) == 2 * len({limits[0] for limits in COLUMNS})
+    assert "no letter: not read\n" in text
 
 
 @pytest.mark.parametrize(

@@ -151,6 +151,16 @@ def test_adjustments_count_every_used_parent_once(
     assert {a.total for a in adjustments} == {12}
 
 
+@pytest.mark.parametrize(("policy", "beam"), [("clamp", 2), ("wrap", 0)])
+def test_a_parent_beyond_the_integers_of_64_bits_is_moved_exactly(policy: str, beam: int) -> None:
+    steps = np.array([[[0, 1, 2]]] * 2, np.uint64)
+    parents = np.full_like(steps, 2**64 - 1)
+
+    output = gathercli.gather_tree(steps, parents, [2], 9, out_of_range=policy)
+
+    assert output[0].tolist() == [[beam] * 3]
+
+
 # Types and sizes
 
 

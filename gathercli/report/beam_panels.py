@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from gathercli.lessons.provenance import Fate
 from gathercli.report.beam_trace import Tokens
 from gathercli.report.layout import (
@@ -133,6 +135,11 @@ class BeamPanels:
         level = [[b[0], *[Line()] * n, *b[1:]] for b, n in zip(blocks, heads, strict=True)]
         return [title, *beside(level)]
 
+    @property
+    def shown(self) -> list[Sequence[int]]:
+        """Everything that is shown: the coordinates of the output, and the beams of the inputs."""
+        return [self.steps, self.batches, self.beams, *map(self._sources, self.batches)]
+
     def _sources(self, b: int) -> Sequence[int]:
         """Choose the beams of `step_ids` and `parent_ids` to show: all, or those that are used."""
         size, most = self.lesson.shape[2], self._columns[0]
@@ -197,7 +204,9 @@ class BeamPanels:
         return "".join(self.letters[b, w] for w in users), style
 
     def _out(self, b: int) -> TensorPart:
-        cells = {(t, w): self.lesson.trace(t, b, w) for t in self.steps for w in self.beams}
+        at = np.ix_(self.steps, [b], self.beams)
+        cells = np.ravel_multi_index(at, self.lesson.shape).reshape(-1)
+        traces = {(each.out[0], each.out[2]): each for each in self.lesson.traces(cells)}
         tails = {
             Fate.ENDED: self.look.marks.nowhere,
             Fate.BEYOND: self.look.marks.nowhere,
@@ -205,7 +214,7 @@ class BeamPanels:
         }
 
         def cell(at: tuple[int, ...]) -> Cell:
-            trace = cells[at[0], at[1]]
+            trace = traces[at[0], at[1]]
             self.seen.add(trace.fate)
             label, style = self.letters[b, at[1]], self.styles[b, at[1]]
             if trace.fate is Fate.REFUSED:

@@ -115,13 +115,17 @@ def _fitting(lesson: BeamLesson, look: Look) -> tuple[BeamPanels, list[Line]]:
     room = look.width or WIDTH
     most = WIDE if room > WIDTH else COLUMNS
     sizes = list(combinations(enumerate(ROWS), enumerate(most)))
+    tried: list[BeamPanels] = []
     for (_, rows), (_, columns) in sorted(sizes, key=lambda pair: pair[0][0] + pair[1][0]):
         drawn = BeamPanels(lesson, look, rows, columns)
+        if any(each.shown == drawn.shown for each in tried):
+            continue
+        tried.append(drawn)
         for stacked in (False, True):
             lines = drawn.lines(room, stacked=stacked)
             if widest(lines) <= room and (look.height is None or len(lines) <= look.height):
                 return drawn, lines
-    return drawn, lines
+    return tried[-1], lines
 
 
 def _table(drawn: BeamPanels, room: int) -> list[Line]:
