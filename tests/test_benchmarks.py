@@ -6,15 +6,12 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 
-from tests.benchmarks import batch, cluster
+from tests.benchmarks import batch, cluster, kernels, peers
 from tests.benchmarks.measure import Row, table
-
-if TYPE_CHECKING:
-    import pytest
 
 ROOT = Path(__file__).parents[1]
 
@@ -52,6 +49,24 @@ def test_the_batch_suite_times_the_same_outputs_of_every_way(
     assert first.goals == second.goals == {"numpy loop": 2.0, "shell loop": 0.01}
     assert list(first.seconds) == ["gathercli", "numpy loop", "shell loop"]
     assert first.seconds["shell loop"] == second.seconds["shell loop"]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        kernels.Case("gather", (20, 3), (30,), kind="negative"),
+        kernels.Case("elements", (4, 5), (4, 5), 1),
+        kernels.Case("tuples", (4, 5, 3), (30, 2), kind="negative"),
+        kernels.Case("tuples", (4, 5, 3), (30, 2), kind="sorted", index_type="i4"),
+        kernels.Case("tuples", (4, 3, 5, 2), (4, 3, 6, 1), batch=2),
+    ],
+)
+def test_the_ways_in_memory_answer_alike(case: kernels.Case) -> None:
+    call = (case.op, *kernels.made(case), case.axis, case.batch)
+
+    ways = {"gathercli": peers.by_gathercli(1)(*call), "numpy": peers.by_numpy(*call)}
+
+    kernels.check({name: way() for name, way in ways.items()})
 
 
 def test_the_cluster_suite_counts_readings_of_every_way(tmp_path: Path) -> None:

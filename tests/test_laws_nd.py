@@ -39,12 +39,6 @@ from tests.test_laws import (
 if TYPE_CHECKING:
     from tests.test_laws import Array, Sizes
 
-package: Any = gathercli
-
-pytestmark = pytest.mark.skipif(
-    not hasattr(gathercli, "gather_nd"), reason="GatherND and GatherTree are not there yet"
-)
-
 ROWS: Final = tuple(oracle_nd.VERSIONS)
 BATCHED: Final = tuple(row for row in ROWS if oracle_nd.VERSIONS[row].batch_dims)
 every_row = pytest.mark.parametrize("row", ROWS)
@@ -60,7 +54,7 @@ def version_of(row: str) -> str:
 
 
 def gather_nd(row: str, data: Array, indices: Array, **options: Any) -> Array:
-    result: Array = package.gather_nd(data, indices, version=version_of(row), **options)
+    result: Array = gathercli.gather_nd(data, indices, version=version_of(row), **options)
     return result
 
 
@@ -370,11 +364,6 @@ def test_byte_order_and_memory_order_change_nothing(row: str, seed: int) -> None
     )
 
 
-def infer_shape(op: str, *shapes: object, **attributes: Any) -> gathercli.Shape:
-    result: gathercli.Shape = package.infer_shape(op, *shapes, **attributes)
-    return result
-
-
 @every_row
 @amply
 @given(seed=seeds)
@@ -388,7 +377,7 @@ def test_a_shape_inferred_from_partly_known_shapes_admits_that_of_the_run(
     if indices is not None and dice.number(0, 2):
         indices[-1] = case.indices.shape[-1]
 
-    inferred = infer_shape(
+    inferred = gathercli.infer_shape(
         "gather-nd",
         oracle.text(data),
         oracle.text(indices),
@@ -424,7 +413,7 @@ class Tree:
 
 
 def gather_tree(tree: Tree) -> Array:
-    result: Array = package.gather_tree(*tree.inputs)
+    result: Array = gathercli.gather_tree(*tree.inputs)
     return result
 
 
@@ -583,7 +572,7 @@ def test_the_shape_of_a_tree_inferred_from_partly_known_shapes_admits_that_of_th
     tree = legal_tree(dice, "int64")
     shapes = [blurred(array.shape, dice) for array in tree.inputs]
 
-    inferred = infer_shape("gather-tree", *map(oracle.text, shapes))
+    inferred = gathercli.infer_shape("gather-tree", *map(oracle.text, shapes))
 
     steps, parents, lengths, end = shapes
     answer = oracle_nd.infer_tree(steps, parents, lengths, end)

@@ -79,12 +79,11 @@ def _compared(
     **attributes: Any,
 ) -> str:
     op, *shapes = call
-    package: Any = gathercli
 
     answer = test_laws.outcome(lambda: oracle.text(infer()))
 
     texts = [oracle.text(shape) for shape in shapes]
-    got = test_laws.outcome(lambda: str(package.infer_shape(op, *texts, **attributes)))
+    got = test_laws.outcome(lambda: str(gathercli.infer_shape(op, *texts, **attributes)))
     assert got == answer
     return "answered" if answer.startswith("[") else answer
 
