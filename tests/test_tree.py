@@ -107,15 +107,17 @@ def test_a_zero_cell_is_no_token_and_so_ends_no_beam() -> None:
     assert output.tolist() == [[[0, 1]], [[0, 4]], [[5, 6]]]
 
 
-@pytest.mark.parametrize(("parent", "beam"), [(1e300, 0), (2.0**63, 2), (-(2.0**63), 1), (-1, 2)])
-def test_a_float_parent_of_any_size_wraps_exactly(parent: float, beam: int) -> None:
-    parents = np.zeros((2, 1, 3))
-    parents[1, 0, 0] = parent
+@pytest.mark.parametrize("beams", [3, 5, 7])
+@pytest.mark.parametrize("parent", [1e300, -1e300, 2.0**62, 2.0**63, -(2.0**63), 2.0**53 + 2, -1])
+def test_a_float_parent_of_any_size_is_moved_exactly(parent: float, beams: int) -> None:
+    steps = np.tile(np.arange(float(beams)), (2, 1, 1))
+    inputs = steps, np.full_like(steps, parent), [2.0], 99.0
 
-    output = gathercli.gather_tree([[[0.0, 1, 2]]] * 2, parents, [2.0], 9.0, out_of_range="wrap")
+    wrapped = gathercli.gather_tree(*inputs, out_of_range="wrap")
+    clamped = gathercli.gather_tree(*inputs, out_of_range="clamp")
 
-    assert int(parent) % 3 == beam
-    assert output[0, 0, 0] == beam
+    assert wrapped[0].tolist() == [[int(parent) % beams] * beams]
+    assert clamped[0].tolist() == [[0 if parent < 0 else beams - 1] * beams]
 
 
 def test_float_tokens_beyond_the_integers_of_64_bits_stay_apart() -> None:

@@ -119,7 +119,7 @@ def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) 
     lengths = np.clip(lengths.astype(object), 0, size).astype(np.int64).reshape(-1, 1)
     batch = np.arange(batches).reshape(-1, 1)
     parents, policy = _as_indices(parents, width), policy_of(call, along)
-    if policy.outside is OutOfRange.ERROR:
+    if policy.outside is OutOfRange.ERROR:  # a parent that is refused has no position either
         policy = policy._replace(outside=OutOfRange.ZERO)
     used = np.zeros(parents.shape, bool)
     beams = np.empty(steps.shape, np.int64)
@@ -135,6 +135,7 @@ def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) 
             beam[none] = REFUSED if call.outside is OutOfRange.ERROR else NONE
             if call.negative is Negative.ERROR:
                 beam[moves & (parent < 0)] = REFUSED
+        # Beyond the length `beam` stays w, which the last step of each batch starts from.
         beams[t] = np.where(t < lengths, beam, ENDED)
         ended = (beams[t] >= 0) & (steps[t, batch, np.maximum(beam, 0)] == end)
         ends[ended] = t  # the earliest step comes last
