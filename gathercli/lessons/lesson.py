@@ -193,6 +193,8 @@ class Lesson(Provenance[Trace]):
 
     def apart(self, out: Sequence[int]) -> tuple[int, ...]:
         """Return the coordinates of an output cell with those of the batches apart."""
+        if len(out) == len(self.panel_shape):
+            return tuple(out)
         return coordinate(flat_positions(out, self.shape, none=False), self.panel_shape)
 
     def unit(self, at: Sequence[int], position: int) -> Unit | None:

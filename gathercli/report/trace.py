@@ -65,12 +65,17 @@ def index_text(k: Index) -> str:
 
 def _resolved(lesson: Lesson, trace: Trace, marks: Marks) -> str:
     """Format an index, and the position of each of its numbers that is another number."""
-    pairs = zip(numbers(trace.k), lesson.components(trace.k), strict=True)
+    pairs = zip(numbers(trace.k), _places(lesson, trace), strict=True)
     words = [
         str(k) if k == position >= 0 else f"{k}{marks.arrow}{'none' if position < 0 else position}"
         for k, position in pairs
     ]
     return f"({','.join(words)})" if lesson.is_tuple else words[0]
+
+
+def _places(lesson: Lesson, trace: Trace) -> Sequence[int]:
+    """Return the position of each number of an index, or -1."""
+    return lesson.components(trace.k) if trace.position is None else numbers(trace.position)
 
 
 def trace_steps(lesson: Lesson, trace: Trace, look: Look) -> Iterator[Line]:
@@ -99,7 +104,7 @@ def use(lesson: Lesson) -> str:
 def _meanings(lesson: Lesson, trace: Trace) -> Iterator[str]:
     """Say which position each number of an index has, and why."""
     call = lesson.call
-    each = zip(numbers(trace.k), lesson.components(trace.k), lesson.axes, lesson.along, strict=True)
+    each = zip(numbers(trace.k), _places(lesson, trace), lesson.axes, lesson.along, strict=True)
     for k, position, dim, along in each:
         axis, it = f"axis {dim}, whose size is {along.size}", k if lesson.is_tuple else "it"
         if position < 0:
