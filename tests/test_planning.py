@@ -9,7 +9,13 @@ import pytest
 
 from gathercli import engine
 from gathercli.arrays import partition
-from gathercli.arrays.blocks import COPIES, FLAT_INDEX_BYTES, INDEX_BYTES, GatherBlocks
+from gathercli.arrays.blocks import (
+    COPIES,
+    FLAT_INDEX_BYTES,
+    INDEX_BYTES,
+    TUPLE_BYTES,
+    GatherBlocks,
+)
 from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.chunkpart import PIECE
 from gathercli.arrays.partition import PROGRAM, SHARE
@@ -73,6 +79,7 @@ def test_the_page_says_what_a_process_takes() -> None:
 
     assert f"the {PROGRAM / 1e6:.0f} MB of the program, {SHARE:.0%} may" in said["--max-bytes"]
     assert f"{INDEX_BYTES} bytes, of GatherElements {FLAT_INDEX_BYTES} where" in said["a box"]
+    assert f"of GatherND {TUPLE_BYTES} more" in said["a box"]
     assert f"{COPIES} chunks of the data" in said["a box"]
     assert f"at most {PIECE >> 10} Ki elements" in said["a box"]
 

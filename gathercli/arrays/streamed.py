@@ -1,4 +1,4 @@
-"""Results that are computed slab by slab: boxes that follow each other row-major."""
+"""Compute results slab by slab, in boxes that follow each other row-major."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class BlockResult:
-    """An output that is computed slab by slab, and never held as a whole.
+    """An output that is computed slab by slab, and never in memory as a whole.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class BlockResult:
     threads
         How many threads may work.
     progress
-        Called with how many bytes of the output are done, and how many there are.
+        Called with the bytes of the output that are done, and with their total.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gathercli.arrays.tensor import Tensor
     from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages
-    from gathercli.io.chunkwise import Crew
+    from gathercli.io.chunkwise import BoxWorkers
     from gathercli.io.source import Inputs
     from gathercli.io.zarr.created import Creation
     from gathercli.spec.call import Call
@@ -204,7 +204,7 @@ class OutputOptions(Options):
         result: GatherOutput,
         inputs: Inputs,
         messages: Messages,
-        crew: Crew | None = None,
+        workers: BoxWorkers | None = None,
     ) -> None:
         """Write a result; a file gets its name once it is complete."""
         path, fmt = self.path, self.chosen
@@ -219,7 +219,7 @@ class OutputOptions(Options):
                 memory=self.limits.memory,
                 threads=result.threads,
                 progress=result.progress,
-                crew=crew,
+                workers=workers,
             )
         else:
             encode = partial(self._encode, result, messages)

@@ -1,4 +1,4 @@
-"""Write results in chunks: threads compute each chunk and write it once."""
+"""Write results in chunks: compute box by box, and write each chunk once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gathercli.arrays.threads import ProgressCallback
     from gathercli.io.zarr import Creation, Writer
 
-    class Crew(Protocol):
+    class BoxWorkers(Protocol):
         """Workers in other processes."""
 
         @property
@@ -48,7 +48,7 @@ def write(
     memory: int | None = None,
     threads: int = 1,
     progress: ProgressCallback | None = None,
-    crew: Crew | None = None,
+    workers: BoxWorkers | None = None,
 ) -> None:
     """Create the output and write all chunks; `Creation.commit` then gives it its name.
 
@@ -64,8 +64,8 @@ def write(
         The number of threads.
     progress
         Called with the bytes of the output written so far and the total.
-    crew
-        Computes the boxes in place of this process, each with `crew.memory` bytes.
+    workers
+        Computes the boxes in place of this process, each with `workers.memory` bytes.
 
     Raises
     ------
@@ -76,10 +76,10 @@ def write(
     OutputError, TransferError
         ``output``.
     """
-    if crew is None:
+    if workers is None:
         cut = partial(cut_boxes, source, memory=memory, threads=threads)
     else:
-        cut = partial(cut_boxes, source, memory=crew.memory, threads=1, least=crew.threads)
+        cut = partial(cut_boxes, source, memory=workers.memory, threads=1, least=workers.threads)
     if chunks is None:
         sizes, (threads, boxes) = _choose_chunks(source, cut)
     else:
@@ -93,11 +93,11 @@ def write(
     same = isinstance(source, CopyBlocks)
     output.open(source.shape, data.dtype, sizes, data, storage=data.storage, same=same)
     numbers: Generator[int]
-    if crew is None:
+    if workers is None:
         writer = output.writer(output.temporary)
         numbers = (fill(source, writer, sizes, box, threads) for box in boxes)
     else:
-        numbers = crew.write(output.temporary, sizes, boxes)
+        numbers = workers.write(output.temporary, sizes, boxes)
     done = 0
     with closing(numbers):
         for number in numbers:

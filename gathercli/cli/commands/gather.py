@@ -39,7 +39,7 @@ EACH: Final = 1 << 30
 
 
 class ExpectOptions(Options):
-    """What the result should be, and how near to it it must be."""
+    """Options on the expected result, and the tolerance of its comparison."""
 
     expect: Annotated[
         str | None,
@@ -54,12 +54,12 @@ class ExpectOptions(Options):
 
     @property
     def tolerance(self) -> Tolerance:
-        """How near.
+        """The tolerance.
 
         Raises
         ------
         UsageError
-            It is not finite.
+            A number is not finite.
         """
         from gathercli.arrays.compare import Tolerance
 
@@ -73,7 +73,7 @@ class ExpectOptions(Options):
         return Tolerance(self.near.rtol, self.near.atol)
 
     def read(self, inputs: Inputs, dtype: DType) -> Tensor | MismatchError | None:
-        """Read the tensor, if one is expected of a result of this type."""
+        """Read the expected tensor of a result of a type; None without `--expect`."""
         if (token := self.expect) is None:
             return None
         from gathercli.arrays.compare import read_expected
@@ -93,7 +93,7 @@ def run(
     messages: Messages,
     threads: Threads = None,
 ) -> int:
-    """Do what was asked: everything that can be refused is, before the first byte of output."""
+    """Run the call and write the result; every error but a failed write precedes the output."""
     from gathercli.arrays.run import run as gather
     from gathercli.io.files import cores
     from gathercli.io.source import Inputs
@@ -126,15 +126,15 @@ def run(
         near, expected = expectation.tolerance, expectation.read(inputs, result.dtype)
         mismatch = None
         in_chunks = is_chunked(sink.chosen)
-        if in_chunks and expected is not None:  # the output may replace what it is made of
+        if in_chunks and expected is not None:  # the output may replace an input
             mismatch = near.difference(result, expected)
         with ExitStack() as stack:
-            crew = None
+            workers = None
             if address is not None:
                 job = operator.job(tokens)
-                crew = stack.enter_context(_crew(job, address, sink.limits, messages))
+                workers = stack.enter_context(_workers(job, address, sink.limits, messages))
             with call:
-                sink.write(result, inputs, messages, crew)
+                sink.write(result, inputs, messages, workers)
         if not in_chunks and expected is not None:
             mismatch = near.difference(result, expected)
     if mismatch is None or not messages.json_errors:
@@ -146,7 +146,7 @@ def run(
 
 
 def _check_cluster(op: Op, sink: OutputOptions, threads: int | None, *tokens: str) -> None:
-    """Refuse what the workers of a scheduler cannot do."""
+    """Raise if the workers of a scheduler cannot run the call or read its inputs."""
     from gathercli.io.source import Inputs
 
     if followed := next((each.name for each in op.inputs if each.follows), None):
@@ -182,10 +182,10 @@ def _check_cluster(op: Op, sink: OutputOptions, threads: int | None, *tokens: st
             )
 
 
-def _crew(
+def _workers(
     job: dict[str, Any], address: Address, limits: Limits, messages: Messages
 ) -> ChunkWorkers:
-    """Reach the workers of a scheduler."""
+    """Connect to the workers of a scheduler."""
     from gathercli.jobs.chunk_workers import ChunkWorkers
 
     memory = limits.memory if limits.explicit else EACH
