@@ -34,7 +34,7 @@ REFUSED: Final = -3
 """The beam of a cell that copies nothing: a parent after it names no beam, or is refused."""
 
 
-class FollowedBeams(NamedTuple):
+class BeamPaths(NamedTuple):
     """The beam that is followed at every step, and what became of the parents on the way.
 
     Attributes
@@ -64,7 +64,7 @@ class FollowedBeams(NamedTuple):
     parents: AnyArray
     number: int
 
-    def copied(self) -> AnyArray:
+    def cells(self) -> AnyArray:
         """Return the beam that each cell of the output copies, `ENDED` after the first end."""
         steps = np.arange(len(self.beams)).reshape(-1, 1, 1)
         return np.where(steps > self.ends, ENDED, self.beams)
@@ -91,15 +91,15 @@ def follow_parents(
         ``integer-values``: a value is no integer. ``index-negative``, ``index-range``: a parent
         that is used names no beam.
     """
-    followed = follow_beams(call, along, tensors)
-    if followed.refusal is not None:
-        raise followed.refusal
+    paths = follow_beams(call, along, tensors)
+    if paths.refusal is not None:
+        raise paths.refusal
     policy = IndexPolicy(along.size, wraps=False, outside=OutOfRange.ZERO)
-    points = ResolvedIndices(followed.copied(), policy, IndexKind.PLAIN)
-    return points, followed.adjustments
+    points = ResolvedIndices(paths.cells(), policy, IndexKind.PLAIN)
+    return points, paths.adjustments
 
 
-def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) -> FollowedBeams:
+def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) -> BeamPaths:
     """Follow every beam back from its last step; a parent that is refused gives no beam.
 
     Parameters
@@ -142,7 +142,7 @@ def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) 
     parents = np.where(used, parents, 0)
     adjustments, refusal = _checked(call, along, parents)
     lengths = lengths.reshape(-1)
-    return FollowedBeams(beams, lengths, ends, adjustments, refusal, parents, int(used.sum()))
+    return BeamPaths(beams, lengths, ends, adjustments, refusal, parents, int(used.sum()))
 
 
 def _checked(

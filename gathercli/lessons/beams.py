@@ -86,10 +86,10 @@ class BeamLesson(Provenance[BeamTrace]):
         check_size(self.shape, self.step_ids, None)
         self._parents = self.parent_ids.values()
         ((axis,),) = indexed_inputs(self.call).values()
-        followed = follow_beams(self.call, axis, tensors)
-        self._beams, self._copied = followed.beams, followed.copied()
-        self.lengths, self.ends = followed.lengths.tolist(), followed.ends
-        self.refusal, self.adjustments = followed.refusal, tuple(followed.adjustments)
+        paths = follow_beams(self.call, axis, tensors)
+        self._beams, self._cells = paths.beams, paths.cells()
+        self.lengths, self.ends = paths.lengths.tolist(), paths.ends
+        self.refusal, self.adjustments = paths.refusal, tuple(paths.adjustments)
 
     def beam(self, t: int, b: int, w: int) -> int | None:
         """Return the beam that beam w is on at step t of batch b; None for none."""
@@ -122,12 +122,12 @@ class BeamLesson(Provenance[BeamTrace]):
             yield t, beam
 
     @cached_property
-    def used(self) -> AnyArray:
+    def read_cells(self) -> AnyArray:
         """Whether a way leads through each cell of `step_ids`; shape (T, B, W)."""
-        used = np.zeros(self.shape, bool)
+        read = np.zeros(self.shape, bool)
         t, b, w = np.nonzero(self._beams >= 0)
-        used[t, b, self._beams[t, b, w]] = True
-        return used
+        read[t, b, self._beams[t, b, w]] = True
+        return read
 
     @cached_property
     def _tokens(self) -> AnyArray:
@@ -136,7 +136,7 @@ class BeamLesson(Provenance[BeamTrace]):
 
     def elements(self, cells: AnyArray) -> Tensor:
         """Return the values of output cells, zeros where none is copied; cells of shape (C,)."""
-        sources = self._family.sources(self.call, {"parent_ids": self._copied}, cells)
+        sources = self._family.sources(self.call, {"parent_ids": self._cells}, cells)
         elements = self._tokens[sources]
         elements[sources < 0] = 0
         return Tensor(self.step_ids.dtype, elements)

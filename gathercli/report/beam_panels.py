@@ -20,7 +20,7 @@ from gathercli.report.layout import (
     widest,
 )
 from gathercli.report.selection import PANELS, letter_of, shown
-from gathercli.report.tensor_panels import HIDDEN, STYLES
+from gathercli.report.tensor_panels import HIDDEN, STYLES, marked
 from gathercli.spec.dtypes import Kind
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class BeamPanels:
         return [title, *beside(level)]
 
     @property
-    def shown(self) -> list[Sequence[int]]:
+    def selection(self) -> list[Sequence[int]]:
         """Everything that is shown: the coordinates of the output, and the beams of the inputs."""
         return [self.steps, self.batches, self.beams, *map(self._sources, self.batches)]
 
@@ -162,8 +162,8 @@ class BeamPanels:
             t, beam = at
             label, style = self._label(t, b, beam)
             here = self.look.here
-            marked = here is not None and here[0] == t and beam == self._beam_here()
-            return _marked(Cell(label, self.tokens.token(t, b, beam), style=style), marked)
+            is_here = here is not None and here[0] == t and beam == self._beam_here()
+            return marked(Cell(label, self.tokens.token(t, b, beam), style=style), is_here)
 
         return self._part("step_ids", self._sources(b), Placement.CELL)._replace(cell=cell)
 
@@ -192,7 +192,7 @@ class BeamPanels:
         """Return the letters of the beams that use a cell of `step_ids`, and their style."""
         users = self._users.get((t, b, beam), [])
         if not users:
-            hidden = bool(self.lesson.used[t, b, beam])
+            hidden = bool(self.lesson.read_cells[t, b, beam])
             if hidden:
                 self.seen.add(HIDDEN)
             return (self.look.marks.hidden, "") if hidden else ("", "dim")
@@ -220,12 +220,7 @@ class BeamPanels:
             if trace.fate is Fate.REFUSED:
                 return Cell(label, self.look.marks.refused, style=REFUSED)
             text = self.tokens.write(trace.value)
-            marked = Cell(label, text, tails.get(trace.fate, ""), style)
-            return _marked(marked, self.look.here == trace.out)
+            content = Cell(label, text, tails.get(trace.fate, ""), style)
+            return marked(content, self.look.here == trace.out)
 
         return self._part("out", self.beams, Placement.COLUMN)._replace(cell=cell)
-
-
-def _marked(cell: Cell, here: bool) -> Cell:
-    """Mark a cell if it is the one that is looked at."""
-    return cell._replace(text=f"[{cell.text}]", style=f"{cell.style} reverse") if here else cell

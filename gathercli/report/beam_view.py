@@ -51,20 +51,20 @@ _EDGES: Final = (3, 2, 1)
 def picture(lesson: BeamLesson, look: Look) -> Text:
     """Draw where every output cell came from: the tensors, then each beam followed back."""
     call, out = lesson.call, Shape(lesson.shape)
-    drawn, lines = _fitting(lesson, look)
+    beam_panels, lines = _fitting(lesson, look)
     text = header.title(call, look.width, where=_ranges(lesson), room=look.width or WIDTH)
-    append(text, _wrapped(_tensors(drawn), look.width or WIDTH))
+    append(text, _wrapped(_tensors(beam_panels), look.width or WIDTH))
     text.append("\n")
     append(text, lines)
-    table = _table(drawn, look.width or WIDTH)
+    table = _table(beam_panels, look.width or WIDTH)
     if table:
         text.append("\n")
         append(text, table)
-    append(text, _wrapped(_legend(drawn), look.width or WIDTH))
+    append(text, _wrapped(_legend(beam_panels), look.width or WIDTH))
     text.append("\n").append_text(header.steps(call, out, look.width))
     text.append("read   ", "dim").append(_reads(lesson) + "\n")
-    if drawn.cells < lesson.size:
-        hidden = f"{grouped(drawn.cells)} of {counted(lesson.size, 'cell')} of out shown"
+    if beam_panels.cells < lesson.size:
+        hidden = f"{grouped(beam_panels.cells)} of {counted(lesson.size, 'cell')} of out shown"
         text.append(hidden + ("" if look.window else f"; {look.advice}") + "\n", "dim italic")
     return text
 
@@ -77,20 +77,20 @@ def _ranges(lesson: BeamLesson) -> str:
     return f"for {', '.join(f'{name} in 0..{size - 1}' for name, size in pairs)}"
 
 
-def _tensors(drawn: BeamPanels) -> Iterator[Line]:
+def _tensors(beam_panels: BeamPanels) -> Iterator[Line]:
     """Yield the type and the shape of each tensor, and the end token itself."""
-    lesson = drawn.lesson
+    lesson = beam_panels.lesson
     out = Operand(Shape(lesson.shape), lesson.step_ids.dtype)
     for name, operand in {**lesson.call.inputs, "out": out}.items():
-        value = f" = {drawn.tokens.end}" if operand.shape.rank == 0 else ""
+        value = f" = {beam_panels.tokens.end}" if operand.shape.rank == 0 else ""
         yield [(name, "bold"), (f" {operand}{value}", "")]
 
 
 def _reads(lesson: BeamLesson) -> str:
     if not lesson.size:
         return "nothing: step_ids is empty"
-    used = int(np.count_nonzero(lesson.used))
-    return f"{grouped(used)} of {counted(lesson.size, 'cell')} of step_ids"
+    count = int(np.count_nonzero(lesson.read_cells))
+    return f"{grouped(count)} of {counted(lesson.size, 'cell')} of step_ids"
 
 
 def panels(lesson: BeamLesson, look: Look) -> Text:
@@ -115,55 +115,55 @@ def _fitting(lesson: BeamLesson, look: Look) -> tuple[BeamPanels, list[Line]]:
     room = look.width or WIDTH
     most = WIDE if room > WIDTH else COLUMNS
     sizes = list(combinations(enumerate(ROWS), enumerate(most)))
-    tried: list[BeamPanels] = []
+    attempts: list[BeamPanels] = []
     for (_, rows), (_, columns) in sorted(sizes, key=lambda pair: pair[0][0] + pair[1][0]):
-        drawn = BeamPanels(lesson, look, rows, columns)
-        if any(each.shown == drawn.shown for each in tried):
+        beam_panels = BeamPanels(lesson, look, rows, columns)
+        if any(each.selection == beam_panels.selection for each in attempts):
             continue
-        tried.append(drawn)
+        attempts.append(beam_panels)
         for stacked in (False, True):
-            lines = drawn.lines(room, stacked=stacked)
+            lines = beam_panels.lines(room, stacked=stacked)
             if widest(lines) <= room and (look.height is None or len(lines) <= look.height):
-                return drawn, lines
-    return tried[-1], lines
+                return beam_panels, lines
+    return attempts[-1], lines
 
 
-def _table(drawn: BeamPanels, room: int) -> list[Line]:
+def _table(beam_panels: BeamPanels, room: int) -> list[Line]:
     """Write the way of each beam, a line each, with the steps below each other."""
-    beams = list(drawn.letters.items())[:LEGEND]
-    steps = max((drawn.lesson.lengths[b] for (b, _), _ in beams), default=0)
+    beams = list(beam_panels.letters.items())[:LEGEND]
+    steps = max((beam_panels.lesson.lengths[b] for (b, _), _ in beams), default=0)
     if not steps:
         return []
     for edge in (steps, *_EDGES):
         columns: list[int | None] = [*reversed(range(steps))]
         if 2 * edge < steps:
             columns[edge:-edge] = [None]
-        lines = _rows(drawn, beams, columns)
+        lines = _rows(beam_panels, beams, columns)
         if widest(lines) <= room:
             break
-    if len(drawn.letters) > LEGEND:
-        lines.append([(drawn.look.marks.columns, "dim")])
+    if len(beam_panels.letters) > LEGEND:
+        lines.append([(beam_panels.look.marks.columns, "dim")])
     return [[("each beam is followed back from its last step:", "dim")], *lines]
 
 
 def _rows(
-    drawn: BeamPanels, beams: list[tuple[tuple[int, int], str]], columns: list[int | None]
+    beam_panels: BeamPanels, beams: list[tuple[tuple[int, int], str]], columns: list[int | None]
 ) -> list[Line]:
     """Return the lines of a table; None among its steps stands for those that are left out."""
-    marks, several = drawn.look.marks, len(drawn.batches) > 1
+    marks, several = beam_panels.look.marks, len(beam_panels.batches) > 1
     names = [
         f"{letter}  batch {b}, beam {w}" if several else f"{letter}  beam {w}"
         for (b, w), letter in beams
     ]
     margin = max(map(len, names))
     heads = [marks.columns if t is None else f"step {t}" for t in columns]
-    tables = [[_step(drawn, t, b, w) for t in columns] for (b, w), _ in beams]
+    tables = [[_step(beam_panels, t, b, w) for t in columns] for (b, w), _ in beams]
     widths = [max(map(len, column)) for column in zip(heads, *tables, strict=True)]
     joint = " " * len(marks.arrow)
     padded = (head.ljust(n) for head, n in zip(heads, widths, strict=True))
     lines: list[Line] = [[(" " * (margin + 3) + joint.join(padded), "dim")]]
     for name, ((b, w), _), texts in zip(names, beams, tables, strict=True):
-        line: Line = [(name.ljust(margin) + "   ", drawn.styles[b, w])]
+        line: Line = [(name.ljust(margin) + "   ", beam_panels.styles[b, w])]
         for n, (text, size) in enumerate(zip(texts, widths, strict=True)):
             between = marks.arrow if n and texts[n - 1] and text else joint
             style = REFUSED if text == "refused" else ""
@@ -172,11 +172,11 @@ def _rows(
     return lines
 
 
-def _step(drawn: BeamPanels, t: int | None, b: int, w: int) -> str:
+def _step(beam_panels: BeamPanels, t: int | None, b: int, w: int) -> str:
     """Write one step of a beam: its token and its parent, or what became of them."""
-    lesson, tokens = drawn.lesson, drawn.tokens
+    lesson, tokens = beam_panels.lesson, beam_panels.tokens
     if t is None:
-        return drawn.look.marks.columns
+        return beam_panels.look.marks.columns
     beam = None if t >= lesson.lengths[b] else lesson.beam(t, b, w)
     if beam is not None:
         parent = f", parent {tokens.parent(t, b, beam)}" if t else ""
@@ -188,35 +188,35 @@ def _step(drawn: BeamPanels, t: int | None, b: int, w: int) -> str:
     return "refused" if lesson.fate(t, b, w) is Fate.REFUSED else "none"
 
 
-def _legend(drawn: BeamPanels) -> Iterator[Line]:
+def _legend(beam_panels: BeamPanels) -> Iterator[Line]:
     """Explain the marks of the panels."""
-    marks, seen, lesson = drawn.look.marks, drawn.seen, drawn.lesson
+    marks, seen, lesson = beam_panels.look.marks, beam_panels.seen, beam_panels.lesson
     if Fate.ENDED in seen or Fate.BEYOND in seen:
-        yield [(marks.nowhere, ""), (f" end_token{_ends(drawn)}", "")]
+        yield [(marks.nowhere, ""), (f" end_token{_ends(beam_panels)}", "")]
     if Fate.FILLED in seen:
-        yield [(f"{drawn.unknown} zero-filled: a parent names no beam", "italic")]
+        yield [(f"{beam_panels.unknown} zero-filled: a parent names no beam", "italic")]
     if Fate.REFUSED in seen:
         yield [(marks.refused, REFUSED), (" refused", "")]
     if MANY in seen:
         yield [("a+n read by a and n other beams", "")]
     if HIDDEN in seen:
         yield [(f"{marks.hidden} read by beams that are not shown", "")]
-    if lesson.size and not lesson.used.all():
+    if lesson.size and not lesson.read_cells.all():
         yield [("no letter: not read", "dim")]
 
 
-def _ends(drawn: BeamPanels) -> str:
+def _ends(beam_panels: BeamPanels) -> str:
     """Say which beams ended before their last step, and which batches before the others."""
-    lesson = drawn.lesson
+    lesson = beam_panels.lesson
     size = lesson.shape[0]
     ends = [
         f"{letter} ended at step {lesson.ends[at]}"
-        for at, letter in drawn.letters.items()
+        for at, letter in beam_panels.letters.items()
         if lesson.ends[at] + 1 < lesson.lengths[at[0]]
     ]
     ends += [
         f"batch {b} has {counted(lesson.lengths[b], 'step')}"
-        for b in drawn.batches
+        for b in beam_panels.batches
         if lesson.lengths[b] < size
     ]
     return f": {', '.join(ends)}" if 0 < len(ends) <= LEGEND // 2 else ""
@@ -243,8 +243,8 @@ def summary_json(lesson: BeamLesson) -> dict[str, Any]:
     fields["output"] = header.tensor_json(lesson.step_ids.dtype, lesson.shape)
     fields["equation"] = lesson.equation
     fields["formula"] = header.formula(call, Shape(lesson.shape))
-    used = int(np.count_nonzero(lesson.used))
-    fields["read"] = {"dimensions": [0, 1, 2], "parts": used, "of": lesson.size}
+    count = int(np.count_nonzero(lesson.read_cells))
+    fields["read"] = {"dimensions": [0, 1, 2], "parts": count, "of": lesson.size}
     fields["refused"] = None if lesson.refusal is None else lesson.refusal.message
     return fields
 

@@ -98,7 +98,7 @@ class Parts:
                 self.seen.add(TIMES)
             if times and unit not in self._letters:
                 self.seen.add(HIDDEN)
-            return _marked(
+            return marked(
                 Cell(label, self._write(values[at]), style=style),
                 here is not None and here.data == at,
             )
@@ -137,7 +137,7 @@ class Parts:
             target = _TARGETS.get(fate) or index_text(lesson.place(position))
             text = index_text(k)
             tail = "" if target == text else f"{marks.arrow}{target}"
-            return _marked(Cell(label, text, tail, style), here is not None and here.indices == at)
+            return marked(Cell(label, text, tail, style), here is not None and here.indices == at)
 
         name = lesson.name
         title = self._title(name, lesson.call.inputs[name])
@@ -154,7 +154,7 @@ class Parts:
             trace = traces[(*panel, *inner)]
             label, style = self._label(trace.indices, self._position(trace), trace.fate)
             text = "" if trace.fate is Fate.REFUSED else self._write(trace.value)
-            return _marked(Cell(label, text, style=style), self._look.here == trace.out)
+            return marked(Cell(label, text, style=style), self._look.here == trace.out)
 
         def note(inner: tuple[int, ...]) -> Line:
             last = [part.coordinates[-1][0]] if len(inner) < len(part.coordinates) else []
@@ -211,7 +211,7 @@ def _is_in(facet: tuple[int, ...], unit: Unit) -> bool:
     return all(n in (None, at) for n, at in zip(unit, facet, strict=True))
 
 
-def _marked(cell: Cell, here: bool) -> Cell:
+def marked(cell: Cell, here: bool) -> Cell:
     """Mark a cell if it is the one that is looked at."""
     return cell._replace(text=f"[{cell.text}]", style=f"{cell.style} reverse") if here else cell
 
