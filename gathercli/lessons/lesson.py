@@ -197,22 +197,21 @@ class Lesson(Provenance[Trace]):
             return tuple(out)
         return coordinate(flat_positions(out, self.shape, none=False), self.panel_shape)
 
-    def unit(self, at: Sequence[int], position: int) -> Unit | None:
-        """Return the part of `data` that the index at `at` picks; None for position -1.
+    def unit(self, at: Sequence[int], position: Index | None) -> Unit | None:
+        """Return the part of `data` that the index at `at` picks; None if it points nowhere.
 
         >>> from gathercli import explain
         >>> explain("gather", [[1, 2], [3, 4]], [1], axis=1).unit((0,), 1)
         (None, 1)
         """
-        if position < 0:
+        if position is None:
             return None
-        unit = self._unit_coordinates(at, position)
+        unit = self._shared(at) | dict(zip(self.axes, numbers(position), strict=True))
         return tuple(unit.get(d) for d in range(len(self.data.shape)))
 
-    def _unit_coordinates(self, at: Sequence[Any], position: Any) -> dict[int, Any]:
-        """Return the coordinate of a unit, or an array of them, for each of `unit_dims`."""
-        shared = {d: at[i] for d, i in self.dim_map if d is not None and i is not None}
-        return shared | self.on_axes(position)
+    def _shared(self, at: Sequence[Any]) -> dict[int, Any]:
+        """Return the coordinate, or an array of them, on each of `unit_dims` but `axes`."""
+        return {d: at[i] for d, i in self.dim_map if d is not None and i is not None}
 
     def on_axes(self, position: Any) -> dict[int, Any]:
         """Return the coordinate, or an array of them, that a position is on each of `axes`."""
@@ -282,8 +281,10 @@ class Lesson(Provenance[Trace]):
             return Trace(out, at, k, self.place(position), data, fate, value)
         return Trace(out, at, k, None, None, fate, value if fate is Fate.FILLED else None)
 
-    def place(self, position: int) -> Index:
-        """Return the position on the axis, or for tuples that on each axis."""
+    def place(self, position: int) -> Index | None:
+        """Return the position on the axis, or for tuples that on each axis; None for -1."""
+        if position < 0:
+            return None
         return tuple(self.on_axes(position).values()) if self.is_tuple else position
 
     @cached_property
@@ -309,7 +310,7 @@ class Lesson(Provenance[Trace]):
         stop = min(start + _READS_BLOCK, product(self.index_shape))
         at = coordinates(np.arange(start, stop), self.index_shape)
         positions = np.broadcast_to(self.positions(at)[1], (stop - start,))
-        unit = self._unit_coordinates(at, positions)
+        unit = self._shared(at) | self.on_axes(positions)
         coords = [unit[d] for d in self.unit_dims]
         units: AnyArray = flat_positions(coords, self.unit_sizes, none=positions < 0)
         return units[units >= 0]

@@ -300,11 +300,13 @@ def _cell_json(lesson: Lesson, row: tuple[Any, ...], value: str) -> str:
     copied = fate is Fate.COPIED
     return (
         f'{{"out":{cell(out)},"indices":{cell(at)},"index":{_index_json(k)},'
-        f'"position":{_index_json(lesson.place(position)) if copied else "null"},'
+        f'"position":{_index_json(lesson.place(position))},'
         f'"data":{cell(data) if copied else "null"},"fate":"{fate.value}",'
         f'"value":{"null" if fate is Fate.REFUSED else value}}}'
     )
 
 
-def _index_json(k: Index) -> str:
+def _index_json(k: Index | None) -> str:
+    if k is None:
+        return "null"
     return cell(k) if isinstance(k, tuple) else str(k)

@@ -169,7 +169,7 @@ class Selection:
         for panel in self.panels:
             coords = self.coordinates(panel, self.indices)
             for at, (_, position) in zip(coords, self.resolved(coords), strict=True):
-                unit = self.lesson.unit(at, position)
+                unit = self.lesson.unit(at, self.lesson.place(position))
                 if unit is not None:
                     axis_positions.add(position)
                     self.letters.setdefault(unit, letter_of(len(self.letters)))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gathercli.arrays.tensor import Tensor
-from gathercli.lessons.lesson import numbers
 from gathercli.lessons.provenance import Fate
 from gathercli.report.layout import REFUSED, Cell, Line, Placement, TensorPart
 from gathercli.report.selection import FACETS, arrays
@@ -21,7 +20,7 @@ from gathercli.spec.shapes import Shape
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gathercli.lessons.lesson import Trace, Unit
+    from gathercli.lessons.lesson import Index, Trace, Unit
     from gathercli.report.selection import Selection
 
 STYLES: Final = ("cyan", "magenta", "green", "yellow", "bright_blue")
@@ -132,10 +131,11 @@ class Parts:
             at = (*panel, *inner)
             k, position = resolved[at]
             fate = lesson.fate(k, position)
-            label, style = self._label(at, position, fate)
+            place = lesson.place(position)
+            label, style = self._label(at, place, fate)
             self.seen.add(fate)
-            target = _TARGETS.get(fate) or index_text(lesson.place(position))
             text = index_text(k)
+            target = _TARGETS[fate] if place is None else index_text(place)
             tail = "" if target == text else f"{marks.arrow}{target}"
             return marked(Cell(label, text, tail, style), here is not None and here.indices == at)
 
@@ -152,14 +152,14 @@ class Parts:
 
         def cell(inner: tuple[int, ...]) -> Cell:
             trace = traces[(*panel, *inner)]
-            label, style = self._label(trace.indices, self._position(trace), trace.fate)
+            label, style = self._label(trace.indices, trace.position, trace.fate)
             text = "" if trace.fate is Fate.REFUSED else self._write(trace.value)
             return marked(Cell(label, text, style=style), self._look.here == trace.out)
 
         def note(inner: tuple[int, ...]) -> Line:
             last = [part.coordinates[-1][0]] if len(inner) < len(part.coordinates) else []
             trace = traces[(*panel, *inner, *last)]
-            _, style = self._label(trace.indices, self._position(trace), trace.fate)
+            _, style = self._label(trace.indices, trace.position, trace.fate)
             return [(self._picked(trace), style)]
 
         labelled = {j for j, (_, i) in enumerate(lesson.dim_map) if i is not None}
@@ -183,7 +183,7 @@ class Parts:
     def _here(self) -> Trace | None:
         return None if self._look.here is None else self._lesson.trace(*self._look.here)
 
-    def _label(self, at: tuple[int, ...], position: int, fate: Fate) -> tuple[str, str]:
+    def _label(self, at: tuple[int, ...], position: Index | None, fate: Fate) -> tuple[str, str]:
         """Return the letter and the style of the unit that an index picks."""
         unit = self._lesson.unit(at, position)
         if unit is not None:
@@ -191,16 +191,9 @@ class Parts:
         marks = self._look.marks
         return (marks.nowhere, "italic") if fate is Fate.FILLED else (marks.refused, REFUSED)
 
-    def _position(self, trace: Trace) -> int:
-        """Return the position on the axis of the view that a trace leads through, or -1."""
-        if trace.position is None:
-            return -1
-        sizes = [along.size for along in self._lesson.along]
-        return int(flat_positions(numbers(trace.position), sizes, none=False))
-
     def _picked(self, trace: Trace) -> str:
         """Format what an index picked: ``data[3,:]``."""
-        unit = self._lesson.unit(trace.indices, self._position(trace))
+        unit = self._lesson.unit(trace.indices, trace.position)
         if unit is None:
             return "zeros" if trace.fate is Fate.FILLED else "refused"
         return unit_text(unit)
