@@ -218,6 +218,8 @@ def test_bash_completes_the_values_of_options(
         ["gather", "a.npy", ""],
         ["gather", "--output", ""],
         ["gather", "a.npy", "0", "--expect", ""],
+        ["gather-tree", "a.npy", "a.npy", "[2]", ""],
+        ["batch", "--op", "gather-tree", "--parent-ids", ""],
         ["shape", "gather", ""],
         ["batch", ""],
         ["batch", "a.npy", ""],
