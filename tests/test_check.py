@@ -13,7 +13,7 @@ import pytest
 
 from gathercli.arrays import counts
 from gathercli.ops import FAMILIES, OPERATORS
-from tests import oracle
+from tests import oracle, oracle_nd
 from tests.test_streaming import anonymous
 
 if TYPE_CHECKING:
@@ -55,6 +55,76 @@ def test_a_version_that_fills_and_those_that_refuse(run: Run) -> None:
         "onnx.Gather-1      index-range refuses 2, first 10 at [1]\n",
         "",
     )
+
+
+def test_every_number_of_a_tuple_has_its_own_axis_and_range(run: Run) -> None:
+    words = ["check", "gather-nd", "arange:3x4", "[[0,1],[3,-5]]"]
+    names = [f"openvino.GatherND-{n}" for n in (8, 5)]
+    names += [f"onnx.GatherND-{n}" for n in (13, 12, 11)]
+
+    assert run(*words) == (
+        1,
+        "openvino.GatherND-8   batch_dims 0   out[i] = data[indices[i, 0], indices[i, 1]]\n"
+        "data i64[3,4]   indices i64[2,2]   out i64[2]\n"
+        "shape  indices[:-1] + data[2:]  =  [2] + []  =  [2]\n"
+        "\n"
+        "2 of 4 indices outside -3..2 or outside -4..3\n"
+        "at     index  axis  legal\n"
+        "[1,0]      3     0  -3..2  refused\n"
+        "[1,1]     -5     1  -4..3  refused\n"
+        "\n"
+        "version              verdict\n"
+        + "".join(f"{each:<19}  index-range refuses 2, first 3 at [1,0]\n" for each in names)
+        + "\n"
+        "warning: OpenVINO 2026.4.1 on the CPU checks no bounds in GatherND: a negative index "
+        "counts from the end, and one outside reads another row or foreign memory\n",
+        "",
+    )
+    shown = json.loads(run(*words, "-f", "json").out)["illegal"]["shown"]
+    assert shown == [
+        {"at": [1, 0], "index": 3, "does": "refused", "axis": 0, "legal": [-3, 2]},
+        {"at": [1, 1], "index": -5, "does": "refused", "axis": 1, "legal": [-4, 3]},
+    ]
+
+
+def test_the_parents_that_beams_use_are_checked(run: Run) -> None:
+    words = ["check", "gather-tree", "[[[1,2]],[[3,4]]]", "[[[7,7]],[[0,5]]]"]
+
+    assert run(*words, "[2]", "9") == (
+        1,
+        "openvino.GatherTree-1   out[t, b, w] = step_ids[t, b, beam(t)], "
+        "beam(t-1) = parent_ids[t, b, beam(t)]\n"
+        "step_ids i64[2,1,2]   parent_ids i64[2,1,2]   max_seq_len i64[1]   end_token i64[]   "
+        "out i64[2,1,2]\n"
+        "shape  step_ids[0:]  =  [2,1,2]\n"
+        "\n"
+        "1 of 2 indices outside 0..1\n"
+        "at       index\n"
+        "[1,0,1]      5  refused\n"
+        "\n"
+        "version                verdict\n"
+        "openvino.GatherTree-1  index-range refuses 1, first 5 at [1,0,1]\n"
+        "\n"
+        "warning: OpenVINO 2026.4.1 on the CPU refuses such a parent too, but with "
+        "INFERENCE_NUM_THREADS 1 it returns an unfinished result\n",
+        "",
+    )
+    assert "\nno indices\n" in run(*words, "[1]", "9").out
+
+
+def test_values_that_are_no_integers_are_refused_beside_the_verdict(run: Run) -> None:
+    words = ["[[[1.0]],[[1.0]]]", "[[[0.0]],[[0.5]]]", "[2.0]", "9.0"]
+
+    ran = run("check", "gather-tree", *words)
+
+    assert ran.status == 65
+    assert ran.out.endswith(
+        "openvino.GatherTree-1  integer-values refuses\n"
+        "\n"
+        "integer-values  `parent_ids` is 0.5 at `[1,0,0]`, which is no integer: expected whole "
+        "numbers\n"
+    )
+    assert ran.err.splitlines()[-1] == "rule: integer-values"
 
 
 def test_a_call_that_every_version_accepts(run: Run) -> None:
@@ -404,32 +474,47 @@ def test_where_they_answer_rightly_nothing_is_said(words: list[str], run: Run) -
 # the same as plain loops
 
 
-def expected(op: Any, s: int, indices: oracle.Array, negative: str, outside: str) -> list[Any]:
-    """List illegal indices one by one, with what the oracle makes of each."""
-    version = oracle.VERSIONS[op.full_name]
+VERSIONS = oracle.VERSIONS | oracle_nd.VERSIONS
+
+
+def expected(
+    op: Any, sizes: list[int], indices: oracle.Array, negative: str, outside: str
+) -> list[Any]:
+    """List illegal indices one by one, with what the oracle makes of each.
+
+    Each counts along the one axis, or that of its place in a tuple.
+    """
+    version = VERSIONS[op.full_name]
     attributes = oracle.Attributes(negative=negative, out_of_range=outside)
-    low = -s if version.signed and negative != "error" else 0
     found = []
     for at in oracle.coordinates(indices.shape):
-        k = int(indices[at])
+        k, axis = int(indices[at]), at[-1] if op.tuples else 0
+        s = sizes[axis]
+        low = -s if version.signed and negative != "error" else 0
         if low <= k < s:
             continue
+        one = np.array([k], indices.dtype)
         try:
-            place = oracle.picked(version, s, np.array(k, indices.dtype), attributes)[()]
+            if isinstance(version, oracle_nd.Version):
+                place = oracle_nd.positions(version, [s], one, attributes)[0,]
+            else:
+                place = oracle.picked(version, s, one, attributes)[0,]
         except oracle.Refused:
             does = "refused"
         else:
             wrapped = -s <= k < 0 and (
                 negative == "wrap" or (negative == "spec" and version.signed)
             )
-            how = version.outside if outside == "spec" else outside
+            how = getattr(version, "outside", "error") if outside == "spec" else outside
             moved = {"clamp": "clamped", "wrap": "wrapped"}.get(how, "")
             does = "zero-filled" if place is None else "counted from the end" if wrapped else moved
         found.append({"at": list(at), "index": k, "does": does})
+        if len(sizes) > 1:
+            found[-1] |= {"axis": axis, "legal": [low, s - 1] if s else None}
     return found
 
 
-@every_row
+@pytest.mark.parametrize("op", [op for op in OPERATORS if op.full_name in VERSIONS], ids=str)
 @pytest.mark.parametrize("seed", range(6))
 def test_the_list_is_that_of_plain_loops(
     op: Any, seed: int, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -441,21 +526,23 @@ def test_the_list_is_that_of_plain_loops(
     rank = 1 + seed % 3
     shape = tuple(int(n) for n in rng.integers(1, 5, rank))
     s = int(rng.integers(0, 5))
-    held = "<i8" if seed % 2 else ">i4"
+    sizes = [s, *(int(n) for n in rng.integers(0, 5, shape[-1] - 1))] if op.tuples else [s]
+    held = "<i8" if seed % 2 else ">i8" if op.tuples else ">i4"
     indices = rng.integers(-2 * s - 2, 2 * s + 3, shape).astype(held)
     if seed == 5:
         indices.reshape(-1)[:2] = [-(2**63), 2**63 - 1][: indices.size]
     order: Any = "F" if seed % 3 else "C"
     np.save(folder / "i.npy", np.asarray(indices, order=order))
-    np.save(folder / "d.npy", np.zeros((s, *shape[1:])))
+    np.save(folder / "d.npy", np.zeros(sizes if op.tuples else (s, *shape[1:])))
+    axis = [] if op.tuples else ["-a", "0"]
     for negative, outside in itertools.product(
         ("spec", "wrap", "error"), ("spec", "error", "zero", "clamp", "wrap")
     ):
         options = ["--negative", negative, "--out-of-range", outside]
-        words = ["d.npy", "i.npy", "-V", op.id, "-a", "0", *options]
+        words = ["d.npy", "i.npy", "-V", op.id, *axis, *options]
         ran = run("check", op.family, *words, "-f", "json", "--all", "-j", "2")
         found = json.loads(ran.out)
-        wanted = expected(op, s, indices, negative, outside)
+        wanted = expected(op, sizes, indices, negative, outside)
         assert found["illegal"] == {"count": len(wanted), "shown": wanted}
         assert ran.status == int(any(x["does"] in ("refused", "zero-filled") for x in wanted))
         refused = run(op.family, *words, "-q", "--json-errors")
@@ -467,6 +554,49 @@ def test_the_list_is_that_of_plain_loops(
                 error[key] for key in ("rule", "count", "value", "error")
             ]
             assert mine["at"] == json.loads(error["where"])
+
+
+def illegal_parents(parents: oracle.Array, lengths: list[int]) -> list[Any]:
+    """List the parents that are used and name no beam, one by one."""
+    steps, batches, beams = parents.shape
+    found = set()
+    for b, w in itertools.product(range(batches), range(beams)):
+        beam = w
+        for t in range(min(lengths[b], steps) - 1, 0, -1):
+            k = int(parents[t, b, beam])
+            if not 0 <= k < beams:
+                found.add((t, b, beam))
+                break
+            beam = k
+    return [{"at": list(at), "index": int(parents[at]), "does": "refused"} for at in sorted(found)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_parents_that_are_listed_are_those_that_plain_loops_use(
+    seed: int, run: Run, folder: Path
+) -> None:
+    rng = np.random.default_rng(seed)
+    shape = tuple(int(n) for n in rng.integers(1, 5, 3))
+    parents = rng.integers(-(seed % 2), shape[2] + seed % 3, shape)
+    lengths = [int(n) for n in rng.integers(-1, shape[0] + 2, shape[1])]
+    np.save(folder / "s.npy", np.zeros(shape, np.int64))
+    np.save(folder / "p.npy", parents)
+    words = ["s.npy", "p.npy", str(lengths).replace(" ", ""), "9"]
+
+    ran = run("check", "gather-tree", *words, "-f", "json", "--all")
+
+    answer, wanted = json.loads(ran.out), illegal_parents(parents, lengths)
+    assert answer["illegal"] == {"count": len(wanted), "shown": wanted}
+    assert ran.status == bool(wanted)
+    (verdict,) = answer["verdicts"]
+    refused = run("gather-tree", *words, "--json-errors")
+    assert (verdict["verdict"] == "refuses") is bool(wanted) is (refused.status != 0)
+    if wanted:
+        error = json.loads(refused.err)
+        assert [verdict[key] for key in ("rule", "count", "index", "message")] == [
+            error[key] for key in ("rule", "count", "value", "error")
+        ]
+        assert verdict["at"] == json.loads(error["where"]) == wanted[0]["at"]
 
 
 def test_the_extremes_of_64_bits_are_what_they_are(run: Run, folder: Path) -> None:

@@ -230,11 +230,25 @@ def verdict(op: Op, case: Case, max_bytes: int | None = None) -> Verdict:
 
 
 class Illegal(NamedTuple):
-    """An index outside the range of a version: its coordinates, its value, its fate in words."""
+    """An index outside the range of a version.
+
+    Attributes
+    ----------
+    at, value
+        Its coordinates and its value.
+    does
+        Its fate, in words.
+    along
+        The axis it counts along, where indices count along several.
+    legal
+        The least and the greatest legal index of that axis; None if it is empty.
+    """
 
     at: tuple[int, ...]
     value: int
     does: str
+    along: IndexedAxis | None = None
+    legal: tuple[int, int] | None = None
 
 
 def legal(call: Call, along: IndexedAxis) -> tuple[int, int] | None:
@@ -297,7 +311,11 @@ def _illegal_of(
         # the positions stand in front, so that a 0-D index has a row too
         at = np.stack([marked, *coordinates(marked + start, array.shape)], axis=1)
         for (n, *where), k in zip(at.tolist(), block[marked].tolist(), strict=True):
-            yield Illegal(tuple(where), k, fates[(start + n) % len(axes)](k))
+            j = (start + n) % len(axes)
+            illegal = Illegal(tuple(where), k, fates[j](k))
+            if len(axes) > 1:
+                illegal = illegal._replace(along=axes[j], legal=legal(call, axes[j]))
+            yield illegal
         start += block.size
         if case.progress is not None:
             case.progress("searched", start * array.itemsize, array.nbytes)

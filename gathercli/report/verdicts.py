@@ -105,24 +105,37 @@ def opening(checked: CheckedCall, width: int | None) -> Text:
 
 
 class Listing(NamedTuple):
-    """A list of illegal indices: the widths of its columns."""
+    """A list of illegal indices: the widths of its columns; of the ranges 0 for one axis."""
 
     at: int
     value: int
+    legal: int = 0
 
     @classmethod
-    def of(cls, shape: Sequence[int], values: Iterable[int]) -> Listing:
-        """Return the widths for the coordinates in a shape and for these values."""
+    def of(
+        cls, shape: Sequence[int], values: Iterable[int], ends: Sequence[tuple[int, int] | None]
+    ) -> Listing:
+        """Return the widths for coordinates in a shape, for values and for legal ranges."""
         last = cell([size - 1 for size in shape])
-        return cls(len(last), max(map(len, ("index", *map(str, values)))))
+        ranges = ["legal", *map(_range, ends)] if len(ends) > 1 else [""]
+        widest = max(map(len, ("index", *map(str, values))))
+        return cls(len(last), widest, max(map(len, ranges)))
 
     def heading(self) -> str:
         """Write the headings of the columns."""
-        return f"{'at':<{self.at}}  {'index':>{self.value}}\n"
+        axis = f"  axis  {'legal':>{self.legal}}" if self.legal else ""
+        return f"{'at':<{self.at}}  {'index':>{self.value}}{axis}\n"
 
     def line(self, each: Illegal) -> str:
         """Write one index."""
-        return f"{cell(each.at):<{self.at}}  {each.value:>{self.value}}  {each.does}\n"
+        axis = ""
+        if self.legal and each.along:
+            axis = f"  {each.along.axis:>4}  {_range(each.legal):>{self.legal}}"
+        return f"{cell(each.at):<{self.at}}  {each.value:>{self.value}}{axis}  {each.does}\n"
+
+
+def _range(ends: tuple[int, int] | None) -> str:
+    return f"{ends[0]}..{ends[1]}" if ends else "none"
 
 
 def more(number: int) -> str:
@@ -170,6 +183,8 @@ def check_json(
         yield f',"illegal":{{"count":{number_illegal(call, case)},"shown":['
         for number, each in enumerate(indices):
             entry = f'"at":{cell(each.at)},"index":{each.value},"does":"{each.does}"'
+            if each.along:
+                entry += f',"axis":{each.along.axis},"legal":{_dumped(each.legal)}'
             yield f"{',' if number else ''}{{{entry}}}"
         yield "]}"
     rest = {

@@ -78,7 +78,7 @@ def run(
 def _print(result: CheckedCall, options: CheckOptions, messages: Messages) -> None:
     """Print the result, with the illegal indices one by one."""
     from gathercli.io.write import STDOUT
-    from gathercli.lessons.verdicts import illegal, number_illegal
+    from gathercli.lessons.verdicts import illegal, legal_ends, number_illegal
     from gathercli.lessons.warnings import warnings
     from gathercli.report import verdicts as report
     from gathercli.report.terminal import rendered, wants_color, width_of
@@ -93,11 +93,11 @@ def _print(result: CheckedCall, options: CheckOptions, messages: Messages) -> No
     messages.clear()
     print_text(rendered(report.opening(result, width), color=color))
     number = 0 if call is None else number_illegal(call, case)
-    if number:
+    if call is not None and number:
         first = list(islice(shown, SHOWN))
         extremes = case.census[-2:] if options.every else ()
         listing = report.Listing.of(
-            case.indices.shape, [*extremes, *(each.value for each in first)]
+            case.indices.shape, [*extremes, *(each.value for each in first)], legal_ends(call)
         )
         lines = map(listing.line, chain(first, shown))
         _write(chain([listing.heading()], lines), messages)
