@@ -100,12 +100,23 @@ CALLS: Final[dict[str, tuple[tuple[str, ...], str | None]]] = {
     "gather": (("gather",), "openvino.Gather-8"),
     "gather by another version": (("gather", "-V", "onnx-11"), "onnx.Gather-11"),
     "gather-elements": (("gather-elements", "-a", "0"), "openvino.GatherElements-6"),
+    "gather-nd": (("gather-nd",), "openvino.GatherND-8"),
+    "check gather-nd": (("check", "gather-nd", "-V", "onnx-12"), "onnx.GatherND-12"),
     "shape": (("shape", "gather"), "openvino.Gather-8"),
     "explain": (("explain", "gather"), "openvino.Gather-8"),
     "check": (("check", "gather"), "openvino.Gather-8"),
     "compare": (("compare",), None),
 }
 """The commands that take both tensors, and the row that a refusal names."""
+
+TREE: Final = {
+    "step_ids": "2x1x2xi64=1 2 3 4",
+    "parent_ids": "2x1x2xi64=0 0 1 0",
+    "max_seq_len": "1xi64=2",
+    "end_token": "9",
+}
+"""The inputs of GatherTree, and what a refusal of a later one calls them."""
+DESCRIBED: Final = {"step_ids": "i64[2,1,2]", "parent_ids": "i64[2,1,2]", "max_seq_len": "i64[1]"}
 
 LIMIT: Final = ("--max-bytes", "5000")
 
@@ -183,6 +194,47 @@ def test_the_json_error_has_the_same_message(name: str, role: str, call: str, ru
     ]
 
 
+@pytest.mark.parametrize("before", [(), ("check",), ("shape",), ("explain",)])
+@pytest.mark.parametrize("role", TREE)
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_input_of_gather_tree_is_refused_in_the_same_words(
+    name: str, role: str, before: tuple[str, ...], run: Run
+) -> None:
+    wrong, words = WRONG[name], [*before, "gather-tree"]
+    inputs = TREE | {role: wrong.token}
+    earlier = list(TREE)[: list(TREE).index(role)]
+    call = ["openvino.GatherTree-1", *(f"{each} {DESCRIBED[each]}" for each in earlier)]
+
+    ran = run(*words, *inputs.values(), *LIMIT)
+    as_json = json.loads(run(*words, *inputs.values(), *LIMIT, "--json-errors").err)
+
+    assert ran == (wrong.status, "", text(wrong, role, "  " + "   ".join(call)))
+    assert {key: as_json[key] for key in ("error", "rule", "hint", *earlier)} == {
+        "error": f"`{role}`: {wrong.message}",
+        "rule": wrong.rule,
+        "hint": wrong.hint,
+        **{each: DESCRIBED[each] for each in earlier},
+    }
+
+
+@pytest.mark.parametrize("role", TREE)
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_input_of_a_gather_tree_job_is_refused_in_the_same_words(
+    name: str, role: str, run: Run, files: Path
+) -> None:
+    wrong = WRONG[name]
+    job = {"id": "j", "op": "gather-tree", **TREE, role: wrong.token}
+    (files / "jobs.jsonl").write_text(json.dumps(job) + "\n")
+
+    ran = run("batch", "jobs.jsonl", "--report", "-", *LIMIT)
+
+    fields = json.loads(ran.out)
+    assert (ran.status, fields["rule"]) == (1, wrong.rule)
+    assert fields["message"].startswith(
+        f"`{role}`: {wrong.message.replace(', or a literal such as 0,0,4', '')}"
+    )
+
+
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("data", ["square.npy", "square.json", "square.zarr", "arange:2x2", "-"])
 def test_a_refusal_of_indices_describes_data_from_any_source(
@@ -243,6 +295,7 @@ def test_a_wrong_tensor_of_a_job_is_refused_in_the_same_words(
         ("gather", "int8, int16, int32, int64, uint8, uint16, uint32 or uint64"),
         ("gather by another version", "int32 or int64"),
         ("gather-elements", "int32 or int64"),
+        ("gather-nd", "int8, int16, int32, int64, uint8, uint16, uint32 or uint64"),
         ("shape", "int8, int16, int32, int64, uint8, uint16, uint32 or uint64"),
         ("explain", "int8, int16, int32, int64, uint8, uint16, uint32 or uint64"),
     ],
