@@ -129,7 +129,7 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
         "if first // layer >= last // layer - 1 and",
     ),
     ("arrays/chunkgroups.py", "            numbers *= self._counts[j]\n", ""),
-    ("arrays/chunkgroups.py", "            along %= self._shape[j]\n", "            pass\n"),
+    ("arrays/chunkgroups.py", "along -= along // self._shape[j] * self._shape[j]", "pass"),
     (
         "arrays/chunkgroups.py",
         "int(each.min()), int(each.max()) + 1",
