@@ -9,15 +9,14 @@ import numpy as np
 from gathercli.lessons.provenance import Fate
 from gathercli.report.beam_trace import Tokens
 from gathercli.report.layout import (
-    GAP,
     REFUSED,
     Cell,
     Line,
     Placement,
     TensorPart,
-    beside,
+    arrange,
     draw,
-    widest,
+    in_rows,
 )
 from gathercli.report.selection import PANELS, letter_of, shown
 from gathercli.report.tensor_panels import HIDDEN, STYLES, marked
@@ -113,27 +112,14 @@ class BeamPanels:
             after = b + 1
         if after < self.lesson.shape[1]:
             blocks.append(gap)
-        lines: list[Line] = []
-        row: list[list[Line]] = []
-        for block in blocks:
-            if row and sum(map(widest, row)) + widest(block) + GAP * len(row) > room:
-                lines += [*beside(row), []]
-                row = []
-            row.append(block)
-        return lines + beside(row)
+        return in_rows(blocks, room)
 
     def _panel(self, b: int, *, stacked: bool) -> list[Line]:
         length = self.tokens.write(self.lesson.max_seq_len.values()[b])
         title: Line = [(f"batch {b}", "bold"), (f"   max_seq_len {length}", "")]
         parts = [self._step_ids(b), self._parent_ids(b), self._out(b)]
         blocks = [draw(part, self.look.marks) for part in parts]
-        if stacked:
-            return [title, *(line for block in blocks for line in ([], *block))]
-        # blank lines below the titles put the first rows level
-        most = max(part.heads for part in parts)
-        heads = [0 if 0 in part.shape else most - part.heads for part in parts]
-        level = [[b[0], *[Line()] * n, *b[1:]] for b, n in zip(blocks, heads, strict=True)]
-        return [title, *beside(level)]
+        return [title, *arrange(parts, blocks, stacked=stacked)]
 
     @property
     def selection(self) -> list[Sequence[int]]:

@@ -142,6 +142,30 @@ def beside(blocks: Sequence[list[Line]]) -> list[Line]:
     return lines
 
 
+def in_rows(blocks: Iterable[list[Line]], room: int) -> list[Line]:
+    """Put blocks side by side while they fit, then below each other."""
+    lines: list[Line] = []
+    row: list[list[Line]] = []
+    for block in blocks:
+        if row and sum(map(widest, row)) + widest(block) + GAP * len(row) > room:
+            lines += [*beside(row), []]
+            row = []
+        row.append(block)
+    return lines + beside(row)
+
+
+def arrange(parts: Sequence[TensorPart], blocks: list[list[Line]], *, stacked: bool) -> list[Line]:
+    """Put the blocks of parts side by side, their first rows level, or below each other."""
+    if stacked:
+        return [line for block in blocks for line in ([], *block)][1:]
+    most = max(part.heads for part in parts)
+    heads = [0 if 0 in part.shape else most - part.heads for part in parts]
+    blank: Line = []
+    return beside(
+        [[b[0], *[blank] * count, *b[1:]] for b, count in zip(blocks, heads, strict=True)]
+    )
+
+
 def append(text: Text, lines: Iterable[Line]) -> None:
     """Append lines to a text, without blanks at their ends; words of one style are one span."""
     for line in lines:

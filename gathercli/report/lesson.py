@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 from gathercli.lessons.provenance import Fate
 from gathercli.report import header
 from gathercli.report.layout import (
-    GAP,
     REFUSED,
     Line,
     TensorPart,
     append,
-    beside,
+    arrange,
     draw,
     flat,
+    in_rows,
     widest,
     width,
 )
@@ -170,26 +170,10 @@ class _View:
             last = number
         if blocks and self._lead and last + 1 < product(self._lesson.panel_shape[: self._lead]):
             blocks.append(gap)
-        lines: list[Line] = []
-        row: list[list[Line]] = []
-        for block in blocks:
-            if row and sum(map(widest, row)) + widest(block) + GAP * len(row) > room:
-                lines += [*beside(row), []]
-                row = []
-            row.append(block)
-        return lines + beside(row)
+        return in_rows(blocks, room)
 
     def _panel(self, panel: tuple[int, ...], *, stacked: bool) -> list[Line]:
-        parts, blocks = self._draw(panel)
-        if stacked:
-            lines = [line for block in blocks for line in ([], *block)][1:]
-        else:  # blank lines below the titles put the first rows level
-            most = max(part.heads for part in parts)
-            heads = [0 if 0 in part.shape else most - part.heads for part in parts]
-            blank: Line = []
-            lines = beside(
-                [[b[0], *[blank] * count, *b[1:]] for b, count in zip(blocks, heads, strict=True)]
-            )
+        lines = arrange(*self._draw(panel), stacked=stacked)
         if not panel:
             return lines
         name = f"batch {','.join(map(str, panel))}"
