@@ -278,10 +278,13 @@ def test_a_cell_is_told_by_the_way_of_its_beam(run: Run, cell: str, expected: st
     ],
 )
 def test_a_cell_beyond_the_length_names_the_length(run: Run, length: str, said: str) -> None:
-    ran = run("explain", "gather-tree", *SMALL[:2], f"[{length}]", "9", "--cell", "2,0,0")
+    words = (*SMALL[:2], f"[{length}]", "9")
+    ran = run("explain", "gather-tree", *words, "--cell", "2,0,0")
 
     _, *lines = ran.out.splitlines()
     assert lines == [f"  {said}", "  out[2,0,0] = end_token = 9"]
+    steps = f"batch 0 has {max(0, int(length))} steps"
+    assert f"· end_token: {steps}" in run("explain", "gather-tree", *words).out
 
 
 @pytest.mark.parametrize(

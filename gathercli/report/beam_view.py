@@ -11,14 +11,13 @@ from itertools import product as combinations
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from rich.text import Text
 
 from gathercli.lessons.provenance import Fate
 from gathercli.report import header
 from gathercli.report.beam_panels import MANY, BeamPanels
 from gathercli.report.beam_trace import trace_line, trace_steps
 from gathercli.report.layout import REFUSED, append, widest, width
-from gathercli.report.lesson import LEGEND
+from gathercli.report.lesson import LEGEND, panels_text
 from gathercli.report.selection import COLUMNS, ROWS, WIDE, WIDTH
 from gathercli.report.tensor_panels import HIDDEN
 from gathercli.spec.call import Operand
@@ -28,6 +27,8 @@ from gathercli.text import counted, grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from rich.text import Text
 
     from gathercli.arrays.tensor import AnyArray
     from gathercli.lessons.beams import BeamLesson, BeamTrace
@@ -95,13 +96,7 @@ def _reads(lesson: BeamLesson) -> str:
 
 def panels(lesson: BeamLesson, look: Look) -> Text:
     """Draw the tensors alone, if they fit the width and the height of the look."""
-    _, lines = _fitting(lesson, look)
-    fits = look.height is None or len(lines) <= look.height
-    if not fits or widest(lines) > (look.width or WIDTH):
-        return Text("no room for the picture\n", "dim italic")
-    text = Text()
-    append(text, lines)
-    return text
+    return panels_text(_fitting(lesson, look)[1], look)
 
 
 def panel_dims(lesson: BeamLesson) -> range:

@@ -107,9 +107,13 @@ def _reads(lesson: Lesson) -> str:
 
 def panels(lesson: Lesson, look: Look) -> Text:
     """Draw the tensors alone, if they fit the width and the height of the look."""
+    return panels_text(_fitting(lesson, look)[1], look)
+
+
+def panels_text(lines: list[Line], look: Look) -> Text:
+    """Return the lines of panels, or say that a look has no room for them."""
     from rich.text import Text
 
-    _, lines = _fitting(lesson, look)
     fits = look.height is None or len(lines) <= look.height
     if not fits or widest(lines) > (look.width or WIDTH):
         return Text("no room for the picture\n", "dim italic")
