@@ -13,6 +13,7 @@ from gathercli.arrays.indices import (
     IndexPolicy,
     ResolvedIndices,
     ResolvedTuples,
+    UnexpectedIndicesError,
     index_kind,
     tuple_kind,
 )
@@ -103,3 +104,10 @@ def test_positions_of_tuples_of_one_index_are_in_native_byte_order(held: str) ->
 
     assert positions.dtype == np.int64
     assert positions.tolist() == [2, 0, 1]
+
+
+def test_tuples_of_another_byte_order_are_checked_by_their_values_not_their_bytes() -> None:
+    resolved = ResolvedTuples(np.array([[0, 1], [2**56, 0]], ">i8"), AXES)
+
+    with pytest.raises(UnexpectedIndicesError):
+        resolved.whole()
