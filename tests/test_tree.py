@@ -163,6 +163,14 @@ def test_a_parent_beyond_the_integers_of_64_bits_is_moved_exactly(policy: str, b
     assert output[0].tolist() == [[beam] * 3]
 
 
+def test_the_first_end_token_is_copied_as_the_step_has_it() -> None:
+    steps = np.array([1.0, -0.0, 3.0]).reshape(3, 1, 1)
+
+    output = gathercli.gather_tree(steps, np.zeros((3, 1, 1)), [3.0], 0.0)
+
+    assert np.signbit(output).reshape(-1).tolist() == [False, True, False]
+
+
 # Types and sizes
 
 
