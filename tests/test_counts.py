@@ -100,6 +100,20 @@ def test_tuples_that_count_from_the_end_are_counted_only_where_that_is_wanted(
     )
 
 
+def test_tuples_in_fortran_order_are_checked_along_their_own_axes() -> None:
+    tuples = np.asfortranarray([[0, 0], [3, 3], [0, 0], [2, 3]])
+
+    sums, _ = count_tuples(tuples, AXES, counts=False)
+
+    assert [found(each.outside) for each in sums] == [(1, 2, 3), (0, 0, 0)]
+
+
+def test_tuples_in_fortran_order_are_plain_where_all_are() -> None:
+    tuples = np.asfortranarray([[0, 3], [2, 3], [0, 3]])
+
+    assert count_tuples(tuples, AXES, counts=False)[1] is IndexKind.PLAIN
+
+
 def test_tuples_of_no_index_are_plain() -> None:
     assert count_tuples(np.zeros((5, 0), np.int64), [], counts=True) == ([], IndexKind.PLAIN)
 
@@ -137,6 +151,14 @@ def test_a_note_of_tuples_of_one_index_names_no_axis(run: Run) -> None:
     ran = run("gather-nd", "[1,2]", "[[1],[9]]", "--out-of-range", "zero")
 
     assert ran.err == "note: 1 of 2 indices outside -2..1, zero-filled; first 9 at [1,0]\n"
+
+
+def test_tuples_that_all_count_from_the_end_are_noted_where_the_version_knows_none(
+    run: Run,
+) -> None:
+    ran = run("gather-nd", "[1,2]", "[[-1],[-2]]", "-V", "openvino-5", "--negative", "wrap")
+
+    assert ran.err == "note: 2 of 2 indices negative, counted from the end; first -1 at [0,0]\n"
 
 
 def test_a_note_names_the_axis_that_is_empty(run: Run) -> None:

@@ -171,6 +171,22 @@ def test_the_first_end_token_is_copied_as_the_step_has_it() -> None:
     assert np.signbit(output).reshape(-1).tolist() == [False, True, False]
 
 
+def test_parents_that_all_count_from_the_end_are_noted() -> None:
+    steps, parents = np.ones((2, 1, 2), np.int64), [[[0, 0]], [[-1, -2]]]
+
+    (adjustment,) = bound_run(bound(steps, parents, [2], 7, negative="wrap")).adjustments
+
+    assert (adjustment.how, adjustment.number) == ("counted from the end", 2)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 0.5])
+def test_a_parent_that_is_no_integer_is_refused(value: float) -> None:
+    with pytest.raises(gathercli.OutOfRangeError, match="integer") as refused:
+        gathercli.gather_tree([[[1.0]]], [[[value]]], [1.0], 9.0)
+
+    assert refused.value.where == "[0,0,0]"
+
+
 # Types and sizes
 
 

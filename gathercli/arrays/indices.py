@@ -397,7 +397,7 @@ class SteppedTuples:
         (_, outermost), *inner = self._axes
         positions = np.zeros(each, np.int64)
         for size, step in reversed(inner):
-            front = rest // max(size, 1)  # one division by a scalar is fast, `divmod` is not
+            front = rest // size  # one division by a scalar is fast, `divmod` is not
             positions += (rest - front * size) * step
             rest = front
         positions += rest * outermost

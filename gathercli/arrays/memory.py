@@ -73,7 +73,7 @@ def one_axis(
     if follow or not array.size or any(s < 0 or s % itemsize for s in array.strides):
         return array.reshape(view), None
     unit = gcd(*(stride for _, stride in moving))
-    steps = [stride // unit if n > 1 else 0 for n, stride in each]
+    steps = [stride // unit for _, stride in each]
     span = 1 + sum((n - 1) * step for (n, _), step in zip(each, steps, strict=True))
     shape = (*array.shape[:axis], span, *array.shape[axis + count :])
     strides = (*array.strides[:axis], unit, *array.strides[axis + count :])

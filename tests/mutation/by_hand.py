@@ -117,6 +117,53 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("arrays/check.py", "        found[indices < 0] = -1", "        pass"),
     ("arrays/check.py", "found[indices < 0] = -1", "found[indices <= 0] = -1"),
     ("arrays/check.py", "found[indices < 0] = -1", "found[indices < -1] = -1"),
+    # Tuples: the last of them, those of another byte order, and those in another order of memory
+    (
+        "arrays/indices.py",
+        "rows = np.concatenate([wide.reshape(FOLD, k), rows])",
+        "rows = wide.reshape(FOLD, k)",
+    ),
+    ("arrays/indices.py", "1 and indices.dtype == np.int64", '1 and indices.dtype.str[1:] == "i8"'),
+    (
+        "arrays/indices.py",
+        'native = np.ascontiguousarray(block, block.dtype.newbyteorder("="))',
+        "native = block",
+    ),
+    ("arrays/indices.py", "            positions[rest < 0] = -1", "            pass"),
+    ("arrays/counts.py", "        in_order=True,\n", ""),
+    (
+        "arrays/counts.py",
+        "    cells=CELLS // k * k or k,",
+        "    cells=CELLS,",
+    ),
+    (
+        "arrays/counts.py",
+        "wrapped.add(negative & ~outside, component",
+        "wrapped.add(negative, component",
+    ),
+    (
+        "arrays/counts.py",
+        "outside.add(outside, component, start + j, k)",
+        "outside.add(outside, component, start + j)",
+    ),
+    (
+        "arrays/check.py",
+        "negative is Negative.ERROR or call.op.index_range is IndexRange.UNSIGNED",
+        "negative is Negative.ERROR",
+    ),
+    ("arrays/check.py", "_, n = min(counted)", "_, n = counted[0]"),
+    (
+        "arrays/check.py",
+        "number = sum(count.number for count in counts)",
+        "number = counts[n].number",
+    ),
+    ("arrays/memory.py", "if follow or not array.size or any(", "if follow or any("),
+    ("arrays/memory.py", "any(s < 0 or s % itemsize for s", "any(s % itemsize for s"),
+    ("arrays/memory.py", "any(s < 0 or s % itemsize for s", "any(s < 0 for s"),
+    # Beams: a zero that ends one, and parents that are no integers or all count from the end
+    ("arrays/tree.py", "np.where(steps > self.ends", "np.where(steps >= self.ends"),
+    ("arrays/tree.py", "np.isfinite(wide) & (np.floor(wide) == wide)", "np.floor(wide) == wide"),
+    ("arrays/tree.py", "counts=True, tuples=False", "counts=False, tuples=False"),
     # Boxes of an output, and how they are computed
     (
         "arrays/chunkgroups.py",
