@@ -88,7 +88,7 @@ def test_a_picture_of_the_readme_is_what_its_command_saves(
 
 def test_every_picture_of_the_readme_has_its_command() -> None:
     assert re.findall(r"!\[[^]]+\]\(([^)]+)\)", README) == [path for _, path in PICTURES]
-    assert len(PICTURES) == 5
+    assert len(PICTURES) == 7
 
 
 @pytest.mark.parametrize("path", generate.files(), ids=lambda path: path.name)
