@@ -882,7 +882,7 @@ def test_what_a_rule_says_is_listed_in_the_order_of_trial() -> None:
 
     names = [rule.__name__.replace("_", "-") for rule in functions]
 
-    assert list(rules.SAID) == [*names, "limit"]
+    assert list(rules.STATEMENTS) == [*names, "limit"]
 
 
 @pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.__name__)

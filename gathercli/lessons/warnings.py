@@ -168,7 +168,7 @@ def openvino_cpu_batch_of_one(checked: CheckedCall) -> str | None:
     call, (data, dtype) = checked.chosen.call, (checked.case.data.shape, checked.case.data.dtype)
     if call is None or not _is_openvino_gather(call) or not call.batch_dims:
         return None
-    a, _ = call.places
+    a, _ = call.normalized
     if prod(data[:a]) != 1 or not 0 < prod(data[a + 1 :]) <= _INNER.get(dtype.name, 0):
         return None
     return (
@@ -182,7 +182,7 @@ def onnxruntime_strings(checked: CheckedCall) -> str | None:
     call, data = checked.chosen.call, checked.case.data
     if call is None or call.op.framework != "onnx" or not _is_gather(call):
         return None
-    a, _ = call.places
+    a, _ = call.normalized
     if data.dtype is not STRING or prod(data.shape[a + 1 :]) < 2:
         return None
     return (

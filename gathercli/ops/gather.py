@@ -177,7 +177,7 @@ def sources(call: Call, points: Mapping[str, Any], cells: Position) -> Position:
     -------
         Positions in `data`, of the kind of `cells`; -1 where nothing is copied.
     """
-    a, b = call.places
+    a, b = call.normalized
     m = len(call.indices.shape) - b
     out = coordinates(cells, infer(call))
     p, i, s = out[:a], out[a : a + m], out[a + m :]
@@ -195,7 +195,7 @@ def as_gather(call: Call) -> AxisGather:
 
     p[:b] is in both, the rest of p in `data`, i in `indices`, s in `data`.
     """
-    a, b = call.places
+    a, b = call.normalized
     n, m = len(call.data.shape), len(call.indices.shape)
     return AxisGather(
         a,

@@ -103,7 +103,7 @@ def infer(call: Call) -> Shape:
     data, indices = call.data.shape, call.indices.shape
     if not call.op.narrows or data.rank is None:
         return indices
-    a, _ = call.places
+    a, _ = call.normalized
     if indices.rank is None:
         return data[:a] + Shape([UNKNOWN]) + data[a + 1 :]
     before, after = meet_all(data[:a], indices[:a]), meet_all(data[a + 1 :], indices[a + 1 :])
@@ -127,7 +127,7 @@ def sources(call: Call, points: Mapping[str, Any], cells: Position) -> Position:
 
     ``out[c] = data[c with c[axis] := indices[c]]``; arguments and result as for Gather.
     """
-    a, _ = call.places
+    a, _ = call.normalized
     c = coordinates(cells, call.indices.shape)
     k = points["indices"][c]
     return flat_positions((*c[:a], k, *c[a + 1 :]), call.data.shape, none=k < 0)
@@ -143,7 +143,7 @@ def as_gather(call: Call) -> AxisGather:
 
     Each is in both, but the one along the axis, which the index replaces in `data`.
     """
-    a, _ = call.places
+    a, _ = call.normalized
     dims = range(len(call.indices.shape))
     dim_map = tuple((None if c == a else c, c) for c in dims)
     return AxisGather(a, dim_map, known(call.data.shape))

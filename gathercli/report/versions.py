@@ -81,7 +81,7 @@ def rule_names(op: Op) -> list[str]:
     checked |= {"index-negative", "index-range", "limit"}
     if any(each.follows for each in op.inputs):
         checked.add("integer-values")
-    return [name for name in rules.SAID if name in checked - impossible]
+    return [name for name in rules.STATEMENTS if name in checked - impossible]
 
 
 _ABSENT: Final = "not in this version"
@@ -165,7 +165,7 @@ def sheets(ops: Iterable[Op], width: int | None) -> str:
     return "\n".join(
         version_text(op, width)
         + "  rules, in the order they are checked\n"
-        + aligned(((name, rules.SAID[name]) for name in rule_names(op)), width, indent=4)
+        + aligned(((name, rules.STATEMENTS[name]) for name in rule_names(op)), width, indent=4)
         + "  decisions, where the text is silent or contradicts itself\n"
         + aligned(
             ((each.id, f"{each.question} Decision: {each.choice}") for each in concerning(op)),

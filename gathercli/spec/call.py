@@ -149,12 +149,12 @@ class Call:
         return self.inputs["indices"]
 
     @property
-    def axis_given(self) -> Any:
+    def raw_axis(self) -> Any:
         """The axis, as passed."""
         return self.attrs.get("axis")
 
     @property
-    def batch_dims_given(self) -> Any:
+    def raw_batch_dims(self) -> Any:
         """batch_dims, as passed; 0 by default."""
         return self.attrs.get("batch_dims", 0)
 
@@ -168,12 +168,12 @@ class Call:
     @property
     def axis_is_unknown(self) -> bool:
         """Whether the axis is passed as unknown."""
-        return isinstance(self.axis_given, str) and self.axis_given in UNKNOWN_AXIS
+        return isinstance(self.raw_axis, str) and self.raw_axis in UNKNOWN_AXIS
 
     @cached_property
     def axis_number(self) -> int | None:
         """The axis as an integer, before normalization; None if it is unknown or no integer."""
-        return as_integer(self.axis_given)
+        return as_integer(self.raw_axis)
 
     @cached_property
     def axis(self) -> int | None:
@@ -183,7 +183,7 @@ class Call:
     @cached_property
     def batch_dims_number(self) -> int | None:
         """batch_dims as an integer, before normalization; None if it is none."""
-        value = self.batch_dims_given
+        value = self.raw_batch_dims
         is_list = isinstance(value, list | tuple) or bool(getattr(value, "ndim", 0))
         return None if is_list else as_integer(value)
 
@@ -204,7 +204,7 @@ class Call:
         raise LookupError("the size of the axis is not known")
 
     @property
-    def places(self) -> tuple[int, int]:
+    def normalized(self) -> tuple[int, int]:
         """(axis', batch_dims') of a call with known shapes."""
         if self.axis is None or self.batch_dims is None:
             raise LookupError("the axis is not known")

@@ -34,8 +34,10 @@ TARGETS: Final = {
     "lessons/verdicts.py": r".*",
     "arrays/indices.py": r".*",
     "arrays/threads.py": r".*",
-    "spec/rules.py": r"(axis|batch|data_rank|indices_rank|index|elements_shape)\w*|_legal|_interval"
-    r"|_axes|_plain",
+    "spec/rules/attributes.py": r".*",
+    "spec/rules/dimensions.py": r".*",
+    "spec/rules/values.py": r".*",
+    "spec/rules/wording.py": r"interval|plain_value",
     "spec/call.py": r".*",
     "io/formats/npy.py": r"MAX_HEADER|PREAMBLE|_LENGTH_BYTES|Header\.nbytes|read_header"
     r"|_check_declared|check_length|view|check_strings",

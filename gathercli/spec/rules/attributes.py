@@ -1,0 +1,175 @@
+"""The rules on the axis and the number of batch dimensions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gathercli.errors import (
+    AxisError,
+    BatchDimsError,
+    Hint,
+)
+from gathercli.spec.rules.wording import interval, plain_value, version_that
+from gathercli.text import as_written
+
+if TYPE_CHECKING:
+    from gathercli.spec.call import Call
+
+
+def axis_unsupported(call: Call) -> None:
+    """Refuse an axis where the version has none."""
+    value = call.raw_axis
+    if value is None:
+        return
+    raise AxisError(
+        f"`axis` is {as_written(value)}, but {call.op} has no axis: expected none",
+        rule="axis-unsupported",
+        value=plain_value(value),
+        expected="none",
+    )
+
+
+def axis_required(call: Call) -> None:
+    """Refuse a call without an axis where the version has no default."""
+    if call.raw_axis is None:
+        raise AxisError(
+            f"{call.op} requires an axis and none was given{_expected_axes(call)}",
+            rule="axis-required",
+            expected=_axes(call),
+            hint=Hint("add {axis}, the default of the ONNX versions", axis=0),
+        )
+
+
+def axis_type(call: Call) -> None:
+    """Refuse an axis that is not one integer."""
+    value = call.raw_axis
+    if call.axis_is_unknown:
+        if call.op.axis.is_input and call.shapes_only:
+            return
+        why = (
+            "only a shape can be inferred without it"
+            if call.op.axis.is_input
+            else f"for {call.op} it is an attribute, known beforehand"
+        )
+        raise AxisError(
+            f"`axis` is unknown, but {why}{_expected_axes(call) or ': expected an integer'}",
+            rule="axis-type",
+            value=value,
+            expected="an integer",
+        )
+    if call.axis_number is None:
+        raise AxisError(
+            f"`axis` is {as_written(value)}: expected one integer",
+            rule="axis-type",
+            value=plain_value(value),
+            expected="one integer",
+        )
+
+
+def axis_range(call: Call) -> None:
+    """Refuse an axis that `data` does not have."""
+    axis, rank = call.axis_number, call.rank
+    if axis is None or rank is None or -rank <= axis < rank:
+        return
+    raise AxisError(
+        f"`axis` is {as_written(axis)}, but "
+        f"`{'indices' if call.data.shape.rank is None else 'data'}` has rank {rank}"
+        f"{_expected_axes(call)}",
+        rule="axis-range",
+        value=axis,
+        expected=_axes(call),
+        hint=Hint("the last dimension is {axis}", axis=-1),
+    )
+
+
+def batch_dims_unsupported(call: Call) -> None:
+    """Refuse batch_dims where the version has none."""
+    value = call.raw_batch_dims
+    if call.op.has_batch_dims or call.batch_dims_number == 0:
+        return
+    raise BatchDimsError(
+        f"`batch_dims` is {as_written(value)}, but {call.op} has no batch_dims: expected 0",
+        rule="batch-dims-unsupported",
+        value=plain_value(value),
+        expected="0",
+        hint=version_that(call, lambda op: op.has_batch_dims, "has batch_dims"),
+    )
+
+
+def batch_dims_range(call: Call) -> None:
+    """Refuse batch_dims beyond the rank of `indices`."""
+    number, rank = call.batch_dims_number, call.indices.shape.rank
+    if number is None:
+        raise BatchDimsError(
+            f"`batch_dims` is {as_written(call.raw_batch_dims)}: expected one integer",
+            rule="batch-dims-range",
+            value=plain_value(call.raw_batch_dims),
+            expected="one integer",
+        )
+    if call.op.tuples:
+        _check_batch_of_tuples(call, number)
+    elif rank is not None and not -rank <= number <= rank:
+        raise BatchDimsError(
+            f"`batch_dims` is {as_written(number)}, but `indices` has rank {rank}: "
+            f"expected {interval(-rank, rank)}",
+            rule="batch-dims-range",
+            value=number,
+            expected=interval(-rank, rank),
+        )
+
+
+def batch_dims_axis(call: Call) -> None:
+    """Refuse batch_dims beyond the axis."""
+    batch_dims, rank = call.batch_dims, call.rank
+    if batch_dims is None:
+        return
+    if call.axis is not None:
+        highest, because = call.axis, f"`axis` is {call.axis_number}"
+        if call.axis != call.axis_number:
+            because += f", which is {call.axis}"
+    elif rank is not None and call.axis_is_unknown:
+        highest, because = rank - 1, f"`data` has rank {rank}, so no axis is beyond {rank - 1}"
+    else:
+        return
+    if batch_dims > highest:
+        number = call.batch_dims_number
+        counted_back = f", which is {batch_dims}" if number != batch_dims else ""
+        raise BatchDimsError(
+            f"`batch_dims` is {number}{counted_back}, but {because}: "
+            f"expected {interval(0, highest)}",
+            rule="batch-dims-axis",
+            value=number,
+            expected=interval(0, highest),
+            hint=Hint("{axis} gathers on the first dimension after the batch", axis=batch_dims)
+            if rank is None or batch_dims < rank
+            else None,
+        )
+
+
+def _check_batch_of_tuples(call: Call, number: int) -> None:
+    """Refuse batch_dims below 0, or which leave `data` or the tuples no dimension."""
+    ranks = {"data": call.data.shape.rank, "indices": call.indices.shape.rank}
+    name, least = min(
+        ((name, rank) for name, rank in ranks.items() if rank is not None),
+        key=lambda each: each[1],
+        default=("", None),
+    )
+    if number >= 0 and (least is None or number < least):
+        return
+    expected = "0 or more" if least is None else interval(0, least - 1)
+    why = "negative" if number < 0 else f"not below the rank of `{name}`, {least}"
+    raise BatchDimsError(
+        f"`batch_dims` is {as_written(number)}, which is {why}: expected {expected}",
+        rule="batch-dims-range",
+        value=number,
+        expected=expected,
+    )
+
+
+def _axes(call: Call) -> str | None:
+    return None if call.rank is None else interval(-call.rank, call.rank - 1)
+
+
+def _expected_axes(call: Call) -> str:
+    axes = _axes(call)
+    return "" if axes is None else f": expected {axes}"

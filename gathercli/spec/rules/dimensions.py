@@ -1,0 +1,160 @@
+"""The rules on ranks and sizes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gathercli.errors import (
+    BatchDimsError,
+    ElementsShapeError,
+    Hint,
+    IndicesDepthError,
+    RankError,
+    TreeShapeError,
+)
+from gathercli.spec.op import OffAxis
+from gathercli.spec.rules.wording import interval, version_that
+from gathercli.spec.shapes import high, low, meet
+
+if TYPE_CHECKING:
+    from gathercli.spec.call import Call
+
+
+def data_rank(call: Call) -> None:
+    """Refuse 0-D `data`, which has no axis."""
+    if call.data.shape.rank == 0:
+        raise RankError(
+            "`data` is 0-D, so it has no axis: expected rank 1 or more",
+            rule="data-rank",
+            value=0,
+            expected="rank 1 or more",
+            hint="a single element is 1-D when it is written as a list, such as `[3]`",
+        )
+
+
+def indices_rank(call: Call) -> None:
+    """Refuse `indices` of GatherElements without the rank of `data`, and 0-D tuples."""
+    rank, expected = call.indices.shape.rank, call.data.shape.rank
+    if rank is None:
+        return
+    if call.op.tuples:
+        if rank == 0:
+            raise RankError(
+                f"`indices` is 0-D, but {call.op.name} takes tuples: expected rank 1 or more",
+                rule="indices-rank",
+                value=0,
+                expected="rank 1 or more",
+                hint="one tuple is 1-D, such as `[2]` or `[0,1]`",
+            )
+        return
+    if rank == 0 or (expected is not None and rank != expected):
+        wanted = "1 or more" if expected is None else str(expected)
+        raise RankError(
+            f"`indices` has rank {rank}, but {call.op.name} takes one index an element: "
+            f"expected rank {wanted}, the rank of `data`",
+            rule="indices-rank",
+            value=rank,
+            expected=f"rank {wanted}",
+            hint=Hint("{command} takes indices of any rank", command="gather"),
+        )
+
+
+def indices_depth(call: Call) -> None:
+    """Refuse tuples that are too short, or longer than `data` has dimensions."""
+    n, indices, b = call.data.shape.rank, call.indices.shape, call.batch_dims or 0
+    k = indices[-1] if indices.rank else None
+    if n is None or not isinstance(k, int):
+        return
+    least, most = call.op.shortest_tuple, n - b
+    if least <= k <= most:
+        return
+    expected = interval(least, most)
+    why = f"`data` has rank {n}" + (f" and batch_dims is {b}" if b else "")
+    if k < least:
+        why = f"{call.op} takes no empty ones"
+    raise IndicesDepthError(
+        f"the last dimension of `indices`, the length of its tuples, is {k}, but {why}: "
+        f"expected {expected}",
+        rule="indices-depth",
+        value=k,
+        expected=expected,
+        hint=version_that(call, lambda op: op.shortest_tuple <= k, "takes empty tuples")
+        if k < least
+        else None,
+    )
+
+
+def batch_shape(call: Call) -> None:
+    """Refuse batch dimensions that differ."""
+    data, indices = call.data.shape, call.indices.shape
+    if data.rank is None or indices.rank is None or call.batch_dims is None:
+        return
+    for d in range(call.batch_dims):
+        if meet(data[d], indices[d]) is None:
+            raise BatchDimsError(
+                f"batch dimension {d} is {data[d]} in `data` and {indices[d]} in `indices`: "
+                f"expected {data[d]} in both; batch dimensions do not broadcast",
+                rule="batch-shape",
+                where=f"dimension {d}",
+                value=str(indices[d]),
+                expected=str(data[d]),
+            )
+
+
+def elements_shape(call: Call) -> None:
+    """Refuse `indices` of GatherElements that do not fit `data` beside the axis."""
+    data, indices, off_axis = call.data.shape, call.indices.shape, call.op.off_axis
+    if off_axis is None or data.rank is None or indices.rank is None:
+        return
+    for d in range(data.rank):
+        top = high(data[d])
+        if off_axis is OffAxis.EQUAL:
+            fits, expected = meet(data[d], indices[d]) is not None, f"{data[d]}"
+            rule = f"only axis {call.axis_number} may differ"
+        else:
+            fits, expected = top is None or low(indices[d]) <= top, f"0 to {top}"
+            rule = f"only on axis {call.axis_number} may `indices` be larger"
+        if d == call.axis or fits:
+            continue
+        smaller = top is not None and low(indices[d]) <= top
+        raise ElementsShapeError(
+            f"dimension {d} of `indices` is {indices[d]}, but that of `data` is {data[d]}: "
+            f"expected {expected}, as {rule}, and 1 does not broadcast",
+            rule="elements-shape",
+            where=f"dimension {d}",
+            value=str(indices[d]),
+            expected=expected,
+            hint=version_that(call, lambda op: op.off_axis is OffAxis.AT_MOST, "takes smaller ones")
+            if smaller and off_axis is OffAxis.EQUAL
+            else None,
+        )
+
+
+def tree_shape(call: Call) -> None:
+    """Refuse inputs of GatherTree whose shapes are not [T,B,W], [T,B,W], [B] and []."""
+    (first, steps), *others = ((name, each.shape) for name, each in call.inputs.items())
+    for (name, shape), rank in zip([(first, steps), *others], (3, 3, 1, 0), strict=True):
+        if shape.rank not in (None, rank):
+            raise TreeShapeError(
+                f"`{name}` has rank {shape.rank}: expected rank {rank}",
+                rule="tree-shape",
+                where=f"`{name}`",
+                value=shape.rank,
+                expected=f"rank {rank}",
+            )
+    (second, parents), (third, lengths), _ = others
+    pairs = [(first, steps, d, second, parents, d) for d in range(3)]
+    pairs += [
+        (name, shape, 1, third, lengths, 0) for name, shape in ((first, steps), (second, parents))
+    ]
+    for name, shape, d, other, its, e in pairs:
+        if shape.rank is None or its.rank is None or meet(shape[d], its[e]) is not None:
+            continue
+        raise TreeShapeError(
+            f"dimension {e} of `{other}` is {its[e]}, but dimension {d} of `{name}` is {shape[d]}: "
+            f"expected {shape[d]}",
+            rule="tree-shape",
+            where=f"dimension {e}",
+            value=str(its[e]),
+            expected=str(shape[d]),
+        )

@@ -1,0 +1,130 @@
+"""The rules on element types."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gathercli.errors import (
+    DtypeError,
+    Hint,
+)
+from gathercli.spec.dtypes import BOOL, DTYPES, PLAIN, Kind, in_words
+from gathercli.spec.rules.wording import types_text, version_that
+from gathercli.text import listed
+
+if TYPE_CHECKING:
+    from gathercli.spec.call import Call, Operand
+    from gathercli.spec.dtypes import DType
+
+
+def data_dtype(call: Call) -> None:
+    """Refuse an element type of `data` that the version does not take."""
+    dtype = call.data.dtype
+    if dtype is None or dtype in call.op.input("data").dtypes:
+        return
+    missing = in_words(d for d in DTYPES if d not in call.op.input("data").dtypes)
+    expected = f"any type but {listed(missing, 'and')}" if missing else types_text(PLAIN)
+    raise DtypeError(
+        f"`data` is {dtype}, which {call.op} does not take: expected {expected}",
+        rule="data-dtype",
+        value=dtype.name,
+        expected=types_text(call.op.input("data").dtypes),
+        hint=version_that(call, lambda op: dtype in op.input("data").dtypes, f"takes {dtype}"),
+    )
+
+
+def indices_dtype(call: Call) -> None:
+    """Refuse an element type of `indices` that the version does not take."""
+    dtype = call.indices.dtype
+    if dtype is None or dtype in call.op.input("indices").dtypes:
+        return
+    where = call.indices.decided
+    first = f", first at `{where}`" if where not in (None, "$") and not dtype.integral else ""
+    error = DtypeError(
+        f"`indices` is {dtype}{first}, which {call.op} does not take: "
+        f"expected {types_text(call.op.input('indices').dtypes)}",
+        rule="indices-dtype",
+        where=where,
+        value=dtype.name,
+        expected=types_text(call.op.input("indices").dtypes),
+        hint=_as_integers(call.indices, dtype),
+    )
+    if _are_swapped(call):
+        error.swapped, error.hint = True, Hint("DATA comes first, and then INDICES")
+        error.hint.python = "data come first, and then indices"
+    raise error
+
+
+def tree_dtype(call: Call) -> None:
+    """Refuse inputs of GatherTree that are no numbers, or not all of one type."""
+    first: tuple[str, DType] | None = None
+    for each in call.op.inputs:
+        operand = call.inputs[each.name]
+        dtype = operand.dtype
+        if dtype is None:
+            continue
+        if dtype not in each.dtypes:
+            raise DtypeError(
+                f"`{each.name}` is {dtype}, which {call.op} does not take: expected numbers",
+                rule="tree-dtype",
+                where=operand.decided,
+                value=dtype.name,
+                expected=types_text(each.dtypes),
+            )
+        if first is not None and dtype is not first[1]:
+            raise DtypeError(
+                f"`{each.name}` is {dtype}, but `{first[0]}` is {first[1]}: "
+                "expected one type for all inputs",
+                rule="tree-dtype",
+                where=operand.decided,
+                value=dtype.name,
+                expected=first[1].name,
+                hint=_as_type(each.name, first[1]),
+            )
+        first = first or (each.name, dtype)
+
+
+def _are_swapped(call: Call) -> bool:
+    """Tell whether `data` looks like indices, and `indices` like data."""
+    data, indices = call.data, call.indices
+    if data.dtype is None or indices.dtype is None or indices.decided is not None:
+        return False
+    few, many = data.shape.rank or 0, indices.shape.rank or 0
+    likely = few < many or (few == many and indices.integers is None)
+    return (
+        likely
+        and indices.dtype.kind is Kind.FLOAT
+        and data.dtype in call.op.input("indices").dtypes
+    )
+
+
+def _as_integers(indices: Operand, dtype: DType) -> Hint | None:
+    """Say how indices of another type become integers, if there is a way."""
+    if dtype.integral:
+        narrow = dtype.bits < 64
+        text = "{indices_dtype} converts them without loss"
+        return Hint(text, indices_dtype="int64") if narrow else None
+    if indices.integers is not None:
+        what = "the positions of true are" if dtype is BOOL else "as integers they are"
+        return Hint(f"{what} {{literal}}", literal=str(indices.integers))
+    if dtype is BOOL:
+        hint = Hint("the positions of true are indices; numpy.flatnonzero(mask) is them in Python")
+        hint.python = "the positions of true are indices: `numpy.flatnonzero(mask)`"
+        return hint
+    if dtype.kind is Kind.FLOAT and indices.decided is None:
+        hint = Hint("{indices_dtype} converts them if every value is whole", indices_dtype="int64")
+        hint.python = (
+            '`numpy.asarray(indices, "int64")` converts whole values; '
+            "it cuts off fractions, which are no indices"
+        )
+        return hint
+    return None
+
+
+def _as_type(name: str, dtype: DType) -> Hint:
+    """Return a hint that an input can be converted."""
+    hint = Hint(
+        f"{{{name}_dtype}} converts it without loss or not at all", **{f"{name}_dtype": dtype.name}
+    )
+    hint.python = f'`numpy.asarray({name}, "{dtype.name}")` converts it'
+    return hint
