@@ -194,9 +194,14 @@ def test_the_json_error_has_the_same_message(name: str, role: str, call: str, ru
     ]
 
 
-@pytest.mark.parametrize("before", [(), ("check",), ("shape",), ("explain",)])
+@pytest.mark.parametrize(
+    ("before", "name"),
+    [
+        *(((), name) for name in WRONG),
+        *(((before,), "a missing file") for before in ("check", "shape", "explain")),
+    ],
+)
 @pytest.mark.parametrize("role", TREE)
-@pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_input_of_gather_tree_is_refused_in_the_same_words(
     name: str, role: str, before: tuple[str, ...], run: Run
 ) -> None:
