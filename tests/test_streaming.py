@@ -313,7 +313,7 @@ def test_the_width_is_that_of_the_terminal_it_is_on() -> None:
 
 
 def test_there_is_one_line_of_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Messages, "watched", True)
+    monkeypatch.setattr(Messages, "_interactive", True)
     messages = Messages()
     assert messages.progress() is messages.progress()
 
