@@ -75,7 +75,7 @@ def _compile() -> None:
 
 def _inspect_commands_once() -> None:
     """Let typer inspect a command once: that takes a third of the time of a small run."""
-    program: Any = import_module("gathercli.cli.main")
+    program: Any = import_module("gathercli.cli.registry")
     load = program.load
 
     @cache

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pytest
 
-from gathercli.cli.main import COMMANDS, SHELLS, load, main
+from gathercli.cli.main import SHELLS, main
 from gathercli.cli.manual import generate
 from gathercli.cli.manual.lessons import LESSONS
+from gathercli.cli.registry import COMMANDS, load
 from gathercli.cli.scripts import SCRIPTS
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.spec.dtypes import DTYPES

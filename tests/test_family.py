@@ -12,7 +12,7 @@ from gathercli import engine, ops
 from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.run import run as gather
 from gathercli.arrays.tensor import Tensor
-from gathercli.cli.main import COMMANDS, CommandEntry
+from gathercli.cli.registry import COMMANDS, CommandEntry
 from gathercli.errors import InputError, OperatorError, OutOfRangeError
 from gathercli.jobs.job import parse
 from gathercli.jobs.work import Settings, line_of

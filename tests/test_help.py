@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from gathercli.cli.groups import GROUPS
-from gathercli.cli.main import COMMANDS, load
 from gathercli.cli.manual.examples import EXAMPLES, HELPFUL
+from gathercli.cli.registry import COMMANDS, load
 from gathercli.io.formats.table import FORMATS
 from gathercli.ops import FAMILIES
 

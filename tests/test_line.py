@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gathercli.cli.line import CommandLine
-from gathercli.cli.main import load
+from gathercli.cli.registry import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 import gathercli
-from gathercli.cli.main import COMMANDS
+from gathercli.cli.registry import COMMANDS
 from tests.conftest import only_error
 
 if TYPE_CHECKING:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from gathercli.cli.main import COMMANDS, load, main
+from gathercli.cli.main import main
 from gathercli.cli.manual import generate
 from gathercli.cli.manual.examples import EXAMPLES
 from gathercli.cli.manual.pages import page, pages
+from gathercli.cli.registry import COMMANDS, load
 from gathercli.jobs import job
 from gathercli.jobs.work import Settings, line_of
 from gathercli.ops import FAMILIES

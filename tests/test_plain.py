@@ -12,7 +12,7 @@ import typer
 from gathercli.cli import plain
 from gathercli.cli.command import Command, OptionSpec
 from gathercli.cli.group import typer_command
-from gathercli.cli.main import COMMANDS, command_of
+from gathercli.cli.registry import COMMANDS, command_of
 from gathercli.errors import GatherError
 from tests.test_laws import Dice
 

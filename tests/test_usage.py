@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gathercli.cli.main import COMMANDS, _parse
+from gathercli.cli.main import _parse
+from gathercli.cli.registry import COMMANDS
 from gathercli.cli.suggest import suggest
 from gathercli.errors import GatherError
 from tests.conftest import only_error

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gathercli.cli.main import print_text
+if TYPE_CHECKING:
+    from gathercli.cli.messages import ErrorOptions
+    from gathercli.errors import GatherError
+
+from typing import TYPE_CHECKING
+
 from gathercli.cli.messages import ErrorOptions, Messages
 from gathercli.io.write import STDOUT
 from gathercli.report.terminal import is_terminal, wants_color, width_of
@@ -70,3 +75,10 @@ def print_answer(answer: Answer, fmt: str, options: ErrorOptions) -> int:
     messages.notes += answer.notes
     messages.print()
     return answer.status
+
+
+def print_text(text: str) -> None:
+    """Write text to stdout."""
+    from gathercli.io.write import STDOUT, write_all
+
+    write_all(STDOUT, text.encode(errors="backslashreplace"))

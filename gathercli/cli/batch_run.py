@@ -9,10 +9,10 @@ from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Final
 
+from gathercli.cli.answer import print_text
 from gathercli.cli.command import Options, option
 from gathercli.cli.groups import REPORT, RUNNING
 from gathercli.cli.limits import MemoryOptions
-from gathercli.cli.main import print_text
 from gathercli.cli.options import TextFormat
 from gathercli.cli.scheduler import ClusterOptions
 from gathercli.errors import GatherError, UsageError

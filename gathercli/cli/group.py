@@ -93,7 +93,7 @@ class LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Import the command that the words name."""
-        from gathercli.cli.main import COMMANDS, load
+        from gathercli.cli.registry import COMMANDS, load
 
         if args[0] not in COMMANDS:
             from gathercli.cli.usage import no_command
@@ -117,7 +117,7 @@ def _settings() -> dict[str, Any]:
 
 def group() -> TyperGroup:
     """Return the root command, with a stub for each command."""
-    from gathercli.cli.main import COMMANDS
+    from gathercli.cli.registry import COMMANDS
     from gathercli.ops import OPERATORS
     from gathercli.text import listed
 

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from gathercli.cli.main import print_text
+from gathercli.cli.answer import print_text
 from gathercli.report.terminal import height_of, is_terminal, width_of
 
 if TYPE_CHECKING:

@@ -7,17 +7,15 @@ arrives here.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from gathercli.cli.registry import COMMANDS, command_of
 from gathercli.errors import TransferError, UsageError, refusal_of
-from gathercli.ops import FAMILIES, summary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from typer.core import TyperCommand
-
-    from gathercli.cli.command import Command, Request
+    from gathercli.cli.command import Request
     from gathercli.cli.messages import ErrorOptions
     from gathercli.errors import GatherError
 
@@ -25,31 +23,6 @@ SHELLS: Final = ("bash", "zsh", "fish")
 
 NAMES: Final = "__names"
 """A command for the completion scripts alone."""
-
-
-class CommandEntry(NamedTuple):
-    """The module with a command's function ``run``, and a line of help."""
-
-    module: str
-    help: str
-
-
-COMMANDS: Final = {
-    **{name: CommandEntry("gather", summary(family)) for name, family in FAMILIES.items()},
-    "shape": CommandEntry("shape", "Infer the output shape from shapes alone."),
-    "explain": CommandEntry("explain", "Draw where every output cell came from."),
-    "check": CommandEntry("check", "List illegal indices, and what every version makes of a call."),
-    "compare": CommandEntry("compare", "Put the same inputs through every version: who agrees."),
-    "batch": CommandEntry("batch", "Do thousands of jobs from a file, and report on each."),
-    "convert": CommandEntry(
-        "convert", "Convert tensors between the formats, whole folders of them."
-    ),
-    "info": CommandEntry("info", "Describe files: type, shape, statistics, a preview."),
-    "demo": CommandEntry("demo", "Show the examples of the specifications as short lessons."),
-    "ops": CommandEntry("ops", "The operator versions: list, write out, compare, find."),
-    "man": CommandEntry("man", "Show the manual."),
-    "completion": CommandEntry("completion", "Print the completion script of a shell."),
-}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -68,6 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             let_signals_unwind()
             if (text := _text_of(words)) is not None:
+                from gathercli.cli.answer import print_text
+
                 print_text(text)
                 return 0
             run, errors = _parse(_help_words(words))
@@ -150,13 +125,6 @@ def _help_words(words: list[str]) -> list[str]:
     return [*topic, "--help"]
 
 
-def print_text(text: str) -> None:
-    """Write text to stdout."""
-    from gathercli.io.write import STDOUT, write_all
-
-    write_all(STDOUT, text.encode(errors="backslashreplace"))
-
-
 def _parse(words: list[str]) -> Request:
     """Parse the words, by typer unless they are ordinary."""
     if words[0] in COMMANDS:
@@ -203,19 +171,3 @@ def _flush_help(status: object) -> int:
         raise TransferError("stdout is closed: expected a place for the output", rule="output")
     sys.stdout.flush()
     return status if isinstance(status, int) else 0
-
-
-def command_of(name: str) -> Command:
-    """Import a command."""
-    from importlib import import_module
-
-    from gathercli.cli.command import Command
-
-    return Command(name, import_module(f"gathercli.cli.commands.{COMMANDS[name].module}").run)
-
-
-def load(name: str) -> TyperCommand:
-    """Import a command and let typer inspect its parameters."""
-    from gathercli.cli.group import typer_command
-
-    return typer_command(command_of(name), COMMANDS[name].help)

@@ -6,7 +6,7 @@ import os
 import re
 from typing import Final
 
-from gathercli.cli.main import print_text
+from gathercli.cli.answer import print_text
 from gathercli.io.write import STDOUT
 from gathercli.report.terminal import DEFAULT_WIDTH, height_of, is_terminal, width_of
 

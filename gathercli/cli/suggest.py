@@ -72,7 +72,7 @@ def suggest(words: Sequence[str], error: GatherError) -> str | None:
 
 
 def _read(words: Sequence[str]) -> CommandLine:
-    from gathercli.cli.main import load
+    from gathercli.cli.registry import load
 
     return CommandLine.read(words[0], load(words[0]).params, words[1:])
 
@@ -108,7 +108,7 @@ def _change_operator(words: Sequence[str], value: str, command: str, version: st
     -------
         The new words; none if the line does not name both operator and version.
     """
-    from gathercli.cli.main import COMMANDS
+    from gathercli.cli.registry import COMMANDS
     from gathercli.ops import find
 
     if words[0] not in COMMANDS:
@@ -176,7 +176,7 @@ def _write_call(
     -------
         None if the command does not take these words.
     """
-    from gathercli.cli.main import load
+    from gathercli.cli.registry import load
 
     line = translate(CommandLine.read(head[0], load(head[0]).params, words))
     if line is None:
@@ -219,7 +219,7 @@ def _sample(op: Op) -> list[str]:
 
 def _add_operator(words: Sequence[str], error: GatherError) -> str | None:
     """Put an operator before its inputs, or name the lesson that explains a word."""
-    from gathercli.cli.main import COMMANDS
+    from gathercli.cli.registry import COMMANDS
 
     if not error.message.startswith("no operator `") or error.instead or words[0] not in COMMANDS:
         return None

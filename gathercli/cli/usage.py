@@ -92,7 +92,7 @@ def one_dash(line: CommandLine, word: Word) -> UsageError:
 
 def no_command(name: str) -> UsageError:
     """Return the refusal of an unknown command."""
-    from gathercli.cli.main import COMMANDS
+    from gathercli.cli.registry import COMMANDS
     from gathercli.ops import elsewhere
 
     hint = "`gathercli --help` lists the commands"
@@ -155,7 +155,7 @@ def _lacks_value(line: CommandLine, word: Word, option: str) -> bool:
 
 def _program_hint(line: CommandLine, option: str) -> str | None:
     """Suggest what is meant by an option before the command, or without one."""
-    from gathercli.cli.main import COMMANDS
+    from gathercli.cli.registry import COMMANDS
 
     texts = [word.text for word in line.words]
     at = next((n for n, text in enumerate(texts) if text in COMMANDS), None)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Annotated, Final
 
+from gathercli.cli.answer import print_text
 from gathercli.cli.command import Options, option
 from gathercli.cli.groups import OUTPUT
 from gathercli.cli.inputs import TensorOptions, read
 from gathercli.cli.limits import MemoryOptions
-from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import NamedOperator
 from gathercli.cli.options import TextFormat, Threads

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+from gathercli.cli.answer import print_text
 from gathercli.cli.command import Options, argument, option
 from gathercli.cli.groups import INPUT
 from gathercli.cli.limits import MemoryOptions
-from gathercli.cli.main import print_text
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import TENSOR_HELP, Precision, SourceDtype, TextFormat, type_of
 from gathercli.errors import GatherError, InputError

@@ -6,8 +6,8 @@ from typing import Annotated, Final
 
 from gathercli.cli.answer import Answer
 from gathercli.cli.command import argument
-from gathercli.cli.main import COMMANDS
 from gathercli.cli.messages import ErrorOptions
+from gathercli.cli.registry import COMMANDS
 from gathercli.errors import UsageError
 from gathercli.ops import elsewhere
 from gathercli.text import closest, listed

@@ -10,10 +10,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from gathercli.cli.answer import print_text
 from gathercli.cli.dialects import choices_of
-from gathercli.cli.main import COMMANDS, load, print_text
 from gathercli.cli.manual.lessons import LESSONS
 from gathercli.cli.manual.pages import TOPICS, pages
+from gathercli.cli.registry import COMMANDS, load
 from gathercli.cli.scripts import SCRIPTS
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.manual import roff

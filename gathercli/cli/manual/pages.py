@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.cli.dialects import choices_of
 from gathercli.cli.groups import GROUPS, MESSAGES
-from gathercli.cli.main import COMMANDS, load
 from gathercli.cli.manual import prose
 from gathercli.cli.manual.examples import console
+from gathercli.cli.registry import COMMANDS, load
 from gathercli.io.formats.table import FORMATS
 from gathercli.jobs.job import INLINE, SHAPE, Job, keys_of
 from gathercli.jobs.jobfile import LINES, LONGEST, SUFFIXES
