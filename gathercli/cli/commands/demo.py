@@ -109,7 +109,7 @@ def _width() -> int:
 
 def _screen(number: int) -> Styled:
     """Explain one example."""
-    from gathercli.cli.commands.called import of_job
+    from gathercli.cli.open_call import of_job
     from gathercli.jobs.job import jobs
     from gathercli.lessons.lesson import lesson_of
     from gathercli.report.demo import Screen, screen_text

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from gathercli.cli.answer import Answer, print_text
 from gathercli.cli.command import Options, argument, option
-from gathercli.cli.commands.called import OpenCall, job_named, of_job, of_words
 from gathercli.cli.groups import INPUT, OUTPUT, VIEW
 from gathercli.cli.inputs import TensorOptions
 from gathercli.cli.limits import Limits, MemoryOptions
 from gathercli.cli.messages import Messages
+from gathercli.cli.open_call import OpenCall, job_named, of_job, of_words
 from gathercli.cli.operator import OP_HELP, OperatorOptions
 from gathercli.cli.options import NoClobber, Precision, TextFormat
 from gathercli.errors import UsageError
