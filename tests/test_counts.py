@@ -100,7 +100,10 @@ def test_tuples_that_count_from_the_end_are_counted_only_where_that_is_wanted(
     )
 
 
-def test_tuples_in_fortran_order_are_checked_along_their_own_axes() -> None:
+def test_tuples_in_fortran_order_are_checked_along_their_own_axes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(counts, "CELLS", 4)
     tuples = np.asfortranarray([[0, 0], [3, 3], [0, 0], [2, 3]])
 
     sums, _ = count_tuples(tuples, AXES, counts=False)

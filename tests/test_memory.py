@@ -47,6 +47,7 @@ def test_two_axes_are_viewed_as_one_where_they_lie(
         CUBE.T[::-1],
         CUBE.T[:, ::-1],
         CUBE.T[:0],
+        CUBE.T[:, :, :0],
         np.ndarray((2, 3), np.int32, bytes(40), 0, (5, 12)),
     ],
 )
