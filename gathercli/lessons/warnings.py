@@ -103,11 +103,15 @@ def data_type(checked: CheckedCall) -> str | None:
 
 
 def _type_refused(checked: CheckedCall, name: str) -> str | None:
-    """Name the versions that take the type of an input, and those that refuse it, if any do."""
+    """Name the versions that take the type of an input, and those that refuse it, if any do.
+
+    The operator may have no input of this name.
+    """
     ops = [each.op for each in checked.family]
-    if name not in checked.case.named(ops[0]):
+    tensor = checked.case.named(ops[0]).get(name)
+    if tensor is None:
         return None
-    dtype = checked.case.named(ops[0])[name].dtype
+    dtype = tensor.dtype
     takers = [op for op in ops if dtype in op.input(name).dtypes]
     others = [op for op in ops if op not in takers]
     if not takers or not others:
