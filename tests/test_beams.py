@@ -346,6 +346,13 @@ def test_the_json_of_a_cell_names_the_parent_that_leads_to_it(run: Run) -> None:
     assert (cells[3, 0, 0]["parent_ids"], cells[3, 0, 0]["beam"]) == (None, 0)
 
 
+def test_a_cell_beyond_the_length_is_on_no_beam() -> None:
+    trace = of_words(*SMALL[:2], "[1]", "9").trace(2, 0, 0)
+
+    assert (trace.beam, trace.parent_ids, trace.step_ids) == (None, None, None)
+    assert (trace.fate, trace.value) == (Fate.BEYOND, 9)
+
+
 def test_the_json_of_one_cell_is_that_cell_alone(run: Run) -> None:
     ran = run("explain", "gather-tree", *STRAY, "-f", "json", "--cell", "0,0,0")
 

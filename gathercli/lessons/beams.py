@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.arrays.result import check_size
 from gathercli.arrays.tensor import Tensor
 from gathercli.arrays.tree import ENDED, NONE, REFUSED, follow_beams
 from gathercli.lessons.provenance import Fate, Provenance
@@ -74,8 +73,6 @@ class BeamLesson(Provenance[BeamTrace]):
     ------
     OutOfRangeError
         ``integer-values``: a value is no integer.
-    LimitError
-        The output would have more elements than there can be.
     """
 
     def __init__(self, bound: BoundCall, *, progress: ProgressCallback | None = None) -> None:
@@ -83,7 +80,6 @@ class BeamLesson(Provenance[BeamTrace]):
         del progress  # nothing takes long
         tensors = bound.loaded()
         self.step_ids, self.parent_ids, self.max_seq_len, self.end_token = tensors.values()
-        check_size(self.shape, self.step_ids, None)
         self._parents = self.parent_ids.values()
         ((axis,),) = indexed_inputs(self.call).values()
         paths = follow_beams(self.call, axis, tensors)
