@@ -17,9 +17,9 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("io/zarr/created.py", "            _sync_one(os.path.join(folder, name))", "            pass"),
     ("io/zarr/created.py", "        _sync_one(folder)\n", ""),
     ("io/zarr/created.py", "        os.fsync(fd)", "        pass"),
-    ("cli/sink.py", "Output(path, no_clobber=self.no_clobber, fsync=self.fsync)", "Output(path)"),
+    ("cli/output.py", "Output(path, no_clobber=self.no_clobber, fsync=self.fsync)", "Output(path)"),
     (
-        "cli/sink.py",
+        "cli/output.py",
         "creator(fmt)(path, no_clobber=self.no_clobber, fsync=self.fsync)",
         "creator(fmt)(path, no_clobber=self.no_clobber)",
     ),

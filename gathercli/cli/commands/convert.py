@@ -13,7 +13,7 @@ from gathercli.cli.groups import OUTPUT
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import Chunks, ForceFormat, Nonfinite, SourceDtype, type_of
-from gathercli.cli.sink import WriteOptions, chunks_of, losses
+from gathercli.cli.output import WriteOptions, chunks_of, losses
 from gathercli.cli.targets import (
     Target,
     check_copy,

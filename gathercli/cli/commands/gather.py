@@ -12,8 +12,8 @@ from gathercli.cli.inputs import TensorOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import OperatorOptions
 from gathercli.cli.options import Threads, ToleranceOptions
+from gathercli.cli.output import OutputOptions
 from gathercli.cli.scheduler import ClusterOptions
-from gathercli.cli.sink import OutputOptions
 from gathercli.errors import UsageError
 from gathercli.io.formats.table import is_chunked
 from gathercli.io.write import is_stream, new_name
@@ -87,7 +87,7 @@ def run(
     command: str,
     operator: OperatorOptions,
     tensors: TensorOptions,
-    sink: OutputOptions,
+    output: OutputOptions,
     expectation: ExpectOptions,
     cluster: ClusterOptions,
     messages: Messages,
@@ -102,20 +102,20 @@ def run(
     operator.command = command
     op = operator.row(messages)
     tokens = tensors.tokens(family_of(command))
-    sink.check()
+    output.check()
     if address is not None:
-        _check_cluster(op, sink, threads, *tensors.words)
+        _check_cluster(op, output, threads, *tensors.words)
     Inputs.share_stdin(*tensors.words, expectation.expect)
-    progress = messages.progress() if sink.leaves_terminal else None
-    with messages, messages.inputs(sink.limits.memory, progress) as inputs:
+    progress = messages.progress() if output.leaves_terminal else None
+    with messages, messages.inputs(output.limits.memory, progress) as inputs:
         with (call := operator.context(op)):
             bound = operator.bound(op, call, inputs.chunked, tokens)
             if address is not None:
                 inputs.watch_folders()
             result = gather(
                 bound,
-                max_bytes=sink.most_bytes,
-                memory=sink.limits.memory,
+                max_bytes=output.most_bytes,
+                memory=output.limits.memory,
                 threads=threads or cores(),
                 progress=progress,
             )
@@ -125,16 +125,16 @@ def run(
             messages.notes.append(f"{E8M0} has no zero: what is filled is 2^-127, all bits zero")
         near, expected = expectation.tolerance, expectation.read(inputs, result.dtype)
         mismatch = None
-        in_chunks = is_chunked(sink.chosen)
+        in_chunks = is_chunked(output.chosen)
         if in_chunks and expected is not None:  # the output may replace an input
             mismatch = near.difference(result, expected)
         with ExitStack() as stack:
             workers = None
             if address is not None:
                 job = operator.job(tokens)
-                workers = stack.enter_context(_workers(job, address, sink.limits, messages))
+                workers = stack.enter_context(_workers(job, address, output.limits, messages))
             with call:
-                sink.write(result, inputs, messages, workers)
+                output.write(result, inputs, messages, workers)
         if not in_chunks and expected is not None:
             mismatch = near.difference(result, expected)
     if mismatch is None or not messages.json_errors:
@@ -145,7 +145,7 @@ def run(
     return 0
 
 
-def _check_cluster(op: Op, sink: OutputOptions, threads: int | None, *tokens: str) -> None:
+def _check_cluster(op: Op, output: OutputOptions, threads: int | None, *tokens: str) -> None:
     """Raise if the workers of a scheduler cannot run the call or read its inputs."""
     from gathercli.io.source import Inputs
 
@@ -156,7 +156,7 @@ def _check_cluster(op: Op, sink: OutputOptions, threads: int | None, *tokens: st
             rule="usage",
             hint="`gathercli batch`, of whose jobs each worker does some",
         )
-    if sink.path is None or not is_chunked(sink.chosen):
+    if output.path is None or not is_chunked(output.chosen):
         raise UsageError(
             "`--scheduler` is given, and the output is not in chunks, of which each worker makes "
             "some: expected a .zarr output",
