@@ -193,3 +193,9 @@ def test_a_negative_component_is_refused_before_one_that_is_outside(run: Run) ->
 
     assert ran.err.startswith("error: index -1 at `[1,1]` is negative")
     assert "(2 of 6 indices)" in ran.err
+
+
+def test_the_axis_of_a_component_is_counted_behind_the_batch_dimensions(run: Run) -> None:
+    ran = run("gather-nd", "[[1,2,3],[4,5,6]]", "[[2],[3]]", "-b", "1")
+
+    assert ran.err.startswith("error: index 3 at `[1,0]` is outside axis 1 of `data`")

@@ -412,3 +412,9 @@ def test_the_types_of_opaque_tokens_are_compared_by_value() -> None:
     output = gathercli.gather_tree(steps, [[[0, 0]], [[1, 0]]], [2], 9)
 
     assert output.astype(float).tolist() == [[[9, 1]], [[9, 4]]]
+
+
+def test_a_refused_parent_is_outside_the_axis_of_beams(run: Run) -> None:
+    ran = run("gather-tree", "[[[1,2]],[[3,4]]]", "[[[0,0]],[[0,5]]]", "[2]", "9")
+
+    assert "index 5 of `parent_ids` at `[1,0,1]` is outside axis 2 of `step_ids`" in ran.err

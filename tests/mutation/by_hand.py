@@ -160,6 +160,7 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("arrays/memory.py", "if follow or not array.size or any(", "if follow or any("),
     ("arrays/memory.py", "any(s < 0 or s % itemsize for s", "any(s % itemsize for s"),
     ("arrays/memory.py", "any(s < 0 or s % itemsize for s", "any(s < 0 for s"),
+    ("ops/gather_nd.py", 'IndexedAxis("indices", b + j, ', 'IndexedAxis("indices", j, '),
     # Beams: a zero that ends one, and parents that are no integers or all count from the end
     ("arrays/tree.py", "np.where(steps > self.ends", "np.where(steps >= self.ends"),
     ("arrays/tree.py", "np.isfinite(wide) & (np.floor(wide) == wide)", "np.floor(wide) == wide"),
