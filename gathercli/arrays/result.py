@@ -1,4 +1,4 @@
-"""The output of a call, in parts, in blocks or as a whole; what is in memory or mapped."""
+"""Results: the output of a call in parts, in blocks or as a whole, from tensors in memory."""
 
 from __future__ import annotations
 
@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 SHARED: Final = 4 << 20
 """Bytes of output from which a second thread is worth starting."""
 
-
 PARTS: Final = 4
-"""Blocks made at a time where the output is in memory, and large."""
+"""Blocks of a part where a large output is stored in memory."""
 
 
 if TYPE_CHECKING:
@@ -61,23 +60,23 @@ if TYPE_CHECKING:
             """Bytes the elements take."""
 
         def blocks(self) -> Iterator[AnyArray]:
-            """Yield the elements in row-major order, flat; a block is good until the next."""
+            """Yield the elements in row-major order, flat; a block is valid until the next."""
 
         def place(self, put: Callable[[AnyArray, int], None]) -> None:
-            """Give the bytes in blocks, in whatever order, each with where it belongs."""
+            """Pass the bytes to `put` in blocks, in any order, each with its offset."""
 
         def whole(self) -> Tensor:
-            """Return all of it."""
+            """Return the whole tensor in memory."""
 
         def source(self) -> BlockSource:
-            """Return what makes any box of it."""
+            """Return a source of any box of it."""
 
     class GatherOutput(Result, Protocol):
-        """The output of a call whose every index was checked."""
+        """The output of a call, with every index checked."""
 
         @property
         def bound(self) -> BoundCall:
-            """The call, and the tensors it is of."""
+            """The call and its tensors."""
 
         @property
         def adjustments(self) -> tuple[Adjustment, ...]:
@@ -85,29 +84,94 @@ if TYPE_CHECKING:
 
         @property
         def threads(self) -> int:
-            """How many may copy."""
+            """The largest number of threads that copy."""
 
         @property
         def progress(self) -> ProgressCallback | None:
-            """What takes how far they are."""
+            """The callback for their progress."""
 
         def parts(self) -> Callable[[int, int], AnyArray]:
-            """Return what gives any part, flat, by its first and last position."""
+            """Return a function of two flat positions that computes the elements between them."""
 
         def stored(self, out: AnyArray | None) -> Tensor:
-            """Return all of it, in `out` if that is given."""
+            """Return the whole output, stored in `out` unless it is None."""
 
         def report_progress(self, what: str, done: int) -> None:
-            """Say that so many bytes have been `what`."""
+            """Report that `done` bytes have been ``gathered`` or the like."""
 
 
-class GatherResult:
-    """The output of a call in memory or mapped, whose every index was checked.
+class ComputedResult:
+    """A result that is computed part by part: the base of `GatherResult` and `BlockResult`.
 
     Attributes
     ----------
-    bound, shape, dtype
-        The call and its tensors, and the output's shape and type.
+    dtype, storage
+        The element type, and its numpy dtype in native byte order.
+    shape, nbytes
+        The sizes of the dimensions, and of the elements in bytes.
+    threads, progress
+        The largest number of threads, and the callback for their progress.
+    """
+
+    dtype: DType
+    storage: np.dtype[Any]
+    shape: tuple[int, ...]
+    nbytes: int
+    threads: int
+    progress: ProgressCallback | None
+    _block: int
+    """Elements of a block."""
+
+    def __str__(self) -> str:
+        return described(self.dtype, ",".join(map(str, self.shape)))
+
+    def parts(self) -> Callable[[int, int], AnyArray]:
+        """Return a function of two flat positions that computes the elements between them."""
+        raise NotImplementedError
+
+    def store(self, out: AnyArray) -> None:
+        """Compute all elements into `out`, C-ordered, of the output's shape, native byte order."""
+        raise NotImplementedError
+
+    def blocks(self, cells: int | None = None) -> Iterator[AnyArray]:
+        """Yield the elements in row-major order, flat, up to `cells` at a time.
+
+        A block is valid until the next.
+        """
+        cells = cells or self._block
+        part, total = self.parts(), product(self.shape)
+        for start in range(0, total, cells):
+            stop = min(start + cells, total)
+            yield part(start, stop)
+            self.report_progress("gathered", stop * self.storage.itemsize)
+
+    def whole(self) -> Tensor:
+        """Return the whole output in memory."""
+        return self.stored(None)
+
+    def stored(self, out: AnyArray | None) -> Tensor:
+        """Return the whole output, stored in `out` unless it is None."""
+        if out is None:
+            try:
+                out = np.empty(self.shape, self.storage)
+            except MemoryError as error:
+                raise no_memory(error) from None
+        self.store(out)
+        return Tensor(self.dtype, out)
+
+    def report_progress(self, what: str, done: int) -> None:
+        """Report that `done` bytes of the output have been ``gathered`` or the like."""
+        if self.progress is not None:
+            self.progress(what, min(done, self.nbytes), self.nbytes)
+
+
+class GatherResult(ComputedResult):
+    """The output of a call on tensors in memory or mapped, with every index checked.
+
+    Attributes
+    ----------
+    bound
+        The call and its tensors.
     adjustments
         What became of indices outside the axis.
     """
@@ -134,33 +198,23 @@ class GatherResult:
             else:
                 (indices,) = points.values()
                 self._kernel = _kernel(gather, data.array, indices)
-        except MemoryError as error:  # an array laid out so that it must be copied
+        except MemoryError as error:  # the layout of an array requires a copy
             raise no_memory(error) from None
+        self._block = self._kernel.block
+        self.storage = self._kernel.dtype.newbyteorder("=")
+        self.nbytes = self._kernel.size * self.storage.itemsize
 
     @property
     def uses_each_once(self) -> bool:
-        """Whether no index picks more than one stretch of `data`, so that each is seen once."""
+        """Whether each index picks one contiguous run of `data`, so that it is read once."""
         return self._kernel.uses_each_once
 
-    @property
-    def storage(self) -> Any:
-        """The numpy dtype of the elements, in native byte order."""
-        return self._kernel.dtype.newbyteorder("=")
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes the output takes."""
-        return self._kernel.size * int(self.storage.itemsize)
-
-    def __str__(self) -> str:
-        return described(self.dtype, ",".join(map(str, self.shape)))
-
     def positions(self, name: str = "indices") -> AnyArray:
-        """Return where each index of an input points, -1 for nowhere: its shape, int64."""
+        """Return the position of each index of an input, -1 for none: its shape, int64."""
         return self._points[name].whole()
 
     def source(self) -> BlockSource:
-        """Return what makes any box of the output; all of it, where it gathers along no axis."""
+        """Return a source of any box; it computes the whole output if there is no axis."""
         from gathercli.arrays.blocks import GatherBlocks, WholeBlocks
 
         if FAMILIES[self.bound.call.op.family].as_gather(self.bound.call) is None:
@@ -168,9 +222,9 @@ class GatherResult:
         return GatherBlocks(self.bound)
 
     def parts(self) -> Callable[[int, int], AnyArray]:
-        """Return what gives any part of the output, flat, by its first and last position.
+        """Return a function of two flat positions that computes the elements between them.
 
-        A part is good until the next: they share one buffer.
+        Its result is valid until its next call, which reuses the buffer.
         """
         itemsize, worker = self.storage.itemsize, self._kernel.worker()
         buffer = np.empty(0, np.uint8)
@@ -185,59 +239,24 @@ class GatherResult:
 
         return part
 
-    def blocks(self, cells: int | None = None) -> Iterator[AnyArray]:
-        """Yield the output in row-major order, flat, up to `cells` elements at a time.
-
-        A block is good until the next: they share one buffer.
-        """
-        cells = cells or self._kernel.block
-        part, total = self.parts(), self._kernel.size
-        for start in range(0, total, cells):
-            stop = min(start + cells, total)
-            yield part(start, stop)
-            self.report_progress("gathered", stop * self.storage.itemsize)
-
     def place(self, put: Callable[[AnyArray, int], None]) -> None:
-        """Give the output in blocks, by several threads, in whatever order they are done.
+        """Pass the bytes to `put` in blocks, from several threads and in any order.
 
         Parameters
         ----------
         put
-            Takes the bytes of a block, uint8, which are good until it returns, and where in the
-            output they belong.
+            A function of bytes, uint8, which are valid until it returns, and their offset.
         """
-        block, itemsize = self._kernel.block, self.storage.itemsize
+        itemsize = self.storage.itemsize
 
         def worker() -> Callable[[int, int], None]:
             part = self.parts()
             return lambda start, stop: put(_bytes(part(start, stop)), start * itemsize)
 
-        self._share(worker, block)
-
-    def whole(self) -> Tensor:
-        """Return all of the output."""
-        try:
-            out = np.empty(self.shape, self.storage)
-        except MemoryError as error:
-            raise no_memory(error) from None
-        self.store(out)
-        return Tensor(self.dtype, out)
-
-    def stored(self, out: AnyArray | None) -> Tensor:
-        """Return all of the output, in `out` if that is given."""
-        if out is None:
-            return self.whole()
-        self.store(out)
-        return Tensor(self.dtype, out)
+        self._share(worker, self._block)
 
     def store(self, out: AnyArray) -> None:
-        """Store all of the output.
-
-        Parameters
-        ----------
-        out
-            The output's shape, C-ordered, elements of its size: takes them in native byte order.
-        """
+        """Copy all elements to `out`, C-ordered, of the output's shape, in native byte order."""
         if not out.nbytes:
             return
         flat, itemsize = _bytes(out.reshape(-1)), out.itemsize
@@ -247,33 +266,26 @@ class GatherResult:
             return lambda start, stop: fill(start, stop, flat[start * itemsize : stop * itemsize])
 
         # Nothing is buffered: fewer and larger parts disturb the other threads less.
-        self._share(worker, self._kernel.block * (PARTS if self.nbytes >= PARTS * SHARED else 1))
+        self._share(worker, self._block * (PARTS if self.nbytes >= PARTS * SHARED else 1))
 
     def _share(self, worker: Callable[[], Callable[[int, int], None]], cells: int) -> None:
-        """Let threads make parts of so many elements, if the output is worth more than one."""
+        """Split the output into parts of `cells` elements and copy them with threads."""
         total, itemsize = self._kernel.size, self.storage.itemsize
 
         def numbered() -> Callable[[int], None]:
-            do = worker()
-            return lambda part: do(part * cells, min((part + 1) * cells, total))
+            copy = worker()
+            return lambda part: copy(part * cells, min((part + 1) * cells, total))
+
+        def report(done: int) -> None:
+            self.report_progress("gathered", done * cells * itemsize)
 
         if self.nbytes:
             threads = self.threads if self.nbytes >= SHARED else 1
-            told = (
-                None
-                if self.progress is None
-                else lambda done: self.report_progress("gathered", done * cells * itemsize)
-            )
-            share(-(-total // cells), numbered, threads, told)
-
-    def report_progress(self, what: str, done: int) -> None:
-        """Say that so many bytes of the output have been `what`."""
-        if self.progress is not None:
-            self.progress(what, min(done, self.nbytes), self.nbytes)
+            share(-(-total // cells), numbered, threads, report if self.progress else None)
 
 
 def _kernel(gather: AxisGather, data: AnyArray, points: Points) -> Kernel:
-    """Make what copies along one axis, which may stand for several of `data`."""
+    """Return the kernel of a gather along one axis, which may stand for several of `data`."""
     axis, count = gather.axis, data.ndim - len(gather.view) + 1
     view, steps = one_axis(data, axis, count, gather.view)
     if steps is None:
@@ -283,23 +295,17 @@ def _kernel(gather: AxisGather, data: AnyArray, points: Points) -> Kernel:
 
 
 def _bytes(flat: AnyArray) -> AnyArray:
-    """View the bytes of elements that lie side by side."""
+    """View the bytes of contiguous elements."""
     return flat.view(np.uint8)
 
 
 def no_memory(error: MemoryError) -> LimitError:
-    """Turn numpy's refusal to allocate into ours."""
+    """Return the `LimitError` of an allocation that numpy refused."""
     return LimitError(f"there is not enough memory ({error})", rule="limit")
 
 
 def check_size(shape: tuple[int, ...], data: Tensor | ChunkedTensor, max_bytes: int | None) -> None:
-    """Refuse a result that is too large before any of it is allocated.
-
-    Raises
-    ------
-    LimitError
-        ``limit``.
-    """
+    """Raise `LimitError` if a result is too large, before any of it is allocated."""
     result = described(data.dtype, ",".join(map(str, shape)))
     if len(shape) > MAX_RANK:
         raise LimitError(

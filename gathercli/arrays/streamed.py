@@ -14,17 +14,15 @@ from gathercli.arrays.chunks import ChunkGrid, cells, everything, sizes
 from gathercli.arrays.counts import IndexCount, IndexCounts
 from gathercli.arrays.kernel import BLOCK
 from gathercli.arrays.partition import cut_boxes
-from gathercli.arrays.result import no_memory
-from gathercli.arrays.tensor import Tensor
+from gathercli.arrays.result import ComputedResult
 from gathercli.arrays.threads import share
 from gathercli.ops import FAMILIES
 from gathercli.spec.coordinates import coordinate
-from gathercli.spec.dtypes import described
 from gathercli.spec.op import IndexRange, Negative
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from gathercli.arrays.blocks import BlockSource
     from gathercli.arrays.bound import BoundCall
@@ -34,24 +32,19 @@ if TYPE_CHECKING:
     from gathercli.arrays.threads import ProgressCallback
 
 
-class BlockResult:
+class BlockResult(ComputedResult):
     """An output that is computed slab by slab, and never in memory as a whole.
 
     Parameters
     ----------
     source
-        What computes its boxes.
+        The source of its boxes.
     memory
         Bytes of memory to use; None for no limit.
     threads
-        How many threads may work.
+        The largest number of threads.
     progress
-        Called with the bytes of the output that are done, and with their total.
-
-    Attributes
-    ----------
-    dtype, storage, shape, nbytes
-        Its type, the numpy dtype of its elements in native byte order, its shape, and its bytes.
+        A function of the word ``gathered``, the bytes done and their total.
     """
 
     def __init__(
@@ -69,17 +62,15 @@ class BlockResult:
         self._ends = [0, *accumulate(map(cells, self._slabs))]
         self.storage = source.data.storage
         self.nbytes = self._ends[-1] * self.storage.itemsize
-
-    def __str__(self) -> str:
-        return described(self.dtype, ",".join(map(str, self.shape)))
+        self._block = max(1, BLOCK // max(1, self.storage.itemsize))
 
     def source(self) -> BlockSource:
-        """Return what computes any box of the output."""
+        """Return the source of any box of the output."""
         return self._source
 
     def parts(self) -> Callable[[int, int], AnyArray]:
-        """Return a function that gives any part of the output, as `GatherResult.parts` does."""
-        current, slab = -1, np.empty(0, self.storage)  # the slab computed last, and its number
+        """Return a function that computes any part, as `GatherResult.parts` does."""
+        current, slab = -1, np.empty(0, self.storage)  # the number and elements of the last slab
 
         def part(start: int, stop: int) -> AnyArray:
             nonlocal current, slab
@@ -96,15 +87,6 @@ class BlockResult:
 
         return part
 
-    def blocks(self, cells: int | None = None) -> Iterator[AnyArray]:
-        """Yield the output in row-major order, flat, up to `cells` elements at a time."""
-        cells = cells or max(1, BLOCK // self.storage.itemsize)
-        part, total = self.parts(), self._ends[-1]
-        for start in range(0, total, cells):
-            stop = min(start + cells, total)
-            yield part(start, stop)
-            self.report_progress("gathered", stop * self.storage.itemsize)
-
     def place(self, put: Callable[[AnyArray, int], None]) -> None:
         """Pass the output to `put` slab by slab, as `GatherResult.place` does."""
         itemsize = self.storage.itemsize
@@ -113,34 +95,18 @@ class BlockResult:
             put(block.reshape(-1).view(np.uint8), start * itemsize)
             self.report_progress("gathered", stop * itemsize)
 
-    def whole(self) -> Tensor:
-        """Compute all of the output."""
-        try:
-            out = np.empty(self.shape, self.storage)
-        except MemoryError as error:
-            raise no_memory(error) from None
-        return self.stored(out)
-
-    def stored(self, out: AnyArray | None) -> Tensor:
-        """Compute all of the output, into `out` unless it is None."""
-        if out is None:
-            return self.whole()
+    def store(self, out: AnyArray) -> None:
+        """Compute all elements into `out`, as `GatherResult.store` does."""
         flat = out.reshape(-1).view(np.uint8)
 
         def put(part: AnyArray, start: int) -> None:
             flat[start : start + part.size] = part
 
         self.place(put)
-        return Tensor(self.dtype, out)
-
-    def report_progress(self, what: str, done: int) -> None:
-        """Report that `done` bytes of the output have been ``gathered`` or the like."""
-        if self.progress is not None:
-            self.progress(what, min(done, self.nbytes), self.nbytes)
 
 
 class StreamedResult(BlockResult):
-    """The output of a call, computed slab by slab; every index was checked."""
+    """The output of a call, computed slab by slab, with every index checked."""
 
     def __init__(
         self,
