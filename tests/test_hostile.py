@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     Run = Callable[..., Ran]
 
-MAIN: Final = import_module("gathercli.cli.main")
-LOAD: Final = cache(MAIN.load)
+REGISTRY: Final = import_module("gathercli.cli.registry")
+LOAD: Final = cache(REGISTRY.load)
 MANY: Final = 200
 LINUX: Final = sys.platform == "linux"
 DATA_REFUSED: Final = 65
@@ -49,7 +49,7 @@ BYTES: Final = (0x00, 0x0A, 0x1B, 0x20, 0x27, 0x28, 0x2D, 0x30, 0x39, 0x5C, 0x7F
 @pytest.fixture(autouse=True)
 def commands_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spare every run but the first what typer takes to inspect a command."""
-    monkeypatch.setattr(MAIN, "load", LOAD)
+    monkeypatch.setattr(REGISTRY, "load", LOAD)
 
 
 def with_json_errors(argv: tuple[str, ...]) -> tuple[str, ...]:

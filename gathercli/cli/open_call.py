@@ -15,7 +15,6 @@ from gathercli.text import clean, closest, counted, listed, shell_word, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
 
     from gathercli.arrays.bound import BoundCall
     from gathercli.cli.limits import Limits
@@ -25,10 +24,12 @@ if TYPE_CHECKING:
 
 
 class OpenCall(NamedTuple):
-    """A bound call with open input files; a context that closes them and names the call in errors.
+    """A bound call with open input files; a context that closes them.
 
     Attributes
     ----------
+    context
+        The context that names the call in errors.
     title, source
         The title and the source of the job, if the call is from one.
     """
@@ -42,14 +43,8 @@ class OpenCall(NamedTuple):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.context.__exit__(kind, error, trace)
-        self.inputs.__exit__(kind, error, trace)
+    def __exit__(self, *exception: object) -> None:
+        self.inputs.__exit__(*exception)
 
 
 @contextmanager
