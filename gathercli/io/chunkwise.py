@@ -1,4 +1,4 @@
-"""Write results in chunks: compute box by box, and write each chunk once."""
+"""Write results in chunks, box by box and each chunk once."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
         @property
         def threads(self) -> int:
-            """The number of boxes they compute at a time."""
+            """The number of boxes computed at a time."""
 
         @property
         def memory(self) -> int | None:
-            """The bytes of memory for a box; None for no limit."""
+            """The memory for a box in bytes; None for no limit."""
 
         def write(self, path: str, chunks: Sequence[int], boxes: Sequence[Box]) -> Generator[int]:
-            """Compute boxes and write them to `path`; yield the number of elements of each."""
+            """Compute boxes and write them to `path`; yield the number of elements in each."""
 
 
 def write(
@@ -50,29 +50,27 @@ def write(
     progress: ProgressCallback | None = None,
     workers: BoxWorkers | None = None,
 ) -> None:
-    """Create the output and write all chunks; `Creation.commit` then gives it its name.
+    """Create `output` and write all its chunks, without `Creation.commit`.
 
     Parameters
     ----------
     source
-        The boxes of a tensor, or of the output of a call with checked indices.
+        The elements of a tensor, or of the output of a call with checked indices.
     chunks
-        The sizes of the chunks; None to choose them.
+        The sizes of a chunk; None to choose them.
     memory
-        The bytes of memory to use; None for no limit.
-    threads
-        The number of threads.
+        The memory to use in bytes; None for no limit.
     progress
         Called with the bytes of the output written so far and the total.
     workers
-        Computes the boxes in place of this process, each with `workers.memory` bytes.
+        Processes that compute the boxes, each with `workers.memory` bytes; None for this process.
 
     Raises
     ------
     UsageError
-        The rank of `chunks` is not that of the output.
+        `chunks` has another rank than the output.
     LimitError
-        ``limit``: a chunk takes more than `memory`.
+        ``limit``: a chunk needs more than `memory`.
     OutputError, TransferError
         ``output``.
     """
@@ -81,27 +79,33 @@ def write(
     else:
         cut = partial(cut_boxes, source, memory=workers.memory, threads=1, least=workers.threads)
     if chunks is None:
-        sizes, (threads, boxes) = _choose_chunks(source, cut)
+        chunks, (threads, boxes) = _choose_chunks(source, cut)
     else:
-        sizes = _checked(chunks, source.shape)
-        threads, boxes = cut(sizes)
+        _check_rank(chunks, source.shape)
+        threads, boxes = cut(chunks)
     data = source.data
     itemsize = data.storage.itemsize
     total = product(source.shape) * itemsize
     if memory is not None:
         _check_room(output, total)
-    same = isinstance(source, CopyBlocks)
-    output.open(source.shape, data.dtype, sizes, data, storage=data.storage, same=same)
-    numbers: Generator[int]
+    output.open(
+        source.shape,
+        data.dtype,
+        chunks,
+        data,
+        storage=data.storage,
+        copy_attributes=isinstance(source, CopyBlocks),
+    )
+    counts: Generator[int]
     if workers is None:
         writer = output.writer(output.temporary)
-        numbers = (fill(source, writer, sizes, box, threads) for box in boxes)
+        counts = (fill(source, writer, chunks, box, threads) for box in boxes)
     else:
-        numbers = workers.write(output.temporary, sizes, boxes)
+        counts = workers.write(output.temporary, chunks, boxes)
     done = 0
-    with closing(numbers):
-        for number in numbers:
-            done += number * itemsize
+    with closing(counts):
+        for count in counts:
+            done += count * itemsize
             if progress is not None:
                 progress("gathered", done, total)
 
@@ -109,7 +113,7 @@ def write(
 def fill(
     source: BlockSource, writer: Writer, chunks: Sequence[int], box: Box, threads: int = 1
 ) -> int:
-    """Compute a box of whole chunks, and write them; return the number of its elements."""
+    """Compute and write a box of whole chunks; return the number of its elements."""
     block = source.block(box, threads)
     grid = ChunkGrid(box, chunks)
 
@@ -124,7 +128,7 @@ def fill(
 def _choose_chunks(
     source: BlockSource, cut: Callable[[Sequence[int]], tuple[int, list[Box]]]
 ) -> tuple[Sequence[int], tuple[int, list[Box]]]:
-    """Choose chunks that suit the data, smaller ones if memory is scarce."""
+    """Choose the sizes of the chunks by the data; halve them while a chunk exceeds the memory."""
     sizes = list(source.choose_chunks())
     while True:
         try:
@@ -137,8 +141,8 @@ def _choose_chunks(
             sizes[largest] = -(-sizes[largest] // 2)
 
 
-def _checked(chunks: Sequence[int], shape: tuple[int, ...]) -> Sequence[int]:
-    """Return `chunks`; raise if their rank is not that of the output."""
+def _check_rank(chunks: Sequence[int], shape: tuple[int, ...]) -> None:
+    """Raise if `chunks` does not have one size for each dimension of `shape`."""
     if len(chunks) != len(shape):
         raise UsageError(
             f"`--chunks` has {counted(len(chunks), 'size')}, and the result has "
@@ -146,14 +150,13 @@ def _checked(chunks: Sequence[int], shape: tuple[int, ...]) -> Sequence[int]:
             rule="usage",
             value=",".join(map(str, chunks)),
         )
-    return chunks
 
 
 def _check_room(output: Creation, size: int) -> None:
-    """Raise if the disk has no room for the output, if its free space is known."""
+    """Raise if the output needs more bytes than the disk has free."""
     try:
         disk = os.statvfs(output.folder)
-    except OSError:  # `Creation.open` has the message
+    except OSError:  # `Creation.open` will raise
         return
     free = disk.f_bavail * disk.f_frsize
     if size > free:

@@ -77,7 +77,7 @@ class Inputs:
         self._stdin: tuple[File, Content] | None = None
 
     @staticmethod
-    def share_stdin(*tokens: str | None) -> None:
+    def check_stdin(*tokens: str | None) -> None:
         """Raise if several tokens name standard input, unless each names a member of it.
 
         Raises

@@ -1,7 +1,7 @@
 """Atomic writes: a file is absent, old or complete at any moment, even if the process dies.
 
-The bytes go to an unnamed file in the folder of the target (O_TMPFILE), which is named just before
-it replaces the target; on systems without O_TMPFILE to ``.NAME.*.tmp``. Devices and pipes are
+The bytes go to an unnamed file in the folder of the target (O_TMPFILE), which gets a name just
+before it replaces the target. Systems without O_TMPFILE use ``.NAME.*.tmp``. Devices and pipes are
 streams, written in order and in place.
 """
 
@@ -21,7 +21,6 @@ from gathercli.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import TracebackType
 
     from gathercli.arrays.result import Result
     from gathercli.io.source import Inputs
@@ -29,26 +28,27 @@ if TYPE_CHECKING:
 STDOUT: Final = 1
 STDERR: Final = 2
 ALLOCATED: Final = 1 << 20
-"""Bytes from which space on the disk is allocated first."""
+"""The smallest output in bytes that is allocated on the disk before it is written."""
 
 _REMOVED: Final = "/ (removed)"
-"""The path of a working folder that was removed."""
+"""The path used for a working folder that no longer exists."""
 
 OUTSIDE: Final = ("a link leads out of the folder of the job", "a file in it")
-"""Why an output is refused that left its folder, and what is expected."""
+EXISTS: Final = ("it exists", "a new name", "without `--no-clobber` it would be replaced")
+"""Arguments of `unwritable`."""
 
 _O_PATH: Final = getattr(os, "O_PATH", os.O_RDONLY)
-"""The flag to open a folder that need not be readable."""
+"""The flag that opens a folder without permission to read it."""
 
 _ATTEMPTS: Final = 5
-"""Attempts at a removal that signals interrupt."""
+"""Attempts at a removal interrupted by signals."""
 
 _OWN_FDS: Final = "/proc/self/fd"
 _STREAMS: Final = re.compile(r"/dev/std(out|err)|(?:/dev/fd|/proc/self/fd)/(\d{1,9})", re.ASCII)
 
 
 class Stream:
-    """An open descriptor to which bytes are written in order."""
+    """A descriptor, written in order."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -58,13 +58,13 @@ class Stream:
         write_all(self._fd, part)
 
     def place(self, result: Result) -> bool:
-        """Return False: blocks must come in order, for a reader at the other end."""
+        """Return False: a reader may need the blocks in order."""
         del result
         return False
 
 
 class CheckedStream:
-    """Writes to a stream after it checks that no input has changed."""
+    """A stream that checks before each write that no input changed."""
 
     def __init__(self, stream: Stream, inputs: Inputs) -> None:
         self._stream, self._inputs = stream, inputs
@@ -72,17 +72,17 @@ class CheckedStream:
     def write(self, part: bytes | memoryview) -> None:
         """Append bytes."""
         self._inputs.check_mapped()
-        with self._naming():
+        with self._blame_inputs():
             self._stream.write(part)
 
     def place(self, result: Result) -> bool:
-        """Have the threads of a result append its elements; return False if impossible."""
-        with self._naming():
+        """Let the threads of a result append its elements; return False if impossible."""
+        with self._blame_inputs():
             return self._stream.place(result)
 
     @contextmanager
-    def _naming(self) -> Iterator[None]:
-        """Raise the error of a changed input in place of the failed write that it caused."""
+    def _blame_inputs(self) -> Iterator[None]:
+        """If a write fails because an input changed, raise the error of the input."""
         try:
             yield
         except TransferError:
@@ -91,14 +91,14 @@ class CheckedStream:
 
 
 class _NewFile(Stream):
-    """A regular file without readers: its blocks may come in any order."""
+    """A regular file without readers, whose blocks may be written in any order."""
 
     def __init__(self, fd: int, *, allocates: bool) -> None:
         super().__init__(fd)
         self._allocates = allocates
 
     def place(self, result: Result) -> bool:
-        """Have the threads of a result append its elements, each block at its position."""
+        """Let the threads of a result append its elements, each block at its position."""
         with _incomplete_on_error():
             start = os.lseek(self._fd, 0, os.SEEK_CUR)
         if self._allocates and result.nbytes >= ALLOCATED:
@@ -112,8 +112,8 @@ class _NewFile(Stream):
 def _allocate(fd: int, start: int, size: int) -> None:
     """Allocate space on the disk, if the file system can.
 
-    A full disk is found before the work. And ext4, which writes a file out when it replaces
-    another, would otherwise choose its blocks then, which takes longer than all the rest.
+    This detects a full disk before the work. Without it, ext4 allocates the blocks when the file
+    replaces another, which takes longer than all the rest.
     """
     allocate = getattr(os, "posix_fallocate", None)
     if allocate is None:
@@ -131,12 +131,12 @@ def _allocate(fd: int, start: int, size: int) -> None:
 
 
 def write_all(fd: int, part: bytes | memoryview, position: int | None = None) -> None:
-    """Write every byte to a descriptor.
+    """Write all bytes to a descriptor.
 
     Parameters
     ----------
     position
-        The position in the file; None for that of the descriptor, which advances.
+        The offset in the file; None to append at the offset of the descriptor.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def write_all(fd: int, part: bytes | memoryview, position: int | None = None) ->
 
 @contextmanager
 def _incomplete_on_error() -> Iterator[None]:
-    """Turn a failed system call into the error that the output is not complete."""
+    """Convert OSError to the error for an incomplete output."""
     try:
         yield
     except BrokenPipeError:
@@ -170,9 +170,9 @@ def _incomplete_on_error() -> Iterator[None]:
 
 
 def let_signals_unwind() -> None:
-    """Make SIGTERM and SIGHUP raise `SystemExit`, so that temporary files are removed.
+    """Raise `SystemExit` on SIGTERM and SIGHUP, so that temporary files are removed.
 
-    An ignored signal, as SIGHUP is under nohup, stays ignored.
+    Signals that are ignored, such as SIGHUP under nohup, stay ignored.
     """
     import signal
 
@@ -182,9 +182,9 @@ def let_signals_unwind() -> None:
 
 
 def persist(remove: Callable[[], None]) -> None:
-    """Call `remove` until no signal interrupts it, then raise the last interruption.
+    """Repeat `remove` until no signal interrupts it, then raise the last interruption.
 
-    A terminal that closes sends SIGHUP twice: one from the system, one from the shell.
+    Closing a terminal sends SIGHUP twice, from the system and from the shell.
     """
     interruption: BaseException | None = None
     for _ in range(_ATTEMPTS):
@@ -199,24 +199,24 @@ def persist(remove: Callable[[], None]) -> None:
 
 
 def unwritable(path: str, why: str, expected: str, hint: str | None = None) -> OutputError:
-    """Return the error that an output cannot be written."""
+    """Return the error for an output that cannot be written."""
     message = f"`{clean(path)}` cannot be written ({why}): expected {expected}"
     return OutputError(message, rule="output", value=path, hint=hint)
 
 
 class Output:
-    """An output file, used as a context; without `commit` nothing remains of it.
+    """A context that creates a file; without `commit` nothing remains of it.
 
     Parameters
     ----------
     path
-        The path of the file. A symbolic link is followed once, to a regular file.
+        The path of the file. A symbolic link to a regular file is followed once.
     no_clobber
         Whether an existing file is an error.
     fsync
-        Whether `commit` returns after the bytes, and then the name, are on the disk.
+        Whether `commit` waits until the bytes, and then the name, are on the disk.
     within
-        The real path of a folder in which the file must be; None for any place.
+        The real path of a folder that must contain the file; None for no restriction.
 
     Raises
     ------
@@ -234,24 +234,24 @@ class Output:
     ) -> None:
         self.path, self._no_clobber, self._fsync, self._within = path, no_clobber, fsync, within
         self._target = path
-        self._refused = partial(unwritable, path)
+        self._unwritable = partial(unwritable, path)
         self._temporary: str | None = None
         self._folder = self._fd = -1
-        """Names are relative to the open folder: no link can replace it meanwhile."""
+        """The open folder, so that a link cannot replace it; file names are relative to it."""
         self.is_stream = self._find_target()
         if within is not None:
             self._check_place(real_path(path))
 
     @property
     def is_terminal(self) -> bool:
-        """Whether it is a terminal, to which binary must not be written."""
+        """Whether the output is a terminal, which must not get binary."""
         return self.is_stream and self._fd >= 0 and os.isatty(self._fd)
 
     def _find_target(self) -> bool:
-        """Follow a symbolic link, and check the target; tell whether it is a stream."""
+        """Follow a symbolic link and check the target; return whether it is a stream."""
         path = self.path
         if not path:
-            raise self._refused("the name is empty", "the name of a file")
+            raise self._unwritable("the name is empty", "the name of a file")
         try:
             if is_stream(path):
                 return True
@@ -259,29 +259,24 @@ class Output:
             if _is_link(path):
                 self._target = os.path.join(os.path.dirname(path), os.readlink(path))
                 if _is_link(self._target):
-                    raise self._refused("it links to a link", "a link to a file")
+                    raise self._unwritable("it links to a link", "a link to a file")
         except (OSError, ValueError) as error:
             if isinstance(error, OutputError):
                 raise
-            raise self._refused(reason_of(error), "a file that can be written") from None
+            raise self._unwritable(reason_of(error), "a file that can be written") from None
         if self._no_clobber and os.path.lexists(path):
-            raise self._exists()
+            raise self._unwritable(*EXISTS)
         if status and not stat.S_ISREG(status.st_mode):
             kind = "a directory" if stat.S_ISDIR(status.st_mode) else "a device or socket"
-            raise self._refused(f"it is {kind}", "the name of a file")
+            raise self._unwritable(f"it is {kind}", "the name of a file")
         return False
 
-    def _exists(self) -> OutputError:
-        return self._refused(
-            "it exists", "a new name", "without `--no-clobber` it would be replaced"
-        )
-
     def _check_place(self, place: str) -> None:
-        """Raise if a real path is outside of `within`."""
+        """Raise if a real path is outside `within`."""
         from gathercli.io.links import lies_in
 
         if self._within is not None and not lies_in(place, self._within):
-            raise self._refused(*OUTSIDE)
+            raise self._unwritable(*OUTSIDE)
 
     def open(self, size: int = 0) -> None:
         """Create the temporary file; raise if the disk has no room for `size` bytes."""
@@ -296,21 +291,21 @@ class Output:
             disk = os.statvfs(self._folder)
             free = disk.f_bavail * disk.f_frsize
             if size > free:
-                raise self._refused(
+                raise self._unwritable(
                     f"the result takes {size} bytes and the disk has {free}", "room for it"
                 )
             self._create()
             if old := _status(self._name, self._folder):
                 if not os.access(self._name, os.W_OK, dir_fd=self._folder):
-                    raise self._refused("permission denied", "a file that can be written")
+                    raise self._unwritable("permission denied", "a file that can be written")
                 os.fchmod(self._fd, stat.S_IMODE(old.st_mode))
         except OSError as error:
             if isinstance(error, OutputError):
                 raise
-            raise self._refused(reason_of(error), "a folder that can be written") from None
+            raise self._unwritable(reason_of(error), "a folder that can be written") from None
 
     def _recheck_place(self, fd: int, path: str) -> None:
-        """Check the place of an open file: a link may have replaced its folder meanwhile."""
+        """Check the path of an open file, as a link may have replaced its folder."""
         if self._within is not None:
             from gathercli.io.links import place_of
 
@@ -345,7 +340,7 @@ class Output:
         return _NewFile(self._fd, allocates=self._temporary is None)
 
     def commit(self) -> None:
-        """Give the file its name, replacing an older file."""
+        """Rename the file to the target, replacing an older file."""
         if self.is_stream:
             return
         try:
@@ -364,7 +359,7 @@ class Output:
             if self._fsync:
                 self._sync_folder()
         except FileExistsError:
-            raise self._exists() from None
+            raise self._unwritable(*EXISTS) from None
         except OSError as error:
             raise TransferError(
                 f"`{clean(self.path)}` could not be finished ({reason_of(error)})", rule="output"
@@ -378,9 +373,9 @@ class Output:
             os.close(folder)
 
     def _link_unnamed(self) -> None:
-        """Name the unnamed file: as the target if that is new, else temporarily, to replace it."""
-        # An absolute path needs no src_dir_fd, but with it Python calls linkat with
-        # AT_SYMLINK_FOLLOW, which this link needs.
+        """Link the unnamed file to the target if it is new, else to a temporary name."""
+        # The path is absolute, but src_dir_fd makes Python call linkat with AT_SYMLINK_FOLLOW,
+        # which links in /proc need.
         own = f"{_OWN_FDS}/{self._fd}"
         link = partial(os.link, own, src_dir_fd=self._fd, dst_dir_fd=self._folder)
         try:
@@ -388,18 +383,13 @@ class Output:
         except FileExistsError:
             if self._no_clobber:
                 raise
-            self._temporary = self._new_name()  # set first, as a signal may come
+            self._temporary = self._new_name()  # set before `link`, as a signal may arrive
             link(self._temporary)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         persist(self._remove)
         for fd in (self._fd, self._folder):
             if fd >= 0:
@@ -413,13 +403,7 @@ class Output:
 
 
 def make_folder(path: str) -> None:
-    """Create a folder and its parents if they do not exist.
-
-    Raises
-    ------
-    OutputError
-        ``output``.
-    """
+    """Create a folder and its parents if they do not exist; raise OutputError on failure."""
     try:
         os.makedirs(path or ".", exist_ok=True)
     except OSError as error:
@@ -434,23 +418,22 @@ def make_folder(path: str) -> None:
 def real_path(path: str) -> str:
     """Return the real path of a file, which need not exist.
 
-    In a working folder that was removed, a relative path becomes one that no file has; opening it
-    raises the error.
+    If the working folder no longer exists, the result is a path that cannot be opened.
     """
     try:
         return os.path.realpath(path)
-    except FileNotFoundError:  # of `os.getcwd`
+    except FileNotFoundError:  # from `os.getcwd`
         return os.path.normpath(os.path.join(_REMOVED, path))
 
 
 def new_name(stem: str, suffix: str) -> str:
-    """Return a name that no file has, for a hint that overwrites nothing."""
+    """Return the name of a file that does not exist, for hints."""
     names = (f"{stem}{more}{suffix}" for more in ("", *(f"-{n}" for n in range(1, 1000))))
     return next((each for each in names if not os.path.lexists(each)), f"{stem}-1000{suffix}")
 
 
 def is_stream(path: str) -> bool:
-    """Tell whether a path is that of a descriptor of this process, a pipe or a device."""
+    """Tell whether a path is a descriptor of this process, a pipe or a device."""
     status = _status(path)
     return bool(_STREAMS.fullmatch(path)) or (
         status is not None and bool(stat.S_ISFIFO(status.st_mode) | stat.S_ISCHR(status.st_mode))
@@ -472,7 +455,7 @@ def _status(path: str, folder: int | None = None) -> os.stat_result | None:
 
 
 def _open_stream(path: str) -> int:
-    """Open a device or a pipe; duplicate a descriptor of this process, to keep its position."""
+    """Open a device or a pipe; duplicate a descriptor of this process to keep its offset."""
     if own := _STREAMS.fullmatch(path):
         return os.dup({"out": 1, "err": 2}[own[1]] if own[1] else int(own[2]))
     return os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY)

@@ -85,7 +85,7 @@ def run(
 
     rows, by_name = _rows(operators.version, messages)
     tokens = tensors.tokens(FIRST)
-    Inputs.share_stdin(*tensors.words)
+    Inputs.check_stdin(*tensors.words)
     progress = messages.progress()
     with messages, messages.inputs(memory.limits.memory, progress) as inputs:
         with CallContext(None) as call:

@@ -176,7 +176,7 @@ def run(options: ConvertOptions, messages: Messages) -> int:
     sources, target = split_paths(
         options.paths, options.to, options.directory, force=options.force_format
     )
-    Inputs.share_stdin(*sources)
+    Inputs.check_stdin(*sources)
     with (
         messages,
         messages.inputs(options.limits.memory, messages.progress()) as inputs,

@@ -45,7 +45,7 @@ def run(files: Files, options: InfoOptions, messages: Messages) -> int:
     """Describe every file."""
     from gathercli.io.source import Inputs
 
-    Inputs.share_stdin(*files)
+    Inputs.check_stdin(*files)
     printed = 0
     with messages.inputs(options.memory.limits.memory) as inputs:
 

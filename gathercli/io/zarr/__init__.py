@@ -1,7 +1,7 @@
 """The format zarr, versions 2 and 3: folders of chunks.
 
-The metadata alone tell what an array is, and how many bytes a chunk may have, packed and unpacked;
-they are checked before anything acts on them. The codecs are those of `numcodecs`.
+The metadata define an array and bound the size of its chunks, packed and unpacked. They are checked
+before use. The codecs are those of `numcodecs`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gathercli.errors import GatherError, LimitError
 from gathercli.io.formats.content import key_hint
 from gathercli.io.zarr.chunkwriter import Writer, writer
 from gathercli.io.zarr.created import Creation
-from gathercli.io.zarr.members import refused
+from gathercli.io.zarr.members import invalid
 from gathercli.io.zarr.stored import Node, ZarrArray
 from gathercli.text import clean, short, some
 
@@ -48,7 +48,7 @@ class Zarr:
         self._path = folder.path
         self._root = Node.at(folder, self._path)
         if self._root is None:
-            raise refused("the folder has no metadata", "a zarr array or group")
+            raise invalid("the folder has no metadata", "a zarr array or group")
 
     @cached_property
     def names(self) -> Sequence[str] | None:
@@ -58,7 +58,7 @@ class Zarr:
         return sorted(self._walk())
 
     def _walk(self) -> Iterator[str]:
-        """Yield the names of the arrays in a group, at any depth."""
+        """Yield the names of all arrays below the root group."""
         groups, members = [""], 0
         while groups:
             group = groups.pop()
@@ -89,17 +89,11 @@ class Zarr:
 
     def layout(self, key: str | None, declared: DType | None) -> Layout:
         """Return the layout of an array."""
-        del declared  # the metadata name the type
+        del declared  # the metadata state the type
         return self._node(key)[1].layout
 
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
-        """Read all of an array.
-
-        Raises
-        ------
-        LimitError
-            ``limit``: it is larger than the limit.
-        """
+        """Read a whole array; raise LimitError if it is larger than the limit."""
         del declared, empty
         size, limit, progress = self._node(key)[1].nbytes, self._folder.limit, self._folder.progress
         if limit is not None and size > limit:
@@ -114,13 +108,7 @@ class Zarr:
         return Tensor(array.dtype, array.read(everything(array.shape), report))
 
     def chunked(self, key: str | None) -> ZarrArray:
-        """Open an array for reading box by box.
-
-        Raises
-        ------
-        LimitError
-            ``limit``: a chunk is larger than the limit.
-        """
+        """Open an array to read by boxes; raise LimitError if a chunk is larger than the limit."""
         path, spec = self._node(key)
         limit = self._folder.limit
         needed = max(spec.chunk_nbytes, spec.index_nbytes)
@@ -132,7 +120,7 @@ class Zarr:
         return ZarrArray(name, path, spec, self._folder.watch)
 
     def _member(self, key: str) -> ArraySpec | None:
-        """Return the array of a name, without a look at the others; None if there is none."""
+        """Look up the array `key` without listing the group; return None if there is none."""
         path, node = self._path, self._root
         for name in key.split("/"):
             path = os.path.join(path, name)
@@ -143,10 +131,10 @@ class Zarr:
         return node.spec if node is not None and node.is_array else None
 
     def _node(self, key: str | None) -> tuple[str, ArraySpec]:
-        """Return the path and the metadata of the array `key`; of the only one if `key` is None."""
+        """Return the path and metadata of the array `key`; None means the only one."""
         if self._root is not None and self._root.is_array:
             if key is not None:
-                raise refused(f"the folder is one array and has no member `{clean(key)}`", "no key")
+                raise invalid(f"the folder is one array and has no member `{clean(key)}`", "no key")
             return self._path, self._root.spec
         if key is not None and (spec := self._member(key)) is not None:
             return os.path.join(self._path, key), spec
@@ -154,7 +142,7 @@ class Zarr:
         if key is None and len(names) == 1:
             key = names[0]
         if key is None or key not in names:
-            raise refused(
+            raise invalid(
                 "the group has "
                 + (some(f"`{clean(name)}`" for name in names) if names else "no arrays"),
                 f"the array `{clean(short(key))}`" if key else "the name of one",
@@ -163,12 +151,12 @@ class Zarr:
         path = os.path.join(self._path, key)
         node = Node.at(self._folder, path)
         if node is None or not node.is_array:
-            raise refused(f"`{clean(key)}` is no array any more", "it to stay as it was")
+            raise invalid(f"`{clean(key)}` is no array any more", "it to stay as it was")
         return path, node.spec
 
 
 def losses(result: Result, path: str | None, option: str) -> Iterator[str]:
-    """Yield a note on the shards of a copied array."""
+    """Yield a note if an array is copied without its shards."""
     del option
     blocks = result.source() if isinstance(result, BlockResult) else None
     array = blocks.data if isinstance(blocks, CopyBlocks) else None

@@ -1,4 +1,4 @@
-"""The metadata of an array, in one form for both versions of the format."""
+"""The metadata of an array, the same for both versions of the format."""
 
 from __future__ import annotations
 
@@ -35,20 +35,19 @@ class ArraySpec(NamedTuple):
     dtype, file_dtype, shape
         The element type, the numpy dtype of the elements in the files, and the shape.
     grid, chunks
-        The shape of a file's elements, and of a chunk's: they differ for a shard.
+        The shapes of a file and of a chunk; they differ for a shard.
     codecs
-        In the order of writing: in version 2 the filters, then the compressor; in version 3 those
-        of the chunks, in shards or not.
+        The codecs of a chunk in the order of encoding; in version 2 the filters and the compressor.
     fill
         The fill value, as JSON; None for zero.
     order
-        ``C`` or ``F``, the order of elements that version 2 states.
+        The memory order of version 2, ``C`` or ``F``.
     key_encoding, separator
-        How chunk files are named: ``default`` or ``v2``, with ``.`` or ``/``.
+        The names of chunk files: ``default`` or ``v2``, with ``.`` or ``/``.
     shard_index, index_first
-        The codecs of a shard's index, and whether the index comes before the chunks.
+        The codecs of the index of a shard, and whether it precedes the chunks.
     attributes, dimension_names
-        The user's attributes, and names of the dimensions, in version 3.
+        The user's attributes and the names of the dimensions, in version 3.
     """
 
     version: int
@@ -69,38 +68,38 @@ class ArraySpec(NamedTuple):
 
     @property
     def sharded(self) -> bool:
-        """Whether a file is a shard, with an index of its chunks."""
+        """Whether files are shards, each with an index of its chunks."""
         return bool(self.shard_index)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements."""
+        """The size of all elements in bytes."""
         return product(self.shape) * self.file_dtype.itemsize
 
     @property
     def chunk_nbytes(self) -> int:
-        """Bytes of the elements of a chunk."""
+        """The size of an unpacked chunk in bytes."""
         return product(self.chunks) * self.file_dtype.itemsize
 
     @property
     def chunks_per_file(self) -> tuple[int, ...]:
-        """How many chunks a file has along each dimension."""
+        """The number of chunks in a file along each dimension."""
         return tuple(whole // part for whole, part in zip(self.grid, self.chunks, strict=True))
 
     @property
     def index_nbytes(self) -> int:
-        """Bytes of the index of a shard."""
+        """The size of the index of a shard in bytes."""
         checksums = sum(codec["name"] == "crc32c" for codec in self.shard_index)
         return 16 * product(self.chunks_per_file) + 4 * checksums if self.sharded else 0
 
     @property
     def max_packed(self) -> int:
-        """Bytes that no valid packed chunk exceeds: codecs add a little to incompressible data."""
+        """The largest valid packed chunk in bytes; incompressible data grow a little."""
         return self.chunk_nbytes + self.chunk_nbytes // 8 + SLACK
 
     @property
     def max_file(self) -> int:
-        """Bytes that no valid file exceeds."""
+        """The largest valid file in bytes."""
         chunks = product(self.chunks_per_file) if self.sharded else 1
         return self.max_packed * chunks + self.index_nbytes
 
@@ -115,20 +114,20 @@ class ArraySpec(NamedTuple):
 
     @property
     def plain(self) -> bool:
-        """Whether a file is the elements of a chunk, row-major and not packed."""
+        """Whether files are unpacked chunks in row-major order."""
         packed = any(codec["name"] != "bytes" for codec in self.codecs)
         return not (packed or self.sharded or self.order == "F" or self.dtype is STRING)
 
     @property
     def pipeline(self) -> tuple[Codec, ...]:
-        """The codecs from elements to bytes; ``order`` is a codec too."""
+        """The codecs from elements to bytes, with ``order`` as a transposition."""
         axes = list(range(len(self.shape)))[::-1]
         ordered = ({"name": "transpose", "order": axes},) if self.order == "F" else ()
         return (*ordered, *self.codecs)
 
     @property
     def codec_names(self) -> str:
-        """The codecs in brief: ``blosc(lz4)+shuffle``, ``none``."""
+        """A summary of the codecs: ``blosc(lz4)+shuffle``, ``none``."""
         return "+".join(_brief(each) for each in self.codecs if each["name"] != "bytes") or "none"
 
     @property
@@ -143,26 +142,26 @@ class ArraySpec(NamedTuple):
         dtype = self.file_dtype.newbyteorder("=")
         if self.fill is None:
             return np.zeros(shape, dtype)
-        with np.errstate(over="ignore"):  # it may be too large for the type
+        with np.errstate(over="ignore"):  # the value may be too large for the type
             return np.full(shape, parse_fill(self.fill, self.dtype), dtype)
 
     def inside_chunk(self, box: Box) -> Box:
-        """Return a box that lies in one chunk in coordinates relative to the chunk."""
+        """Translate a box within one chunk to coordinates of the chunk."""
         return tuple(
             (start % size, stop - start + start % size)
             for (start, stop), size in zip(box, self.chunks, strict=True)
         )
 
-    def key(self, place: Sequence[int]) -> str:
-        """Return the path of a chunk file in the folder, by its coordinates in the grid."""
-        words = [str(each) for each in place]
+    def key(self, coordinates: Sequence[int]) -> str:
+        """Return the relative path of the chunk file at `coordinates` in the grid."""
+        names = list(map(str, coordinates))
         if self.key_encoding == "default":
-            return self.separator.join(["c", *words])
-        return self.separator.join(words) or "0"
+            return self.separator.join(["c", *names])
+        return self.separator.join(names) or "0"
 
 
 def _brief(codec: Codec) -> str:
-    """Return the name of a codec, with the parts of blosc."""
+    """Return the name of a codec; for blosc also its compressor and shuffle."""
     if codec["name"] != "blosc":
         return str(codec["name"])
     shuffle = codec.get("shuffle", 0)
@@ -172,13 +171,7 @@ def _brief(codec: Codec) -> str:
 
 
 def parse_fill(value: Any, dtype: DType) -> Any:
-    """Return the element of a fill value in JSON.
-
-    Raises
-    ------
-    ValueError, OverflowError
-        It is no value of the type.
-    """
+    """Convert a fill value from JSON; raise ValueError or OverflowError if it does not fit."""
     if dtype is STRING:
         if isinstance(value, str):
             return value
@@ -193,7 +186,7 @@ def parse_fill(value: Any, dtype: DType) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """Return a real number; what JSON cannot write is a word, or the hex digits of its bits."""
+    """Convert a JSON number, the name of a non-finite one, or the hex digits of its bits."""
     if isinstance(value, str) and value.startswith("0x") and len(value) in (6, 10, 18):
         return np.frombuffer(bytes.fromhex(value[2:]), f">f{len(value) // 2 - 1}")[0]
     if isinstance(value, str) and value in ("NaN", "Infinity", "-Infinity"):

@@ -1,4 +1,4 @@
-"""Chunk files: regular files below the folder of an array, none larger than it can be."""
+"""Chunk files: regular files of bounded size below the folder of an array."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gathercli.arrays.tensor import AnyArray
     from gathercli.io.zarr.arrayspec import ArraySpec
 
-    Note: TypeAlias = Callable[[str, os.stat_result | None], None]
+    FileCallback: TypeAlias = Callable[[str, os.stat_result | None], None]
 
 
 class ChunkFile:
@@ -33,30 +33,24 @@ class ChunkFile:
         os.close(self._fd)
 
     def read(self) -> AnyArray:
-        """Read the file, once; `part` then takes its bytes from memory.
-
-        Raises
-        ------
-        ValueError
-            It is longer than a file can be, or was truncated.
-        """
+        """Read the whole file and cache it for `part`; raise ValueError for a wrong size."""
         self._check_size()
         if self._content is None:
             self._content = self._bytes(0, self.size)
         return self._content
 
     def part(self, start: int, length: int) -> AnyArray:
-        """Read a chunk of a shard, or its index; a negative start counts from the end.
+        """Read bytes of a shard; a negative start counts from the end.
 
         Raises
         ------
         ValueError
-            The file has no such bytes, or they are more than a chunk can have.
+            The range is outside the file, or longer than a chunk.
         """
         self._check_size()
         first = start + self.size if start < 0 else start
         stop = first + length
-        # An index is 64-bit numbers of the file: start and length may be anything.
+        # `start` and `length` come from the index in the file, so they may have any value.
         if not 0 <= first < stop <= self.size:
             raise ValueError(f"it has {self.size} bytes, and none at {first} to {stop}")
         if length > max(self._spec.max_packed, self._spec.index_nbytes):
@@ -64,7 +58,7 @@ class ChunkFile:
         return self._bytes(first, length) if self._content is None else self._content[first:stop]
 
     def rows(self, first: int, stop: int) -> AnyArray:
-        """Read rows of a chunk that is `ArraySpec.plain`."""
+        """Read rows of an `ArraySpec.plain` chunk."""
         rows = np.empty((stop - first, *self._spec.chunks[1:]), self._spec.file_dtype)
         raw = rows.reshape(-1).view(np.uint8)
         self._fill(raw, first * (raw.size // len(rows)))
@@ -81,7 +75,7 @@ class ChunkFile:
 
     def _fill(self, raw: AnyArray, start: int) -> None:
         done = 0
-        while done < len(raw):  # the system may read less than it was asked for
+        while done < len(raw):  # a read may be short
             count = os.preadv(self._fd, [raw[done:].data], start + done)
             if not count:
                 raise ValueError(f"it ends before byte {start + len(raw)}")
@@ -93,18 +87,19 @@ class ChunkFiles:
 
     Parameters
     ----------
-    folder, name
-        The folder, and its name in messages.
-    note
-        Called with the path and the status of each file that is read, None if it is absent; it may
-        raise.
+    name
+        The name of the array in messages.
+    on_read
+        Called with the path and status of each file before it is read; None for an absent file.
     """
 
-    def __init__(self, folder: str, name: str, spec: ArraySpec, note: Note | None = None) -> None:
-        self._folder, self._name, self._spec, self._note = folder, name, spec, note
+    def __init__(
+        self, folder: str, name: str, spec: ArraySpec, on_read: FileCallback | None = None
+    ) -> None:
+        self._folder, self._name, self._spec, self._on_read = folder, name, spec, on_read
         self._real = os.path.realpath(folder)
-        self._checked = ""
-        """The folder that `_check_absent` accepted last."""
+        self._checked_folder = ""
+        """The last folder accepted by `_check_absent`."""
 
     def open(self, key: str) -> ChunkFile | None:
         """Open a file for reading; return None if it is absent.
@@ -112,7 +107,7 @@ class ChunkFiles:
         Raises
         ------
         ValueError
-            It is no regular file, or a link leads out of the folder, or to nothing.
+            The file is not regular, or a link is broken or leads out of the folder.
         NoInputError
             ``unreadable``.
         """
@@ -123,14 +118,14 @@ class ChunkFiles:
             if os.path.lexists(path):
                 raise ValueError("it links to nothing") from None
             self._check_absent(os.path.dirname(path))
-            if self._note is not None:
-                self._note(path, None)
+            if self._on_read is not None:
+                self._on_read(path, None)
             return None
         except OSError as error:
             raise unreadable(f"{self._name}/{key}", error) from None
         try:
-            if self._note is not None:
-                self._note(path, status)
+            if self._on_read is not None:
+                self._on_read(path, status)
         except BaseException:
             os.close(fd)
             raise
@@ -138,18 +133,12 @@ class ChunkFiles:
 
     def _check_absent(self, folder: str) -> None:
         """Raise if a file is absent because a link leads out of the folder of the array."""
-        if folder != self._checked:
+        if folder != self._checked_folder:
             check_place(os.path.realpath(folder), self._real)
-            self._checked = folder
+            self._checked_folder = folder
 
     def write(self, key: str, content: memoryview) -> None:
-        """Write a file atomically; never create the folder of the array, which may be removed.
-
-        Raises
-        ------
-        OSError
-            It cannot be written.
-        """
+        """Write a file atomically; do not create the folder of the array, which may be gone."""
         *folders, _ = key.split("/")
         for depth in range(1, len(folders) + 1):
             with suppress(FileExistsError):

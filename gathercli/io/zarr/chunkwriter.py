@@ -1,4 +1,4 @@
-"""Write chunks of an array that is being created, from any thread or process."""
+"""Write chunks of a new array from any thread or process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gathercli.errors import GatherError, TransferError, reason_of
 from gathercli.io.folders import Folder
 from gathercli.io.zarr.chunkfiles import ChunkFiles
 from gathercli.io.zarr.codecs import ChunkCodec
-from gathercli.io.zarr.stored import Node, reason
+from gathercli.io.zarr.stored import Node, grid_coordinates, reason
 from gathercli.text import clean
 
 if TYPE_CHECKING:
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 
 class Writer:
-    """An array that is being created; several threads may write to it at once."""
+    """A thread-safe writer of the chunks of a new array."""
 
     def __init__(self, path: str, spec: ArraySpec) -> None:
         self._path, self._spec = path, spec
         self._files, self._codec = ChunkFiles(path, path, spec), ChunkCodec(spec)
 
     def write(self, box: Box, block: AnyArray) -> None:
-        """Write a box of whole chunks; one at the end of the array may be cut off there.
+        """Write a box of whole chunks, which the end of the array may cut.
 
         Raises
         ------
         TransferError
-            ``output``: the writing failed.
+            ``output``.
         """
         if 0 in sizes(box):
             return
@@ -39,7 +39,7 @@ class Writer:
             for part in tiled(box, self._spec.chunks):
                 self._write_chunk(part, block[slices(inside(part, box))])
         except FileNotFoundError:
-            raise _gone(self._path) from None
+            raise _vanished(self._path) from None
         except OSError as error:
             if isinstance(error, GatherError):
                 raise
@@ -53,23 +53,23 @@ class Writer:
             ) from error
 
     def _write_chunk(self, part: Box, elements: AnyArray) -> None:
-        """Write a chunk; beyond the end of the array it has the fill value."""
+        """Write a chunk, padded with the fill value beyond the end of the array."""
         spec = self._spec
         if elements.shape != spec.chunks:
             chunk = spec.fill_array(spec.chunks)
             chunk[slices(spec.inside_chunk(part))] = elements
             elements = chunk
-        place = [start // size for (start, _), size in zip(part, spec.chunks, strict=True)]
-        self._files.write(spec.key(place), self._codec.encode(elements))
+        key = spec.key(grid_coordinates(part, spec.chunks))
+        self._files.write(key, self._codec.encode(elements))
 
 
 def writer(path: str) -> Writer:
-    """Return a writer for the array that `Creation` made at `path`, perhaps in another process."""
+    """Return a writer for the array at `path`, which this or another process created."""
     node = Node.at(Folder(path, path, None), path)
     if node is None or not node.is_array:
-        raise _gone(path)
+        raise _vanished(path)
     return Writer(path, node.spec)
 
 
-def _gone(path: str) -> TransferError:
+def _vanished(path: str) -> TransferError:
     return TransferError(f"`{clean(path)}` is gone: expected the new array", rule="output")

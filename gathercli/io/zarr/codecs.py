@@ -1,8 +1,7 @@
-"""Pack chunks to bytes and unpack them, by the codecs of the metadata.
+"""Encode and decode chunks with the codecs of the metadata.
 
-A codec is looked up in the tables below, never in a registry: a file must not name a plugin to run.
-The unpacked size is known before anything is unpacked, and no codec returns more. A package is
-imported when its first codec is needed.
+Codecs are looked up in the tables below, not in a registry, so that a file cannot run a plugin. The
+decoded size is known in advance, and no codec returns more. A package is imported on first use.
 """
 
 from __future__ import annotations
@@ -35,20 +34,14 @@ _PACKAGES: Final = {
     "delta": "numcodecs",
     "crc32c": "google_crc32c",
 }
-"""The packages of the codecs that the standard library lacks."""
+"""The packages of codecs outside the standard library."""
 
 _SHUFFLES: Final = {"noshuffle": 0, "shuffle": 1, "bitshuffle": 2}
 
 
 @cache
 def _package(name: str) -> Any:
-    """Import a package.
-
-    Raises
-    ------
-    InputError
-        ``format``: it is not installed.
-    """
+    """Import a package; raise InputError if it is not installed."""
     try:
         module: Any = import_module(name)
     except ImportError:
@@ -60,7 +53,7 @@ def _package(name: str) -> Any:
 
 
 class ChunkCodec:
-    """Packs and unpacks the chunks of an array; several threads may use it at once.
+    """A thread-safe encoder and decoder of the chunks of an array.
 
     Raises
     ------
@@ -72,7 +65,7 @@ class ChunkCodec:
         self._spec = spec
         self._axes = list(range(len(spec.chunks)))
         self._steps: list[tuple[Codec, int]] = []
-        """Each codec in the order of packing, and the bytes that go into it."""
+        """The codecs in the order of encoding, each with the size of its input in bytes."""
         size = spec.chunk_nbytes
         for codec in spec.pipeline:
             name = codec["name"]
@@ -85,16 +78,12 @@ class ChunkCodec:
                 size = _packed_size(codec, size, spec)
 
     def decode(self, raw: AnyArray) -> AnyArray:
-        """Unpack the bytes of a chunk.
-
-        Returns
-        -------
-            The elements in the shape of a chunk and the byte order of the file.
+        """Decode a chunk to elements in the byte order of the file.
 
         Raises
         ------
         ValueError, RuntimeError
-            The bytes are no chunk.
+            The bytes are malformed.
         """
         spec = self._spec
         if len(raw) > spec.max_packed:
@@ -107,13 +96,7 @@ class ChunkCodec:
         return stored.transpose(np.argsort(self._axes))
 
     def encode(self, chunk: AnyArray) -> memoryview:
-        """Pack the elements of a chunk.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            A codec does not accept its options.
-        """
+        """Encode a chunk; a codec raises ValueError, TypeError or RuntimeError for bad options."""
         stored = chunk.transpose(self._axes).astype(self._spec.file_dtype, order="C", copy=False)
         packed: Any = stored.reshape(-1)
         for codec, _ in self._steps:
@@ -122,7 +105,7 @@ class ChunkCodec:
 
 
 def _packed_size(codec: Codec, size: int, spec: ArraySpec) -> int:
-    """Return the bytes that a codec makes of `size` bytes; of no use behind a compressor."""
+    """Return the size of the output of a codec; it is meaningless after a compressor."""
     if codec["name"] == "delta":
         differences = np.dtype(codec.get("astype", codec["dtype"]))
         return product(spec.chunks) * differences.itemsize
@@ -133,19 +116,19 @@ def _options(codec: Codec) -> dict[str, Any]:
     return {key: value for key, value in codec.items() if key != "name"}
 
 
-# Unpacking
+# Decoders
 
 
-def _check(stated: int, size: int) -> None:
-    if stated != size:
-        raise ValueError(f"it unpacks to {stated} bytes")
+def _check_size(actual: int, size: int) -> None:
+    if actual != size:
+        raise ValueError(f"it unpacks to {actual} bytes")
 
 
 def _from_blosc(raw: AnyArray, _: Codec, size: int) -> AnyArray:
     if len(raw) < 16:
         raise ValueError(f"it ends at byte {len(raw)}, inside its header")
     unpacked, _, length = struct.unpack_from("<III", raw.data, 4)
-    _check(unpacked, size)
+    _check_size(unpacked, size)
     if length != len(raw):
         raise ValueError(f"it has {len(raw)} bytes and says {length}")
     out = np.empty(size, np.uint8)
@@ -154,7 +137,7 @@ def _from_blosc(raw: AnyArray, _: Codec, size: int) -> AnyArray:
 
 
 def _from_zstd(array: AnyArray, _: Codec, size: int) -> AnyArray:
-    """Unpack a frame; write the expected size into the header of one that states none."""
+    """Decode a frame; add the expected size to a header without one."""
     raw = array.data
     if bytes(raw[:4]) != _ZSTD or len(raw) < 6:
         raise ValueError("it does not start as zstd does")
@@ -164,28 +147,28 @@ def _from_zstd(array: AnyArray, _: Codec, size: int) -> AnyArray:
     at = 5 + (not single) + (0, 1, 2, 4)[flags & 3]
     width = (single, 2, 4, 8)[flags >> 6]
     if width:
-        _check(int.from_bytes(raw[at : at + width], "little") + 256 * (width == 2), size)
+        _check_size(int.from_bytes(raw[at : at + width], "little") + 256 * (width == 2), size)
     else:
-        stated = size.to_bytes(8, "little")
-        raw = memoryview(b"".join((raw[:4], bytes([flags | 0xC0]), raw[5:at], stated, raw[at:])))
-    out = np.empty(size, np.uint8)  # of the size in the header, so that no frame overruns it
+        field = size.to_bytes(8, "little")
+        raw = memoryview(b"".join((raw[:4], bytes([flags | 0xC0]), raw[5:at], field, raw[at:])))
+    out = np.empty(size, np.uint8)  # matches the header, so that no frame overruns it
     _package("numcodecs").zstd.decompress(raw, out)
     return out
 
 
 def _from_lz4(raw: AnyArray, _: Codec, size: int) -> AnyArray:
-    _check(int.from_bytes(raw[:4], "little"), size)
+    _check_size(int.from_bytes(raw[:4], "little"), size)
     out = np.empty(size, np.uint8)
     _package("numcodecs").lz4.decompress(raw, out)
     return out
 
 
-def _inflated(raw: AnyArray, size: int, bits: int) -> AnyArray:
+def _inflate(raw: AnyArray, size: int, bits: int) -> AnyArray:
     unpacker = zlib.decompressobj(bits)
     out = unpacker.decompress(raw.data, size + 1)
     if len(out) > size:
         raise ValueError(f"it unpacks to more than {size} bytes")
-    _check(len(out), size)
+    _check_size(len(out), size)
     if not unpacker.eof:
         raise ValueError("it is truncated")
     if unpacker.unused_data:
@@ -193,30 +176,24 @@ def _inflated(raw: AnyArray, size: int, bits: int) -> AnyArray:
     return np.frombuffer(out, np.uint8)
 
 
-def without_sum(raw: AnyArray) -> AnyArray:
-    """Check the CRC-32C at the end of some bytes, and return the bytes before it.
-
-    Raises
-    ------
-    ValueError
-        It does not match.
-    """
+def strip_checksum(raw: AnyArray) -> AnyArray:
+    """Remove the CRC-32C at the end of `raw`; raise ValueError if it does not match."""
     if len(raw) < 4:
         raise ValueError(f"it has {len(raw)} bytes, fewer than its checksum")
-    rest, stated = raw[:-4], int.from_bytes(raw[-4:], "little")
+    rest, expected = raw[:-4], int.from_bytes(raw[-4:], "little")
     checksum = _package("google_crc32c").value(rest.tobytes())
-    if checksum != stated:
-        raise ValueError(f"its checksum is 0x{checksum:08x} and it says 0x{stated:08x}")
+    if checksum != expected:
+        raise ValueError(f"its checksum is 0x{checksum:08x} and it says 0x{expected:08x}")
     return rest
 
 
 def _filter(codec: Codec) -> Any:
-    """Return the filter of `numcodecs` with the options of a codec."""
+    """Return the `numcodecs` filter of a codec."""
     package = _package("numcodecs")
     return {"shuffle": package.Shuffle, "delta": package.Delta}[codec["name"]](**_options(codec))
 
 
-def _unfiltered(raw: AnyArray, codec: Codec, _: int) -> AnyArray:
+def _unfilter(raw: AnyArray, codec: Codec, _: int) -> AnyArray:
     elements: AnyArray = _filter(codec).decode(raw)
     return elements.view(np.uint8)
 
@@ -225,31 +202,31 @@ _DECODERS: Final[dict[str, Callable[[AnyArray, Codec, int], AnyArray]]] = {
     "blosc": _from_blosc,
     "zstd": _from_zstd,
     "lz4": _from_lz4,
-    "gzip": lambda raw, _, size: _inflated(raw, size, _GZIP),
-    "zlib": lambda raw, _, size: _inflated(raw, size, zlib.MAX_WBITS),
-    "shuffle": _unfiltered,
-    "delta": _unfiltered,
-    "crc32c": lambda raw, *_: without_sum(raw),
+    "gzip": lambda raw, _, size: _inflate(raw, size, _GZIP),
+    "zlib": lambda raw, _, size: _inflate(raw, size, zlib.MAX_WBITS),
+    "shuffle": _unfilter,
+    "delta": _unfilter,
+    "crc32c": lambda raw, *_: strip_checksum(raw),
 }
-"""What unpacks each codec: a function of the bytes, the codec, and the size they unpack to."""
+"""The decoder of each codec, called with the bytes, the codec and the decoded size."""
 
 
-# Packing
+# Encoders
 
 
 def _to_blosc(elements: Any, codec: Codec) -> Any:
-    """Pack by blosc, which takes the item size from `elements` unless the codec states it."""
+    """Encode with blosc; without ``typesize`` it uses the item size of `elements`."""
     options = {"shuffle": -1} | _options(codec)
     options["shuffle"] = _SHUFFLES.get(options["shuffle"], options["shuffle"])
     return _package("numcodecs").Blosc(**options).encode(elements)
 
 
-def _deflated(elements: Any, codec: Codec, bits: int) -> bytes:
+def _deflate(elements: Any, codec: Codec, bits: int) -> bytes:
     packer = zlib.compressobj(codec.get("level", 5), wbits=bits)
     return packer.compress(elements) + packer.flush()
 
 
-def _with_sum(elements: Any, _: Codec) -> bytes:
+def _append_checksum(elements: Any, _: Codec) -> bytes:
     raw = bytes(elements)
     checksum: int = _package("google_crc32c").value(raw)
     return raw + checksum.to_bytes(4, "little")
@@ -259,10 +236,10 @@ _ENCODERS: Final[dict[str, Callable[[Any, Codec], Any]]] = {
     "blosc": _to_blosc,
     "zstd": lambda raw, codec: _package("numcodecs").Zstd(**_options(codec)).encode(raw),
     "lz4": lambda raw, codec: _package("numcodecs").LZ4(**_options(codec)).encode(raw),
-    "gzip": lambda raw, codec: _deflated(raw, codec, _GZIP),
-    "zlib": lambda raw, codec: _deflated(raw, codec, zlib.MAX_WBITS),
+    "gzip": lambda raw, codec: _deflate(raw, codec, _GZIP),
+    "zlib": lambda raw, codec: _deflate(raw, codec, zlib.MAX_WBITS),
     "shuffle": lambda raw, codec: _filter(codec).encode(raw),
     "delta": lambda raw, codec: _filter(codec).encode(raw),
-    "crc32c": _with_sum,
+    "crc32c": _append_checksum,
 }
-"""What packs by each codec: a function of the elements, or bytes, and the codec."""
+"""The encoder of each codec, called with the elements or bytes, and the codec."""

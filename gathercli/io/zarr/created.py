@@ -1,4 +1,4 @@
-"""Create zarr arrays atomically: one is absent, old or complete, whenever a process dies."""
+"""Create zarr arrays atomically: if a process dies, the array is absent, old or complete."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ from gathercli.arrays.tensor import storage_of
 from gathercli.errors import GatherError, InputError, TransferError, reason_of
 from gathercli.io.folders import Folder
 from gathercli.io.links import lies_in
-from gathercli.io.write import OUTSIDE, is_stream, persist, unwritable
+from gathercli.io.write import EXISTS, OUTSIDE, is_stream, persist, unwritable
 from gathercli.io.zarr import metadata
 from gathercli.io.zarr.arrayspec import ArraySpec, zero_fill
 from gathercli.io.zarr.chunkwriter import Writer, writer
 from gathercli.io.zarr.codecs import ChunkCodec
 from gathercli.io.zarr.stored import ZarrArray
-from gathercli.io.zarr.target import MAX_NAMES, enclosing_array, resolve_target, why_kept
+from gathercli.io.zarr.target import MAX_NAMES, enclosing_array, obstacle, resolve_target
 from gathercli.spec.dtypes import STRING, DType
 from gathercli.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import TracebackType
 
     from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.io.zarr.arrayspec import Codec
@@ -36,22 +35,22 @@ _TRIES: Final = 10
 """Attempts to remove a folder into which a thread may still be writing."""
 
 _ZSTD: Final[Codec] = {"name": "zstd", "level": 0, "checksum": False}
-"""The codec that the package zarr chooses for a new array."""
+"""The default codec of the package zarr."""
 
 
 class Creation:
-    """One new array, used as a context: nothing remains of it unless `commit` was reached.
+    """A context that creates an array; without `commit` nothing remains of it.
 
     Parameters
     ----------
     path
-        Its folder. An array of this name is replaced; nothing else is.
+        The folder of the array. An existing array is replaced, anything else is an error.
     no_clobber
-        Whether to replace nothing.
+        Whether an existing array is an error.
     fsync
-        Whether to write the chunks, and then the name, to the disk before `commit` returns.
+        Whether `commit` waits until the chunks, and then the name, are on the disk.
     within
-        The real path of a folder that it must lie in, whatever links there are; None for any.
+        The real path of a folder that must contain the array; None for no restriction.
 
     Raises
     ------
@@ -68,68 +67,66 @@ class Creation:
         within: str | None = None,
     ) -> None:
         self.path, self._no_clobber, self._fsync = path, no_clobber, fsync
-        self._refused = partial(unwritable, path)
+        self._unwritable = partial(unwritable, path)
         self.temporary = self._old = ""
         self._own: os.stat_result | None = None
         self._renamed = False
-        """Whether the array got its name, which another run may have taken since."""
+        """Whether `commit` renamed the array; another run may have replaced it since."""
         self._target = self._resolve()
         if within is not None and not lies_in(self._target, within):
-            raise self._refused(*OUTSIDE)
+            raise self._unwritable(*OUTSIDE)
         self._check_target(MAX_NAMES)
 
     @staticmethod
     def writer(path: str) -> Writer:
-        """Open the temporary array at a path, perhaps in another process, to write its chunks."""
+        """Return a writer for the temporary array at `path`, also in another process."""
         return writer(path)
 
     @property
     def folder(self) -> str:
-        """The folder in which the array lies."""
+        """The parent folder of the array."""
         return os.path.dirname(self._target)
 
     def _resolve(self) -> str:
-        """Resolve the path once, so that what is checked and what is renamed are the same."""
+        """Resolve the path once, so that the checks and the renaming use the same one."""
         if not self.path:
-            raise self._refused("the name is empty", "the name of a folder")
+            raise self._unwritable("the name is empty", "the name of a folder")
         with self._writable():
             if is_stream(self.path.rstrip("/")):
-                raise self._refused("it is a device or a pipe", "the name of a folder")
+                raise self._unwritable("it is a device or a pipe", "the name of a folder")
             target = resolve_target(self.path)
         if not os.path.basename(target):
-            raise self._refused("its last part names no folder", "the name of a folder")
-        array = enclosing_array(target)
-        if array is not None:
-            raise self._refused(f"it lies in the array `{clean(array)}`", "a place outside of it")
+            raise self._unwritable("its last part names no folder", "the name of a folder")
+        if array := enclosing_array(target):
+            raise self._unwritable(
+                f"it lies in the array `{clean(array)}`", "a place outside of it"
+            )
         return target
 
     def _check_target(self, most: int | None = None) -> None:
-        """Raise if the target must not be replaced; look at up to `most` of its files."""
+        """Raise if the target must not be replaced; check at most `most` of its files."""
         target = self._target
         with self._writable():
             if os.path.islink(target):
-                raise self._refused("it is a symbolic link", "the name of a folder")
+                raise self._unwritable("it is a symbolic link", "the name of a folder")
             if is_stream(target):
-                raise self._refused("it is a device or a pipe", "the name of a folder")
+                raise self._unwritable("it is a device or a pipe", "the name of a folder")
             if not os.path.lexists(target):
                 return
             if self._no_clobber:
-                raise self._refused(
-                    "it exists", "a new name", "without `--no-clobber` it would be replaced"
-                )
-            why = why_kept(target, most)
-            if why is not None:
-                raise self._refused(why, "a new name, or a zarr array to replace")
+                raise self._unwritable(*EXISTS)
+            if why := obstacle(target, most):
+                raise self._unwritable(why, "a new name, or a zarr array to replace")
 
     @contextmanager
     def _writable(self) -> Iterator[None]:
-        """Turn errors of the system, and of a NUL in a path, into `OutputError`."""
+        """Convert OSError, and the ValueError for a NUL in a path, to `OutputError`."""
         try:
             yield
         except (OSError, ValueError) as error:
             if isinstance(error, GatherError):
                 raise
-            raise self._refused(reason_of(error), "a folder that can be written") from None
+            raise self._unwritable(reason_of(error), "a folder that can be written") from None
 
     def open(
         self,
@@ -139,7 +136,7 @@ class Creation:
         source: ChunkedTensor | None = None,
         *,
         storage: np.dtype[Any] | None = None,
-        same: bool = False,
+        copy_attributes: bool = False,
     ) -> None:
         """Create the array, without chunks, in a hidden folder beside the target.
 
@@ -148,56 +145,61 @@ class Creation:
         shape, dtype, chunks
             Its shape and type, and the sizes of a chunk, each at least 1.
         source
-            The tensor; an array gives its version, codecs, order and names of chunk files.
+            The source tensor. The new array has the version, codecs, order and chunk names of a
+            zarr array.
         storage
-            The numpy dtype, if it is not that of `source`: of strings, it tells their width.
-        same
-            Whether the elements are those of `source`, so that its attributes are copied too.
+            The numpy dtype, which includes the width of strings; None for that of `source`.
+        copy_attributes
+            Whether to copy the attributes and dimension names of `source`.
 
         Raises
         ------
         InputError
-            ``dtype``: zarr does not have the type.
+            ``dtype``: zarr lacks the type.
         OutputError
             ``output``.
         """
         like = source if isinstance(source, ZarrArray) else None
-        file_dtype = _file_dtype(dtype, like, storage)
+        file_dtype = _choose_file_dtype(dtype, like, storage)
         spec = _new_spec(tuple(shape), dtype, file_dtype, tuple(chunks), like)
         ChunkCodec(spec)  # raises if a package is missing, before anything is created
         folder, name = os.path.split(self._target)
         short_name = os.fsdecode(os.fsencode(name)[:200])
-        # Set before the folder exists: a signal may come between the two.
+        # Set before `mkdir`, as a signal may arrive in between.
         self.temporary = os.path.join(folder, f".{short_name}.{os.urandom(6).hex()}.tmp")
-        if not same:
+        if not copy_attributes:
             spec = spec._replace(attributes=None, dimension_names=None)
-        documents = dict([metadata.VERSIONS[spec.version].described(spec)])
-        if same and like is not None:
+        documents = dict([metadata.VERSIONS[spec.version].to_json(spec)])
+        if copy_attributes and like is not None:
             documents |= _attributes(like)
         with self._writable():
             os.mkdir(self.temporary)
             if os.path.realpath(self.temporary) != self.temporary:
-                raise self._refused("a link has come in the way", "its folder to stay as it was")
+                raise self._unwritable("a link has come in the way", "its folder to stay as it was")
             self._own = os.stat(self.temporary)
             for name, document in documents.items():
                 with open(os.path.join(self.temporary, name), "x", encoding="utf-8") as out:
                     json.dump(document, out, indent=2)
 
     def commit(self) -> None:
-        """Give the array its name, and replace the array of that name.
+        """Rename the array to the target, replacing an older array.
 
         Raises
         ------
         OutputError
-            ``output``: by now, the name is that of something that must not be replaced.
+            ``output``: the target is no longer replaceable.
         TransferError
-            ``output``: the disk failed.
+            ``output``: a system call failed.
         """
         self._check_target()
         try:
             if self._fsync:
                 _sync(self.temporary)
-            if os.path.lexists(self._target) and not self._swap():
+            if os.path.lexists(self._target):
+                from gathercli.io.swap import exchange
+
+                self._renamed = exchange(self.temporary, self._target)
+            if os.path.lexists(self._target) and not self._renamed:
                 self._old = f"{self.temporary.removesuffix('.tmp')}.old"
                 os.rename(self._target, self._old)
             if not self._renamed:
@@ -210,29 +212,18 @@ class Creation:
                 f"`{clean(self.path)}` could not be finished ({reason_of(error)})", rule="output"
             ) from None
 
-    def _swap(self) -> bool:
-        """Exchange the names of the old and the new array in one step, if the file system can."""
-        from gathercli.io.swap import exchange
-
-        self._renamed = exchange(self.temporary, self._target)
-        return self._renamed
-
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         persist(self._remove)
 
     def _remove(self) -> None:
-        """Remove the hidden folders; but restore the old array if the new one got no name."""
+        """Remove the hidden folders; restore the old array if the new one was not renamed."""
         try:
             if self._old and os.path.lexists(self._old):
-                if self._renamed or self._has_name():  # a signal may have come before `_renamed`
+                # A signal may have arrived between the renaming and setting `_renamed`.
+                if self._renamed or self._has_name():
                     _remove(self._old)
                 else:
                     self._restore()
@@ -241,20 +232,14 @@ class Creation:
                 _remove(self.temporary)
 
     def _has_name(self) -> bool:
-        """Tell whether the name is that of this array, and not of another run's."""
+        """Tell whether the target is this array, not that of another run."""
         try:
             return self._own is not None and os.path.samestat(self._own, os.stat(self._target))
         except OSError:
             return False
 
     def _restore(self) -> None:
-        """Give the old array its name back.
-
-        Raises
-        ------
-        TransferError
-            ``output``: it keeps its hidden name, which the message tells.
-        """
+        """Rename the old array back; the message of a failure contains its hidden name."""
         try:
             os.rename(self._old, self._target)
         except OSError as error:
@@ -278,7 +263,7 @@ def _remove(path: str) -> None:
 
 
 def _sync(path: str) -> None:
-    """Write all files and folders under a folder to the disk."""
+    """Flush a folder and everything below it to the disk."""
     for folder, _, names in os.walk(path, topdown=False):
         for name in names:
             _sync_one(os.path.join(folder, name))
@@ -293,7 +278,7 @@ def _sync_one(path: str) -> None:
         os.close(fd)
 
 
-def _file_dtype(
+def _choose_file_dtype(
     dtype: DType, like: ZarrArray | None, storage: np.dtype[Any] | None
 ) -> np.dtype[Any]:
     """Choose the numpy dtype of the elements in the files."""
@@ -305,12 +290,12 @@ def _file_dtype(
         )
     if storage is None and like is not None and like.dtype is dtype:
         return like.spec.file_dtype
-    held = storage_of(dtype) if storage is None else storage
-    if like is not None and like.storage == held.newbyteorder("="):
+    storage = storage_of(dtype) if storage is None else storage
+    if like is not None and like.storage == storage.newbyteorder("="):
         return like.spec.file_dtype
-    if dtype is STRING and held.itemsize == 0:
+    if dtype is STRING and storage.itemsize == 0:
         return np.dtype("U1")
-    return held.newbyteorder("<") if held.itemsize > 1 else held
+    return storage.newbyteorder("<") if storage.itemsize > 1 else storage
 
 
 def _new_spec(
@@ -334,7 +319,7 @@ def _new_spec(
             key_encoding="default",
             separator="/",
         )
-    codecs = (_adapted(codec, file_dtype, len(shape), like) for codec in like.spec.codecs)
+    codecs = (_adapt_codec(codec, file_dtype, len(shape), like) for codec in like.spec.codecs)
     return like.spec._replace(
         dtype=dtype,
         file_dtype=file_dtype,
@@ -349,7 +334,7 @@ def _new_spec(
 
 
 def _attributes(like: ZarrArray) -> dict[str, Any]:
-    """Read the user's attributes if they are in a file of their own; return them by its name."""
+    """Return the user's attributes by file name, if they have a file of their own."""
     name = metadata.VERSIONS[like.spec.version].ATTRIBUTES
     if name is None or not os.path.lexists(path := os.path.join(like.path, name)):
         return {}
@@ -360,8 +345,10 @@ def _endian(dtype: np.dtype[Any]) -> str:
     return "big" if dtype.str[0] == ">" else "little"
 
 
-def _adapted(codec: Codec, file_dtype: np.dtype[Any], rank: int, like: ZarrArray) -> Codec | None:
-    """Adapt a codec of `like` to another type and rank; None if it does not apply to them."""
+def _adapt_codec(
+    codec: Codec, file_dtype: np.dtype[Any], rank: int, like: ZarrArray
+) -> Codec | None:
+    """Adapt a codec of `like` to another type and rank; return None if it does not apply."""
     name = codec["name"]
     if name == "bytes":
         return codec | {"endian": _endian(file_dtype)}

@@ -1,4 +1,4 @@
-"""Read the members of metadata strictly."""
+"""Validate members of the metadata."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from gathercli.spec.dtypes import DType
 
 FIXED: Final = {each.name: each for each in DTYPES if not each.opaque and each is not STRING}
-"""The types that version 3 names by one word."""
+"""The types that have a plain name in version 3."""
 
 
-def refused(
+def invalid(
     what: str, expected: str, *, rule: str = "format", hint: str | None = None
 ) -> InputError:
-    """Return the error that refuses a member, or the lack of one."""
+    """Return the error for an invalid or missing member."""
     return InputError(f"{what}: expected {expected}", rule=rule, expected=expected, hint=hint)
 
 
-def shown(value: object) -> str:
+def quote(value: object) -> str:
     """Format a value of the metadata for a message."""
     return clean(short(f"`{value}`" if isinstance(value, str) else dumps(value)))
 
@@ -36,54 +36,54 @@ def shown(value: object) -> str:
 def sizes(
     members: dict[str, Any], key: str, *, least: int, rank: int | None = None
 ) -> tuple[int, ...]:
-    """Return a list of sizes, each at least `least`."""
+    """Return the member `key`, a list of sizes of at least `least`."""
     value = members.get(key)
     if not isinstance(value, list) or not all(
         type(size) is int and least <= size <= LARGEST for size in value
     ):
-        raise refused(f"the {key} is {shown(value)}", f"a list of sizes from {least} on")
+        raise invalid(f"the {key} is {quote(value)}", f"a list of sizes from {least} on")
     if rank is not None and len(value) != rank:
-        raise refused(f"the {key} has {len(value)} sizes", f"{rank}, as the shape has")
+        raise invalid(f"the {key} has {len(value)} sizes", f"{rank}, as the shape has")
     return tuple(value)
 
 
 def one_of(
     members: dict[str, Any], key: str, words: tuple[str, ...], *, default: str | None = None
 ) -> str:
-    """Return a member that must be one of some words."""
+    """Return the member `key`, one of `words`."""
     value = members.get(key, default)
     if not isinstance(value, str) or value not in words:
-        raise refused(f"the {key} is {shown(value)}", listed(f"`{word}`" for word in words))
+        raise invalid(f"the {key} is {quote(value)}", listed(f"`{word}`" for word in words))
     return value
 
 
-def named(value: object, key: str) -> tuple[str, dict[str, Any]]:
-    """Return a name and its configuration, from an object of both or a name alone."""
+def name_and_options(value: object, key: str) -> tuple[str, dict[str, Any]]:
+    """Return the name and the configuration in an object, or a name without configuration."""
     if isinstance(value, str):
         return value, {}
     if isinstance(value, dict) and not value.keys() - {"name", "configuration", "must_understand"}:
         name, configuration = value.get("name"), value.get("configuration", {})
         if isinstance(name, str) and isinstance(configuration, dict):
             return name, configuration
-    raise refused(f"the {key} is {shown(value)}", "an object with a name and a configuration")
+    raise invalid(f"the {key} is {quote(value)}", "an object with a name and a configuration")
 
 
 def refuse_type(value: object) -> NoReturn:
-    """Raise for an element type that is not supported."""
+    """Raise for an unsupported element type."""
     expected = listed([*FIXED, "strings of a fixed width"])
-    raise refused(f"the type is {shown(value)}", expected, rule="dtype")
+    raise invalid(f"the type is {quote(value)}", expected, rule="dtype")
 
 
 def fill_of(members: dict[str, Any], dtype: DType) -> Any:
-    """Return the fill value, which must be one of the type, or null."""
+    """Return the fill value, a valid element or null."""
     if "fill_value" not in members:
-        raise refused("the fill value is missing", f"one of {dtype}")
+        raise invalid("the fill value is missing", f"one of {dtype}")
     value = members["fill_value"]
     try:
         if value is not None:
             parse_fill(value, dtype)
     except (ValueError, TypeError, OverflowError):
-        raise refused(f"the fill value is {shown(value)}", f"one of {dtype}") from None
+        raise invalid(f"the fill value is {quote(value)}", f"one of {dtype}") from None
     return value
 
 
@@ -93,15 +93,15 @@ def codec_of(
     names: Sequence[str],
     option_types: Mapping[str, Mapping[str, type]],
 ) -> Codec:
-    """Check the name of a codec, and its options if `option_types` has the codec."""
+    """Check the name of a codec, and the types of its options if `option_types` has them."""
     if name not in names:
-        raise refused(f"the codec is {shown(name)}", listed(f"`{each}`" for each in names))
+        raise invalid(f"the codec is {quote(name)}", listed(f"`{each}`" for each in names))
     if (types := option_types.get(name)) is not None:
         for key, option in options.items():
             if type(option) is not types.get(key):
                 expected = listed(types, "and") if types else "nothing"
-                raise refused(
-                    f"the codec `{name}` is told that {shown(key)} is {shown(option)}", expected
+                raise invalid(
+                    f"the codec `{name}` is told that {quote(key)} is {quote(option)}", expected
                 )
     if name == "blosc":
         one_of(options, "cname", ("lz4", "lz4hc", "blosclz", "zstd", "zlib", "snappy"))

@@ -1,7 +1,6 @@
-"""Read the metadata of arrays and groups, and check them before anything acts on them.
+"""Read and validate the metadata of arrays and groups.
 
-A name in a file loads nothing: only the codecs of `version2` and `version3` are known, and none of
-them runs code of a file or of a plugin.
+A file cannot load code: only the codecs of `version2` and `version3` are accepted, no plugins.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from gathercli.io.formats import jsontext as json
 from gathercli.io.formats.content import check_shape
 from gathercli.io.links import open_in
 from gathercli.io.zarr import version2, version3
-from gathercli.io.zarr.members import refused, shown
+from gathercli.io.zarr.members import invalid, quote
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
@@ -24,53 +23,53 @@ if TYPE_CHECKING:
     from gathercli.io.zarr.arrayspec import ArraySpec
 
 MAX_METADATA: Final = 16 << 20
-"""Bytes of metadata accepted."""
+"""The largest metadata file in bytes."""
 
 MAX_INNER: Final = 1 << 15
-"""Chunks of one shard accepted: a few bytes of metadata may promise any number."""
+"""The most chunks in a shard: a few bytes of metadata may declare any number."""
 
 if TYPE_CHECKING:
 
     class Version(Protocol):
-        """What the module of each version provides."""
+        """The module of a version of the format."""
 
         @property
         def FILES(self) -> tuple[str, ...]:  # noqa: N802
-            """The names of the metadata files of arrays and groups; the first found counts."""
+            """The names of the metadata files; the first that exists is read."""
 
         @property
         def ATTRIBUTES(self) -> str | None:  # noqa: N802
-            """The name of the file of the user's attributes, if they have one."""
+            """The name of the file of the user's attributes; None if they are in the metadata."""
 
         def is_array(self, name: str, members: dict[str, Any], /) -> bool:
-            """Tell whether a metadata file is that of an array, and not of a group."""
+            """Tell whether a metadata file describes an array, not a group."""
 
         def parse(self, members: dict[str, Any], /) -> ArraySpec:
-            """Check the members of the metadata of an array."""
+            """Validate the metadata of an array."""
 
-        def described(self, spec: ArraySpec, /) -> tuple[str, dict[str, Any]]:
+        def to_json(self, spec: ArraySpec, /) -> tuple[str, dict[str, Any]]:
             """Return the name and the members of the metadata file of an array without shards."""
 
 
 VERSIONS: Final[dict[int, Version]] = {3: version3, 2: version2}
-"""The modules by the version of the format, in the order in which their files are looked for."""
+"""The modules by version, in the order of preference."""
 
 
 def document(folder: Folder, path: str) -> dict[str, Any]:
-    """Read a metadata file, strictly.
+    """Read a metadata file.
 
     Raises
     ------
     InputError
-        ``format``: it is no JSON object in a regular file, or a link leads out of the folder.
+        ``format``: the content is no JSON object, or a link leads out of the folder.
     LimitError
-        ``limit``: it is too large.
+        ``limit``: the file is too large.
     """
     inner, name = os.path.split(path)
     try:
         fd, status = open_in(path, os.path.realpath(inner))
     except ValueError as error:
-        raise refused(f"`{name}` {str(error).removeprefix('it ')}", "one with JSON text") from None
+        raise invalid(f"`{name}` {str(error).removeprefix('it ')}", "one with JSON text") from None
     try:
         if status.st_size > MAX_METADATA:
             raise LimitError(
@@ -90,23 +89,23 @@ def document(folder: Folder, path: str) -> dict[str, Any]:
         error.prefix(f"`{name}`")
         raise
     if not isinstance(members, dict):
-        raise refused(f"`{name}` is no JSON object", "one")
+        raise invalid(f"`{name}` is no JSON object", "one")
     return members
 
 
 def parse(members: dict[str, Any], version: int) -> ArraySpec:
-    """Check the metadata of an array.
+    """Validate the metadata of an array.
 
     Raises
     ------
     InputError
-        ``format``, ``dtype``: it is malformed, or needs what is not supported.
+        ``format``, ``dtype``: the metadata are malformed, or a feature is not supported.
     LimitError
-        ``limit``: nothing can hold the tensor, or one chunk of it.
+        ``limit``: the tensor, a chunk or a shard is too large.
     """
-    stated = members.get("zarr_format")
-    if stated != version or type(stated) is not int:
-        raise refused(f"the zarr_format is {shown(stated)}", f"{version}")
+    number = members.get("zarr_format")
+    if number != version or type(number) is not int:
+        raise invalid(f"the zarr_format is {quote(number)}", f"{version}")
     spec = VERSIONS[version].parse(members)
     check_shape("the array has", spec.shape, spec.file_dtype.itemsize)
     check_shape("a chunk of the array has", spec.grid, spec.file_dtype.itemsize)

@@ -1,11 +1,11 @@
-"""Shards: files of several chunks, with an index of where each chunk lies."""
+"""Shards: files of several chunks with an index of their offsets."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from gathercli.arrays.chunks import inside, sizes, slices, tiled
-from gathercli.io.zarr.codecs import without_sum
+from gathercli.io.zarr.codecs import strip_checksum
 
 if TYPE_CHECKING:
     from gathercli.arrays.chunks import Box
@@ -18,21 +18,15 @@ _ABSENT: Final = (1 << 64) - 1
 
 
 def read(spec: ArraySpec, codec: ChunkCodec, file: ChunkFile, box: Box) -> AnyArray:
-    """Read a box that lies in one shard.
-
-    Raises
-    ------
-    ValueError, RuntimeError
-        The shard is damaged.
-    """
-    if sizes(box) == spec.grid:  # one read of the file: the chunks lie side by side
+    """Read a box within one shard; raise ValueError or RuntimeError if the shard is damaged."""
+    if sizes(box) == spec.grid:  # read the file once: its chunks are contiguous
         file.read()
     index = _index(spec, file)
     out = spec.fill_array(sizes(box))
     for part in tiled(box, spec.chunks):
         dims = zip(part, spec.chunks, spec.chunks_per_file, strict=True)
-        place = tuple(first // size % count for (first, _), size, count in dims)
-        start, length = index[place].tolist()
+        coordinates = tuple(first // size % count for (first, _), size, count in dims)
+        start, length = index[coordinates].tolist()
         if start == length == _ABSENT:
             continue
         chunk = codec.decode(file.part(start, length))
@@ -41,9 +35,9 @@ def read(spec: ArraySpec, codec: ChunkCodec, file: ChunkFile, box: Box) -> AnyAr
 
 
 def _index(spec: ArraySpec, file: ChunkFile) -> AnyArray:
-    """Return the start and the length in bytes of each chunk: shape (chunks_per_file.., 2)."""
+    """Read the start and length of each chunk in bytes: shape (chunks_per_file.., 2)."""
     length = spec.index_nbytes
     raw = file.part(0 if spec.index_first else -length, length)
     if len(spec.shard_index) > 1:
-        raw = without_sum(raw)
+        raw = strip_checksum(raw)
     return raw.view("<u8").reshape(*spec.chunks_per_file, 2)

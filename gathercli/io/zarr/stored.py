@@ -1,4 +1,4 @@
-"""Arrays in chunks, read box by box."""
+"""Stored arrays, read box by box."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from gathercli.arrays.tensor import AnyArray
     from gathercli.io.folders import Folder
     from gathercli.io.zarr.arrayspec import ArraySpec
-    from gathercli.io.zarr.chunkfiles import ChunkFile, Note
+    from gathercli.io.zarr.chunkfiles import ChunkFile, FileCallback
 
 MAX_CHUNKS: Final = 1 << 18
-"""Chunks accepted in what is read at once: a few bytes of metadata may promise any number."""
+"""The most chunks read at once: a few bytes of metadata may declare any number."""
 
 
 class Node:
@@ -52,48 +52,47 @@ class Node:
 
     @cached_property
     def spec(self) -> ArraySpec:
-        """The metadata of an array, checked."""
+        """The valid metadata of an array."""
         return metadata.parse(self._members, self._version)
 
 
 class ZarrArray:
-    """An array in chunks, a `ChunkedTensor`; several threads may read it at once.
+    """A thread-safe `ChunkedTensor` stored as a zarr array.
 
     Parameters
     ----------
-    note
-        Called with the path and the status of each file that is read, None if it is absent; it may
-        raise.
+    name, path
+        The name in messages, and the folder.
+    on_read
+        Called with the path and status of each file before it is read; None for an absent file.
 
     Attributes
     ----------
-    name, path
-        Its name in messages, and its folder.
-    spec, dtype, shape, chunks
-        Its metadata, element type, shape, and the sizes of a chunk.
     storage
         The numpy dtype of the elements in native byte order.
     reads
-        How often each chunk was read, by its coordinates in the grid of chunks.
+        The number of reads of each chunk, by its coordinates in the grid of chunks.
     """
 
     decided = None
-    """Nothing decided the type: the metadata states it."""
+    """The metadata state the type."""
     in_memory = None
-    """It is read in chunks."""
+    """The elements are read in chunks."""
 
-    def __init__(self, name: str, path: str, spec: ArraySpec, note: Note | None = None) -> None:
+    def __init__(
+        self, name: str, path: str, spec: ArraySpec, on_read: FileCallback | None = None
+    ) -> None:
         self.name, self.path, self.spec = name, path, spec
         self.dtype, self.shape, self.chunks = spec.dtype, spec.shape, spec.chunks
         self.storage = spec.file_dtype.newbyteorder("=")
         self.reads: Counter[tuple[int, ...]] = Counter()
-        self._lock, self._files = Lock(), ChunkFiles(path, name, spec, note)
+        self._lock, self._files = Lock(), ChunkFiles(path, name, spec, on_read)
 
     def __str__(self) -> str:
         return described(self.dtype, ",".join(map(str, self.shape)))
 
     def read(self, box: Box, progress: Callable[[int], None] | None = None) -> AnyArray:
-        """Return the elements of a box; read each chunk that it meets once.
+        """Return the elements of a box; read each chunk once.
 
         Parameters
         ----------
@@ -103,9 +102,9 @@ class ZarrArray:
         Raises
         ------
         InputError
-            ``format``: a chunk does not agree with the metadata.
+            ``format``: a chunk is malformed.
         LimitError
-            ``limit``: the box meets too many chunks.
+            ``limit``: the box overlaps too many chunks.
         NoInputError
             ``unreadable``.
         """
@@ -121,7 +120,8 @@ class ZarrArray:
                 value=count,
             )
         with self._lock:
-            self.reads.update(_place(part, self.chunks) for part in tiled(box, self.chunks))
+            parts = tiled(box, self.chunks)
+            self.reads.update(grid_coordinates(part, self.chunks) for part in parts)
         if count_chunks(box, self.spec.grid) == 1:
             elements = self._part(box)
             if elements is None:
@@ -143,18 +143,18 @@ class ZarrArray:
 
     @cached_property
     def _codec(self) -> ChunkCodec:
-        """The codec of the chunks, whose packages are imported when the first chunk is read."""
+        """The codec of the chunks; its packages are imported with the first read."""
         return ChunkCodec(self.spec)
 
     def _part(self, box: Box) -> AnyArray | None:
-        """Read a box that lies in one file, in the file's byte order; None if it is absent."""
-        key = self.spec.key(_place(box, self.spec.grid))
+        """Read a box within one file, in the file's byte order; None if the file is absent."""
+        key = self.spec.key(grid_coordinates(box, self.spec.grid))
         codec = self._codec
         try:
             file = self._files.open(key)
             if file is None:
                 return None
-            with closing(file), np.errstate(all="ignore"):  # the sums of a delta may overflow
+            with closing(file), np.errstate(all="ignore"):  # sums of the delta filter may overflow
                 elements = self._elements(codec, file, box)
             if self.dtype is STRING:
                 check_strings(elements, rule="format")
@@ -173,7 +173,7 @@ class ZarrArray:
         return elements
 
     def _elements(self, codec: ChunkCodec, file: ChunkFile, box: Box) -> AnyArray:
-        """Read a box that lies in one file; of a chunk that is not packed, only its rows."""
+        """Read a box within one file; of an unpacked chunk, only the rows of the box."""
         spec = self.spec
         if spec.sharded:
             return shards.read(spec, codec, file, box)
@@ -186,11 +186,11 @@ class ZarrArray:
 
 
 def reason(error: BaseException) -> str:
-    """Return the first line of the message of a package or the system."""
-    words = str(error).splitlines() or [type(error).__name__]
-    return clean(words[0][:200])
+    """Return the first line of an error from a package or the system."""
+    lines = str(error).splitlines() or [type(error).__name__]
+    return clean(lines[0][:200])
 
 
-def _place(box: Box, chunks: Sequence[int]) -> tuple[int, ...]:
-    """Return the coordinates, in the grid of chunks, of the chunk where a box starts."""
+def grid_coordinates(box: Box, chunks: Sequence[int]) -> tuple[int, ...]:
+    """Return the coordinates in the grid of the chunk that contains the first cell of a box."""
     return tuple(start // size for (start, _), size in zip(box, chunks, strict=True))

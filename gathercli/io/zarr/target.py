@@ -1,4 +1,4 @@
-"""Where a new zarr array may go: to a new name, or in place of an array and nothing else."""
+"""The target of a new zarr array: a new name, or an existing array to replace."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_NAMES: Final = 20_000
-"""Files of an array that are looked at before the work; all are when it is replaced."""
+"""The most files of an array that are checked before the work; all are when it is replaced."""
 
 _OWN: Final = re.compile(
     r"zarr\.json|\.z(array|attrs|metadata)|c([./]\d+)*|\d+([./]\d+)*", re.ASCII
 )
-"""The files and folders of an array: metadata and chunks."""
+"""The names of metadata and chunks."""
 
 
 def resolve_target(path: str) -> str:
-    """Return a path without links and ``..``, which could lead elsewhere later.
+    """Resolve links and ``..`` in all but the last part of a path.
 
-    The last part is not resolved; it is empty if the path ends with ``.`` or ``..``.
+    The last part becomes empty if it is ``.`` or ``..``.
     """
     folder, name = os.path.split(path.rstrip("/"))
     return os.path.join(real_path(folder), "" if name in (".", "..") else name)
 
 
 def enclosing_array(path: str) -> str | None:
-    """Return the folder of the array that a path lies in, at any depth; None if there is none."""
+    """Return the folder of the array that contains a path at any depth; None if there is none."""
     while (folder := os.path.dirname(path)) != path:
         if os.path.lexists(os.path.join(folder, ".zarray")):
             return folder
-        with suppress(GatherError, OSError):  # malformed metadata are not those of an array
+        with suppress(GatherError, OSError):  # malformed metadata describe no array
             node = Node.at(Folder(folder, folder, None), folder)
             if node is not None and node.is_array:
                 return folder
@@ -48,13 +48,13 @@ def enclosing_array(path: str) -> str | None:
     return None
 
 
-def why_kept(path: str, most: int | None = None) -> str | None:
-    """Return why a file or folder is not replaced; None for an array and nothing else.
+def obstacle(path: str, most: int | None = None) -> str | None:
+    """Return why a file or folder must not be replaced; None for a pure array.
 
     Parameters
     ----------
     most
-        How many files to look at; None for all.
+        The number of files to check; None for all.
     """
     if not os.path.isdir(path):
         return "it is a file"
@@ -74,7 +74,7 @@ def _is_array(path: str) -> bool:
 
 
 def _names(path: str) -> Iterator[str]:
-    """Yield the names of all files and folders under a folder, those of each folder together."""
+    """Yield the relative paths of all files and folders below a folder."""
     folders = [""]
     while folders:
         folder = folders.pop()

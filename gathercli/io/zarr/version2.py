@@ -12,10 +12,10 @@ from gathercli.io.zarr.arrayspec import ArraySpec
 from gathercli.io.zarr.members import (
     codec_of,
     fill_of,
+    invalid,
     one_of,
+    quote,
     refuse_type,
-    refused,
-    shown,
     sizes,
 )
 
@@ -32,21 +32,21 @@ COMPRESSORS: Final[dict[str, dict[str, type]]] = {
     "zlib": {"level": int},
     "lz4": {"acceleration": int},
 }
-"""The compressors, and the type of each option."""
+"""The compressors and the types of their options."""
 
 FILTERS: Final = ("shuffle", "delta")
-"""The filters, which come before the compressor."""
+"""The filters, applied before the compressor."""
 
 _TYPE: Final = re.compile(r"[<>|](?:b1|[iu][1248]|f[248]|c8|c16|U[1-9]\d{0,8})", re.ASCII)
 
 
 def is_array(name: str, _: dict[str, Any]) -> bool:
-    """Tell whether a metadata file is that of an array."""
+    """Tell whether a metadata file describes an array."""
     return name == ".zarray"
 
 
 def parse(members: dict[str, Any]) -> ArraySpec:
-    """Check the members of the metadata of an array."""
+    """Validate the metadata of an array."""
     shape = sizes(members, "shape", least=0)
     chunks = sizes(members, "chunks", least=1, rank=len(shape))
     name = members.get("dtype")
@@ -63,28 +63,18 @@ def parse(members: dict[str, Any]) -> ArraySpec:
     separator = one_of(members, "dimension_separator", (".", "/"), default=".")
     filters = members.get("filters")
     if not isinstance(filters, list | None):
-        raise refused(f"the filters are {shown(filters)}", "a list of codecs, or null")
+        raise invalid(f"the filters are {quote(filters)}", "a list of codecs, or null")
     codecs = [_filter(each, file_dtype) for each in filters or ()]
     if members.get("compressor") is not None:
         codecs.append(_codec(members["compressor"], tuple(COMPRESSORS)))
     fill = fill_of(members, dtype)
-    return ArraySpec(
-        2,
-        dtype,
-        file_dtype,
-        shape,
-        chunks,
-        chunks,
-        tuple(codecs),
-        fill,
-        order,
-        separator=separator,
-    )
+    types, sizes_ = (dtype, file_dtype), (shape, chunks, chunks)
+    return ArraySpec(2, *types, *sizes_, tuple(codecs), fill, order, separator=separator)
 
 
 def _codec(value: object, names: tuple[str, ...]) -> Codec:
     if not isinstance(value, dict) or not isinstance(value.get("id"), str):
-        raise refused(f"the codec is {shown(value)}", "an object with an id")
+        raise invalid(f"the codec is {quote(value)}", "an object with an id")
     options = {key: option for key, option in value.items() if key != "id"}
     return codec_of(value["id"], options, names, COMPRESSORS)
 
@@ -95,22 +85,22 @@ def _filter(value: object, file_dtype: np.dtype[Any]) -> Codec:
     if codec["name"] == "shuffle":
         size = codec.get("elementsize", 4)
         if codec.keys() - {"name", "elementsize"} or type(size) is not int or not 0 < size < 256:
-            raise refused(f"the codec `shuffle` is told {shown(codec)}", "an elementsize")
+            raise invalid(f"the codec `shuffle` is told {quote(codec)}", "an elementsize")
         return codec
     names = [codec.get("dtype"), codec.get("astype", codec.get("dtype"))]
     if codec.keys() - {"name", "dtype", "astype"} or any(
         not isinstance(name, str) or not _TYPE.fullmatch(name) or "U" in name for name in names
     ):
-        raise refused(f"the codec `delta` is told {shown(codec)}", "a dtype and an astype")
+        raise invalid(f"the codec `delta` is told {quote(codec)}", "a dtype and an astype")
     if names[0] != file_dtype.str:
-        raise refused(f"the codec `delta` is of the type `{names[0]}`", f"`{file_dtype.str}`")
+        raise invalid(f"the codec `delta` is of the type `{names[0]}`", f"`{file_dtype.str}`")
     return codec
 
 
-def described(spec: ArraySpec) -> tuple[str, dict[str, Any]]:
-    """Return the name and the members of the metadata file."""
-    filters = [_as_json(codec) for codec in spec.codecs if codec["name"] in FILTERS]
-    compressors = [_as_json(codec) for codec in spec.codecs if codec["name"] not in FILTERS]
+def to_json(spec: ArraySpec) -> tuple[str, dict[str, Any]]:
+    """Return the name and the members of the metadata file of an array."""
+    filters = [_codec_to_json(codec) for codec in spec.codecs if codec["name"] in FILTERS]
+    compressors = [_codec_to_json(codec) for codec in spec.codecs if codec["name"] not in FILTERS]
     return FILES[0], {
         "zarr_format": 2,
         "shape": list(spec.shape),
@@ -124,5 +114,5 @@ def described(spec: ArraySpec) -> tuple[str, dict[str, Any]]:
     }
 
 
-def _as_json(codec: Codec) -> dict[str, Any]:
+def _codec_to_json(codec: Codec) -> dict[str, Any]:
     return {"id" if key == "name" else key: value for key, value in codec.items()}

@@ -14,11 +14,11 @@ from gathercli.io.zarr.members import (
     FIXED,
     codec_of,
     fill_of,
-    named,
+    invalid,
+    name_and_options,
     one_of,
+    quote,
     refuse_type,
-    refused,
-    shown,
     sizes,
 )
 from gathercli.spec.dtypes import STRING, DType
@@ -37,7 +37,7 @@ COMPRESSORS: Final[dict[str, dict[str, type]]] = {
     "zstd": {"level": int, "checksum": bool},
     "gzip": {"level": int},
 }
-"""The compressors, and the type of each option."""
+"""The compressors and the types of their options."""
 
 CODECS: Final = ("transpose", "bytes", "sharding_indexed", *COMPRESSORS, "crc32c")
 """All codecs."""
@@ -51,7 +51,7 @@ _KEYS: Final = {
 
 
 def is_array(name: str, members: dict[str, Any]) -> bool:
-    """Tell whether a metadata file is that of an array."""
+    """Tell whether a metadata file describes an array."""
     kind = members.get("node_type")
     if kind not in ("array", "group"):
         raise InputError(
@@ -62,22 +62,22 @@ def is_array(name: str, members: dict[str, Any]) -> bool:
 
 
 def parse(members: dict[str, Any]) -> ArraySpec:
-    """Check the members of the metadata of an array."""
+    """Validate the metadata of an array."""
     for key in members.keys() - _KEYS:
         extra = members[key]
         if not isinstance(extra, dict) or extra.get("must_understand") is not False:
-            raise refused(f"the metadata has the member {shown(key)}", "only what zarr 3 defines")
+            raise invalid(f"the metadata has the member {quote(key)}", "only what zarr 3 defines")
     if members.get("storage_transformers"):
-        raise refused("the array has storage transformers", "none")
+        raise invalid("the array has storage transformers", "none")
     shape = sizes(members, "shape", least=0)
     dtype, file_dtype = _dtype(members.get("data_type"))
-    kind, options = named(members.get("chunk_grid"), "chunk_grid")
+    kind, options = name_and_options(members.get("chunk_grid"), "chunk_grid")
     if kind != "regular":
-        raise refused(f"the chunk grid is {shown(kind)}", "`regular`")
+        raise invalid(f"the chunk grid is {quote(kind)}", "`regular`")
     grid = sizes(options, "chunk_shape", least=1, rank=len(shape))
-    encoding, options = named(members.get("chunk_key_encoding"), "chunk_key_encoding")
+    encoding, options = name_and_options(members.get("chunk_key_encoding"), "chunk_key_encoding")
     if encoding not in ("default", "v2"):
-        raise refused(f"the chunk key encoding is {shown(encoding)}", "`default` or `v2`")
+        raise invalid(f"the chunk key encoding is {quote(encoding)}", "`default` or `v2`")
     default = "/" if encoding == "default" else "."
     separator = one_of(options, "separator", (".", "/"), default=default)
     codecs, chunks = _codecs(members.get("codecs"), "codecs"), grid
@@ -86,8 +86,9 @@ def parse(members: dict[str, Any]) -> ArraySpec:
     if any(codec["name"] == "sharding_indexed" for codec in codecs):
         if len(codecs) > 1:
             names = listed([f"`{codec['name']}`" for codec in codecs], "and")
-            raise refused(f"the codecs are {names}", "`sharding_indexed` alone, or none")
+            raise invalid(f"the codecs are {names}", "`sharding_indexed` alone, or none")
         codecs, chunks, index, index_first = _sharding(codecs[0], grid)
+    attributes = members.get("attributes")
     return ArraySpec(
         3,
         dtype,
@@ -101,38 +102,33 @@ def parse(members: dict[str, Any]) -> ArraySpec:
         separator=separator,
         shard_index=index,
         index_first=index_first,
-        attributes=_attributes(members.get("attributes")),
+        attributes=attributes if isinstance(attributes, dict) else None,
         dimension_names=_dimension_names(members.get("dimension_names"), len(shape)),
     )
 
 
-def _attributes(value: object) -> dict[str, Any] | None:
-    """Return the user's attributes, to be copied; None if they are malformed."""
-    return value if isinstance(value, dict) else None
-
-
 def _dimension_names(value: object, rank: int) -> list[str | None] | None:
-    """Return the names of the dimensions, to be copied; None if they are malformed."""
+    """Return the names of the dimensions; None if they are malformed."""
     if not isinstance(value, list) or len(value) != rank:
         return None
     return value if all(isinstance(each, str | None) for each in value) else None
 
 
 def _dtype(value: object) -> tuple[DType, np.dtype[Any]]:
-    """Return the element type and the numpy dtype; the codecs tell the byte order."""
+    """Return the element type and the numpy dtype; the codecs define the byte order."""
     if isinstance(value, str) and value in FIXED:
         return FIXED[value], np.dtype(storage_of(FIXED[value]))
     if not isinstance(value, dict) or value.get("name") != _TEXT:
         refuse_type(value)
-    size = named(value, "data_type")[1].get("length_bytes")
+    size = name_and_options(value, "data_type")[1].get("length_bytes")
     if type(size) is not int or size % 4 or not 0 < size < 1 << 31:
-        raise refused(f"the strings take {shown(size)} bytes", "a multiple of 4", rule="dtype")
+        raise invalid(f"the strings take {quote(size)} bytes", "a multiple of 4", rule="dtype")
     return STRING, np.dtype(f"U{size // 4}")
 
 
 def _codec(value: object) -> Codec:
-    """Check a codec; return its name and configuration in one dictionary."""
-    name, options = named(value, "codec")
+    """Validate a codec; return its name and configuration in one dictionary."""
+    name, options = name_and_options(value, "codec")
     codec = codec_of(name, options, CODECS, _OPTIONS)
     if name == "blosc":
         one_of(options, "shuffle", ("noshuffle", "shuffle", "bitshuffle"), default="noshuffle")
@@ -140,25 +136,26 @@ def _codec(value: object) -> Codec:
 
 
 def _codecs(value: object, key: str) -> tuple[Codec, ...]:
-    """Check a list of codecs."""
+    """Validate a list of codecs."""
     if not isinstance(value, list) or not value or len(value) > 2 * len(CODECS):
-        raise refused(f"the {key} is {shown(value)}", "a list of codecs")
+        raise invalid(f"the {key} is {quote(value)}", "a list of codecs")
     return tuple(_codec(each) for each in value)
 
 
 def _sharding(
     codec: Codec, grid: tuple[int, ...]
 ) -> tuple[tuple[Codec, ...], tuple[int, ...], tuple[Codec, ...], bool]:
-    """Check how a shard is made.
+    """Validate the sharding codec.
+
+    The index may have only the codecs ``bytes`` and ``crc32c``, so that its size is known.
 
     Returns
     -------
-        The codecs and the sizes of its chunks, the codecs of its index, and whether that is first.
-        The size of the index is known, as it may have only the codecs ``bytes`` and ``crc32c``.
+        The codecs and sizes of a chunk, the codecs of the index, and whether the index is first.
     """
     chunks = sizes(codec, "chunk_shape", least=1, rank=len(grid))
     if any(whole % part for whole, part in zip(grid, chunks, strict=True)):
-        raise refused(
+        raise invalid(
             f"the chunks of a shard have the shape {list(chunks)}",
             f"sizes that divide those of the shard, {list(grid)}",
         )
@@ -166,22 +163,22 @@ def _sharding(
     names = [each["name"] for each in index]
     if names not in (["bytes"], ["bytes", "crc32c"]) or index[0].get("endian") == "big":
         words = listed([f"`{name}`" for name in names], "and")
-        raise refused(f"the index codecs are {words}", "`bytes`, little-endian, and `crc32c`")
+        raise invalid(f"the index codecs are {words}", "`bytes`, little-endian, and `crc32c`")
     place = one_of(codec, "index_location", ("start", "end"), default="end")
     return _codecs(codec.get("codecs"), "codecs"), chunks, index, place == "start"
 
 
 def _ordered(codecs: Sequence[Codec], dtype: np.dtype[Any], rank: int) -> np.dtype[Any]:
-    """Check the order of codecs, and return the dtype in the byte order they state."""
+    """Check the order of the codecs; return `dtype` in their byte order."""
     names = [codec["name"] for codec in codecs]
     words = listed([f"`{name}`" for name in names], "and")
     if names.count("bytes") != 1 or "sharding_indexed" in names:
-        raise refused(f"the codecs are {words}", "`bytes` once")
+        raise invalid(f"the codecs are {words}", "`bytes` once")
     at = names.index("bytes")
     if any(name != "transpose" for name in names[:at]) or "transpose" in names[at:]:
-        raise refused(f"the codecs are {words}", "`transpose` before `bytes`, the others behind it")
+        raise invalid(f"the codecs are {words}", "`transpose` before `bytes`, the others behind it")
     if sum(name in COMPRESSORS for name in names) > 1:
-        raise refused(f"the codecs are {words}", "one compressor")
+        raise invalid(f"the codecs are {words}", "one compressor")
     for codec in codecs[:at]:
         order = codec.get("order")
         if (
@@ -189,15 +186,15 @@ def _ordered(codecs: Sequence[Codec], dtype: np.dtype[Any], rank: int) -> np.dty
             or any(type(each) is not int for each in order)
             or sorted(order) != list(range(rank))
         ):
-            raise refused(f"the codec `transpose` is told {shown(order)}", f"{rank} axes")
+            raise invalid(f"the codec `transpose` is told {quote(order)}", f"{rank} axes")
     endian = codecs[at].get("endian")
     if endian not in ("little", "big", None) or (endian is None and dtype.itemsize > 1):
-        raise refused(f"the endian of the codec `bytes` is {shown(endian)}", "`little` or `big`")
+        raise invalid(f"the endian of the codec `bytes` is {quote(endian)}", "`little` or `big`")
     return dtype.newbyteorder(">" if endian == "big" else "<")
 
 
-def described(spec: ArraySpec) -> tuple[str, dict[str, Any]]:
-    """Return the name and the members of the metadata file of an array without shards."""
+def to_json(spec: ArraySpec) -> tuple[str, dict[str, Any]]:
+    """Return the name and the members of the metadata file of an unsharded array."""
     names = {} if spec.dimension_names is None else {"dimension_names": spec.dimension_names}
     dtype: Any = spec.dtype.name
     if spec.dtype is STRING:
@@ -212,12 +209,12 @@ def described(spec: ArraySpec) -> tuple[str, dict[str, Any]]:
         "chunk_grid": {"name": "regular", "configuration": chunks},
         "chunk_key_encoding": {"name": spec.key_encoding, "configuration": keys},
         "fill_value": spec.fill,
-        "codecs": [_as_json(codec) for codec in spec.codecs],
+        "codecs": [_codec_to_json(codec) for codec in spec.codecs],
         "attributes": spec.attributes or {},
         **names,
     }
 
 
-def _as_json(codec: Codec) -> dict[str, Any]:
+def _codec_to_json(codec: Codec) -> dict[str, Any]:
     options = {key: option for key, option in codec.items() if key != "name"}
     return {"name": codec["name"]} | ({"configuration": options} if options else {})
