@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from gathercli import engine
-from gathercli.arraylike import arguments, as_numpy, as_tensor
+from gathercli.arraylike import arguments, as_numpy, as_tensor, check_number
 from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.result import no_memory
 from gathercli.arrays.run import answer
@@ -302,7 +302,7 @@ def infer_shape(
     batch_dims
         An integer.
     version
-        None for the operator's default, ``openvino-8`` or ``openvino-6``.
+        None for the operator's default, the newest of OpenVINO.
 
     Returns
     -------
@@ -314,6 +314,8 @@ def infer_shape(
         What the run would refuse for its shapes.
     InputError
         ``shape-text``.
+    UsageError
+        The operator takes more or fewer shapes.
 
     Examples
     --------
@@ -324,8 +326,10 @@ def infer_shape(
     """
     family = family_of(op)
     row = find(family.ROWS[0].id if version is None else version, family.COMMAND).op
+    shapes = (data_shape, indices_shape, *more_shapes)
     with CallContext(row) as context:
-        for each, shape in zip(row.inputs, (data_shape, indices_shape, *more_shapes), strict=True):
+        check_number(row, len(shapes), "shapes")
+        for each, shape in zip(row.inputs, shapes, strict=True):
             context.inputs[each.name] = Operand(as_shape(shape))
         operands = context.inputs.values()
         call = engine.bind(row, *operands, axis=axis, batch_dims=batch_dims, shapes_only=True)

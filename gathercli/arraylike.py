@@ -6,13 +6,15 @@ import os
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gathercli.arrays.bound import of_one_type
 from gathercli.arrays.exchange import viewed
 from gathercli.arrays.tensor import Tensor, dtype_of
-from gathercli.errors import GatherError, Hint, InputError
+from gathercli.errors import GatherError, Hint, InputError, UsageError
 from gathercli.io.formats.values import check_depth, tensor_of
 from gathercli.spec.dtypes import FLOAT64, INT64, STRING, Kind
-from gathercli.text import json_string, kind_of, short
+from gathercli.text import json_string, kind_of, listed, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,17 +23,7 @@ if TYPE_CHECKING:
 
     from gathercli.spec.call import CallContext
     from gathercli.spec.dtypes import DType
-    from gathercli.spec.op import Input
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import numpy.typing as npt
-
-    from gathercli.spec.dtypes import DType
-    from gathercli.spec.op import Input
+    from gathercli.spec.op import Input, Op
 
 
 def arguments(context: CallContext, values: Iterable[Any]) -> list[Tensor]:
@@ -39,10 +31,23 @@ def arguments(context: CallContext, values: Iterable[Any]) -> list[Tensor]:
     op = context.op
     if op is None:
         raise LookupError("the inputs of no operator")
+    values = tuple(values)
+    check_number(op, len(values), "inputs")
     tensors = [_argument(value, each) for each, value in zip(op.inputs, values, strict=True)]
     tensors = of_one_type(op, tensors)
     context.describe(tensors)
     return tensors
+
+
+def check_number(op: Op, number: int, what: str) -> None:
+    """Raise if a call has more or fewer inputs, or their shapes, than its operator takes."""
+    names = [each.name for each in op.inputs]
+    if number != len(names):
+        raise UsageError(
+            f"{op.family} takes {len(names)} {what}, not {number}: expected {listed(names, 'and')}",
+            rule="usage",
+            value=number,
+        )
 
 
 def _argument(value: Any, each: Input) -> Tensor:
@@ -73,8 +78,6 @@ def as_tensor(value: Any, empty: DType = FLOAT64) -> Tensor:
 
     `empty` is the type of an empty list.
     """
-    import numpy as np
-
     if isinstance(value, list | tuple | range | bool | int | float | complex | str):
         if not isinstance(value, np.generic):
             return _tensor_of_list(value, empty)
@@ -121,8 +124,6 @@ def _is_plain(value: Any) -> bool:
 
 def _plain(value: Any, types: set[DType | None]) -> Any:
     """Replace arrays, ranges and enumerations in a list by plain values, and add their types."""
-    import numpy as np
-
     if isinstance(value, list | tuple | range):
         return [_plain(each, types) for each in value]
     if isinstance(value, np.generic | np.ndarray):

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from gathercli import GatherError, infer_shape
+from gathercli import GatherError, explain, infer_shape
+from gathercli.errors import UsageError
 
 Case = tuple[str, str, str, str, dict[str, Any], str]
 
@@ -470,3 +471,19 @@ def test_an_operator_that_does_not_exist_is_refused() -> None:
         "no operator `gathr`: expected gather, gather-elements, gather-nd or gather-tree"
     )
     assert (caught.value.hint, caught.value.status) == ("did you mean `gather`?", 2)
+
+
+@pytest.mark.parametrize("shapes", [("[2,3]", "[2]", "[]"), ("[2,3]", "[2]", "[]", "[]", "[]")])
+def test_an_operator_takes_a_shape_for_each_of_its_inputs(shapes: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError) as refusal:
+        infer_shape("gather-tree", *shapes)
+
+    assert refusal.value.message == (
+        f"gather-tree takes 4 shapes, not {len(shapes)}: "
+        "expected step_ids, parent_ids, max_seq_len and end_token"
+    )
+
+
+def test_an_operator_takes_each_of_its_inputs_and_no_other() -> None:
+    with pytest.raises(UsageError, match="gather takes 2 inputs, not 3: expected data and indices"):
+        explain("gather", [1, 2], [0], [0])

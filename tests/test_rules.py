@@ -794,7 +794,7 @@ REFUSALS: Final = (
         lambda: gather_tree(STEPS, [[[9, 9]], [[0, 2]]], [2], 9),
         "index-range",
         "index 2 of `parent_ids` at `[1,0,1]` is outside axis 2 of `step_ids`, whose size is 2: "
-        "expected 0 to 1 (1 of 4 indices)",
+        "expected 0 to 1 (1 of 2 indices)",
         hint=MOVES,
         where="[1,0,1]",
         value=2,
@@ -805,7 +805,7 @@ REFUSALS: Final = (
         lambda: gather_tree([[[1, 2]]] * 3, [[[0, 0]], [[0, 7]], [[-1, 1]]], [3], 9),
         "index-range",
         "index 7 of `parent_ids` at `[1,0,1]` is outside axis 2 of `step_ids`, whose size is 2: "
-        "expected 0 to 1 (2 of 6 indices)",
+        "expected 0 to 1 (2 of 3 indices)",
         hint=MOVES,
         where="[1,0,1]",
         value=7,
@@ -816,7 +816,7 @@ REFUSALS: Final = (
         lambda: gather_tree(STEPS, [[[0, 0]], [[-1, 0]]], [2], 9, negative="error"),
         "index-negative",
         "index -1 of `parent_ids` at `[1,0,0]` is negative, and `negative` is `error`: "
-        "expected 0 to 1 (1 of 4 indices)",
+        "expected 0 to 1 (1 of 2 indices)",
         where="[1,0,0]",
         value=-1,
         many=1,

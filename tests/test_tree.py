@@ -127,13 +127,14 @@ def test_float_tokens_beyond_the_integers_of_64_bits_stay_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("policies", "how"),
+    ("policies", "used", "how"),
     [
-        ({"out_of_range": "zero"}, [("zero-filled", 3, -1, "[1,0,1]", "outside 0..1")]),
-        ({"out_of_range": "clamp"}, [("clamped", 4, -1, "[1,0,1]", "outside 0..1")]),
-        ({"out_of_range": "wrap"}, [("wrapped", 4, -1, "[1,0,1]", "outside 0..1")]),
+        ({"out_of_range": "zero"}, 5, [("zero-filled", 3, -1, "[1,0,1]", "outside 0..1")]),
+        ({"out_of_range": "clamp"}, 7, [("clamped", 4, -1, "[1,0,1]", "outside 0..1")]),
+        ({"out_of_range": "wrap"}, 7, [("wrapped", 4, -1, "[1,0,1]", "outside 0..1")]),
         (
             {"negative": "wrap", "out_of_range": "clamp"},
+            7,
             [
                 ("counted from the end", 2, -1, "[1,0,1]", "negative"),
                 ("clamped", 2, 9, "[1,1,1]", "outside -2..1"),
@@ -141,8 +142,8 @@ def test_float_tokens_beyond_the_integers_of_64_bits_stay_apart() -> None:
         ),
     ],
 )
-def test_adjustments_count_every_used_parent_once(
-    policies: dict[str, str], how: list[tuple[str, int, int, str, str]]
+def test_adjustments_count_every_used_parent_once_and_no_other(
+    policies: dict[str, str], used: int, how: list[tuple[str, int, int, str, str]]
 ) -> None:
     steps = np.ones((3, 2, 2), np.int64)
     parents = np.array([[[9, 9], [9, 9]], [[9, -1], [0, 9]], [[1, 1], [-2, 5]]])
@@ -150,7 +151,7 @@ def test_adjustments_count_every_used_parent_once(
     adjustments = bound_run(bound(steps, parents, [3, 3], 7, **policies)).adjustments
 
     assert [(a.how, a.number, a.value, a.where, a.legal) for a in adjustments] == how
-    assert {a.total for a in adjustments} == {12}
+    assert {a.total for a in adjustments} == {used}
 
 
 @pytest.mark.parametrize(("policy", "beam"), [("clamp", 2), ("wrap", 0)])

@@ -108,6 +108,8 @@ def check_counts(
     axes: Sequence[IndexedAxis],
     sums: Sequence[IndexCounts],
     shape: tuple[int, ...],
+    *,
+    used: int | None = None,
 ) -> list[Adjustment]:
     """Return what becomes of indices that are not on their axis.
 
@@ -116,16 +118,18 @@ def check_counts(
     sums
         For each axis, the counts of its indices, where s is added to negative ones if the call
         does that.
-    shape
-        The shape of the indices.
+    shape, used
+        The shape of the indices, and how many of them are used; None for all.
 
     Raises
     ------
     OutOfRangeError
         As from `check_indices`.
     """
+    used = product(shape) if used is None else used
     if call.negative is Negative.ERROR:
-        _refuse_first(call, rules.index_negative, axes, [each.negative for each in sums], shape)
+        negative = [each.negative for each in sums]
+        _refuse_first(call, rules.index_negative, axes, negative, shape, used)
     outside = call.outside
     refused = [
         each.outside
@@ -133,10 +137,10 @@ def check_counts(
         else IndexCount()
         for along, each in zip(axes, sums, strict=True)
     ]
-    _refuse_first(call, rules.index_range, axes, refused, shape)
+    _refuse_first(call, rules.index_range, axes, refused, shape, used)
     adjustments = []
     wraps = call.wraps_negative and call.op.index_range is IndexRange.UNSIGNED
-    total = product(shape) // max(1, len(axes))
+    total = used // max(1, len(axes))
     for along, each in zip(axes, sums, strict=True):
         of = f" of axis {along.axis}" if len(axes) > 1 else ""
         if each.wrapped.number and wraps:
@@ -150,12 +154,13 @@ def check_counts(
     return adjustments
 
 
-def _refuse_first(
+def _refuse_first(  # noqa: PLR0917  (those of `check_counts`, and the rule)
     call: Call,
     refusal: Callable[[Call, IndexedAxis, int, str, int, int], OutOfRangeError],
     axes: Sequence[IndexedAxis],
     counts: Sequence[IndexCount],
     shape: tuple[int, ...],
+    used: int,
 ) -> None:
     """Raise for the first index, row-major, that was counted on any axis."""
     counted = [(count.first, n) for n, count in enumerate(counts) if count.number]
@@ -163,7 +168,7 @@ def _refuse_first(
         _, n = min(counted)
         value, where, _ = _first(counts[n], shape)
         number = sum(count.number for count in counts)
-        raise refusal(call, axes[n], value, where, number, product(shape))
+        raise refusal(call, axes[n], value, where, number, used)
 
 
 def outside_of(legal: tuple[int, int] | None) -> str:

@@ -140,18 +140,19 @@ def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) 
         ended = (beams[t] >= 0) & (steps[t, batch, np.maximum(beam, 0)] == end)
         ends[ended] = t  # the earliest step comes last
     parents = np.where(used, parents, 0)
-    adjustments, refusal = _checked(call, along, parents)
+    number = int(used.sum())
+    adjustments, refusal = _checked(call, along, parents, number)
     lengths = lengths.reshape(-1)
-    return BeamPaths(beams, lengths, ends, adjustments, refusal, parents, int(used.sum()))
+    return BeamPaths(beams, lengths, ends, adjustments, refusal, parents, number)
 
 
 def _checked(
-    call: Call, along: IndexedAxis, parents: AnyArray
+    call: Call, along: IndexedAxis, parents: AnyArray, number: int
 ) -> tuple[list[Adjustment], OutOfRangeError | None]:
     """Return what becomes of parents outside the axis, and the error if one is refused."""
     counts, _ = count(parents, [policy_of(call, along)], counts=True, tuples=False)
     try:
-        return check_counts(call, [along], counts, parents.shape), None
+        return check_counts(call, [along], counts, parents.shape, used=number), None
     except OutOfRangeError as error:
         return [], error
 

@@ -92,9 +92,11 @@ class Case:
 
     def total(self, op: Op) -> int:
         """Return how many indices are used."""
-        names = [each.name for each in op.inputs if each.values]
-        used = {name: number for name, (_, number) in self._used.items()}
-        return sum(used.get(name, self.array(op, name).size) for name in names)
+        return sum(self.number(op, each.name) for each in op.inputs if each.values)
+
+    def number(self, op: Op, name: str) -> int:
+        """Return how many indices of an input are used."""
+        return self._used[name][1] if name in self._used else self.named(op)[name].array.size
 
     def counts(self, op: Op, name: str, axes: Sequence[IndexedAxis]) -> list[IndexCounts]:
         """Count the indices of an input along each axis, negative ones from its end.
@@ -219,7 +221,9 @@ def verdict(op: Op, case: Case, max_bytes: int | None = None) -> Verdict:
             counts = case.counts(op, name, axes)
             if not call.wraps_negative:
                 counts = [each.unwrapped() for each in counts]
-            adjustments += check.check_counts(call, axes, counts, bound.tensors[name].shape)
+            adjustments += check.check_counts(
+                call, axes, counts, bound.tensors[name].shape, used=case.number(op, name)
+            )
         result.check_size(bound.shape, case.data, max_bytes)
     except (OperatorError, LimitError) as error:
         return Verdict(op, bound, shape, error=error)

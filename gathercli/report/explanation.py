@@ -119,6 +119,8 @@ def explain(
     ------
     OperatorError
         A rule of shapes, types or attributes refuses.
+    UsageError
+        The operator takes more or fewer inputs.
 
     Examples
     --------
