@@ -127,17 +127,17 @@ def test_tuples_of_no_index_are_plain() -> None:
         (
             ("-V", "openvino-5", "--negative", "wrap", "--out-of-range", "zero"),
             (
-                "note: 1 of 4 indices negative of axis 0, counted from the end; first -1 at [2,0]",
-                "note: 2 of 4 indices outside -2..1 of axis 0, zero-filled; first 5 at [1,0]",
-                "note: 1 of 4 indices negative of axis 1, counted from the end; first -3 at [0,1]",
-                "note: 1 of 4 indices outside -3..2 of axis 1, zero-filled; first 7 at [3,1]",
+                "note: 1 of 4 indices of axis 0 negative, counted from the end; first -1 at [2,0]",
+                "note: 2 of 4 indices of axis 0 outside -2..1, zero-filled; first 5 at [1,0]",
+                "note: 1 of 4 indices of axis 1 negative, counted from the end; first -3 at [0,1]",
+                "note: 1 of 4 indices of axis 1 outside -3..2, zero-filled; first 7 at [3,1]",
             ),
         ),
         (
             ("--out-of-range", "clamp"),
             (
-                "note: 2 of 4 indices outside -2..1 of axis 0, clamped; first 5 at [1,0]",
-                "note: 1 of 4 indices outside -3..2 of axis 1, clamped; first 7 at [3,1]",
+                "note: 2 of 4 indices of axis 0 outside -2..1, clamped; first 5 at [1,0]",
+                "note: 1 of 4 indices of axis 1 outside -3..2, clamped; first 7 at [3,1]",
             ),
         ),
     ],

@@ -37,6 +37,8 @@ class Adjustment(NamedTuple):
         The first of them, row-major, and its coordinates in `indices`.
     legal
         What they were outside of.
+    axis
+        The axis they count along, where the components of tuples count along several.
     """
 
     how: str
@@ -45,10 +47,12 @@ class Adjustment(NamedTuple):
     value: int
     where: str
     legal: str
+    axis: int | None = None
 
     def __str__(self) -> str:
+        of = "" if self.axis is None else f" of axis {self.axis}"
         return (
-            f"{grouped(self.number)} of {counted(self.total, 'index', 'indices')} "
+            f"{grouped(self.number)} of {counted(self.total, 'index', 'indices')}{of} "
             f"{self.legal}, {self.how}; "
             f"first {self.value} at {self.where}"
         )
@@ -142,15 +146,17 @@ def check_counts(
     wraps = call.wraps_negative and call.op.index_range is IndexRange.UNSIGNED
     total = used // max(1, len(axes))
     for along, each in zip(axes, sums, strict=True):
-        of = f" of axis {along.axis}" if len(axes) > 1 else ""
-        if each.wrapped.number and wraps:
-            what = f"negative{of}"
-            adjustments.append(_adjustment(FROM_THE_END, each.wrapped, shape, total, what))
-        if each.outside.number:
-            legal = outside_of(call.legal(along.size)) + of
-            if of and not along.size:
-                legal = f"on axis {along.axis}, which is empty"
-            adjustments.append(_adjustment(outside.done, each.outside, shape, total, legal))
+        axis, legal = along.axis if len(axes) > 1 else None, outside_of(call.legal(along.size))
+        if axis is not None and not along.size:
+            axis, legal = None, f"on axis {axis}, which is empty"
+        kinds = [
+            (FROM_THE_END, each.wrapped if wraps else IndexCount(), "negative"),
+            (outside.done, each.outside, legal),
+        ]
+        for how, number, what in kinds:
+            if number.number:
+                value, where = _first(number, shape)
+                adjustments.append(Adjustment(how, number.number, total, value, where, what, axis))
     return adjustments
 
 
@@ -166,7 +172,7 @@ def _refuse_first(  # noqa: PLR0917  (those of `check_counts`, and the rule)
     counted = [(count.first, n) for n, count in enumerate(counts) if count.number]
     if counted:
         _, n = min(counted)
-        value, where, _ = _first(counts[n], shape)
+        value, where = _first(counts[n], shape)
         number = sum(count.number for count in counts)
         raise refusal(call, axes[n], value, where, number, used)
 
@@ -254,13 +260,6 @@ def resolve(
     return ResolvedIndices(resolved.whole(), flat, IndexKind.PLAIN, fills=fills), each
 
 
-def _first(count: IndexCount, shape: tuple[int, ...]) -> tuple[int, str, int]:
-    """Return value and coordinates of the first index that was counted, and how many there are."""
-    return count.value, cell(coordinate(count.first, shape)), count.number
-
-
-def _adjustment(
-    how: str, count: IndexCount, shape: tuple[int, ...], total: int, legal: str
-) -> Adjustment:
-    value, where, number = _first(count, shape)
-    return Adjustment(how, number, total, value, where, legal)
+def _first(count: IndexCount, shape: tuple[int, ...]) -> tuple[int, str]:
+    """Return the value and the coordinates of the first index that was counted."""
+    return count.value, cell(coordinate(count.first, shape))
