@@ -3,7 +3,7 @@
 ::
 
     GatherError
-    ├── MismatchError         1   the result is not what was expected
+    ├── MismatchError         1   the result differs from the expected
     ├── UsageError            2   the command line is wrong          (ValueError)
     │   └── VersionError      2   no such operator version
     ├── OperatorError        65   an operator's rule refuses          (ValueError)
@@ -21,8 +21,8 @@
     ├── OutputError          73   the output cannot be created        (OSError)
     └── TransferError        74   reading or writing failed midway    (OSError)
 
-Each has the name of the ``rule`` that was broken. A message gives the value as the user wrote it,
-what it conflicts with, and what was expected, as an interval.
+Each names the broken ``rule``. A message gives the value as the user wrote it, what it conflicts
+with, and what was expected, as an interval.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from typing import ClassVar, Protocol, Self
 
     class Describable(Protocol):
-        """An input of a call, such as a `spec.call.Operand`; a tensor is none."""
+        """An input of a call, such as a `spec.call.Operand`, but not a tensor."""
 
         def described(self) -> str:
             """Return type and shape."""
 
 
 class Hint(str):
-    """A next step, written for the command, for `python` and for a `job`.
+    """A next step, worded for the command, for `python` and for a `job`.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Hint(str):
     python: str
 
     def __new__(cls, text: str, **settings: str | int | list[str]) -> Self:
-        """Write the settings in each way."""
+        """Fill in the settings for each of the three."""
 
         def fill(write: Callable[[str, str | int], str]) -> str:
             fields = {
@@ -84,7 +84,7 @@ class Hint(str):
 
 
 def _as_option(name: str, value: str | int) -> str:
-    """Write a setting for the command."""
+    """Format a setting for the command."""
     if name in ("source", "code", "literal"):
         import json
 
@@ -99,7 +99,7 @@ def _as_option(name: str, value: str | int) -> str:
 
 
 def _as_argument(name: str, value: str | int) -> str:
-    """Write a setting for Python."""
+    """Format a setting for Python."""
     import json
 
     if name == "command":
@@ -109,14 +109,14 @@ def _as_argument(name: str, value: str | int) -> str:
 
 
 def _as_key(name: str, value: str | int) -> str:
-    """Write a setting for a job."""
+    """Format a setting for a job."""
     import json
 
     return f'"{"op" if name == "command" else name}":{json.dumps(value)}'
 
 
 _OPTIONS = {"version": "-V", "format": "-f"}
-"""The options whose names differ from the setting's."""
+"""The options with names other than the setting's."""
 
 _PYTHON = {
     "code": "{0}",
@@ -126,40 +126,40 @@ _PYTHON = {
     "max_bytes": "max_bytes=None",  # the command's 0
     "source": "{1}",
 }
-"""The settings that Python writes otherwise than ``name=value``: {0} is the value, {1} quoted."""
+"""The settings that are not ``name=value`` in Python: {0} is the value, {1} the quoted value."""
 
 
 class GatherError(Exception):
-    """The base of every exception.
+    """The base class of every exception.
 
     Parameters
     ----------
     message
-        One sentence, with the value as the user wrote it and what was expected.
+        One sentence, with the value as the user wrote it and the expected one.
     rule
         The name of the rule, as in `expect_error` of job files: ``axis-range``, ``npy``…
     where
-        The place of the first wrong value: coordinates (``[1]``), a JSON path (``$[1][2]``), a
+        The position of the first wrong value: coordinates (``[1]``), a JSON path (``$[1][2]``), a
         byte.
     value, expected
-        The first wrong value, and the values that are accepted.
+        The first wrong value, and the accepted values.
     count
-        The number of wrong values, where several are possible.
+        The number of wrong values, if several are possible.
     hint
         A next step, with text to paste in backquotes; a `Hint` if it names settings.
     instead
-        Words to put in place of `value`, then words to add to the command line.
+        Words that replace `value`, then words to add to the command line.
 
     Attributes
     ----------
     operator, inputs
-        The call: the full name of the version, and type and shape of each input.
+        The call: the full name of the version, and the type and shape of each input.
     version_from
-        The environment variable that names the version, if the caller does not.
+        The environment variable that sets the version, if the caller does not.
     others
         The next errors of a file of jobs.
     rest
-        The places of all further ones, by rule.
+        The positions of all further errors, by rule.
     swapped
         Whether `data` and `indices` are probably swapped.
     """
@@ -202,7 +202,7 @@ class GatherError(Exception):
     ) -> None:
         """Add the operator and its inputs, unless an inner call has added its own.
 
-        The inputs are `Describable`, so that no message holds the `repr` of a tensor.
+        The inputs are `Describable`, so that no message contains the `repr` of a tensor.
         """
         if self.operator is None:
             self.operator, self.version_from = operator, version_from
@@ -210,16 +210,16 @@ class GatherError(Exception):
 
     @property
     def data(self) -> str | None:
-        """Type and shape of `data`."""
+        """The type and shape of `data`."""
         return self.inputs.get("data")
 
     @property
     def indices(self) -> str | None:
-        """Type and shape of `indices`."""
+        """The type and shape of `indices`."""
         return self.inputs.get("indices")
 
     def prefix(self, place: str) -> None:
-        """Put the place of the error before the message."""
+        """Prefix the message with the place of the error."""
         self.message = f"{place}: {self.message}"
         self.args = (self.message,)
 
@@ -299,7 +299,7 @@ class LimitError(GatherError, ValueError, MemoryError):
 
     @classmethod
     def over(cls, what: str, size: int, limit: int, *, instead: str = "") -> LimitError:
-        """Return the error of `size` bytes over `limit`, with the option that lifts the limit.
+        """Return the error for `size` bytes over `limit`, with the option that lifts the limit.
 
         Parameters
         ----------
@@ -337,13 +337,13 @@ class OutputError(GatherError, OSError):
 
 
 class TransferError(GatherError, OSError):
-    """Reading or writing failed on the way."""
+    """Reading or writing failed midway."""
 
     status = 74
 
 
 def reason_of(error: Exception) -> str:
-    """Return why a file cannot be used; Python itself refuses a name with a NUL."""
+    """Return why a file cannot be used; Python itself rejects a name with a NUL."""
     reason = getattr(error, "strerror", None)
     if reason is None and isinstance(error, ValueError):
         return "a NUL in its name"

@@ -1,4 +1,4 @@
-"""Text for messages: safe to print, quoted, counted, and cut to a length."""
+"""Format text for messages: escape, quote, count and shorten it."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _bytes_of(character: str) -> str:
 
 
 def literal(value: Any) -> str:
-    """Write nested lists of numbers as an argument; a flat list of integers has no brackets.
+    """Format nested lists of numbers as an argument; a flat list of integers has no brackets.
 
     >>> literal([0, 2]), literal([0]), literal([[0.5, 2]]), literal([])
     ('0,2', '0,', '[[0.5,2]]', '[]')
@@ -97,7 +97,7 @@ def listed(words: Iterable[str], joint: str = "or") -> str:
 
 
 def some(words: Iterable[str], most: int = 10) -> str:
-    """Join the first words and the number of the others.
+    """Join the first words and the count of the others.
 
     >>> some(["a", "b"]), some("abcd", most=2), some([])
     ('a and b', 'a, b and 2 more', 'nothing')
@@ -120,7 +120,7 @@ def short(text: str, most: int = 100) -> str:
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Write a number with its noun.
+    """Format a number with its noun.
 
     >>> counted(1, "index", "indices"), counted(1997, "row")
     ('1 index', '1 997 rows')
@@ -130,7 +130,7 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def grouped(number: int) -> str:
-    """Write a number with blanks between the thousands.
+    """Format a number with blanks between the thousands.
 
     >>> grouped(1997)
     '1 997'
@@ -139,7 +139,7 @@ def grouped(number: int) -> str:
 
 
 def closest_member(key: str | None, names: Iterable[str]) -> str | None:
-    """Return the name that is closest to `key`; without a key, the first name.
+    """Return the name closest to `key`; without a key, the first name.
 
     >>> closest_member("wieght", ["", "weight"]), closest_member(None, ["", "weight"])
     ('weight', 'weight')
@@ -148,9 +148,9 @@ def closest_member(key: str | None, names: Iterable[str]) -> str | None:
 
 
 def closest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """Return the known word that is closest to `word`, if one is close enough.
+    """Return the known word closest to `word`, or None if none is close.
 
-    A comparison costs the product of the lengths, so only short and not too many words are tried.
+    A comparison costs the product of the lengths: long words, and words beyond 1,000, are skipped.
     """
     from difflib import get_close_matches
     from itertools import islice
@@ -162,7 +162,7 @@ def closest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | No
 
 
 class Overflow(float):
-    """A number that overflows float64, with its digits as `text`."""
+    """Infinity for a number that overflows float64, with its digits in `text`."""
 
     text: str
 
@@ -174,7 +174,7 @@ class Overflow(float):
 
 
 def value_text(value: object) -> str:
-    """Write a value for a message as JSON has it, cut to a length."""
+    """Format a value for a message as JSON, cut to a length."""
     if isinstance(value, Overflow):
         text = value.text
     elif value is None or isinstance(value, bool):
@@ -196,9 +196,9 @@ def value_text(value: object) -> str:
 
 
 def as_written(value: object, depth: int = 60) -> str:
-    """Write a value of any type for a message, strings in backquotes.
+    """Format a value of any type for a message, strings in backquotes.
 
-    Lists nested deeper than `depth` are left out; the text is cut before them.
+    Lists nested deeper than `depth` are omitted.
 
     >>> as_written("one"), as_written(1.5), as_written([0, "x"]), as_written({1})
     ('`one`', '1.5', '[0, `x`]', 'of type `set`')
@@ -221,7 +221,7 @@ def as_written(value: object, depth: int = 60) -> str:
 
 
 def kind_of(value: object) -> str:
-    """Write the type of a value that has no better description.
+    """Format the type of a value.
 
     >>> kind_of({1}), kind_of(None)
     ('of type `set`', 'None')

@@ -93,10 +93,10 @@ def one_dash(line: CommandLine, word: Word) -> UsageError:
 def no_command(name: str) -> UsageError:
     """Return the refusal of an unknown command."""
     from gathercli.cli.registry import COMMANDS
-    from gathercli.ops import elsewhere
+    from gathercli.ops import foreign_name_error
 
     hint = "`gathercli --help` lists the commands"
-    if usage := elsewhere(name, "no command"):
+    if usage := foreign_name_error(name, "no command"):
         usage.hint = usage.hint or hint
         return usage
     near = closest(name.lower().replace("_", "-"), [*COMMANDS, "help", "version"])

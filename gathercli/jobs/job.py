@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gathercli.errors import InputError, VersionError
 from gathercli.io.source import is_stdin
 from gathercli.jobs.jobfile import WrittenJob, name_of, written
-from gathercli.ops import FAMILIES, attributes, elsewhere, family_of, find
+from gathercli.ops import FAMILIES, attributes, family_of, find, foreign_name_error
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import FLOAT64, INT64, dtype, named
 from gathercli.spec.op import Negative, OutOfRange
@@ -346,7 +346,7 @@ def _hint(key: str, value: Any) -> str | None:
     if key in ("op", "of"):
         near = closest(value.lower().replace("_", "-"), FAMILIES, cutoff=0.8)
         if near is None:
-            refusal = elsewhere(value, "")
+            refusal = foreign_name_error(value, "")
             return getattr(refusal and refusal.hint, "job", None)
         return f'did you mean "{near}"?'
     if key != "expect_error":

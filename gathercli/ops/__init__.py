@@ -1,7 +1,7 @@
-"""The operators: every version known, and how a version's name finds its row.
+"""The operators, and the lookup of their versions by name.
 
-To add a version, add its row to the file of its family and to the file's ``ROWS``; to add an
-operator, add a file like `gather.py` and name it in `_FAMILIES` below.
+To add a version, add a row to the file of its family and to the ``ROWS`` there. To add an operator,
+add a file like `gather.py` and list it in `_FAMILIES` below.
 """
 
 from __future__ import annotations
@@ -29,14 +29,13 @@ OPERATORS: Final[tuple[Op, ...]] = tuple(op for family in _FAMILIES for op in fa
 """Every operator version, newest first in each framework."""
 
 NEWEST_OPSET: Final = {"openvino": 16, "onnx": 28}
-"""The newest opset looked at (OpenVINO 2026.4, ONNX 1.23); later ones may change an operator."""
-
+"""The newest opset covered (OpenVINO 2026.4, ONNX 1.23); later ones may change an operator."""
 
 _FRAMEWORKS: Final = {"openvino": "OpenVINO", "onnx": "ONNX"}
 
 
 def versions(rows: Iterable[Op]) -> str:
-    """Name the versions of rows, the oldest of each framework first.
+    """List the versions of rows by framework, oldest first.
 
     >>> versions(FAMILIES["gather"].ROWS)
     'OpenVINO 1, 7, 8; ONNX 1, 11, 13'
@@ -48,30 +47,30 @@ def versions(rows: Iterable[Op]) -> str:
 
 
 def summary(family: Family) -> str:
-    """Say what an operator does, and which versions there are."""
+    """Describe an operator in one line, with its versions."""
     return f"{family.SUMMARY}: {versions(family.ROWS)}."
 
 
 def families(command: str) -> tuple[Family, ...]:
-    """Return the operator of a command, or all where the command takes any of them."""
+    """Return the operator of a command, or all operators if the command takes any of them."""
     return (FAMILIES[command],) if command in FAMILIES else tuple(FAMILIES.values())
 
 
 def attributes(family: Family) -> dict[str, bool]:
-    """Name the attributes that an operator takes, and tell whether one of its versions has it.
+    """Return the attributes an operator accepts, and whether any of its versions has each.
 
-    What none has is taken where a rule of the operator refuses it.
+    An attribute of no version is accepted if a rule of the operator reports it.
     """
     known = dict.fromkeys(
         each.name for other in FAMILIES.values() for op in other.ROWS for each in op.attrs
     )
     refused = {rule.__name__.removesuffix("_unsupported") for rule in family.RULES}
-    having = {name: any(op.attr(name) for op in family.ROWS) for name in known}
-    return {name: has for name, has in having.items() if has or name in refused}
+    supported = {name: any(op.attr(name) for op in family.ROWS) for name in known}
+    return {name: has for name, has in supported.items() if has or name in refused}
 
 
 def indexed_inputs(call: Call) -> dict[str, list[IndexedAxis]]:
-    """Return, for each input of indices, the axes that its elements or components count along."""
+    """Return the indexed axes of each input of indices."""
     axes = FAMILIES[call.op.family].indexed_axes(call)
     return {
         each.name: [along for along in axes if along.input == each.name]
@@ -80,8 +79,8 @@ def indexed_inputs(call: Call) -> dict[str, list[IndexedAxis]]:
     }
 
 
-class Found(NamedTuple):
-    """The row that answers to a version, and what the user should know of the choice."""
+class VersionMatch(NamedTuple):
+    """The row of a version, with a note for the user if the choice needs one."""
 
     op: Op
     note: str | None = None
@@ -102,15 +101,9 @@ def family_of(command: str) -> Family:
 
 
 def no_operator(name: str, what: str = "no operator") -> UsageError:
-    """Make the refusal of a name that is no operator, and say which one it may stand for.
-
-    Parameters
-    ----------
-    what
-        The beginning of the message.
-    """
-    if found := elsewhere(name, what):
-        return found
+    """Return the error for an unknown operator, with a suggestion; `what` starts the message."""
+    if error := foreign_name_error(name, what):
+        return error
     near = closest(name.lower(), FAMILIES)
     return UsageError(
         f"{what} `{name[:40]}`: expected {listed(FAMILIES)}",
@@ -121,8 +114,8 @@ def no_operator(name: str, what: str = "no operator") -> UsageError:
     )
 
 
-def elsewhere(name: str, what: str) -> UsageError | None:
-    """Make the refusal of what is no command, but another framework's call or the name of a row."""
+def foreign_name_error(name: str, what: str) -> UsageError | None:
+    """Return the error for another framework's call, or a row, used as a command; else None."""
     from gathercli.spec.equivalents import find_equivalent, not_here
 
     if why := not_here(name):
@@ -157,23 +150,23 @@ def elsewhere(name: str, what: str) -> UsageError | None:
 
 
 @lru_cache(maxsize=64)
-def find(version: str | int | None, command: str = gather.COMMAND) -> Found:
-    """Find the row that a framework runs under a version.
+def find(version: str | int | None, command: str = gather.COMMAND) -> VersionMatch:
+    """Return the row that a framework runs for a version.
 
     Parameters
     ----------
     version
         A row (``openvino-8``, ``openvino.Gather-8``), an opset (``onnx-12`` runs Gather-11,
         ``opset 12`` is ONNX's), a framework (its newest row), or a bare number that is a row of
-        one framework only. In any case, with or without one of ``- : _ .`` or a blank before the
+        one framework only. Upper or lower case; one of ``- : _ .`` or a blank may precede the
         number.
     command
-        The operator: ``gather`` or ``gather-elements``.
+        The operator, such as ``gather``.
 
     Raises
     ------
     VersionError
-        ``version``: nothing answers to it.
+        ``version``: no row matches.
 
     Examples
     --------
@@ -184,58 +177,58 @@ def find(version: str | int | None, command: str = gather.COMMAND) -> Found:
     word = text.strip().lower()
     for op in family.ROWS:
         if word in (op.id, op.full_name.lower()):
-            return Found(op)
+            return VersionMatch(op)
     if any(op.full_name.lower() == word for op in OPERATORS):
-        raise _refused(text, family)
-    spelt = _SPELLING.fullmatch(word)
-    if spelt is None:
-        raise _of_release(text, family) or _refused(text, family, _absent(word, family))
-    framework = spelt["framework"] or (_OF_OPSETS if spelt["opset"] else None)
+        raise _version_error(text, family)
+    parts = _VERSION.fullmatch(word)
+    if parts is None:
+        why = _absent_framework(word, family)
+        raise _release_error(text, family) or _version_error(text, family, why)
+    framework = parts["framework"] or (_OPSET_FRAMEWORK if parts["opset"] else None)
     if framework is None:
-        rows = [op for op in family.ROWS if op.version == int(spelt["number"])]
+        rows = [op for op in family.ROWS if op.version == int(parts["number"])]
         if len(rows) == 1:
-            return Found(rows[0])
+            return VersionMatch(rows[0])
         both = f"{listed((op.id for op in rows), 'and')} both have it" if rows else None
-        raise _refused(text, family, both)
+        raise _version_error(text, family, both)
     rows = [op for op in family.ROWS if op.framework == framework]
     if not rows:
-        raise _refused(text, family, _absent(framework, family))
-    if spelt["number"] is None:
-        return Found(max(rows, key=lambda op: op.version))
-    return _of_opset(text, family, rows, int(spelt["number"]))
+        raise _version_error(text, family, _absent_framework(framework, family))
+    if parts["number"] is None:
+        return VersionMatch(max(rows, key=lambda op: op.version))
+    return _row_of_opset(text, family, rows, int(parts["number"]))
 
 
-_OF_OPSETS: Final = "onnx"
-"""The framework that is meant where somebody speaks of an opset alone."""
+_OPSET_FRAMEWORK: Final = "onnx"
+"""The framework of ``opset 12``."""
 
-_SPELLING: Final = re.compile(
+_VERSION: Final = re.compile(
     rf"(?:(?P<framework>{'|'.join(NEWEST_OPSET)})(?:[\s.:_-]?(?:opset[\s.:_-]?)?(?=\d))?"
     r"|(?P<opset>opset)[\s.:_-]?(?=\d)|(?=\d))(?P<number>[1-9]\d{0,5})?",
     re.ASCII,
 )
-"""How a framework, an opset of it, or a number is spelt, in lower case."""
-
+"""A framework, one of its opsets, or a number, in lower case."""
 
 _RELEASE: Final = re.compile(rf"({'|'.join(NEWEST_OPSET)})[\s:_-]?v?(\d+)\.(\d+)[.\w]*", re.ASCII)
-"""How a release of a framework is spelt, which has several opsets or one of another number."""
+"""A release of a framework; its numbers are not those of its opsets."""
 
 _FIRST_RELEASE: Final = 2
 _BEFORE: Final = 5
-"""ONNX 1.2 brought opset 7, and every minor release since then one more."""
+"""ONNX 1.2 has opset 7, and every minor release since then one more."""
 
 
-def _of_release(text: str, family: Family) -> VersionError | None:
-    """Refuse a release of a framework, and name its opset if that is known."""
+def _release_error(text: str, family: Family) -> VersionError | None:
+    """Return the error for a release of a framework, with its opset if that is known."""
     release = _RELEASE.fullmatch(text.strip().lower())
     if release is None:
         return None
     framework, major, minor = release[1], int(release[2]), int(release[3])
     if all(op.framework != framework for op in family.ROWS):
         return None
-    error = _refused(text, family, f"{major}.{minor} is a release, not an opset")
+    error = _version_error(text, family, f"{major}.{minor} is a release, not an opset")
     error.hint = "`gathercli ops` lists the versions"
-    newest = NEWEST_OPSET[_OF_OPSETS] - _BEFORE
-    if framework == _OF_OPSETS and major == 1 and _FIRST_RELEASE <= minor <= newest:
+    newest = NEWEST_OPSET[_OPSET_FRAMEWORK] - _BEFORE
+    if framework == _OPSET_FRAMEWORK and major == 1 and _FIRST_RELEASE <= minor <= newest:
         opset = f"{framework}-{minor + _BEFORE}"
         error.hint = Hint(
             f"release 1.{minor} has opset {minor + _BEFORE}: {{version}}", version=opset
@@ -243,23 +236,23 @@ def _of_release(text: str, family: Family) -> VersionError | None:
     return error
 
 
-def _absent(word: str, family: Family) -> str | None:
-    """Say that the framework with which a version begins has no version of an operator."""
-    having = {op.framework for op in family.ROWS}
-    absent = (name for name in NEWEST_OPSET if word.startswith(name) and name not in having)
+def _absent_framework(word: str, family: Family) -> str | None:
+    """Return a clause if a version starts with a framework that lacks the operator."""
+    frameworks = {op.framework for op in family.ROWS}
+    absent = (name for name in NEWEST_OPSET if word.startswith(name) and name not in frameworks)
     return next((f"{name} has no {family.ROWS[0].name}" for name in absent), None)
 
 
-def _of_opset(text: str, family: Family, rows: list[Op], opset: int) -> Found:
-    """Find, among the rows of one framework, the one that its opset runs."""
+def _row_of_opset(text: str, family: Family, rows: list[Op], opset: int) -> VersionMatch:
+    """Return the row, of those of one framework, that an opset runs."""
     older = [op for op in rows if op.version <= opset]
     if not older:
         first = min(op.version for op in rows)
         why = f"{rows[0].framework} has {rows[0].name} from opset {first} on"
-        raise _refused(text, family, why)
+        raise _version_error(text, family, why)
     op = max(older, key=lambda op: op.version)
     newest = max(NEWEST_OPSET[op.framework], op.version)
-    return Found(
+    return VersionMatch(
         op,
         f"{op.framework} opset {opset} is newer than {newest}, the newest known here; "
         f"{op.full_name} was assumed"
@@ -268,15 +261,10 @@ def _of_opset(text: str, family: Family, rows: list[Op], opset: int) -> Found:
     )
 
 
-def find_for_any(version: str, command: str) -> Found:
-    """Find the row of one operator for a version that is chosen for all of them.
+def find_for_any(version: str, command: str) -> VersionMatch:
+    """Return the row of one operator for a version that is set for all of them.
 
-    A row that only another operator has stands for the opset that brought it.
-
-    Raises
-    ------
-    VersionError
-        ``version``: nothing answers to it.
+    The row of another operator stands for the opset that introduced it. Raise as `find` does.
 
     >>> find_for_any("openvino.Gather-8", "gather-elements").op.full_name
     'openvino.GatherElements-6'
@@ -285,22 +273,22 @@ def find_for_any(version: str, command: str) -> Found:
         return find(version, command)
     except VersionError:
         number = version.strip()
-        having = {op.framework for op in OPERATORS if str(op.version) == number}
-        for other in FAMILIES if len(having) <= 1 else ():
+        frameworks = {op.framework for op in OPERATORS if str(op.version) == number}
+        for other in FAMILIES if len(frameworks) <= 1 else ():
             with suppress(VersionError):
                 return find(find(version, other).op.id, command)
         raise
 
 
-def _refused(text: str, family: Family, why: str | None = None) -> VersionError:
+def _version_error(text: str, family: Family, why: str | None = None) -> VersionError:
     ids = [op.id for op in family.ROWS]
     what = f"no version `{text[:40]}` of" if text.strip() else "an empty version for"
     word = text[:40].strip().lower()
-    other = _family_in(word)
+    other = _named_family(word)
     if other in (None, family):
         other, hint = None, _hint(word, family)
     else:
-        why, hint = f"it is a version of {other.COMMAND}", _hint_to(word, other)
+        why, hint = f"it is a version of {other.COMMAND}", _other_operator_hint(word, other)
     error = VersionError(
         f"{what} {family.COMMAND}{f' ({why})' if why else ''}: expected {listed(ids)}",
         rule="version",
@@ -309,35 +297,35 @@ def _refused(text: str, family: Family, why: str | None = None) -> VersionError:
         hint=hint,
     )
     if other:
-        near = _written(word, other)
+        near = _spellings(word, other)
         error.elsewhere = (other.COMMAND, near[0] if near else text)
     return error
 
 
-def _family_in(word: str) -> Family | None:
-    """Find the operator whose name a version has in it: ``onnx.GatherElements-12``."""
+def _named_family(word: str) -> Family | None:
+    """Return the operator that a version names: ``onnx.GatherElements-12``."""
     name = re.sub(r"[\W\d_]", "", word)
     for framework in NEWEST_OPSET:
         name = name.removeprefix(framework)
     return next((each for each in _FAMILIES if each.ROWS[0].name.lower() == name), None)
 
 
-def _written(word: str, family: Family) -> list[str]:
-    """Guess how an operator writes a version; nothing if it is the name of a row."""
+def _spellings(word: str, family: Family) -> list[str]:
+    """Return likely spellings of a version of an operator; none for the full name of a row."""
     is_row = any(op.full_name.lower() == word for op in family.ROWS)
-    return [] if is_row else _meant(word, family)
+    return [] if is_row else _likely_versions(word, family)
 
 
-def _hint_to(word: str, family: Family) -> Hint:
-    """Say which operator has a version, and how that is written if it is written otherwise."""
-    near = _written(word, family)
+def _other_operator_hint(word: str, family: Family) -> Hint:
+    """Suggest the operator that has a version, with the likely spellings of that."""
+    near = _spellings(word, family)
     text = "did you mean {command} with {version}?" if near else "did you mean {command}?"
     settings = {"version": near} if near else {}
     return Hint(text, command=family.COMMAND, **settings)
 
 
 def _hint(word: str, family: Family) -> Hint | None:
-    """Say how the version that was meant is written, as far as that can be guessed."""
+    """Suggest a version for an unknown one; None without a guess."""
     from gathercli.spec.equivalents import of_framework
 
     others = of_framework(word)
@@ -350,12 +338,12 @@ def _hint(word: str, family: Family) -> Hint | None:
         return Hint(f"`gathercli ops --like {others[0].name}` says which version is nearest")
     if not word:
         return Hint("{version} is the default", version=family.ROWS[0].id)
-    near = _meant(re.sub(r"(?<=\d)\.0+$", "", word), family)
+    near = _likely_versions(re.sub(r"(?<=\d)\.0+$", "", word), family)
     return Hint("did you mean {version}?", version=near) if near else None
 
 
-def _meant(word: str, family: Family) -> list[str]:
-    """Guess the versions that were meant: ``Gather-8``, ``v8``, ``12``, ``onnx.Gather-12``."""
+def _likely_versions(word: str, family: Family) -> list[str]:
+    """Guess versions for ``Gather-8``, ``v8``, ``12``, ``onnx.Gather-12``."""
     ids = [op.id for op in family.ROWS]
     head = word.rstrip("0123456789")
     number, head = word[len(head) :], head.rstrip(" .:_-")
@@ -374,7 +362,7 @@ def _meant(word: str, family: Family) -> list[str]:
             if opset <= newest
             and any(op.framework == framework and op.version <= opset for op in family.ROWS)
         ]
-    if not number and _family_in(word) is family:
+    if not number and _named_family(word) is family:
         newest = (op.id for op in family.ROWS if framework in (op.framework, op.name.lower()))
         return [next(newest, ids[0])]
     near = closest(word, [*ids, *NEWEST_OPSET])
@@ -382,4 +370,4 @@ def _meant(word: str, family: Family) -> list[str]:
 
 
 _NUMBERED: Final = ("", "v", "version", "opset")
-"""Words that people put before the number of a version."""
+"""Words that may precede the number of a version."""

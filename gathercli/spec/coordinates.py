@@ -1,4 +1,4 @@
-"""Coordinates and flat positions, row-major: plain arithmetic, for one cell or arrays of them."""
+"""Coordinates and flat positions, row-major, for one cell or arrays of cells."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ if TYPE_CHECKING:
 
     from gathercli.spec.shapes import AnyDim
 
-
 Position: TypeAlias = Any
-"""An integer, or an int64 array of them: the same arithmetic serves both."""
+"""An integer or an int64 array: the same arithmetic serves both."""
 
 
 def known(shape: Sequence[AnyDim]) -> tuple[int, ...]:
-    """Return the sizes of a shape that has no unknown dimension."""
+    """Return the sizes of a shape without unknown dimensions."""
     return tuple(size for size in shape if isinstance(size, int))
 
 
@@ -29,7 +28,7 @@ def coordinates(cells: Position, shape: Sequence[AnyDim]) -> tuple[Position, ...
 
     Returns
     -------
-        One coordinate a dimension, of the kind of `cells`.
+        A coordinate for each dimension: an integer, or an array (C,).
 
     >>> coordinates(5, (2, 3))
     (1, 2)
@@ -42,12 +41,12 @@ def coordinates(cells: Position, shape: Sequence[AnyDim]) -> tuple[Position, ...
 
 
 def flat_positions(at: Sequence[Position], shape: Sequence[AnyDim], *, none: Any) -> Position:
-    """Ravel coordinates, giving -1 where `none` is set.
+    """Ravel coordinates; the position is -1 where `none` is true.
 
     Parameters
     ----------
     at
-        A coordinate a dimension of `shape`: integers, or int64 arrays (C,).
+        A coordinate for each dimension of `shape`: integers, or int64 arrays (C,).
     none
         A boolean, or a bool array (C,).
 
@@ -61,7 +60,7 @@ def flat_positions(at: Sequence[Position], shape: Sequence[AnyDim], *, none: Any
 
 
 def letters(name: str, count: int) -> list[str]:
-    """Name coordinates: ``i``, or ``i0, i1`` when there are several.
+    """Name coordinates: ``i``, or ``i0, i1`` if there are several.
 
     >>> letters("p", 1), letters("s", 2)
     (['p'], ['s0', 's1'])
@@ -70,7 +69,7 @@ def letters(name: str, count: int) -> list[str]:
 
 
 def at(tensor: str, coordinates: Sequence[str]) -> str:
-    """Write a cell of a tensor; a 0-D tensor has just one.
+    """Format a cell of a tensor.
 
     >>> at("data", ["p", "k"]), at("out", [])
     ('data[p, k]', 'out')
@@ -84,15 +83,11 @@ def coordinate(position: int, shape: Sequence[int]) -> tuple[int, ...]:
     >>> coordinate(5, (2, 3))
     (1, 2)
     """
-    found: list[int] = []
-    for size in reversed(shape):
-        position, rest = divmod(position, size)
-        found.append(rest)
-    return tuple(reversed(found))
+    return coordinates(position, shape)
 
 
 def cell(coordinates: Sequence[int]) -> str:
-    """Write coordinates.
+    """Format coordinates.
 
     >>> cell((1, 2))
     '[1,2]'
@@ -101,5 +96,5 @@ def cell(coordinates: Sequence[int]) -> str:
 
 
 def path(root: str, at: int, shape: Sequence[int]) -> str:
-    """Write where the flat position `at` of a nested list of `shape` is: ``$[1][2]``."""
+    """Return the JSON path of the flat position `at` in nested lists of `shape`: ``$[1][2]``."""
     return root + "".join(f"[{i}]" for i in coordinate(at, shape))

@@ -1,4 +1,4 @@
-"""The decisions made where the specifications are silent or contradict themselves.
+"""Decisions on questions where the specifications are silent or contradict themselves.
 
 A test runs each decision that can be run.
 """
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 
 class Decision(NamedTuple):
-    """The answer to a question that a specification leaves open.
+    """The answer to an open question of a specification.
 
     Attributes
     ----------
     id
         A permanent short name: ``gather-8-range``.
     rows
-        The full names of the versions it concerns.
+        The full names of the versions concerned.
     question
-        The gap or the contradiction in the texts.
+        The gap or contradiction in the texts.
     evidence
         The source of the reason.
     """
@@ -376,10 +376,9 @@ DECISIONS: Final = (
         "TensorFlow Addons 0.23 with TensorFlow 2.15",
     ),
 )
-"""The decisions on index values, batches, the axis, types and shapes, in this order; then those on
-GatherND and GatherTree."""
+"""Decisions on index values, batches, the axis, types and shapes; then on GatherND, GatherTree."""
 
 
 def concerning(op: Op) -> tuple[Decision, ...]:
-    """Return the decisions that concern a version."""
+    """Return the decisions on a version."""
     return tuple(each for each in DECISIONS if op.full_name in each.rows)

@@ -1,4 +1,4 @@
-"""Element types: the names people use for them, and what their values are."""
+"""Element types: their names, kinds and sizes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Kind(Enum):
-    """What a type's values are."""
+    """The kind of a type's values."""
 
     BOOL = "bool"
     INT = "int"
@@ -29,11 +29,11 @@ class DType(NamedTuple):
     Attributes
     ----------
     name, short, oip
-        Its name here, its short name, and the Open Inference Protocol's.
+        Its name here, its short name, and its name in the Open Inference Protocol.
     bits
-        Bits an element has; 0 for strings, whose width is each tensor's own. It takes whole bytes.
+        The bits of an element, stored in whole bytes; 0 for strings, whose width varies by tensor.
     opaque
-        Whether numpy lacks it, and holds the unsigned integers of its bits.
+        Whether numpy lacks it and stores its bits as unsigned integers.
     """
 
     name: str
@@ -45,24 +45,24 @@ class DType(NamedTuple):
 
     @property
     def narrow(self) -> bool:
-        """Whether numpy lacks it and a byte holds it: `ml_dtypes`' types of 8 bits or less."""
+        """Whether it is a type of `ml_dtypes` of 8 bits or less."""
         return self.opaque and self.bits <= 8
 
     @property
     def integral(self) -> bool:
-        """Whether it holds integers; booleans are no integers."""
+        """Whether it is an integer type; boolean is not."""
         return self.kind in (Kind.INT, Kind.UINT)
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """Smallest and largest value of an integer type."""
+        """The smallest and largest value of an integer type."""
         if self.kind is Kind.UINT:
             return 0, 2**self.bits - 1
         return -(2 ** (self.bits - 1)), 2 ** (self.bits - 1) - 1
 
     @property
     def itemsize(self) -> int:
-        """Bytes an element takes; for strings, those of one character."""
+        """The bytes of an element; for strings, those of one character."""
         return -(-self.bits // 8) if self.bits else 4
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ BFLOAT16 = DType("bfloat16", "bf16", "BF16", Kind.FLOAT, 16, opaque=True)
 FLOAT64 = DType("float64", "f64", "FP64", Kind.FLOAT, 64)
 COMPLEX128 = DType("complex128", "c128", "COMPLEX128", Kind.COMPLEX, 128)
 E8M0 = DType("float8_e8m0fnu", "f8e8m0fnu", "FP8_E8M0FNU", Kind.FLOAT, 8, opaque=True)
-"""The exponents of blocks: powers of two, without zero, whose bits are those of 2^-127."""
+"""The scales of blocks: powers of two. There is no zero: all bits 0 are 2^-127."""
 
 STRING = DType("string", "str", "BYTES", Kind.STRING, 0)
 
@@ -114,10 +114,10 @@ DTYPES: tuple[DType, ...] = (
     DType("uint2", "u2", "UINT2", Kind.UINT, 2, opaque=True),
 )
 PLAIN: tuple[DType, ...] = tuple(dtype for dtype in DTYPES if not dtype.narrow)
-"""The types that are no narrower than 8 bits, or that numpy has."""
+"""All types but the narrow ones."""
 
 NARROW = ("float8", "float6", "float4", "int4", "int2 types")
-"""The narrow types, for people."""
+"""The narrow types in a message."""
 
 _BY_NAME = {name: dtype for dtype in DTYPES for name in (dtype.name, dtype.short)}
 
@@ -125,18 +125,12 @@ _BY_OIP = {dtype.oip: dtype for dtype in DTYPES} | {"STRING": STRING}
 
 
 def named(name: str) -> DType | None:
-    """Return the type of a name or short name; None if there is none."""
+    """Return the type with a name or short name; None if there is none."""
     return _BY_NAME.get(name)
 
 
 def dtype(name: str) -> DType:
-    """Return the type of a name or short name.
-
-    Raises
-    ------
-    UsageError
-        ``dtype``: no type has this name.
-    """
+    """Return the type with a name or short name; raise `UsageError` if there is none."""
     known = named(name)
     if known is None:
         from gathercli.text import closest
@@ -153,7 +147,7 @@ def dtype(name: str) -> DType:
 
 
 def dtype_in_json(name: object, where: str) -> DType:
-    """Return the type of a datatype in typed JSON: a name of the protocol or one of ours."""
+    """Return the type of a datatype in typed JSON: a name of the protocol or of this module."""
     known = (_BY_OIP.get(name) or _BY_NAME.get(name)) if isinstance(name, str) else None
     if known is None:
         import json
@@ -170,7 +164,7 @@ def dtype_in_json(name: object, where: str) -> DType:
 
 
 def in_words(types: Iterable[DType]) -> list[str]:
-    """Return the names of types; all narrow ones together have shorter names.
+    """Return the names of types; `NARROW` replaces the full set of narrow types.
 
     >>> from gathercli.text import listed
     >>> listed(in_words(DTYPES[-16:]), "and")
@@ -184,7 +178,7 @@ def in_words(types: Iterable[DType]) -> list[str]:
 
 
 def foreign(dtype: object) -> DType:
-    """Return a type for a dtype that no operator takes, which its rule then refuses."""
+    """Return a type for a dtype that the rules of every operator refuse."""
     return DType(str(dtype), str(dtype), "", Kind.OTHER, 0)
 
 

@@ -1,8 +1,8 @@
-"""The operator versions that equal other frameworks' calls, and the differences.
+"""Operator versions equal to calls of other frameworks, and their differences.
 
-A call describes its treatment of an index on an axis of size s in the words of the versions, so
-that the differences follow from the rows. A test compares NumPy's calls; the others were run on a
-CPU with PyTorch 2.13, JAX 0.10, TensorFlow 2.21 and TensorFlow Addons 0.23.
+The treatment of an index on an axis of size s is described in the terms of the versions, so that
+differences follow from the rows. A test compares NumPy's calls; the others were run on a CPU with
+PyTorch 2.13, JAX 0.10, TensorFlow 2.21 and TensorFlow Addons 0.23.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OUTSIDE: Final = {
     OutOfRange.CLAMP.done: OutOfRange.CLAMP,
     FILLED: OutOfRange.ZERO,  # the nearest
 }
-"""The options that treat an index like a call does."""
+"""The option for each treatment of an index."""
 
 
 class Equivalent(NamedTuple):
@@ -39,15 +39,15 @@ class Equivalent(NamedTuple):
     name
         Its usual name: ``torch.gather``.
     call
-        The code, with the words `data`, `indices`, `axis`.
+        The code, with the variables `data`, `indices`, `axis`.
     rows
-        The full names of the versions that equal it for legal indices, the nearest first.
+        The full names of the versions equal to it for legal indices, the nearest first.
     negative, outside
         The treatment of an index from -s to -1, and of one beyond either end.
     differs
         Other differences, a short line each.
     fixes
-        Versions, and code that equals each; its last line is the call.
+        Pairs of a version and equal code; the last line of code is the call.
     aliases
         Its other names.
     """
@@ -62,7 +62,7 @@ class Equivalent(NamedTuple):
     aliases: tuple[str, ...] = ()
 
     def settings(self, op: Op) -> dict[str, str]:
-        """Return the options that make a version treat indices like the call, or nearly so."""
+        """Return the options with which a version treats indices like the call, or nearly so."""
         settings: dict[str, str] = {}
         if self.negative != op.negative and self.negative in _NEGATIVE:
             settings["negative"] = _NEGATIVE[self.negative].value
@@ -73,7 +73,7 @@ class Equivalent(NamedTuple):
 
     @property
     def exception(self) -> str | None:
-        """The main difference, in a clause, from a version with those settings."""
+        """The main difference from a version with these settings, as a clause."""
         if self.outside == FILLED:
             return f"an index outside is {FILLED}, and here {OutOfRange.ZERO.done}"
         return next(iter(self.differs), None)
@@ -415,7 +415,7 @@ _PARAMETERS: Final = {
     "params": "data",
     "weight": "data",
 }
-"""The names of calls' arguments, where they differ from those of the versions."""
+"""Argument names of other frameworks and the names here."""
 
 _TENSORS: Final = ("data", "indices", "step_ids", "parent_ids", "max_seq_len", "end_token")
 _SUBSCRIPT: Final = re.compile(r"([A-Za-z_][\w.]*)\[(.*)\]", re.DOTALL)
@@ -423,12 +423,7 @@ _CALL: Final = re.compile(r"[A-Za-z_][\w.]*\((.*)\)", re.DOTALL)
 
 
 def equivalent(call: str) -> Equivalent:
-    """Return a call by one of its names: ``np.take``, ``torch.Tensor.gather()``.
-
-    Raises
-    ------
-    UsageError
-        The call is unknown.
+    """Return a call by name, ``np.take`` or ``torch.Tensor.gather()``, or raise `UsageError`.
 
     >>> equivalent("jnp.take").name
     'jax.numpy.take'
@@ -436,22 +431,22 @@ def equivalent(call: str) -> Equivalent:
     if each := find_equivalent(call):
         return each
     why = not_here(call)
-    # A misspelt call of one library is no call of another.
+    # Suggest a call of the same library only.
     library, _, name = _full_name(call).partition(".")
     names = [each[len(library) + 1 :] for each in _BY_NAME if each.startswith(f"{library}.")]
     near = None if why else closest(name, names, cutoff=0.75)
-    meant = _BY_NAME[f"{library}.{near}"].name if near else None
+    suggestion = _BY_NAME[f"{library}.{near}"].name if near else None
     raise UsageError(
         f"no call `{call[:40]}` is known{f' ({why})' if why else ''}: "
         f"expected {listed(each.name for each in EQUIVALENTS)}",
         rule="usage",
         value=call,
-        hint=f"did you mean `gathercli ops --like {meant}`?" if meant else None,
+        hint=f"did you mean `gathercli ops --like {suggestion}`?" if suggestion else None,
     )
 
 
 def arguments_of(call: str) -> list[str]:
-    """Return the arguments in the code of a call, as words of a command line.
+    """Return the arguments in the code of a call as arguments and options of a command.
 
     >>> arguments_of("torch.gather(x, dim=1, index=idx)"), arguments_of("x[:, idx]")
     (['x', 'idx', '--axis=1'], ['x', 'idx', '--axis=1'])
@@ -492,7 +487,7 @@ def _split(text: str) -> list[str]:
 
 
 def _subscript(data: str, parts: list[str]) -> list[str]:
-    """Return the arguments of ``data[:, indices]``; none unless it has one index."""
+    """Return the arguments of ``data[:, indices]``; an empty list unless it has one index."""
     axes = [axis for axis, part in enumerate(parts) if part not in (":", "...", "")]
     if len(axes) != 1:
         return []
@@ -504,7 +499,7 @@ def _subscript(data: str, parts: list[str]) -> list[str]:
 
 
 def of_framework(word: str) -> list[Equivalent]:
-    """Return the call that a word names, or the calls of the framework that it names.
+    """Return the call with a name, or all calls of the framework with this name.
 
     >>> [each.name for each in of_framework("tf-2.21")]
     ['tensorflow.gather', 'tensorflow.gather_nd']
@@ -517,13 +512,13 @@ def of_framework(word: str) -> list[Equivalent]:
 
 
 def not_here(word: str) -> str | None:
-    """Return why no version equals a known call such as ``tf.scatter_nd``."""
+    """Return why no version equals a known call such as ``tf.scatter_nd``, or None."""
     name = _full_name(word).rpartition(".")[2]
     return _NOT_HERE.get(re.sub(r"[-_]|\d+$", "", name))
 
 
 def find_equivalent(word: str) -> Equivalent | None:
-    """Return the call that a word names, if there is one."""
+    """Return the call with a name, or None."""
     each = _BY_NAME.get(_full_name(word))
     if each is None and (subscript := _SUBSCRIPT.fullmatch(word.strip())):
         indices = [part for part in _split(subscript[2]) if part not in (":", "...")]

@@ -1,8 +1,7 @@
 """Dimensions and shapes: numbers, intervals, symbols, unknowns.
 
-A dimension is a plain ``int`` when its size is known, else a `Dim`. A `Shape` is a tuple of them
-whose ``str`` is the text people type and read, so that slicing and concatenating shapes serves
-sizes, intervals, symbols and unknowns alike.
+A dimension is an ``int`` when its size is known, else a `Dim`. A `Shape` is a tuple of dimensions.
+Its ``str`` is the text that users read and write.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self, SupportsIndex, TypeAlias, overload
+from typing import TYPE_CHECKING, NamedTuple, Self, SupportsIndex, TypeAlias, overload
 
 from gathercli.errors import InputError
 from gathercli.text import as_written
@@ -22,18 +21,18 @@ LARGEST = 2**63 - 1
 """The largest size a framework can store."""
 
 MAX_RANK = 64
-"""The largest rank that numpy holds."""
+"""The largest rank of a numpy array."""
 
 DEEPEST = 500
-"""Levels of brackets in JSON text that every Python parses, whatever called it.
+"""Levels of brackets in JSON text that every Python parses at any depth of calls.
 
-Python 3.11 stops at 1,000 levels, its callers included; from 3.12 on it goes 10,000 deep, which is
-more than the 1 MB of stack or less that some systems give a thread.
+Python 3.11 stops at 1,000 levels, callers included; from 3.12 on it goes 10,000 deep, more than
+the stack of 1 MB or less that a thread has on some systems.
 """
 
 
 class Dim(NamedTuple):
-    """A dimension whose size is not known: between `low` and `high`, or a symbol's value.
+    """A dimension of unknown size: between `low` and `high`, or the value of a symbol.
 
     >>> str(Dim(1, 5)), str(Dim(3)), str(Dim()), str(Dim(name="N"))
     ('1..5', '3..', '?', 'N')
@@ -61,15 +60,15 @@ def low(dim: AnyDim) -> int:
 
 
 def high(dim: AnyDim) -> int | None:
-    """Return the largest size `dim` can have; None when it has no bound."""
+    """Return the largest size `dim` can have; None if it is unbounded."""
     return dim if isinstance(dim, int) else dim.high
 
 
 def meet(data: AnyDim, indices: AnyDim) -> AnyDim | None:
-    """Intersect two dimensions that must be equal; None when they cannot be.
+    """Intersect two dimensions that must be equal; None if they cannot be.
 
-    A symbol gives way to a number or an interval and stays beside ``?``; of two different symbols
-    the first stays.
+    A number or an interval replaces a symbol. A symbol replaces ``?``, and the first of two
+    symbols the other.
 
     >>> str(meet(Dim(1, 7), Dim(7, 10))), str(meet(Dim(name="N"), UNKNOWN)), meet(2, 3)
     ('7', 'N', None)
@@ -93,14 +92,14 @@ def meet_all(data: Sequence[AnyDim], indices: Sequence[AnyDim]) -> Shape:
     Raises
     ------
     ValueError
-        When a pair cannot be equal; the rules of the operators have refused that before.
+        A pair cannot be equal; the rules of the operators exclude that.
     """
-    met = Shape(
-        both for pair in zip(data, indices, strict=True) if (both := meet(*pair)) is not None
+    shape = Shape(
+        dim for pair in zip(data, indices, strict=True) if (dim := meet(*pair)) is not None
     )
-    if len(met) != len(data):
+    if len(shape) != len(data):
         raise ValueError(f"{Shape(data)} and {Shape(indices)} do not meet")
-    return met
+    return shape
 
 
 def multiply(dims: Sequence[AnyDim]) -> AnyDim:
@@ -122,7 +121,7 @@ def multiply(dims: Sequence[AnyDim]) -> AnyDim:
 
 
 class Shape(tuple[AnyDim, ...]):  # noqa: SLOT001  (a tuple of any length has no slots)
-    """The dimensions of a tensor; ``Shape.of_unknown_rank()`` when not even their number is known.
+    """The dimensions of a tensor; ``Shape.of_unknown_rank()`` if their number is unknown.
 
     >>> str(Shape([2, UNKNOWN, Dim(1, 5)])), str(Shape()), str(Shape.of_unknown_rank())
     ('[2,?,1..5]', '[]', '[...]')
@@ -131,29 +130,29 @@ class Shape(tuple[AnyDim, ...]):  # noqa: SLOT001  (a tuple of any length has no
     _rank_known: bool
 
     def __new__(cls, dims: Iterable[AnyDim] = (), *, rank_known: bool = True) -> Self:
-        """Make a shape of integers and `Dim`."""
+        """Return a shape of integers and `Dim`."""
         shape = super().__new__(cls, dims)
         shape._rank_known = rank_known
         return shape
 
     @classmethod
     def of_unknown_rank(cls) -> Shape:
-        """Return the shape of which nothing is known."""
+        """Return the shape of unknown rank."""
         return cls(rank_known=False)
 
     @property
     def rank(self) -> int | None:
-        """The number of dimensions, or None when that is unknown."""
+        """The number of dimensions; None if it is unknown."""
         return len(self) if self._rank_known else None
 
     @property
     def sizes(self) -> tuple[int, ...] | None:
-        """The dimensions as integers, when every one of them is known."""
+        """The dimensions as integers; None unless all are known."""
         sizes = tuple(dim for dim in self if isinstance(dim, int))
         return sizes if self._rank_known and len(sizes) == len(self) else None
 
     def inner(self) -> str:
-        """Write the dimensions without the brackets."""
+        """Format the dimensions without brackets."""
         return ",".join(map(str, self)) if self._rank_known else "..."
 
     def to_json(self) -> list[int | str]:
@@ -193,13 +192,13 @@ class Shape(tuple[AnyDim, ...]):  # noqa: SLOT001  (a tuple of any length has no
 
 _UNKNOWN = ("?", "_", "-1", "null", "None")
 _PRINTED = r"(?:torch\.Size|TensorShape)\(\[(.*)\]\)|\(([^\[\]()]*)\)"
-"""A shape as Python prints it."""
+"""A shape printed by Python, PyTorch or TensorFlow."""
 
 _INTERVAL = re.compile(r"(\d*)\s*\.\.\s*(\d*)")
 
 
 def _dimension(text: str, whole: object) -> AnyDim:
-    """Read one dimension of the shape written as `whole`."""
+    """Read one dimension of the shape `whole`."""
     text = text.strip()
     if text in _UNKNOWN:
         return UNKNOWN
@@ -217,10 +216,6 @@ def _dimension(text: str, whole: object) -> AnyDim:
     raise _refusal(whole, f"`{text}` is no dimension", text)
 
 
-def _too_large(whole: object) -> NoReturn:
-    raise _refusal(whole, "a size is below -1 or larger than 2^63-1", None)
-
-
 def _is_symbol(text: str) -> bool:
     return text.isidentifier() and text not in _UNKNOWN
 
@@ -235,11 +230,11 @@ def _bounded(digits: str, whole: object) -> int:
 
 def _refusal(whole: object, what: str, value: object) -> InputError:
     try:
-        shown = str(whole)
-    except ValueError:  # an integer of more digits than Python writes
-        shown = "…"
+        text = str(whole)
+    except ValueError:  # an integer with more digits than Python converts
+        text = "…"
     return InputError(
-        f"the shape `{shown if len(shown) <= 80 else shown[:77] + '...'}`: {what}",
+        f"the shape `{text if len(text) <= 80 else text[:77] + '...'}`: {what}",
         rule="shape-text",
         value=value,
         expected="a size, an interval 1..5 or 3.., a symbol, or ?",
@@ -248,14 +243,14 @@ def _refusal(whole: object, what: str, value: object) -> InputError:
 
 
 def parse(text: str) -> Shape:
-    """Read a shape as people write it.
+    """Read a shape from text.
 
     Parameters
     ----------
     text
         ``[2,?,1..5,3..,N]`` with or without brackets, or ``2x5``; ``_`` and ``-1`` are ``?``;
-        ``[]`` is 0-D and ``[...]`` of unknown rank. The JSON list ``["N",2,"1..5"]`` too, and what
-        Python prints of a shape: ``(2, 3)``, ``torch.Size([2, 3])``.
+        ``[]`` is 0-D and ``[...]`` of unknown rank. Also a JSON list, ``["N",2,"1..5"]``, and a
+        shape printed by Python: ``(2, 3)``, ``torch.Size([2, 3])``.
 
     Raises
     ------
@@ -284,7 +279,7 @@ def parse(text: str) -> Shape:
         return _parse_json(text)
     if not bracketed and "," not in body:
         parts = body.split("x")
-        # `Nx3` is two dimensions, `max` one symbol: an x divides where one side is no identifier.
+        # `Nx3` is two dimensions, `max` one symbol: an x divides unless all parts are symbols.
         if len(parts) > 1 and all(parts) and not all(map(_is_symbol, parts)):
             return Shape(_dimension(part, text) for part in parts)
     return Shape(_dimension(part, text) for part in body.split(","))
@@ -302,12 +297,12 @@ def _parse_json(text: str) -> Shape:
     return as_shape(dims)
 
 
-def as_shape(given: str | Iterable[object] | Shape) -> Shape:
+def as_shape(shape: str | Iterable[object] | Shape) -> Shape:
     """Read a shape from text or from a sequence of dimensions.
 
     Parameters
     ----------
-    given
+    shape
         Text for `parse`, a `Shape`, or a sequence of integers (-1 is ``?``), `Dim`, text, or None
         for ``?``; ``["..."]`` is of unknown rank.
 
@@ -316,18 +311,18 @@ def as_shape(given: str | Iterable[object] | Shape) -> Shape:
     InputError
         ``shape-text``.
     """
-    if isinstance(given, Shape):
-        return given
-    if isinstance(given, str):
-        return parse(given)
-    if hasattr(given, "tolist"):
-        given = given.tolist()
-    if not isinstance(given, Sequence) or isinstance(given, bytes | bytearray | Dim):
-        raise _refusal(given, "it is neither text nor a sequence of dimensions", str(given))
-    dims = tuple(given)
+    if isinstance(shape, Shape):
+        return shape
+    if isinstance(shape, str):
+        return parse(shape)
+    if hasattr(shape, "tolist"):
+        shape = shape.tolist()
+    if not isinstance(shape, Sequence) or isinstance(shape, bytes | bytearray | Dim):
+        raise _refusal(shape, "it is neither text nor a sequence of dimensions", str(shape))
+    dims = tuple(shape)
     if len(dims) == 1 and (dims[0] is ... or dims[0] == "..."):
         return Shape.of_unknown_rank()
-    return Shape(_as_dimension(dim, given) for dim in dims)
+    return Shape(_as_dimension(dim, shape) for dim in dims)
 
 
 def _as_dimension(dim: object, whole: object) -> AnyDim:
@@ -341,7 +336,9 @@ def _as_dimension(dim: object, whole: object) -> AnyDim:
         return _dimension(dim, whole)
     if isinstance(dim, SupportsIndex) and not isinstance(dim, bool):
         size = operator.index(dim)
-        return _dimension(str(size), whole) if -1 <= size <= LARGEST else _too_large(whole)
+        if -1 <= size <= LARGEST:
+            return _dimension(str(size), whole)
+        raise _refusal(whole, "a size is below -1 or larger than 2^63-1", None)
     raise _refusal(whole, f"{as_written(dim)} is no dimension", dim)
 
 

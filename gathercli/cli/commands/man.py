@@ -9,7 +9,7 @@ from gathercli.cli.command import argument
 from gathercli.cli.messages import ErrorOptions
 from gathercli.cli.registry import COMMANDS
 from gathercli.errors import UsageError
-from gathercli.ops import elsewhere
+from gathercli.ops import foreign_name_error
 from gathercli.text import closest, listed
 
 _WIDEST: Final = 100
@@ -31,7 +31,7 @@ def run(*, topic: Topic = None, errors: ErrorOptions) -> Answer:
     topics = [*COMMANDS, *TOPICS]
     if topic is not None and topic not in topics:
         near = closest(topic, topics)
-        raise elsewhere(topic, "no page") or UsageError(
+        raise foreign_name_error(topic, "no page") or UsageError(
             f"no page `{topic}`: expected {listed(topics)}",
             rule="usage",
             value=topic,

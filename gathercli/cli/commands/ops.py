@@ -15,7 +15,7 @@ from gathercli.cli.messages import ErrorOptions
 from gathercli.cli.operator import VARIABLE, Choice, choice
 from gathercli.cli.options import TextFormat
 from gathercli.errors import UsageError, VersionError
-from gathercli.ops import FAMILIES, OPERATORS, Found, elsewhere, find
+from gathercli.ops import FAMILIES, OPERATORS, VersionMatch, find, foreign_name_error
 from gathercli.spec.decisions import DECISIONS
 from gathercli.spec.equivalents import equivalent, of_framework
 from gathercli.text import clean, closest, listed
@@ -88,7 +88,9 @@ def run(
 
 
 def _answer(
-    write: Callable[[int | None], str], as_json: Callable[[], Any], matches: Iterable[Found] = ()
+    write: Callable[[int | None], str],
+    as_json: Callable[[], Any],
+    matches: Iterable[VersionMatch] = (),
 ) -> Answer:
     """Return an answer with a text of any width, JSON, and the notes of the matches of a word."""
 
@@ -177,7 +179,7 @@ def _decisions() -> Answer:
     )
 
 
-def _of_one_family(*sides: tuple[str, list[Found]]) -> tuple[Found, Found]:
+def _of_one_family(*sides: tuple[str, list[VersionMatch]]) -> tuple[VersionMatch, VersionMatch]:
     """Choose one version for each of two words: of one operator, the first if several are.
 
     A version with the number in the word goes before others of its opset: openvino-6 is
@@ -191,15 +193,15 @@ def _of_one_family(*sides: tuple[str, list[Found]]) -> tuple[Found, Found]:
     return next(((a, b) for a, b in pairs if a.op.family == b.op.family), pairs[0])
 
 
-def exactly(word: str, matches: list[Found]) -> list[Found]:
+def exactly(word: str, matches: list[VersionMatch]) -> list[VersionMatch]:
     """Return the versions with the number in a word; all if none has it."""
     number = re.search(r"\d+$", word.strip(), re.ASCII)
     return [each for each in matches if number and each.op.version == int(number[0])] or matches
 
 
-def named(version: str, prefix: str = "") -> list[Found]:
+def named(version: str, prefix: str = "") -> list[VersionMatch]:
     """Return the versions that a word names; a hint puts `prefix` before the nearest name."""
-    matches: list[Found] = []
+    matches: list[VersionMatch] = []
     refusals: list[VersionError] = []
     for family in FAMILIES:
         try:
@@ -219,7 +221,7 @@ def named(version: str, prefix: str = "") -> list[Found]:
     if others := of_framework(version):
         row, name = others[0].rows[0], others[0].name
         hint = f"`{prefix}{row}` is nearest to {name}: `gathercli ops --like {name}`"
-        if refusal := elsewhere(version, "no operator version"):
+        if refusal := foreign_name_error(version, "no operator version"):
             refusal.hint, refusal.instead = hint, ()
             raise refusal
     raise VersionError(
