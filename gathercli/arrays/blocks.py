@@ -1,4 +1,4 @@
-"""Compute any box of an output, a gather or a copy, from tensors that are read in chunks."""
+"""Compute any box of an output, gathered or copied, from tensors that are read in chunks."""
 
 from __future__ import annotations
 
@@ -36,45 +36,44 @@ if TYPE_CHECKING:
 
 
 INDEX_BYTES: Final = 48
-"""Bytes of work space for an index: its position, its chunk, its rank in the sorted order."""
+"""Bytes of workspace for an index: its position, its chunk, its rank in the sorted order."""
 
 TUPLE_BYTES: Final = 8
-"""Bytes of work space for a tuple beside those of an index and its components."""
+"""Bytes of workspace for a tuple, in addition to those of an index and of its components."""
 
 FLAT_INDEX_BYTES: Final = 32
-"""Bytes of work space for an index where its coordinates are not needed."""
+"""Bytes of workspace for an index without coordinates."""
 
 PART_BYTES: Final = 1000
-"""Bytes of work space for the indices that point into one chunk, beside `INDEX_BYTES` each."""
+"""Bytes of workspace for each chunk that indices point into."""
 
 COPIES: Final = 3
-"""Copies of a chunk in memory while it is read or written: packed, unpacked, and in its place."""
+"""Copies of a chunk in memory while it is read or written: encoded, decoded, and in the box."""
 
 CHUNK: Final = 16 << 20
-"""Bytes of a chunk of the output if the data has no chunks."""
+"""Bytes of an output chunk if `data` has no chunks."""
 
 
 class GatherBlocks:
-    """The output of a bound call in boxes; its inputs are read chunk by chunk.
+    """The output of a bound call, computed in boxes from inputs that are read chunk by chunk.
 
     Attributes
     ----------
     bound, call
-        The call, with its inputs and without.
+        The call with its tensors, and the call alone.
     data, indices, shape
         The inputs, and the shape of the output.
-    axis, dim_map
-        The dimension that a position replaces, in a view of `data` in which the dimensions that it
-        counts along are one; and for each output dimension, those of the view and of the positions
-        it runs along.
-    depth
-        How many dimensions of `data` a position counts along: from `axis` on.
+    axis, depth
+        A position replaces `depth` dimensions of `data`, from `axis` on. They are the one dimension
+        `axis` of a view of `data`.
+    dim_map
+        For each output dimension, the dimensions of the view and of the positions, or None.
     chunks
         The sizes of a chunk of the view.
     indexed
-        How chunks cut the dimensions that a position counts along.
+        The chunks along the dimensions that a position replaces.
     index_dims
-        The output dimensions that run along `indices` alone.
+        The output dimensions of `indices` alone.
     """
 
     def __init__(self, bound: BoundCall) -> None:
@@ -96,10 +95,9 @@ class GatherBlocks:
         self.index_dims = [o for o, (d, _) in enumerate(self.dim_map) if d is None]
 
     def _flatten_batch(self) -> tuple[int, ...]:
-        """Count a position along the batch dimensions too, where the output has them as one.
+        """Make the batch dimensions part of a position if the output has them as one dimension.
 
-        Then the first dimension of the output runs along these dimensions of `indices`, whose
-        sizes are returned; else along one.
+        Return their sizes in `indices`; an empty tuple if the output keeps them apart.
         """
         extra = len(self.dim_map) - len(self.shape)
         if not extra:
@@ -113,14 +111,14 @@ class GatherBlocks:
         return self.indices.shape[:b]
 
     def _chunks(self) -> tuple[int, ...]:
-        """Return the chunks of `data`, smaller ones where the view would be a copy of all of it."""
+        """Return the chunks of `data`; small ones if the view would copy an array in memory."""
         data, shape = self.data, self.data.shape
         if data.in_memory is None or self._is_viewed(data):
             return data.chunks
         return chunk_sizes(shape, [None] * len(shape), data.storage.itemsize)
 
     def _is_viewed(self, data: ChunkedTensor) -> bool:
-        """Tell whether the dimensions that a position counts along are one without a copy."""
+        """Return whether the dimensions that a position replaces merge without a copy."""
         if data.in_memory is None:
             return False
         along = range(self.axis + 1, self.axis + self.depth)
@@ -128,7 +126,7 @@ class GatherBlocks:
         return all(strides[d - 1] == strides[d] * shape[d] for d in along)
 
     def choose_chunks(self) -> tuple[int, ...]:
-        """Choose chunks of the output: like those of `data` along its dimensions, and as large."""
+        """Choose chunks of the output with the bytes of those of `data`, and their sizes there."""
         data = self.data
         if data.in_memory is not None:
             return chunk_sizes(self.shape, [None] * len(self.shape), data.storage.itemsize)
@@ -142,7 +140,7 @@ class GatherBlocks:
         piece = min(output, PIECE * (itemsize + 8 * len(self.shape)))
         thread = COPIES * chunk_bytes(self.data) + piece
         if self.depth > 1 and not self._is_viewed(self.data):
-            thread += product(self.chunks) * itemsize  # a part of a chunk is copied, then viewed
+            thread += product(self.chunks) * itemsize  # the copy that merges dimensions
         index = FLAT_INDEX_BYTES if self._is_flat(box) else INDEX_BYTES
         if check.are_tuples(self.axes):
             index += TUPLE_BYTES + len(self.axes) * self.indices.storage.itemsize
@@ -152,16 +150,11 @@ class GatherBlocks:
         return output + max(indices + parts + threads * thread, COPIES * chunk_bytes(self.indices))
 
     def block(self, box: Box, threads: int = 1) -> AnyArray:
-        """Compute a box of the output; every index must have been checked.
-
-        Parameters
-        ----------
-        threads
-            How many threads may read and copy.
+        """Compute a box of the output, with up to `threads` threads, from checked indices.
 
         Returns
         -------
-            The shape of the box, C-ordered, in native byte order.
+            An array of the shape of the box, C-ordered, in native byte order.
 
         Raises
         ------
@@ -171,12 +164,12 @@ class GatherBlocks:
         positions = self._positions(self._points_box(box))
         out = np.zeros(sizes(box), self.data.storage)
         parts = list(self._parts(box, positions, out)) if out.size else []
-        # No two parts share an element of `out`, so that threads need no lock.
+        # Parts share no element of `out`, so threads need no lock.
         share(len(parts), lambda: lambda number: parts[number].fill(), threads)
         return out
 
     def _max_parts(self, box: Box) -> int:
-        """Count the chunks of `data` that a box may need."""
+        """Return an upper bound of the chunks of `data` that a box needs."""
         dims = [
             (span, self.chunks[d])
             for span, (d, _) in zip(box, self.dim_map, strict=True)
@@ -186,7 +179,7 @@ class GatherBlocks:
         return around * min(self.indexed.number, cells(self._points_box(box)))
 
     def _is_flat(self, box: Box) -> bool:
-        """Tell whether each element of a box has its own index, and `data` one chunk around it."""
+        """Return whether each element of a box has its own index, and one chunk surrounds it."""
         dim_map, chunks = self.dim_map, self.chunks
         return all(
             i is not None and (d is None or start // chunks[d] >= (stop - 1) // chunks[d])
@@ -194,12 +187,12 @@ class GatherBlocks:
         )
 
     def _points_box(self, box: Box) -> Box:
-        """Return the box of positions that a box of the output needs."""
+        """Return the box of positions for a box of the output."""
         spans = {i: span for span, (_, i) in zip(box, self.dim_map, strict=True) if i is not None}
         return tuple(spans[i] for i in range(len(spans)))
 
     def _positions(self, box: Box) -> AnyArray:
-        """Read the indices of a box of positions, and return these: int64, -1 for none."""
+        """Read the indices of a box, and return their positions: int64, -1 for none."""
         if not self._batch:
             return self._resolved(box)
         out = np.empty(sizes(box), np.int64)
@@ -214,7 +207,7 @@ class GatherBlocks:
         return out
 
     def _resolved(self, box: Box) -> AnyArray:
-        """Return the positions of a box of indices, or of tuples, along the indexed axes."""
+        """Return the positions of a box of indices or tuples along the indexed axes."""
         if not check.are_tuples(self.axes):
             indices = self.indices.read(box)
             positions = check.positions(self.call, self.axes[0], indices)
@@ -228,15 +221,15 @@ class GatherBlocks:
                 positions *= along.size
                 positions += component
             positions[none] = -1
-        if positions.size and int(positions.min()) < 0:  # filled, or refused
+        if positions.size and int(positions.min()) < 0:  # -1 is a zero, or a changed index
             _check_again(self.call, indices)
         return positions
 
     def _parts(self, box: Box, positions: AnyArray, out: AnyArray) -> Iterator[ChunkPart]:
-        """Cut a box where chunks of `data` end; along the axis, group its positions by chunk.
+        """Cut a box at the chunks of `data`, and group its positions by chunk along the axis.
 
-        The parts cover each element once, but for those without a position, which stay zero. No
-        two of them read the same chunk.
+        Each element with a position is in one part; the others stay zero. No two parts read the
+        same chunk.
         """
         dim_map, chunks = self.dim_map, self.chunks
         shared = {d: o for o, (d, i) in enumerate(dim_map) if d is not None and i is not None}
@@ -246,7 +239,7 @@ class GatherBlocks:
             for d, o in shared.items():
                 rows[dim_map[o][1] or 0] = _slice_in(shared_spans[d], box[o])
             part = positions[(*rows, ...)]  # a view, even of 0-D
-            # The positions do not depend on the free dimensions: they are grouped once.
+            # Positions do not depend on the free dimensions: group them once.
             groups = list(self.indexed.groups(part))
             for free_spans in _cut_dims(box, free, chunks):
                 spans = shared_spans | free_spans
@@ -259,7 +252,7 @@ class GatherBlocks:
 
 
 def _check_again(call: Call, indices: AnyArray) -> None:
-    """Raise if `indices` changed after they were checked, so that one is refused now."""
+    """Raise `TransferError` if an index is refused now, so that it changed after its check."""
     try:
         check.check_indices(call, FAMILIES[call.op.family].indexed_axes(call), indices)
     except OutOfRangeError:
@@ -270,7 +263,7 @@ def _check_again(call: Call, indices: AnyArray) -> None:
 
 
 class CopyBlocks:
-    """A copy of a tensor in boxes; the members are those of `GatherBlocks`."""
+    """A copy of a tensor in boxes, with the members of `GatherBlocks`."""
 
     def __init__(self, data: ChunkedTensor) -> None:
         self.data, self.shape = data, data.shape
@@ -287,7 +280,7 @@ class CopyBlocks:
         return cells(box) * self.data.storage.itemsize + threads * COPIES * chunk_bytes(self.data)
 
     def block(self, box: Box, threads: int = 1) -> AnyArray:
-        """Copy a box, as `GatherBlocks.block` computes one."""
+        """Copy a box, as `GatherBlocks.block` does."""
         out = np.empty(sizes(box), self.data.storage)
         grid = ChunkGrid(box, self.data.chunks)
 
@@ -300,12 +293,12 @@ class CopyBlocks:
 
 
 class WholeBlocks:
-    """An output in memory in boxes; the members are those of `GatherBlocks`.
+    """An output in memory in boxes, with the members of `GatherBlocks`.
 
     Parameters
     ----------
     data
-        The input whose chunks the output has too, if it has its shape.
+        The input that sets the chunks, if the output has its shape.
     """
 
     def __init__(self, data: ChunkedTensor, output: Tensor) -> None:
@@ -322,7 +315,9 @@ BlockSource: TypeAlias = "GatherBlocks | CopyBlocks | WholeBlocks"
 def chunk_sizes(
     shape: Sequence[int], fixed: Sequence[int | None], itemsize: int, nbytes: int = CHUNK
 ) -> tuple[int, ...]:
-    """Choose the sizes of a chunk that are not fixed, from the last on, for at most `nbytes`.
+    """Choose the sizes of a chunk of at most `nbytes`, from the last dimension on.
+
+    Sizes in `fixed` that are not None stay.
 
     >>> chunk_sizes((1000, 64, 8), (None, None, 8), 4, 4096)
     (2, 64, 8)
@@ -336,7 +331,7 @@ def chunk_sizes(
 
 
 def chunk_bytes(tensor: ChunkedTensor) -> int:
-    """Return the bytes of a chunk; 0 for a tensor in memory, as reading it takes none."""
+    """Return the bytes of a chunk; 0 for a tensor in memory, which is not read."""
     return product(tensor.chunks) * tensor.storage.itemsize if tensor.in_memory is None else 0
 
 
@@ -346,11 +341,11 @@ def _cut_dims(box: Box, dims: dict[int, int], chunks: Sequence[int]) -> Iterator
     Parameters
     ----------
     dims
-        The output dimension that runs along each dimension of `data` to be cut.
+        The output dimension of each dimension of `data` to cut.
 
     Yields
     ------
-        For each combination, the spans by dimension of `data`.
+        The spans by dimension of `data`, for each combination.
     """
     spans = [list(cuts(box[o], chunks[d])) for d, o in dims.items()]
     for combination in combinations(*spans):

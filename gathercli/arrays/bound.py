@@ -1,4 +1,4 @@
-"""A call and the tensors it is of."""
+"""A call with its tensors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Tensor = TypeVar("_Tensor", bound="ChunkedTensor | Operand")
 
 
 class BoundCall:
-    """A call that every rule of shapes and types agreed to, and the tensors it is of.
+    """A call that passed every rule of shapes and types, with its tensors.
 
     Parameters
     ----------
@@ -41,12 +41,12 @@ class BoundCall:
 
     @property
     def data(self) -> ChunkedTensor:
-        """What is gathered: the first input."""
+        """The tensor to gather from: the first input."""
         return next(iter(self.tensors.values()))
 
     @property
     def indices(self) -> ChunkedTensor:
-        """What says where."""
+        """The tensor of indices."""
         return self.tensors["indices"]
 
     @property
@@ -56,13 +56,12 @@ class BoundCall:
 
     @property
     def in_memory(self) -> tuple[Tensor, ...] | None:
-        """The inputs, if none of them has to be read chunk by chunk."""
-        tensors = tuple(each.in_memory for each in self.tensors.values())
-        whole = tuple(each for each in tensors if each is not None)
-        return whole if len(whole) == len(tensors) else None
+        """The inputs; None if one must be read chunk by chunk."""
+        tensors = tuple(each.in_memory for each in self.tensors.values() if each.in_memory)
+        return tensors if len(tensors) == len(self.tensors) else None
 
     def loaded(self) -> dict[str, Tensor]:
-        """Return the inputs by name, those in chunks read as a whole."""
+        """Return the inputs by name, all in memory."""
         return {
             name: each.in_memory
             or Tensor(each.dtype, np.asarray(each.read(everything(each.shape)), each.storage))
@@ -71,9 +70,9 @@ class BoundCall:
 
 
 def of_one_type(op: Op, tensors: Sequence[_Tensor]) -> list[_Tensor]:
-    """Give untyped text the type of the tensors that state theirs, if a version wants one type.
+    """Convert untyped text to the type of the typed tensors, if a version requires one type.
 
-    Where none does, text without elements takes the type of the first that has some.
+    If no tensor is typed, empty text gets the type of the first text with elements.
 
     Raises
     ------

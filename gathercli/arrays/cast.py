@@ -1,4 +1,4 @@
-"""Convert tensors to another type, block by block."""
+"""Cast tensors to another type, block by block."""
 
 from __future__ import annotations
 
@@ -24,19 +24,15 @@ _BYTE: Final = dtype_named("uint8")
 
 
 class CastTensor:
-    """A tensor converted to another type, a `Result`.
+    """A tensor converted to `dtype`, a `Result`.
 
     Parameters
     ----------
-    tensor
-        The tensor to convert.
-    dtype
-        The type to convert to.
     lossy
-        Whether values may change: to the nearest, ties to even, or to true or false; none becomes
+        Whether values may change: to the nearest, ties to even, or to true or false. None becomes
         infinite or wraps around.
     truncate
-        Whether floats that may change are truncated to integers instead.
+        Whether floats are truncated to integers instead, with `lossy`.
 
     Raises
     ------
@@ -62,7 +58,7 @@ class CastTensor:
 
     @property
     def nbytes(self) -> int:
-        """Bytes the elements take."""
+        """The size of the elements in bytes."""
         return self._tensor.array.size * int(self.storage.itemsize)
 
     def __str__(self) -> str:
@@ -74,20 +70,20 @@ class CastTensor:
             yield self._cast(block)[0]
 
     def source(self) -> BlockSource:
-        """Convert all of it, and return what copies any box of that."""
+        """Convert the whole tensor, and return a source of any box of it."""
         return self.whole().source()
 
     def place(self, put: Callable[[AnyArray, int], None]) -> None:
-        """Pass the bytes to `put` in blocks, each with its position."""
+        """Pass the bytes to `put` in blocks, each with its offset."""
         place(self.blocks(), put)
 
     def whole(self) -> Tensor:
-        """Return all of the tensor."""
+        """Return the converted tensor in memory."""
         array = self._cast(self._tensor.array.reshape(-1))[0]
         return Tensor(self.dtype, array.reshape(self.shape))
 
     def _cast(self, block: AnyArray) -> tuple[AnyArray, AnyArray]:
-        """Return the elements of a block as the type, and which of them kept their value."""
+        """Return the elements of a block as `dtype`, and a mask of those with equal values."""
         part = Tensor(self._tensor.dtype, block)
         if part.dtype is self.dtype:
             return block, np.ones(block.shape, np.bool_)
@@ -99,7 +95,7 @@ class CastTensor:
         return cast(part, self.dtype, truncate=self._truncate)
 
     def _check(self) -> str | None:
-        """Raise for the first value that does not convert; return a note of how many change."""
+        """Raise for the first value that does not convert; return a note on changed values."""
         if self._tensor.dtype is self.dtype:
             return None
         start = changed = 0
@@ -122,7 +118,7 @@ class CastTensor:
         return f"{grouped(changed)} of {total} {how} {self.dtype}, {self._at(first)}"
 
     def _out_of_range(self, block: AnyArray, array: AnyArray) -> Any:
-        """Return which values of a block are out of range: those of `array` wrapped or infinite."""
+        """Return a mask of the values that are out of range: wrapped or infinite in `array`."""
         values = Tensor(self._tensor.dtype, block).values()
         if self.dtype.integral:
             bottom, top = self.dtype.bounds
@@ -147,7 +143,7 @@ class CastTensor:
         return error
 
     def _advice(self) -> Iterator[str]:
-        """Yield the options with which every element would convert."""
+        """Yield hints to the options with which every element converts."""
         source = self._tensor.dtype
         if not self._lossy and self._fits(truncate=False):
             floats = {self.dtype.kind, source.kind} == {Kind.FLOAT}
@@ -159,7 +155,7 @@ class CastTensor:
             yield "`--truncate` converts towards zero"
 
     def _fits(self, *, truncate: bool) -> bool:
-        """Tell whether every element converts with ``--lossy``."""
+        """Return whether every element converts with ``--lossy``."""
         try:
             CastTensor(self._tensor, self.dtype, lossy=True, truncate=truncate)
         except InputError:
@@ -167,7 +163,7 @@ class CastTensor:
         return True
 
     def _reads_as_text(self) -> bool:
-        """Tell whether the elements as text can be read as the type, which rounds no integer."""
+        """Return whether the text of the elements reads as `dtype`, without rounding integers."""
         for block in self._tensor.blocks():
             values = Tensor(self._tensor.dtype, block).values()
             if (~self._cast(block)[1] & (values == np.floor(values))).any():

@@ -1,4 +1,4 @@
-"""Group positions by the chunk of `data` that they lie in."""
+"""Group positions by chunk of `data`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class ChunkGroup(NamedTuple):
     Attributes
     ----------
     places
-        Their flat places among all positions; None if every position is in the chunk, or is -1.
+        Their flat places among all positions; None if every position is in the chunk or -1.
     box
-        The smallest box to read for them, where `places` is None.
+        The smallest box to read for them, if `places` is None.
     """
 
     places: AnyArray | None
@@ -32,9 +32,9 @@ class ChunkGroup(NamedTuple):
 
 
 class IndexedChunks:
-    """The axes that an index or a tuple counts along, and how chunks cut them.
+    """The axes that an index or a tuple addresses, cut into chunks.
 
-    A position is that of a cell of all these axes, row-major. No axes are as one of size 1.
+    A position is the flat position of a cell of these axes. No axes count as one of size 1.
 
     Parameters
     ----------
@@ -50,17 +50,11 @@ class IndexedChunks:
 
     @property
     def number(self) -> int:
-        """How many chunks there are."""
+        """The number of chunks."""
         return product(self._counts)
 
     def groups(self, positions: AnyArray) -> Iterator[ChunkGroup]:
-        """Group positions by the chunk they are in; -1 is in none.
-
-        Parameters
-        ----------
-        positions
-            Shape (P..), int64.
-        """
+        """Group positions, shape (P..), int64, by chunk; -1 is in none."""
         if not positions.size:
             return
         first, last = int(positions.min()), int(positions.max())
@@ -68,13 +62,13 @@ class IndexedChunks:
             return
         if first < 0:
             first = int(positions[positions >= 0].min())
-        # So many positions follow each other between two cuts of the first axis.
+        # Positions from one cut of the first axis to the next.
         layer = self._chunks[0] * self._steps[0]
         if first // layer == last // layer and not self._cut:
             yield ChunkGroup(None, self._rows(first, last))
             return
         numbers = self._numbers(positions, layer, last // layer).reshape(-1)
-        # A stable order keeps the places of a group ascending, and so the writes in sequence.
+        # A stable sort keeps the places of a group ascending, so that writes are sequential.
         order = numbers.argsort(kind="stable")
         numbers = numbers[order]
         if numbers[0] == numbers[-1]:
@@ -86,16 +80,16 @@ class IndexedChunks:
                 yield ChunkGroup(order[start:stop])
 
     def _numbers(self, positions: AnyArray, layer: int, last: int) -> AnyArray:
-        """Return the number of the chunk that each position is in, row-major; -1 for -1.
+        """Return the number of the chunk of each position, row-major; -1 for -1.
 
         Parameters
         ----------
         last
-            The greatest number along the first axis.
+            The largest chunk number along the first axis.
         """
         largest = (last + 1) * product(self._counts[1:]) - 1
         kind = next(t for t in (np.int16, np.int32, np.int64) if largest <= np.iinfo(t).max)
-        numbers: AnyArray = np.empty(positions.shape, kind)  # numpy sorts few bits in linear time
+        numbers: AnyArray = np.empty(positions.shape, kind)  # numpy sorts int16 in linear time
         np.floor_divide(positions, layer, out=numbers, casting="unsafe")
         for j in self._cut:
             along = self._coordinates(positions, j)
@@ -113,14 +107,14 @@ class IndexedChunks:
         return along
 
     def _rows(self, first: int, last: int) -> Box:
-        """Return the box from one position to another that is whole behind the first axis."""
+        """Return the box between two positions, whole along all axes but the first."""
         step = self._steps[0]
         return ((first // step, last // step + 1), *((0, size) for size in self._shape[1:]))
 
     def bounds(self, positions: AnyArray) -> Box:
-        """Return the smallest box to read for some positions, none of them -1.
+        """Return the smallest box to read for positions, none of them -1.
 
-        Where no chunk ends behind the first axis it is whole there, as then it is contiguous.
+        If chunks cut the first axis alone, the box is whole along the others, so contiguous.
         """
         if not self._cut:
             return self._rows(int(positions.min()), int(positions.max()))
@@ -128,7 +122,7 @@ class IndexedChunks:
         return tuple((int(each.min()), int(each.max()) + 1) for each in along)
 
     def inside(self, positions: AnyArray, box: Box) -> AnyArray:
-        """Return the positions of cells in a box of the axes, row-major, as a new array."""
+        """Return positions relative to a box of the axes, as a new array."""
         if not self._cut:
             return positions - box[0][0] * self._steps[0]
         flat = np.zeros(positions.shape, np.int64)

@@ -25,18 +25,18 @@ PIECE: Final = 1 << 18
 
 
 class ChunkPart:
-    """The elements of a box that come from one chunk of `data`, seen as a chunk of the view.
+    """The elements of a box that come from one chunk of the view of `data`.
 
     Parameters
     ----------
     spans
-        The span along every dimension of the view but the axis; it lies in one chunk.
+        The span within the chunk along every dimension of the view but the axis.
     positions
         The positions of the box within `spans`, -1 for none.
     out
         A view of the output within `spans`; zeros where no part writes.
     group
-        The positions that are in the chunk.
+        The positions in the chunk.
     """
 
     def __init__(
@@ -52,14 +52,14 @@ class ChunkPart:
         self._spans, self._positions, self._out, self._group = spans, positions, out, group
 
     def fill(self) -> None:
-        """Read the chunk, and copy its elements to their places."""
+        """Read the chunk, and copy its elements to the output."""
         if self._group.box is not None:
             self._fill_all(self._group.box)
         elif self._group.places is not None:
             self._scatter(self._group.places)
 
     def _read(self, along: Box) -> AnyArray:
-        """Read a box of the chunk as one of the view; `along` are the spans that tuples count."""
+        """Read a box of the view from the chunk; `along` has the spans of the indexed axes."""
         dims, depth = range(len(self._blocks.chunks)), self._blocks.depth
         before = tuple(self._spans[d] for d in dims[: self._axis])
         after = tuple(self._spans[d] for d in dims[self._axis + 1 :])
@@ -69,7 +69,7 @@ class ChunkPart:
         return chunk.reshape(*sizes(before), cells(along), *sizes(after))
 
     def _fill_all(self, box: Box) -> None:
-        """Write all of `out`, by the kernel, from the one chunk that all positions are in."""
+        """Write all of `out` with the kernel; the chunk has every position."""
         chunk = self._read(box)
         positions = self._indexed.inside(self._positions, box)
         fills = int(self._positions.min()) < 0
@@ -78,7 +78,7 @@ class ChunkPart:
         policy = IndexPolicy(cells(box), wraps=False, outside=OutOfRange.ZERO)
         points = ResolvedIndices(positions, policy, IndexKind.PLAIN, fills=fills)
         kernel = Kernel(self._dim_map, chunk, self._axis, points)
-        # The kernel writes bytes in sequence: a view with gaps is written by way of a copy.
+        # The kernel writes contiguous bytes: a view with gaps is copied from a buffer.
         contiguous = self._out.flags.c_contiguous
         block = self._out if contiguous else np.empty(self._out.shape, self._out.dtype)
         Worker(kernel).fill(0, block.size, block.reshape(-1).view(np.uint8))
@@ -86,7 +86,7 @@ class ChunkPart:
             self._out[...] = block
 
     def _scatter(self, order: AnyArray) -> None:
-        """Copy to some flat places of the positions, piece by piece."""
+        """Copy to the flat places `order` of the positions, piece by piece."""
         flat = self._out.flags.c_contiguous and all(i is not None for _, i in self._dim_map)
         if self._blocks.index_dims and flat:
             self._scatter_flat(order)
@@ -104,10 +104,10 @@ class ChunkPart:
             put(chunk, positions[piece], tuple(coordinates[piece] for coordinates in places))
 
     def _scatter_flat(self, order: AnyArray) -> None:
-        """Copy to flat places of `out`, whose elements have an index each, in the same order.
+        """Copy to flat places of `out`, where each element has its own index, in the same order.
 
-        Of the dimensions (B.., A.., E..), A.. are those of `indices` alone. The element [b, a, e]
-        comes from [b, position, e] of the chunk, whose B.. and E.. are those of `out`.
+        `out` has the shape (B.., A.., E..), with A.. of `indices` alone. The element [b, a, e]
+        comes from [b, position, e] of the chunk, which has the same B.. and E...
         """
         positions = self._positions.reshape(-1)[order]
         box = self._indexed.bounds(positions)
@@ -126,9 +126,9 @@ class ChunkPart:
             out[places] = source.take(at)
 
     def _put(self, chunk: AnyArray, positions: AnyArray, places: tuple[AnyArray, ...]) -> None:
-        """Copy slices of `data` across the axis, where it shares no dimension with `indices`."""
+        """Copy slices of `data` if it shares no dimension with `indices`."""
         index: list[Any] = [slice(None)] * self._out.ndim
-        single = positions.size == 1  # what is as large as a piece is copied once, not twice
+        single = positions.size == 1  # copy a large slice once, not twice
         dims = [o for o, (_, i) in enumerate(self._dim_map) if i is not None]
         for o, coordinates in zip(dims, places, strict=True):
             index[o] = coordinates[0] if single else coordinates
@@ -140,11 +140,11 @@ class ChunkPart:
     def _put_shared(
         self, chunk: AnyArray, positions: AnyArray, places: tuple[AnyArray, ...]
     ) -> None:
-        """Copy where `data` and `indices` share dimensions, whose coordinates must agree."""
+        """Copy if `data` and `indices` share dimensions, where their coordinates are equal."""
         dim_map = list(enumerate(self._dim_map))
         at: dict[int | None, AnyArray] = {d: places[i] for _, (d, i) in dim_map if i is not None}
         at[self._axis] = positions
-        # Indexed dimensions first, free ones behind, on both sides: so the shapes agree.
+        # On both sides indexed dimensions come first, free ones last, so that the shapes agree.
         free = [(o, d) for o, (d, i) in dim_map if i is None and d is not None]
         indexed = [d for d in range(chunk.ndim) if d in at]
         source = chunk.transpose(*indexed, *(d for _, d in free))

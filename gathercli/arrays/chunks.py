@@ -1,4 +1,4 @@
-"""Tensors in chunks: boxes of coordinates, and how chunks cut them."""
+"""Tensors in chunks: boxes of coordinates, and their cuts at chunks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
         @property
         def decided(self) -> str | None:
-            """The path of the element that decided the type, as in `Tensor`."""
+            """The path of the element that determined the type, as in `Tensor`."""
 
         @property
         def storage(self) -> np.dtype[Any]:
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
         @property
         def shape(self) -> tuple[int, ...]:
-            """Sizes of the dimensions."""
+            """The sizes of the dimensions."""
 
         @property
         def chunks(self) -> tuple[int, ...]:
-            """Sizes of a chunk, each at least 1."""
+            """The sizes of a chunk, each at least 1."""
 
         @property
         def in_memory(self) -> Tensor | None:
-            """The whole tensor if it is in memory or mapped; None if it is read in chunks."""
+            """The tensor itself if it is in memory or mapped; None if it is read in chunks."""
 
         def read(self, box: Box) -> AnyArray:
-            """Return the elements of a box: its shape, in either byte order."""
+            """Return the elements of a box, in any byte order."""
 
 
 Span: TypeAlias = "tuple[int, int]"
@@ -56,7 +56,7 @@ Box: TypeAlias = "tuple[Span, ...]"
 
 
 def slices(box: Box) -> Any:
-    """Return an index for numpy that selects a box, as an array even if it is 0-D."""
+    """Return the numpy index of a box; its result is an array even if it is 0-D."""
     return (*(slice(start, stop) for start, stop in box), ...)
 
 
@@ -75,7 +75,7 @@ def cells(box: Box) -> int:
 
 
 def cuts(span: Span, size: int) -> Iterator[Span]:
-    """Cut a span where chunks of `size` coordinates end.
+    """Cut a span at the ends of chunks of `size` coordinates.
 
     >>> list(cuts((3, 9), 4))
     [(3, 4), (4, 8), (8, 9)]
@@ -88,7 +88,7 @@ def cuts(span: Span, size: int) -> Iterator[Span]:
 
 
 def tiled(box: Box, chunks: Sequence[int]) -> Iterator[Box]:
-    """Cut a box where chunks end, row-major."""
+    """Cut a box at the ends of chunks, row-major."""
     return combinations(*(list(cuts(*each)) for each in zip(box, chunks, strict=True)))
 
 
@@ -106,18 +106,18 @@ def _chunk_counts(box: Sequence[Span], chunks: Sequence[int]) -> list[int]:
 
 
 class ChunkGrid(NamedTuple):
-    """A box cut where chunks end; the parts are numbered row-major, and never listed."""
+    """A box cut at the ends of chunks into parts, numbered row-major and computed on demand."""
 
     box: Box
     chunks: Sequence[int]
 
     @property
     def number(self) -> int:
-        """How many parts there are."""
+        """The number of parts."""
         return count_chunks(self.box, self.chunks)
 
     def part(self, number: int) -> Box:
-        """Return the part of a number.
+        """Return the part with a number.
 
         >>> ChunkGrid(((3, 9), (0, 2)), (4, 2)).part(1)
         ((4, 8), (0, 2))
@@ -131,7 +131,7 @@ class ChunkGrid(NamedTuple):
 
 
 def inside(part: Box, box: Box) -> Box:
-    """Return a part of a box in coordinates relative to the box.
+    """Return a part of a box relative to the box.
 
     >>> inside(((4, 6), (1, 2)), ((3, 9), (0, 2)))
     ((1, 3), (1, 2))
@@ -147,7 +147,7 @@ def everything(shape: Sequence[int]) -> Box:
 
 
 def flat_boxes(start: int, stop: int, shape: Sequence[int]) -> Iterator[Box]:
-    """Cut the coordinates from one flat position to before another into boxes, row-major.
+    """Cut the flat positions from `start` to before `stop` into boxes, row-major.
 
     >>> list(flat_boxes(1, 6, (3, 2)))
     [((0, 1), (1, 2)), ((1, 3), (0, 2))]
@@ -169,16 +169,16 @@ def flat_boxes(start: int, stop: int, shape: Sequence[int]) -> Iterator[Box]:
 
 
 class ChunkLayout(NamedTuple):
-    """How a tensor is cut into chunks.
+    """The chunks of a zarr array.
 
     Attributes
     ----------
     version
-        The version of the format zarr.
+        The version of the zarr format.
     chunks
-        Sizes of a chunk.
+        The sizes of a chunk.
     shards
-        Sizes of a shard, a file of several chunks; None if each chunk is a file.
+        The sizes of a shard, a file of several chunks; None if each chunk is a file.
     codecs
         The codecs of a chunk in brief: ``blosc(lz4)+shuffle``, ``none``.
     """

@@ -28,13 +28,7 @@ class Tolerance(NamedTuple):
     def difference(
         self, result: GatherOutput, expected: Tensor | MismatchError
     ) -> MismatchError | None:
-        """Compare shape, type and values; return the first difference, None if there is none.
-
-        Parameters
-        ----------
-        expected
-            The tensor, or the error, that `read_expected` returned.
-        """
+        """Compare shape, type and values with `read_expected`; return the first difference."""
         if isinstance(expected, MismatchError):
             return expected
         if result.shape != expected.shape or result.dtype is not expected.dtype:
@@ -42,19 +36,19 @@ class Tolerance(NamedTuple):
         return self._first_difference(result, expected)
 
     def _first_difference(self, result: GatherOutput, expected: Tensor) -> MismatchError | None:
-        """Compare values block by block; return the first difference, with their number."""
+        """Compare values block by block; return the first difference with the number of all."""
         start = count = first = 0
         texts = "", ""
         part = result.parts()
         for block in expected.blocks():
             stop = start + block.size
             values = Tensor(result.dtype, part(start, stop)).values()
-            wanted = Tensor(result.dtype, block).values()
-            differs = ~self._near(result.dtype, values, wanted)
+            targets = Tensor(result.dtype, block).values()
+            differs = ~self._near(result.dtype, values, targets)
             number = int(differs.sum())
             if number and not count:
                 at = int(differs.argmax())
-                first, texts = start + at, (_text(values[at]), _text(wanted[at]))
+                first, texts = start + at, (_text(values[at]), _text(targets[at]))
             start, count = stop, count + number
             result.report_progress("compared", stop * int(result.storage.itemsize))
         if not count:
@@ -64,33 +58,28 @@ class Tolerance(NamedTuple):
         error.where = where
         return error
 
-    def _near(self, dtype: DType, values: AnyArray, wanted: AnyArray) -> AnyArray:
-        """Return which values are near enough; NaN equals NaN, -0.0 equals 0.0."""
-        same = equal(dtype, values, wanted)
+    def _near(self, dtype: DType, values: AnyArray, expected: AnyArray) -> AnyArray:
+        """Return a mask of values within the tolerance; NaN equals NaN, -0.0 equals 0.0."""
+        same = equal(dtype, values, expected)
         if (self.rtol or self.atol) and dtype.kind not in (Kind.BOOL, Kind.STRING):
             wide = np.complex128 if dtype.kind is Kind.COMPLEX else np.float64
             with np.errstate(all="ignore"):
                 gap = (
-                    _gap(values, wanted)
+                    _gap(values, expected)
                     if dtype.integral
-                    else np.abs(values.astype(wide) - wanted.astype(wide))
+                    else np.abs(values.astype(wide) - expected.astype(wide))
                 )
-                near = gap <= self.atol + self.rtol * np.abs(wanted.astype(wide))
-            same |= near & np.isfinite(values.astype(wide)) & np.isfinite(wanted.astype(wide))
+                near = gap <= self.atol + self.rtol * np.abs(expected.astype(wide))
+            same |= near & np.isfinite(values.astype(wide)) & np.isfinite(expected.astype(wide))
         return same
 
 
 def read_expected(read: Callable[[], Tensor], dtype: DType) -> Tensor | MismatchError:
-    """Read the expected tensor, as the type of the result if it states none.
+    """Read the expected tensor, untyped text as the type of the result.
 
     Returns
     -------
-        The tensor, or a mismatch if the type cannot hold one of its values.
-
-    Raises
-    ------
-    GatherError
-        Any other error of `read`.
+        The tensor, or a mismatch if the type cannot represent one of its values.
     """
     try:
         return read()
@@ -106,10 +95,10 @@ def read_expected(read: Callable[[], Tensor], dtype: DType) -> Tensor | Mismatch
         )
 
 
-def _gap(values: AnyArray, wanted: AnyArray) -> AnyArray:
-    """Return the distance of integers, exactly: the larger less the smaller, modulo 2^64."""
-    one, other = values.astype(np.uint64), wanted.astype(np.uint64)
-    return np.where(values > wanted, one - other, other - one)
+def _gap(values: AnyArray, expected: AnyArray) -> AnyArray:
+    """Return the exact distance of integers: the larger minus the smaller, modulo 2^64."""
+    one, other = values.astype(np.uint64), expected.astype(np.uint64)
+    return np.where(values > expected, one - other, other - one)
 
 
 def _text(value: object) -> str:

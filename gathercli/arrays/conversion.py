@@ -1,4 +1,4 @@
-"""Store values as an element type, or raise for the first that it cannot hold.
+"""Store values as an element type, or raise for the first that it cannot represent.
 
 No integer is rounded, nothing is rounded twice, and nothing overflows to infinity.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 EXACT: Final = 2**53
-"""Integers up to this size are exact in float64."""
+"""The largest integer up to which all are exact in float64."""
 
 _SIGNIFICANT: Final = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 """Significant bits of the float types that numpy has, and of bfloat16."""
@@ -34,7 +34,7 @@ PARTS: Final = {64: dtype_named("float32"), 128: FLOAT64}
 
 
 class Place:
-    """Formats the paths of a nested list's elements."""
+    """A formatter of the paths of elements of nested lists."""
 
     def __init__(self, root: str, shape: Sequence[int]) -> None:
         self._root, self._shape = root, shape
@@ -45,12 +45,12 @@ class Place:
 
 
 def store(flat: list[Any], dtype: DType, where: Place, kinds: set[type] | None = None) -> AnyArray:
-    """Store elements as `dtype`; raise for the first that it cannot hold.
+    """Return elements as an array of `dtype`; raise for the first that it cannot represent.
 
     Parameters
     ----------
     kinds
-        The Python types of the elements, if the caller knows them.
+        The Python types of the elements, if known.
     """
     kinds = set(map(type, flat)) if kinds is None else kinds
     refuse = _Refusal(flat, dtype, where)
@@ -92,7 +92,7 @@ def store(flat: list[Any], dtype: DType, where: Place, kinds: set[type] | None =
 
 
 def _encode_floats(flat: list[Any], dtype: DType, refuse: _Refusal, kinds: set[type]) -> AnyArray:
-    """Round numbers to a float type; `refuse` raises for the first that it cannot hold."""
+    """Round numbers to a float type; raise by `refuse` for the first that it cannot represent."""
     if kinds - {float}:
         digits = _SIGNIFICANT.get(dtype.name) or _significant(dtype)
         refuse.first(lambda v: type(v) is bool, "a number", flat)
@@ -111,20 +111,20 @@ def _encode_floats(flat: list[Any], dtype: DType, refuse: _Refusal, kinds: set[t
     if dtype.narrow:
         from gathercli.arrays.narrow import nearest
 
-        held, fits = nearest(wide, dtype)
+        rounded, fits = nearest(wide, dtype)
         lost = ~fits
     else:
         if dtype is BFLOAT16:
-            held = to_bfloat16(wide)
-            infinite = (held & 0x7FFF) == 0x7F80
+            rounded = to_bfloat16(wide)
+            infinite = (rounded & 0x7FFF) == 0x7F80
         else:
             with np.errstate(over="ignore", under="ignore"):
-                held = wide.astype(storage_of(dtype))
-            infinite = np.isinf(held)
+                rounded = wide.astype(storage_of(dtype))
+            infinite = np.isinf(rounded)
         lost = infinite & np.isfinite(wide)
     if lost.any():
         refuse.at(int(lost.argmax()), f"a number within the range of {dtype}")
-    return held
+    return rounded
 
 
 def _significant(dtype: DType) -> int:
@@ -136,7 +136,7 @@ def _significant(dtype: DType) -> int:
 def as_bits(values: AnyArray, dtype: DType) -> AnyArray:
     """Return the storage of numbers as `dtype`: integers modulo its size, floats rounded once.
 
-    A number that is out of range of a narrow float type becomes a byte of zeros.
+    A number out of the range of a narrow float type becomes a byte of zeros.
     """
     if dtype is BFLOAT16:
         return to_bfloat16(_sticky(values))
@@ -153,14 +153,14 @@ def as_bits(values: AnyArray, dtype: DType) -> AnyArray:
 def to_bfloat16(wide: AnyArray) -> AnyArray:
     """Round float64 to the nearest bfloat16, ties to even, and return the bits as uint16.
 
-    The way is a float32 truncated towards zero, with a sticky last bit, so that nothing is rounded
-    twice (`ml_dtypes` rounds to float32 first, and so 1.00390625 + 2^-40 down to 1.0).
+    Truncate to float32 with a sticky last bit first, so that nothing is rounded twice (`ml_dtypes`
+    rounds to float32 first, and so 1.00390625 + 2^-40 down to 1.0).
     """
     with np.errstate(over="ignore", under="ignore"):
         near = wide.astype(np.float32)
     beyond = np.abs(near.astype(np.float64)) > np.abs(wide)
-    toward = np.where(beyond, np.nextafter(near, np.float32(0)), near)  # truncated towards zero
-    bits = toward.view(np.uint32) | (toward.astype(np.float64) != wide)
+    truncated = np.where(beyond, np.nextafter(near, np.float32(0)), near)
+    bits = truncated.view(np.uint32) | (truncated.astype(np.float64) != wide)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
     nan = np.isnan(wide)
     codes: AnyArray = np.where(nan, (bits >> 16) | 0x40, rounded).astype(np.uint16)
@@ -168,7 +168,7 @@ def to_bfloat16(wide: AnyArray) -> AnyArray:
 
 
 class _Refusal:
-    """Raises for the first element that a type cannot hold."""
+    """An error for the first element that a type cannot represent."""
 
     def __init__(self, flat: list[Any], dtype: DType, where: Place) -> None:
         self._flat, self._dtype, self._where = flat, dtype, where
@@ -205,12 +205,12 @@ def _is_whole(v: Any) -> bool:
 
 
 def _is_exact(v: int, digits: int) -> bool:
-    """Tell whether an integer has at most `digits` significant bits, within float64's range."""
+    """Return whether an integer has at most `digits` significant bits, in the range of float64."""
     return abs(v) < 1 << digits or (abs(v) // (v & -v) < 1 << digits and v.bit_length() < 1024)
 
 
 def check_kinds(source: DType, dtype: DType) -> None:
-    """Raise if no value of a type converts to another: a string or boolean, complex to real."""
+    """Raise if no value of one type converts to another: strings, booleans, complex to real."""
     kinds = {source.kind, dtype.kind}
     complex_to_real = source.kind is Kind.COMPLEX and dtype.kind is not Kind.COMPLEX
     if source is not dtype and (kinds & {Kind.BOOL, Kind.STRING} or complex_to_real):
@@ -223,7 +223,7 @@ def check_kinds(source: DType, dtype: DType) -> None:
 
 
 def convert(tensor: Tensor, dtype: DType) -> Tensor:
-    """Convert a tensor to a type that holds every value of it exactly.
+    """Convert a tensor to a type that represents every value exactly.
 
     Raises
     ------
@@ -249,7 +249,7 @@ def cast(tensor: Tensor, dtype: DType, *, truncate: bool = False) -> tuple[AnyAr
 
     Returns
     -------
-        The storage of the new values, and which of them equal the old.
+        The storage of the new values, and a mask of those equal to the old.
     """
     values = tensor.values()
     with np.errstate(all="ignore"):
@@ -281,7 +281,7 @@ def whole(values: AnyArray, *, truncate: bool) -> AnyArray:
 
 
 def not_held(tensor: Tensor, at: int, dtype: DType) -> InputError:
-    """Return the error that the element at a flat position does not convert."""
+    """Return the error for the element at a flat position that does not convert."""
     where = cell(coordinate(at, tensor.shape))
     value = str(tensor.at(at))
     return InputError(
@@ -295,7 +295,7 @@ def not_held(tensor: Tensor, at: int, dtype: DType) -> InputError:
 
 
 def _sticky(values: AnyArray) -> AnyArray:
-    """Return numbers as float64; a sticky last bit keeps integers from being rounded twice."""
+    """Return numbers as float64, large integers with a sticky last bit against double rounding."""
     if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
         cut = (values >> 11 | (values & 0x7FF != 0)) << 11
         values = np.where(np.abs(values.astype(np.float64)) > EXACT, cut, values)
@@ -312,7 +312,7 @@ def _within(values: AnyArray, dtype: DType) -> Any:
 
 
 def _survive_as_floats(values: AnyArray, back: AnyArray) -> Any:
-    """Compare integers with floats exactly: large ones as integers."""
+    """Compare integers with floats exactly, large ones as integers."""
     real = back.real.astype(np.float64)
     same = np.asarray(real == values.astype(np.float64))
     large = np.abs(real) >= EXACT
@@ -325,7 +325,7 @@ def _survive_as_floats(values: AnyArray, back: AnyArray) -> Any:
 
 
 def numbers(flat: list[Any], kinds: set[type]) -> AnyArray | None:
-    """Return elements that are all floats, or all integers of 64 bits, as an array; else None."""
+    """Return an array of elements that are all floats or all 64-bit integers; else None."""
     if kinds == {float}:
         return np.frombuffer(array("d", flat), np.float64)
     if kinds == {int}:

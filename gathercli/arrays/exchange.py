@@ -1,4 +1,4 @@
-"""View arrays of other libraries, by the protocols they share; none is imported here."""
+"""View arrays of other libraries through shared protocols, without importing the libraries."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from gathercli.arrays.tensor import AnyArray
 
 _HOSTS: Final = (1, 3, 13)
-"""DLPack's devices with memory the process can read: CPU, CUDA pinned, CUDA managed."""
+"""DLPack devices with memory that the CPU can read: CPU, CUDA pinned, CUDA managed."""
 
 _LAZY: Final = ("resolve_conj", "resolve_neg")
-"""PyTorch's methods that compute a conjugation or negation that is only marked on a tensor."""
+"""PyTorch methods that compute a lazy conjugation or negation."""
 
 _UINT: Final = 1
-"""DLPack's type code of unsigned integers."""
+"""The DLPack type code of unsigned integers."""
 
 _CODES: Final = {
     (4, 16): "bfloat16",
@@ -33,19 +33,19 @@ _CODES: Final = {
     (13, 8): "float8_e5m2fnuz",
     (14, 8): "float8_e8m0fnu",
 }
-"""Types that numpy lacks, by DLPack's type code and bits."""
+"""Types that numpy lacks, by DLPack type code and bits."""
 
 
 def viewed(value: Any) -> Tensor:
     """View an array of any library: `__array__`, the buffer protocol, or DLPack.
 
-    Nothing is copied without need. A tensor that requires gradients is detached, and a conjugation
-    or negation that PyTorch only marked is computed. Types that numpy lacks are viewed as bits.
+    Elements are copied only if necessary. A tensor that requires gradients is detached; PyTorch's
+    lazy conjugation or negation is computed. Types that numpy lacks are viewed as bits.
 
     Raises
     ------
     InputError
-        ``dtype``: it is no array that the process can read.
+        ``dtype``: numpy cannot read it.
     """
     if getattr(value, "requires_grad", False) is True:
         value = value.detach()
@@ -53,7 +53,7 @@ def viewed(value: Any) -> Tensor:
     try:
         for resolve in _LAZY:
             if hasattr(value, resolve):
-                value = getattr(value, resolve)()  # itself, if there is nothing to compute
+                value = getattr(value, resolve)()  # the same tensor if there is nothing to do
         if exports and not hasattr(value, "__array__"):
             return _from_dlpack(value)
         array = np.asarray(value)
@@ -94,7 +94,7 @@ def _from_dlpack(value: Any) -> Tensor:
 
 
 class _Export:
-    """A DLPack capsule, with the methods that numpy imports it by."""
+    """A DLPack capsule with the methods that numpy calls."""
 
     def __init__(self, capsule: object, device: tuple[int, int]) -> None:
         self._capsule, self._device = capsule, device
@@ -107,13 +107,13 @@ class _Export:
 
 
 def _retype(capsule: object) -> str | None:
-    """Turn a type that numpy lacks into unsigned integers of its size, and return its name."""
+    """Change a type that numpy lacks to unsigned integers of its size; return its name."""
     import ctypes
 
     pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
         ("PyCapsule_GetPointer", ctypes.pythonapi)
     )
-    # DLTensor: data, then device and its number, then how many dimensions, then code and bits
+    # The fields of a DLTensor: data, device type and id, ndim, then code and bits.
     start = pointer(capsule, b"dltensor") + ctypes.sizeof(ctypes.c_void_p) + 3 * 4
     code, bits = (ctypes.c_uint8.from_address(start + at) for at in (0, 1))
     name = _CODES.get((code.value, bits.value))

@@ -1,9 +1,9 @@
-"""Element types of 8 bits or less that numpy lacks: decode their bits, and encode values.
+"""Decode and encode element types of 8 bits or less that numpy lacks.
 
-A tensor has a byte for each element, as in `ml_dtypes`, whose conversions to wider types are exact
-and give the tables here. Its conversions from wider types round twice, by way of float32, and make
-infinity or NaN of values out of range. Here values are rounded once, ties to even, and those out of
-range are reported.
+Each element is stored in a byte, as in `ml_dtypes`. The tables here come from its conversions to
+wider types, which are exact. Its conversions from wider types round twice, first to float32, and
+turn values out of range into infinity or NaN. Here values are rounded once, ties to even, and
+values out of range are reported.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gathercli.arrays.tensor import AnyArray
 
 _GROUPS = 1 << 16
-"""Elements packed at a time: a whole number of bytes, whatever their bits."""
+"""Elements packed at a time; for any bits of an element a whole number of bytes."""
 
 
 def significant(dtype: DType) -> int:
@@ -33,7 +33,7 @@ def significant(dtype: DType) -> int:
 
 
 def steps_below_one(dtype: DType) -> int:
-    """Return a number of equal steps from 0 to 1 that a float type represents exactly.
+    """Return a number of equal steps from 0 to 1 that are exact in a float type.
 
     >>> from gathercli.spec.dtypes import dtype
     >>> steps_below_one(dtype("float8_e4m3fn")), steps_below_one(dtype("float4_e2m1fn"))
@@ -64,13 +64,13 @@ class _Scale(NamedTuple):
     Attributes
     ----------
     between
-        The numbers halfway between v[k] and v[k + 1]; the last is where the range ends.
+        The midpoints of v[k] and v[k + 1]; the last is the end of the range.
     sign
         The sign bit; 0 if there is none.
     zero
         Whether there is a negative zero.
     special
-        The codes of NaN, infinity and minus infinity, as far as the type has them.
+        The codes of NaN, infinity and minus infinity, if the type has them.
     """
 
     between: AnyArray
@@ -110,8 +110,8 @@ def nearest(wide: AnyArray, dtype: DType) -> tuple[AnyArray, Any]:
 
     Returns
     -------
-        The bits as uint8, shape (D..), and where they are near: not for a number out of range, and
-        not for NaN, infinity, zero or a negative number if the type has none.
+        The bits as uint8, shape (D..), and a mask: false for a number out of range, and for NaN,
+        infinity, zero or a negative number if the type has none.
     """
     scale = _scale(dtype)
     sizes = np.abs(wide)
@@ -130,7 +130,7 @@ def nearest(wide: AnyArray, dtype: DType) -> tuple[AnyArray, Any]:
 
 
 def unpacked(data: AnyArray, count: int, bits: int) -> AnyArray:
-    """Unpack elements of less than 8 bits from adjacent bits, lowest first, to a byte each.
+    """Unpack elements of less than 8 bits, lowest bits first, to a byte each.
 
     >>> import numpy as np
     >>> unpacked(np.array([0x21, 0x03], np.uint8), 3, 4).tolist()
@@ -150,7 +150,7 @@ def unpacked(data: AnyArray, count: int, bits: int) -> AnyArray:
 
 
 def packed(data: AnyArray, bits: int) -> bytes:
-    """Pack elements of less than 8 bits, shape (N,), into adjacent bits, lowest first.
+    """Pack elements of less than 8 bits, shape (N,), lowest bits first.
 
     >>> import numpy as np
     >>> packed(np.array([1, 2, 3], np.uint8), 4).hex()

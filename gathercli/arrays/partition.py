@@ -1,4 +1,4 @@
-"""Cut an output into boxes that fit into memory, so that few boxes need the same chunk."""
+"""Cut an output into boxes that fit in memory and rarely need the same chunk."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from gathercli.arrays.chunks import Box
 
 WORTH: Final = 64 << 20
-"""Bytes of output from which a box is worth a task, whatever it reads."""
+"""Bytes of output that make a box worth a task, whatever it reads."""
 
 PROGRAM: Final = 96 << 20
-"""Bytes that the program itself takes."""
+"""Bytes of the program itself."""
 
 SHARE, LEAST = 2 / 3, 0.4
 """The share of the remaining memory for a box, as freed memory does not return at once; and the
-share of all memory for a box, even if that leaves too little for the program."""
+share of all memory that a box may use in any case."""
 
 WHOLE: Final = 1 << 30
-"""Bytes of a box where memory is not limited."""
+"""Bytes of a box without a memory limit."""
 
 
 def cut_boxes(
@@ -44,23 +44,22 @@ def cut_boxes(
     Parameters
     ----------
     chunks
-        The chunks of the output, each of which lies in one box; None for boxes whose elements
-        follow each other row-major.
+        The chunks of the output, each in one box; None for boxes that are contiguous, row-major.
     memory
-        Bytes for the program, a box, and what is read for it; None for no limit.
+        Bytes for the program, a box and its input; None for no limit.
     threads
-        How many threads work on a box; fewer do where memory is short.
+        The largest number of threads; fewer are used if memory is short.
     least
         The smallest number of boxes, if there are as many chunks.
 
     Returns
     -------
-        How many threads, and the boxes.
+        The number of threads, and the boxes.
 
     Raises
     ------
     LimitError
-        ``limit``: the smallest box, and what is read for it, takes more.
+        ``limit``: the smallest box and its input do not fit in memory.
     """
     if 0 in source.shape:
         return 1, []
@@ -81,21 +80,21 @@ def _chunk_boxes(
 ) -> list[Box]:
     """Cut an output into boxes of whole chunks.
 
-    A box grows first along the dimensions of `indices` alone: however large it is there, it reads
-    no chunk of `data` twice.
+    A box grows first along the dimensions of `indices` alone, where a larger box reads no more
+    chunks of `data` than two smaller ones.
     """
     shape, itemsize = source.shape, source.data.storage.itemsize
     counts = [-(-n // size) for n, size in zip(shape, chunks, strict=True)]
-    factors = [1] * len(shape)  # a box is as many chunks along each dimension
+    factors = [1] * len(shape)  # chunks of a box along each dimension
 
     def box(factors: Sequence[int]) -> Box:
-        # The box at the origin: no other of its factors is larger.
+        # The box at the origin: no other box of these factors is larger.
         return tuple((0, min(f * c, n)) for f, c, n in zip(factors, chunks, shape, strict=True))
 
     def cost(factors: Sequence[int]) -> int:
         writers = min(threads, product(factors))
         output = itemsize * (cells(box(factors)) + writers * COPIES * product(chunks))
-        # The box is written after all of it was computed: the two costs do not add up.
+        # The box is written after it is computed: the two costs do not add up.
         return max(source.cost(box(factors), threads), output)
 
     def fits(factors: Sequence[int]) -> bool:
@@ -112,14 +111,14 @@ def _chunk_boxes(
             factors[o] = _grow(factors, o, counts[o], fits)
     steps = [f * c for f, c in zip(factors, chunks, strict=True)]
     spans = [list(cuts((0, n), step)) for n, step in zip(shape, steps, strict=True)]
-    # Boxes that need the same chunks follow each other: the system may still hold these.
+    # Boxes of the same chunks follow each other: the system may still cache these.
     dims = [*others, *alone]
     boxes = combinations(*(spans[o] for o in dims))
     return [tuple(box[dims.index(o)] for o in range(len(shape))) for box in boxes]
 
 
 def _slabs(source: BlockSource, most: int, threads: int) -> list[Box]:
-    """Cut an output into boxes that follow each other row-major."""
+    """Cut an output into contiguous boxes, row-major."""
     shape = source.shape
     steps = [1] * len(shape)
 
@@ -129,14 +128,14 @@ def _slabs(source: BlockSource, most: int, threads: int) -> list[Box]:
     _check(cost(steps), most)
     for o in reversed(range(len(shape))):
         steps[o] = _grow(steps, o, shape[o], lambda steps: cost(steps) <= most)
-        # A box of several rows that are not whole would not be row-major in the output.
+        # Several rows are contiguous only if they are whole.
         if steps[o] < shape[o]:
             break
     return list(tiled(everything(shape), steps))
 
 
 def _check(cost: int, most: int) -> None:
-    """Raise if the smallest box is too large."""
+    """Raise `LimitError` if the smallest box is too large."""
     if cost > most:
         # The inverse of `most` in `cut_boxes`: a limit with which this box fits.
         enough = min(cost / LEAST, PROGRAM + cost / SHARE)
@@ -151,9 +150,9 @@ def _check(cost: int, most: int) -> None:
 
 
 def _grow(factors: Sequence[int], o: int, most: int, fits: Callable[[Sequence[int]], bool]) -> int:
-    """Return the largest factor, up to `most`, of dimension `o` with which a box fits."""
+    """Return the largest factor of dimension `o`, up to `most`, with which a box fits."""
     low, high = 1, most
-    # Invariant: `low` fits, nothing above `high` does; a larger box never costs less.
+    # Invariant: `low` fits, no factor above `high` does; a larger box never costs less.
     while low < high:
         middle = (low + high + 1) // 2
         if fits([*factors[:o], middle, *factors[o + 1 :]]):

@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 
         @property
         def adjustments(self) -> tuple[Adjustment, ...]:
-            """What became of indices outside the axis."""
+            """The treatment of indices outside the axis."""
 
         @property
         def threads(self) -> int:
@@ -173,7 +173,7 @@ class GatherResult(ComputedResult):
     bound
         The call and its tensors.
     adjustments
-        What became of indices outside the axis.
+        The treatment of indices outside the axis.
     """
 
     def __init__(

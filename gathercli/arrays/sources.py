@@ -1,4 +1,4 @@
-"""The output of a call that is no gather along one axis: each cell from where its family says."""
+"""Compute the output of a call that is no gather along an axis, by the `sources` of its family."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from gathercli.spec.op import Family
 
 CELLS: Final = 1 << 15
-"""Output cells made at a time: their positions stay in a cache."""
+"""Output cells computed at a time: their positions stay in the cache."""
 
 
 class SourceKernel:
-    """The output of one call, by the `sources` of its family; the members are those of `Kernel`.
+    """The output of a call by the `sources` of its family, with the members of `Kernel`.
 
     Parameters
     ----------
     tensors
-        The inputs by name, of which the first holds the elements.
+        The inputs by name; the first has the elements.
     points
-        The indices of each input that has them, all of them checked.
+        The resolved indices of each input of indices.
     """
 
     def __init__(
@@ -53,16 +53,13 @@ class SourceKernel:
         self._points = {name: each.whole() for name, each in points.items()}
 
     def worker(self) -> SourceKernel:
-        """Return what one thread needs to copy: nothing of its own."""
+        """Return the kernel itself, as threads share no state."""
         return self
 
     def fill(self, start: int, stop: int, out: AnyArray) -> None:
-        """Store the output elements from `start` to before `stop`.
+        """Copy the output elements from `start` to before `stop` to `out`.
 
-        Parameters
-        ----------
-        out
-            Shape ((stop - start) * itemsize,), uint8: takes them in native byte order.
+        `out` has shape ((stop - start) * itemsize,), uint8, for elements in native byte order.
         """
         native = self.dtype.newbyteorder("=")
         cells = np.arange(start, stop)

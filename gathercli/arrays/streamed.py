@@ -1,4 +1,4 @@
-"""Compute results slab by slab, in boxes that follow each other row-major."""
+"""Compute results slab by slab, in contiguous boxes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class BlockResult(ComputedResult):
-    """An output that is computed slab by slab, and never in memory as a whole.
+    """An output that is computed slab by slab and never whole in memory.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class BlockResult(ComputedResult):
         self._source, self.progress = source, progress
         self.dtype, self.shape = source.data.dtype, source.shape
         self.threads, self._slabs = cut_boxes(source, None, memory, threads)
-        # Slab k has the flat positions from _ends[k] to before _ends[k + 1].
+        # Slab k spans the flat positions from _ends[k] to before _ends[k + 1].
         self._ends = [0, *accumulate(map(cells, self._slabs))]
         self.storage = source.data.storage
         self.nbytes = self._ends[-1] * self.storage.itemsize
@@ -149,7 +149,7 @@ def check_indices(
         part = check.count(indices.read(box), policies, counts=counts, tuples=tuples)[0]
         for count in (count for each in part for count in each):
             _locate(count, box, indices.shape)
-        # The sum does not depend on the order in which threads get here: `|` keeps the first.
+        # The sum does not depend on the order of the threads: `|` keeps the first index.
         with lock:
             totals[:] = [
                 IndexCounts(*(one | other for one, other in zip(total, each, strict=True)))
@@ -167,9 +167,9 @@ def check_indices(
 
 
 def _larger_chunks(tensor: ChunkedTensor, *, whole_rows: bool) -> list[int]:
-    """Return the sizes of boxes of whole chunks, of up to `BLOCK` bytes if a chunk has fewer.
+    """Return the sizes of boxes of whole chunks, one chunk or up to `BLOCK` bytes.
 
-    `whole_rows` keeps the last dimension in one piece.
+    With `whole_rows` a box has all of the last dimension.
     """
     sizes = list(tensor.chunks)
     if whole_rows:
@@ -181,9 +181,9 @@ def _larger_chunks(tensor: ChunkedTensor, *, whole_rows: bool) -> list[int]:
 
 
 def _locate(count: IndexCount, box: Box, shape: Sequence[int]) -> None:
-    """Turn the first position of a count from one in `box` to one in a tensor of `shape`.
+    """Convert the first position of a count from one in `box` to one in a tensor of `shape`.
 
-    Row-major order in a box is row-major order in the tensor, so the first stays the first.
+    Row-major order in a box is row-major order in the tensor, so the first index stays the first.
     """
     flat = 0
     places = coordinate(count.first, sizes(box))

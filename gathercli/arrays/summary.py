@@ -1,6 +1,6 @@
 """Summarise the elements of a tensor: extremes, mean, NaN and infinities, a histogram.
 
-The tensor is read twice, block by block, so that it may be mapped and larger than memory.
+The tensor is read twice, block by block, so it may be mapped and larger than memory.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from gathercli.arrays.tensor import AnyArray
 
 _PLACES: Final = 1074
-"""Binary places after the point of the smallest float64, enough for every float64."""
+"""Binary places after the point in the smallest float64, enough for every float64."""
 
 _LARGE: Final = 2.0**900
-"""The least size of numbers that are scaled down, so that their sum does not overflow."""
+"""The least magnitude of numbers that are scaled down, so that their sum does not overflow."""
 
 _SCALE: Final = 128
-"""Binary places by which they are scaled down; they lose no bit."""
+"""Binary places by which they are scaled down, without loss."""
 
 BINS: Final = 16
 """Bins of a histogram, fewer for integers of a narrow range."""
 
 
 class Extreme(NamedTuple):
-    """The smallest or largest element, and the coordinates of the first such."""
+    """The smallest or largest element, and its first coordinates."""
 
     value: int | float
     at: tuple[int, ...]
@@ -46,7 +46,7 @@ class Histogram(NamedTuple):
     Attributes
     ----------
     edges
-        One more than there are bins; a bin holds its lower edge, the last one both.
+        One more than bins; a bin includes its lower edge, the last one both.
     """
 
     edges: tuple[int | float, ...]
@@ -54,16 +54,16 @@ class Histogram(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """Statistics of the elements; None for those that their type does not have.
+    """Statistics of the elements; None for those that the type does not have.
 
     Attributes
     ----------
     minimum, maximum
         The extremes of all elements but NaN.
     mean, histogram
-        Of the finite elements.
+        The mean and histogram of the finite elements.
     nan, infinite, true, longest
-        How many are NaN, infinite, true; the length of the longest string.
+        The numbers of NaN, infinite and true elements; the length of the longest string.
     """
 
     minimum: Extreme | None = None
@@ -130,7 +130,7 @@ def _of_complex(tensor: Tensor) -> Summary:
 
 
 class _Record:
-    """The smallest or largest element of the blocks so far."""
+    """The smallest or largest element so far."""
 
     def __init__(self, tensor: Tensor, better: Callable[[Any, Any], bool]) -> None:
         self._shape, self._better = tensor.shape, better
@@ -148,7 +148,7 @@ class _Record:
 
 
 class _Total:
-    """An exact sum, in units of the smallest float64, and a mean that is rounded once."""
+    """An exact sum, in units of the smallest float64, with a mean that is rounded once."""
 
     def __init__(self) -> None:
         self._count, self._sum = 0, 0
@@ -180,16 +180,16 @@ class _Total:
 
 
 def _exact_parts(values: AnyArray) -> Iterator[float]:
-    """Yield numbers, as a rule two or three, with exactly the sum of some float64 values.
+    """Yield numbers, usually two or three, with exactly the sum of float64 values.
 
-    The leading bits of all values are cut off at one binary place, high enough that their sum is
-    exact. The rest of each value is exact too, and is cut in the same way (Rump, Ogita and Oishi,
-    "Accurate floating-point summation", 2008).
+    Split all values at one binary place, high enough that the sum of their leading bits is exact;
+    then split the remainders, which are exact, likewise (Rump, Ogita and Oishi, "Accurate
+    floating-point summation", 2008).
 
     Parameters
     ----------
     values
-        Shape (N,), less than 2^900 in size; overwritten.
+        Shape (N,), less than 2^900 in magnitude; overwritten.
 
     >>> import numpy as np
     >>> sum(_exact_parts(np.array([1e16, 1.0, -1e16, 1.0])))
@@ -206,7 +206,7 @@ def _exact_parts(values: AnyArray) -> Iterator[float]:
 
 
 def _size(values: AnyArray) -> float:
-    """Return the largest absolute value; 0 if there are no values."""
+    """Return the largest absolute value; 0 for no values."""
     return max(float(values.max(initial=0)), -float(values.min(initial=0)))
 
 
@@ -233,12 +233,9 @@ def _histogram(tensor: Tensor, ends: tuple[Extreme | None, Extreme | None]) -> H
 
 
 def _edges(low: float, high: float, bits: int) -> list[float]:
-    """Return the inner edges of bins of equal width; fewer if `low` and `high` are near.
+    """Return the inner edges of bins of equal width, rounded to a float of `bits` bits.
 
-    Parameters
-    ----------
-    bits
-        The bits of the element type, which the edges have too.
+    There are fewer if `low` and `high` are near.
     """
     from fractions import Fraction
 

@@ -1,8 +1,7 @@
-"""Tensors: NumPy arrays with a type of ours.
+"""Tensors: NumPy arrays with a `DType`.
 
-NumPy has no bfloat16, float8 or int4. The elements of such types are stored as unsigned integers of
-the same bits, which moves them at no cost; they become an `ml_dtypes` array only when their values
-are shown or returned to Python.
+NumPy has no bfloat16, float8 or int4. Elements of such types are stored as unsigned integers of the
+same bits. They become an `ml_dtypes` array only if their values are displayed or returned.
 """
 
 from __future__ import annotations
@@ -26,14 +25,12 @@ from gathercli.spec.dtypes import BFLOAT16, BOOL, DTYPES, STRING, DType, Kind, d
 
 _LETTERS = {Kind.BOOL: "b", Kind.INT: "i", Kind.UINT: "u", Kind.FLOAT: "f", Kind.COMPLEX: "c"}
 
-
 _BY_LAYOUT = {
     (_LETTERS[dtype.kind], dtype.itemsize): dtype
     for dtype in DTYPES
     if dtype.kind in _LETTERS and not dtype.opaque
 }
 """Types by the kind and the itemsize of a NumPy dtype."""
-
 
 FEW = 20
 """The largest number of elements in a hint."""
@@ -68,7 +65,7 @@ class Tensor(NamedTuple):
     typed
         Whether the source states the type; False if it was inferred from plain text.
     decided
-        The path of the element that decided an inferred type (``$[1][2]``).
+        The path of the element that determined an inferred type (``$[1][2]``).
     """
 
     dtype: DType
@@ -118,14 +115,14 @@ class Tensor(NamedTuple):
 
     @property
     def integers(self) -> Any:
-        """The indices that a few floats or booleans may stand for, as nested lists, for hints.
+        """The indices that a few floats or booleans may mean, as nested lists, for hints.
 
-        Whole floats stand for the equal integers, a list of booleans for the positions of true.
-        None if the elements stand for no integers, or are more than `FEW`.
+        Whole floats mean equal integers, a list of booleans the positions of true. None for other
+        elements, or more than `FEW`.
         """
         if self.dtype.kind not in (Kind.FLOAT, Kind.BOOL) or self.array.size > FEW:
             return None
-        if self.dtype.opaque and self.dtype is not BFLOAT16:  # which would load ml_dtypes
+        if self.dtype.opaque and self.dtype is not BFLOAT16:  # decoding would load ml_dtypes
             return None
         if self.dtype is BOOL:
             is_list = len(self.shape) == 1

@@ -1,4 +1,4 @@
-"""Work in numbered pieces, shared by threads, one of which is the caller's."""
+"""Share numbered pieces of work among threads, including the caller's."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ def share(
     threads: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> None:
-    """Do the pieces 0 to `count` - 1, each once, in about this order.
+    """Do the pieces 0 to `count` - 1, each once, in roughly this order.
 
     Parameters
     ----------
     worker
-        Returns, for each thread, a function that does a piece; so each thread has its own buffers.
+        A function that returns, for each thread, a function that does a piece with its own buffers.
     threads
         The largest number of threads.
     progress
-        Called by the caller's thread, now and then, with the number of pieces begun.
+        A function of the number of pieces started; the caller's thread calls it now and then.
 
     Raises
     ------
     BaseException
-        The first that a piece raised; the pieces not yet begun are dropped.
+        The first exception of a piece; no further pieces are started.
     """
-    pieces = iter(range(count))  # next() on it is one step, which the interpreter's lock guards
+    pieces = iter(range(count))  # next() on it is atomic under the interpreter's lock
     errors: list[BaseException] = []
 
     def work(progress: Callable[[int], None] | None = None) -> None:
@@ -62,7 +62,7 @@ def share(
 
 
 def _join(thread: Thread, errors: list[BaseException]) -> None:
-    """Wait for a thread whatever signals come: they are errors, at which it stops."""
+    """Wait for a thread despite signals: they are added to `errors`, which stops it."""
     while thread.is_alive():
         try:
             thread.join()
@@ -76,7 +76,7 @@ def _start(work: Callable[[], None], count: int, threads: list[Thread]) -> None:
 
     for _ in range(count):
         thread = Thread(target=work, daemon=True)
-        threads.append(thread)  # before it runs: a signal may come between the two
+        threads.append(thread)  # first, as a signal may arrive before it runs
         try:
             thread.start()
         except RuntimeError:

@@ -1,7 +1,7 @@
-"""Follow the beams of GatherTree back, step by step, and check every parent that is used.
+"""Trace the beams of GatherTree back, step by step, and check every parent on the way.
 
-The beams of all batches go one step back at a time, so that the work grows with the output alone.
-A parent that no beam uses may be anything.
+All batches go back one step at a time, so that the work is proportional to the output. A parent
+that no beam uses may have any value.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ ENDED: Final = -1
 
 NONE: Final = -2
 REFUSED: Final = -3
-"""The beam of a cell that copies nothing: a parent after it names no beam, or is refused."""
+"""The beam of a cell that copies nothing: a later parent names no beam, or is refused."""
 
 
 class BeamPaths(NamedTuple):
-    """The beam that is followed at every step, and what became of the parents on the way.
+    """The path of every beam, and the parents on it.
 
     Attributes
     ----------
     beams
-        Shape (T, B, W), int64: `ENDED` beyond the length of a batch, `NONE` or `REFUSED` where a
-        parent gives none.
+        The beam at each step, shape (T, B, W), int64: `ENDED` beyond the length of a batch, `NONE`
+        or `REFUSED` after a parent that names no beam.
     lengths
         The number of steps of each batch, from 0 to T; shape (B,).
     ends
         The step of the first end token of each beam, T for none; shape (B, W).
     adjustments
-        What became of parents outside the axis.
+        The treatment of parents outside the axis.
     refusal
-        The error of the first parent that is refused, row-major; None if all are accepted.
+        The error for the first refused parent, row-major; None if all are accepted.
     parents
-        The parents that beams use, and 0 in place of the others; shape (T, B, W).
+        The parents on a path, 0 for the others; shape (T, B, W).
     number
-        How many parents are used.
+        The number of parents on a path.
     """
 
     beams: AnyArray
@@ -73,7 +73,7 @@ class BeamPaths(NamedTuple):
 def follow_parents(
     call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]
 ) -> tuple[ResolvedIndices, list[Adjustment]]:
-    """Return the beam that each cell of the output copies, and what became of parents.
+    """Return the beam that each output cell copies, and the treatment of parents outside the axis.
 
     Parameters
     ----------
@@ -82,14 +82,14 @@ def follow_parents(
 
     Returns
     -------
-        Beams (T, B, W), `ENDED` from the first end token on, `NONE` where a parent gives none; and
-        what became of parents outside the axis.
+        Beams (T, B, W): `ENDED` after the first end token, `NONE` after a parent that names none;
+        and the adjustments.
 
     Raises
     ------
     OutOfRangeError
         ``integer-values``: a value is no integer. ``index-negative``, ``index-range``: a parent
-        that is used names no beam.
+        on a path names no beam.
     """
     paths = follow_beams(call, along, tensors)
     if paths.refusal is not None:
@@ -100,12 +100,12 @@ def follow_parents(
 
 
 def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) -> BeamPaths:
-    """Follow every beam back from its last step; a parent that is refused gives no beam.
+    """Trace every beam back from its last step; a refused parent ends its path.
 
     Parameters
     ----------
     along
-        The axis of beams, along which the parents count.
+        The axis of beams, which the parents address.
     tensors
         step_ids and parent_ids (T, B, W), max_seq_len (B,), end_token ().
 
@@ -119,7 +119,7 @@ def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) 
     lengths = np.clip(lengths.astype(object), 0, size).astype(np.int64).reshape(-1, 1)
     batch = np.arange(batches).reshape(-1, 1)
     parents, policy = _as_indices(parents, width), policy_of(call, along)
-    if policy.outside is OutOfRange.ERROR:  # a parent that is refused has no position either
+    if policy.outside is OutOfRange.ERROR:  # a refused parent has no position either
         policy = policy._replace(outside=OutOfRange.ZERO)
     used = np.zeros(parents.shape, bool)
     beams = np.empty(steps.shape, np.int64)
@@ -135,10 +135,10 @@ def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) 
             beam[none] = REFUSED if call.outside is OutOfRange.ERROR else NONE
             if call.negative is Negative.ERROR:
                 beam[moves & (parent < 0)] = REFUSED
-        # Beyond the length `beam` stays w, which the last step of each batch starts from.
+        # Beyond the length `beam` stays w, the start of the path at the last step.
         beams[t] = np.where(t < lengths, beam, ENDED)
         ended = (beams[t] >= 0) & (steps[t, batch, np.maximum(beam, 0)] == end)
-        ends[ended] = t  # the earliest step comes last
+        ends[ended] = t  # the last assignment is the earliest step
     parents = np.where(used, parents, 0)
     number = int(used.sum())
     adjustments, refusal = _checked(call, along, parents, number)
@@ -149,7 +149,7 @@ def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) 
 def _checked(
     call: Call, along: IndexedAxis, parents: AnyArray, number: int
 ) -> tuple[list[Adjustment], OutOfRangeError | None]:
-    """Return what becomes of parents outside the axis, and the error if one is refused."""
+    """Return the treatment of parents outside the axis, and the error if one is refused."""
     counts, _ = count(parents, [policy_of(call, along)], counts=True, tuples=False)
     try:
         return check_counts(call, [along], counts, parents.shape, used=number), None
@@ -158,13 +158,7 @@ def _checked(
 
 
 def _integers(name: str, tensor: Tensor) -> AnyArray:
-    """Return the elements of an input, floats as float64; raise if one of them is no integer.
-
-    Raises
-    ------
-    OutOfRangeError
-        ``integer-values``.
-    """
+    """Return the elements of an input, floats as float64; raise if one is no integer."""
     values = tensor.values()
     if tensor.dtype.kind is not Kind.FLOAT:
         return values
@@ -177,9 +171,9 @@ def _integers(name: str, tensor: Tensor) -> AnyArray:
 
 
 def _as_indices(parents: AnyArray, size: int) -> AnyArray:
-    """Return parents as an integer type; floats beyond 2^62 as others equal to them modulo `size`.
+    """Return parents as integers; floats beyond 2^62 become congruent integers modulo `size`.
 
-    Those too are outside any axis.
+    Those are outside any axis too.
     """
     if parents.dtype.kind != "f":
         return parents
