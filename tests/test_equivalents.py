@@ -103,6 +103,8 @@ def test_a_call_is_found_by_each_of_its_names(each: Equivalent) -> None:
         ("data[rows, columns]", "x[i, j]"),
         ("x[[0, 1], [1, 2]]", "x[i, j]"),
         ("x[..., rows]", "x[i]"),
+        ("cache[mask]", "x[i, j]"),
+        ("data[data > 0]", "x[i, j]"),
         ("tf.gather_nd(x, i, batch_dims=1)", "tensorflow.gather_nd"),
         ("lax.gather", "jax.lax.gather"),
         ("tfa.seq2seq.gather_tree", "tensorflow_addons.seq2seq.gather_tree"),

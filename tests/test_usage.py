@@ -513,3 +513,13 @@ def test_a_value_that_an_option_does_not_take_is_a_usage_error(words: list[str],
     ran = run("gather", "[1]", "0", *words)
     assert ran.status == 2
     only_error(ran)
+
+
+def test_an_argument_too_many_is_no_axis_of_a_command_without_one(run: Run) -> None:
+    ran = run("gather-nd", "arange:2x3", "[[1]]", "0")
+
+    assert (ran.status, ran.err) == (
+        2,
+        "error: `0` is one argument too many: expected DATA and INDICES\n"
+        "hint: `gathercli gather-nd --help` lists the options\n",
+    )

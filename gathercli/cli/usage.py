@@ -344,7 +344,8 @@ def _joined(line: CommandLine, most: int) -> list[list[str]]:
 def _last_as_option(line: CommandLine, words: Sequence[str]) -> list[list[str]]:
     """Make an option of one of the last two words: the axis, or the output."""
     *others, middle, last = words
-    has_axis = line.param("--axis") is not None
+    axis = line.param("--axis")
+    has_axis = axis is not None and not axis.hidden
     if _INTEGER.fullmatch(last):
         is_axis = has_axis and not middle.endswith(",")
         return [[*others, middle, "--axis", last]] if is_axis else []

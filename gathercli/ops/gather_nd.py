@@ -38,7 +38,7 @@ INDICES = Input(
     "indices",
     INTEGERS,
     values=True,
-    doc="Integers, of which the last dimension holds the tuples",
+    doc="Integers; the last dimension holds the tuples",
     rank="rank 1 or more, tuples in the last dimension",
 )
 BATCH_DIMS = Attr("batch_dims", default=0, doc="Leading dimensions that are batches")

@@ -419,6 +419,9 @@ _PARAMETERS: Final = {
 
 _TENSORS: Final = ("data", "indices", "step_ids", "parent_ids", "max_seq_len", "end_token")
 _SUBSCRIPT: Final = re.compile(r"([A-Za-z_][\w.]*)\[(.*)\]", re.DOTALL)
+_MASK: Final = re.compile(r"mask|[<>]|[=!]=", re.IGNORECASE)
+"""What an index that is a mask is called, or computed with."""
+
 _CALL: Final = re.compile(r"[A-Za-z_][\w.]*\((.*)\)", re.DOTALL)
 
 
@@ -487,9 +490,12 @@ def _split(text: str) -> list[str]:
 
 
 def _subscript(data: str, parts: list[str]) -> list[str]:
-    """Return the arguments of ``data[:, indices]``; an empty list unless it has one index."""
+    """Return the arguments of ``data[:, indices]``; an empty list unless it has one index.
+
+    A mask is no index.
+    """
     axes = [axis for axis, part in enumerate(parts) if part not in (":", "...", "")]
-    if len(axes) != 1:
+    if len(axes) != 1 or _MASK.search(parts[axes[0]]):
         return []
     (axis,) = axes
     indices = parts[axis]
@@ -522,7 +528,8 @@ def find_equivalent(word: str) -> Equivalent | None:
     each = _BY_NAME.get(_full_name(word))
     if each is None and (subscript := _SUBSCRIPT.fullmatch(word.strip())):
         indices = [part for part in _split(subscript[2]) if part not in (":", "...")]
-        return _BY_NAME["x[i, j]" if len(indices) > 1 else "x[i]"]
+        are_tuples = len(indices) > 1 or any(map(_MASK.search, indices))
+        return _BY_NAME["x[i, j]" if are_tuples else "x[i]"]
     return each
 
 
