@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gathercli import engine
 from gathercli.arraylike import arguments, as_numpy, as_tensor, check_number
 from gathercli.arrays.bound import BoundCall
@@ -469,8 +471,6 @@ def _checked_threads(threads: Any) -> int:
 
 def _check_out(out: Any, call: Call, *inputs: Tensor) -> None:
     """Raise if an array cannot take the result."""
-    import numpy as np
-
     wanted, storage = Shape(engine.infer(call)), inputs[0].storage
     dtype = dtype_of(out.dtype) if type(out) in (np.ndarray, np.memmap) else None
     expected = described(inputs[0].dtype, wanted.inner())

@@ -104,8 +104,8 @@ def declared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ops.FAMILIES, COMMAND, family)
     entry = CommandEntry("gather", ops.summary(family))
     monkeypatch.setitem(COMMANDS, COMMAND, entry)
-    taking_any = CommandEntry("shape", "Infer a shape.")  # which is inspected anew
-    monkeypatch.setitem(COMMANDS, "shape", taking_any)
+    for name in ("shape", "explain"):  # which are inspected anew
+        monkeypatch.setitem(COMMANDS, name, CommandEntry(name, "Take any operator."))
 
 
 def gather_points(rows: list[int], columns: list[int], op: Op = TEST_2, **how: Any) -> Any:
@@ -222,6 +222,15 @@ def test_commands_of_any_operator_take_more_arguments_for_it(run: Run) -> None:
     )
     assert surplus.err.startswith(
         "error: `5` is one argument too many: expected DATA and INDICES of gather\n"
+    )
+
+
+def test_a_call_along_no_axis_has_no_picture(run: Run) -> None:
+    ran = run("explain", *ARGUMENTS)
+
+    assert (ran.status, ran.err) == (
+        2,
+        "error: test.GatherPoints-2 gathers along no axis: expected an operator with a picture\n",
     )
 
 

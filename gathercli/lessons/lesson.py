@@ -13,10 +13,10 @@ import numpy as np
 
 from gathercli.arrays import check, result, threads
 from gathercli.arrays.tensor import Tensor
-from gathercli.errors import OutOfRangeError
+from gathercli.errors import OutOfRangeError, UsageError
 from gathercli.lessons.beams import BeamLesson
 from gathercli.lessons.provenance import Fate, Provenance
-from gathercli.ops import FAMILIES, indexed_inputs
+from gathercli.ops import indexed_inputs
 from gathercli.spec.coordinates import coordinate, coordinates, flat_positions
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.spec.shapes import product
@@ -123,6 +123,8 @@ class Lesson(Provenance[Trace]):
     ------
     LimitError
         The output would have more dimensions, or elements, than there can be.
+    UsageError
+        The operator gathers along no axis.
     """
 
     def __init__(
@@ -140,7 +142,10 @@ class Lesson(Provenance[Trace]):
         super().__init__(call, bound.shape)
         as_gather = self._family.as_gather(call)
         if as_gather is None:
-            raise LookupError(f"{call.op} gathers along no axis")
+            raise UsageError(
+                f"{call.op} gathers along no axis: expected an operator with a picture",
+                rule="usage",
+            )
         self.axis, self.dim_map = as_gather.axis, tuple(as_gather.dim_map)
         self.view = as_gather.view
         indexed = indexed_inputs(call)
@@ -326,8 +331,7 @@ def lesson_of(
     LimitError
         The output would have more dimensions, or elements, than there can be.
     """
-    as_gather = FAMILIES[bound.call.op.family].as_gather(bound.call)
-    lesson = BeamLesson if as_gather is None else Lesson
+    lesson = BeamLesson if bound.call.op.followed else Lesson
     return lesson(bound, progress=progress)
 
 

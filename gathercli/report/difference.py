@@ -95,7 +95,7 @@ def _shapes(a: Op, b: Op) -> Iterator[tuple[str, str]]:
 
 
 def _copies(op: Op) -> str:
-    if any(each.follows for each in op.inputs):
+    if op.followed:
         return "beams followed back"
     if op.tuples:
         return "slices at tuples"

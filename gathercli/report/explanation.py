@@ -144,5 +144,5 @@ def explain(
             negative=negative,
             out_of_range=out_of_range,
         )
-        explanation = BeamExplanation if family.as_gather(call) is None else Explanation
+        explanation = BeamExplanation if row.followed else Explanation
         return explanation(BoundCall(call, *tensors))

@@ -79,7 +79,7 @@ def rule_names(op: Op) -> list[str]:
         impossible.add("data-dtype")
     checked = {rule.__name__.replace("_", "-") for rule in FAMILIES[op.family].RULES}
     checked |= {"index-negative", "index-range", "limit"}
-    if any(each.follows for each in op.inputs):
+    if op.followed:
         checked.add("integer-values")
     return [name for name in rules.STATEMENTS if name in checked - impossible]
 

@@ -43,11 +43,10 @@ if TYPE_CHECKING:
 
 def view_of(lesson: Provenance[Any]) -> View:
     """Return the module that draws a lesson."""
-    from gathercli.lessons.beams import BeamLesson
     from gathercli.report import beam_view
     from gathercli.report import lesson as gathers
 
-    return beam_view if isinstance(lesson, BeamLesson) else gathers
+    return beam_view if lesson.call.op.followed else gathers
 
 
 def json_parts(

@@ -191,6 +191,11 @@ class Op(NamedTuple):
         return next((each for each in self.attrs if each.name == name), None)
 
     @property
+    def followed(self) -> Input | None:
+        """The input whose steps index the steps before; None if there is none."""
+        return next((each for each in self.inputs if each.follows), None)
+
+    @property
     def axis(self) -> Attr:
         """The attribute ``axis``."""
         axis = self.attr("axis")

@@ -149,10 +149,10 @@ def _check_cluster(op: Op, output: OutputOptions, threads: int | None, *tokens: 
     """Raise if the workers of a scheduler cannot run the call or read its inputs."""
     from gathercli.io.source import Inputs
 
-    if followed := next((each.name for each in op.inputs if each.follows), None):
+    if op.followed:
         raise UsageError(
-            f"`--scheduler` is given, and {op} follows `{followed}` through all steps, so that no "
-            "worker can do a part: expected a run without it",
+            f"`--scheduler` is given, and {op} follows `{op.followed.name}` through all steps, so "
+            "that no worker can do a part: expected a run without it",
             rule="usage",
             hint="`gathercli batch`, of whose jobs each worker does some",
         )
