@@ -304,7 +304,7 @@ def test_other_systems_go_on_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
     with Inputs(None) as inputs:
         array = inputs.tensor("x.npy", "data").array
 
-        file = inputs.named["x.npy"]
+        file = inputs.files_by_name["x.npy"]
 
         assert isinstance(file, File)
         assert (array[-1, -1], file._mappings) == (2 * COUNT, [])

@@ -129,9 +129,9 @@ class Messages(ErrorOptions, NoteOptions):
         """Return a reader of the command's tensors, with notes and progress that go here."""
         from gathercli.io.source import Inputs
 
-        return Inputs(max_bytes, notes=self.notes, progress=progress, awaits=self._awaits)
+        return Inputs(max_bytes, notes=self.notes, progress=progress, prompt=self._prompt)
 
-    def _awaits(self, what: str) -> None:
+    def _prompt(self, what: str) -> None:
         """Say what to type if standard input is a terminal."""
         if is_terminal(STDIN) and not (self.quiet or self.json_errors):
             text = f"type {what}, such as 0,1,2 or [[0,1],[2,3]], and end it with Ctrl-D"

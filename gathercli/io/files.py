@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 STDIN: Final = 0
 SMALL: Final = 1 << 16
-"""Bytes up to which reading a file is cheaper than mapping it."""
+"""The largest file in bytes that is cheaper to read than to map."""
 
 SPOOLED: Final = 64 << 20
-"""Bytes of a stream that stay in memory; a longer one goes to a temporary file."""
+"""The most bytes of a stream in memory; a longer one is copied to a temporary file."""
 
 MAX_THREADS: Final = 16
-"""Threads beyond which memory becomes scarce: each has its buffers."""
+"""The most threads, as each needs memory for its buffers."""
 
-NOT_HELD: Final = "a .npy file is mapped and not held"
-_TO_HOLD: Final = "the input has {} to be held in memory"
+MAPPED_HINT: Final = "a .npy file is mapped and not held"
+_MEMORY: Final = "the input has {} to be held in memory"
 _CHUNK: Final = 1 << 20
 _LARGE_CHUNK: Final = 64 << 20
 
@@ -54,7 +54,7 @@ class Fingerprint(NamedTuple):
 
 
 def fingerprint_of(status: os.stat_result) -> Fingerprint:
-    """Return the fields of a file's status that change with its content."""
+    """Return the fingerprint of a file from its status."""
     return Fingerprint(status.st_size, status.st_mtime_ns)
 
 
@@ -82,18 +82,18 @@ class File:
     Parameters
     ----------
     name, fd
-        The name the user gave, and the descriptor.
+        The name in the arguments, and the descriptor.
     limit
-        The bytes of it that memory may hold; None for no limit.
+        The most bytes to read into memory; None for no limit.
     progress
         Called with the bytes read so far and the total (0 if unknown).
 
     Attributes
     ----------
     guarded
-        Whether the process survives that a mapped file is shortened, until `recheck` refuses it.
+        Whether the process survives the truncation of a mapped file; `recheck` raises then.
     failure
-        The error that stopped a reader of `stream`.
+        The error of a failed read from `stream`.
     """
 
     guarded = False
@@ -116,21 +116,21 @@ class File:
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """The size and the modification time when it was opened."""
+        """The size and modification time when the file was opened."""
         return fingerprint_of(self._status)
 
     @property
     def size(self) -> int:
-        """Its bytes; a stream is read to its end to count them."""
+        """The size in bytes; a stream is read to its end."""
         return self._status.st_size if self.regular else len(self.buffer())
 
     @property
     def has_more(self) -> bool:
-        """Whether it is a stream that was not read to its end."""
+        """Whether a stream has unread bytes."""
         return not self.regular and not self._ended
 
     def length(self, expected: int) -> int:
-        """Count its bytes; reading a stream stops once it has more than `expected`."""
+        """Return the size in bytes; read at most a little more than `expected` of a stream."""
         if self.regular:
             return self._status.st_size
         if self._spool is None:
@@ -138,7 +138,7 @@ class File:
         return min(len(self._spool), expected + 1) if self.has_more else len(self._spool)
 
     def start(self, count: int) -> bytes:
-        """Return the first `count` bytes, or all of a shorter file."""
+        """Return the first `count` bytes, fewer for a shorter file."""
         if self.regular:
             return self._pread(count)
         if self._spool is not None:
@@ -149,20 +149,15 @@ class File:
         return self._parts[0][:count]
 
     def content(self, watch: Callable[[bytes], None] | None = None) -> bytes:
-        """Read all bytes into memory.
+        """Read all bytes into memory; raise LimitError if there are more than `limit`.
 
         Parameters
         ----------
         watch
-            Called with every part; it may raise to stop the reading.
-
-        Raises
-        ------
-        LimitError
-            ``limit``: the file has more bytes than `limit`.
+            Called with each part; it may raise to stop reading.
         """
         if self.regular and self.limit is not None and self._status.st_size > self.limit:
-            raise self.over(_TO_HOLD.format(f"{self._status.st_size} bytes"), self._status.st_size)
+            raise self.over(_MEMORY.format(f"{self._status.st_size} bytes"), self._status.st_size)
         if self._spool is not None:
             self._parts = [bytes(self._spool)]
         size = 0
@@ -171,7 +166,7 @@ class File:
             if watch is not None:
                 watch(part)
             if self.limit is not None and size > self.limit:
-                raise self.over(_TO_HOLD.format(f"{size} bytes or more"), size)
+                raise self.over(_MEMORY.format(f"{size} bytes or more"), size)
         self._parts = [b"".join(self._parts)]
         return self._parts[0]
 
@@ -181,7 +176,7 @@ class File:
             yield self._read_part()
 
     def buffer(self) -> Any:
-        """Return all bytes; a large regular file and the spool of a long stream are mapped."""
+        """Return all bytes; map a large regular file, or the spool of a long stream."""
         if not self.regular:
             if self._spool is None:
                 self._spool = self._read_stream()
@@ -191,25 +186,25 @@ class File:
         import mmap
 
         try:
-            mapped = mmap.mmap(self.fd, 0, access=mmap.ACCESS_READ)
+            memory = mmap.mmap(self.fd, 0, access=mmap.ACCESS_READ)
         except OSError as error:
             raise unreadable(self.name, error) from None
-        except ValueError:  # it is shorter than it was
+        except ValueError:  # the file was truncated
             raise changed(self.name) from None
         if self.guarded:
             with suppress(ImportError, OSError, MemoryError):  # an interpreter without callbacks
                 from gathercli.io.mapping import guard
 
-                self._mappings += filter(None, [guard(mapped)])
-        return mapped
+                self._mappings += filter(None, [guard(memory)])
+        return memory
 
     def _read_stream(self, expected: float = inf) -> Any:
-        """Read a stream to its end, a long one into an unnamed file, which is mapped.
+        """Read a stream to its end; copy a long one to an unnamed file and map that.
 
         Parameters
         ----------
         expected
-            The bytes it should have; reading stops once it has more.
+            The expected size in bytes; reading stops beyond it.
         """
         while not self._ended and self._read <= min(expected, SPOOLED):
             self._read_part()
@@ -218,7 +213,7 @@ class File:
         if self._read > expected:
             return b"".join(self._parts)
         if self.limit is not None and self.limit < expected < inf:
-            raise self.over(_TO_HOLD.format(f"{expected} bytes"), int(expected))
+            raise self.over(_MEMORY.format(f"{expected} bytes"), int(expected))
         import mmap
         import tempfile
 
@@ -244,18 +239,18 @@ class File:
             ) from None
 
     def stream(self) -> BinaryIO:
-        """Return a seekable stream of all bytes that leaves the descriptor's position alone."""
+        """Return a seekable stream of all bytes with its own position."""
         from io import BufferedReader, BytesIO
 
         return BufferedReader(_Reader(self)) if self.regular else BytesIO(self.content())
 
     def check_stream(self) -> None:
-        """Raise if reading from `stream` failed, whatever its reader made of that."""
+        """Raise if a read from `stream` failed, even if its reader caught the error."""
         if self.failure is not None:
             raise unreadable(self.name, self.failure)
 
     def close(self) -> None:
-        """Close the descriptor unless it is standard input; mappings stay."""
+        """Close the descriptor unless it is standard input; mappings stay valid."""
         if self.fd != STDIN:
             with suppress(OSError):
                 os.close(self.fd)
@@ -264,7 +259,7 @@ class File:
         """Do nothing: `recheck` compares the whole file."""
 
     def check_mapped(self) -> None:
-        """Raise if the file was shortened while a mapping of it was read."""
+        """Raise if the file was truncated while it was mapped."""
         if any(each.lost for each in self._mappings):
             raise changed(self.name)
 
@@ -302,13 +297,13 @@ class File:
         return part
 
     def over(self, what: str, size: int) -> LimitError:
-        """Return the error that `what` needs `size` bytes of memory, more than `limit`."""
-        instead = "" if self.name == "-" else NOT_HELD
+        """Return the error for `size` bytes of memory, more than `limit`; `what` needs them."""
+        instead = "" if self.name == "-" else MAPPED_HINT
         return LimitError.over(what, size, self.limit or 0, instead=instead)
 
 
 class _Reader(RawIOBase):
-    """Reads a regular file from a position of its own, and records the error that stopped it."""
+    """A reader of a regular file with its own position; it records a failed read."""
 
     def __init__(self, file: File) -> None:
         self._file, self._position = file, 0
@@ -322,7 +317,7 @@ class _Reader(RawIOBase):
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        """Read into `buffer`; return the number of bytes."""
+        """Fill `buffer`; return the number of bytes."""
         try:
             part = os.pread(self._file.fd, len(buffer), self._position)
         except OSError as error:
@@ -344,10 +339,7 @@ class _Reader(RawIOBase):
 def open_input(
     name: str, folder: str, limit: int | None, progress: ProgressCallback | None = None
 ) -> File | Folder:
-    """Open a file, or a folder of chunks.
-
-    The parameters and the errors are those of `open_file`.
-    """
+    """Open a file as `open_file` does, or a folder of chunks."""
     path = os.path.join(folder, name)
     if not os.path.isdir(path):
         return open_file(name, folder, limit, progress)
@@ -363,13 +355,7 @@ def open_input(
 
 
 def check_kind(path: str, name: str, expected: str = "a file") -> None:
-    """Raise if a path is no file; opening a device may have effects.
-
-    Raises
-    ------
-    NoInputError
-        ``unreadable``: `path`, which the user calls `name`, is a directory, a device or a socket.
-    """
+    """Raise if `path` is a directory, device or socket; opening a device may have effects."""
     mode = os.stat(path).st_mode
     for test, kind in (
         (stat.S_ISDIR, "a directory"),
@@ -390,17 +376,17 @@ def open_file(
 
     Parameters
     ----------
-    name, folder
-        The name the user gave, and the folder a relative name starts from.
+    folder
+        The folder of relative names.
     limit, progress
-        Those of `File`.
+        As in `File`.
 
     Raises
     ------
     NoInputError
-        ``missing`` or ``unreadable``.
+        ``missing``, ``unreadable``.
     InputError
-        ``literal``: there is no such file, and the name looks like a literal.
+        ``literal``: the file does not exist, and the name looks like a literal.
     """
     path = os.path.join(folder, name)
     try:
@@ -426,7 +412,7 @@ def open_file(
 
 
 def unreadable(path: str, error: Exception) -> NoInputError:
-    """Return the error that an existing input cannot be read."""
+    """Return the error for an existing input that cannot be read."""
     return NoInputError(
         f"`{clean(path)}` cannot be read ({reason_of(error)}): expected a readable file",
         rule="unreadable",
@@ -435,7 +421,7 @@ def unreadable(path: str, error: Exception) -> NoInputError:
 
 
 def changed(name: str) -> TransferError:
-    """Return the error that an input changed while it was read."""
+    """Return the error for an input that changed while it was read."""
     return TransferError(
         f"`{name}` changed while it was read: expected it to stay as it was",
         rule="unreadable",

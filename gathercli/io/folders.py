@@ -1,4 +1,4 @@
-"""Input folders: their formats, their files, and whether any of those changed."""
+"""Input folders: detect their formats, list their files, notice changes."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
     from gathercli.arrays.threads import ProgressCallback
 
 MAX_WATCHED: Final = 1 << 17
-"""Files of a folder that are watched for changes, at a few hundred bytes each."""
+"""The most files of a folder watched for changes, at a few hundred bytes each."""
 
 _MASK: Final = (1 << 56) - 1
 
 
 class Folder:
-    """An input that is a folder; it has the members of `File` that apply to one.
+    """An input folder, with the members of `File` that apply to it.
 
     Parameters
     ----------
-    name, path
-        The name the user gave, and the path.
+    name
+        The name in the arguments.
     limit
-        The bytes of its content that memory may hold; None for no limit.
+        The most bytes to read into memory; None for no limit.
     progress
         Called with the bytes read so far and the total.
     """
 
     regular = guarded = False
     fd = -1
-    """None: its files are opened one by one, when they are read."""
+    """A folder has no descriptor."""
 
     def __init__(
         self, name: str, path: str, limit: int | None, progress: ProgressCallback | None = None
@@ -48,12 +48,12 @@ class Folder:
 
     @property
     def format(self) -> str:
-        """Its format; if its metadata is gone by now, the first one, whose reader says so."""
+        """The format; without metadata the first one, as its reader raises the error."""
         return format_of_folder(self.path) or next(iter(CHUNKED.values()))
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
-        """The bytes of all its files, and a number that changes with any of them."""
+        """The result of `fingerprint_folder` at the first access."""
         try:
             return fingerprint_folder(self.path)
         except OSError as error:
@@ -61,32 +61,25 @@ class Folder:
 
     @property
     def size(self) -> int:
-        """The bytes of all its files."""
+        """The size of all files in bytes."""
         return self.fingerprint.size
 
     def watch(self, path: str, status: os.stat_result | None) -> None:
-        """Have `recheck` compare a file; the first `MAX_WATCHED` files are compared.
+        """Let `recheck` compare a file, up to `MAX_WATCHED` files; raise if it changed already.
 
         Parameters
         ----------
         status
-            None for a file that does not exist, and must not come to exist.
-
-        Raises
-        ------
-        TransferError
-            ``unreadable``: its status differs from the one it had before.
+            The status of the file; None if it does not exist.
         """
         now = _digest(status)
-        if len(self._watched) < MAX_WATCHED:
-            before = self._watched.setdefault(path, now)
-        else:
-            before = self._watched.get(path, now)
-        if before != now:
+        is_full = len(self._watched) >= MAX_WATCHED
+        watch = self._watched.get if is_full else self._watched.setdefault
+        if watch(path, now) != now:
             raise changed(self.name)
 
     def watch_all(self) -> None:
-        """Have `recheck` compare all files, for readers in other processes."""
+        """Let `recheck` compare all files, as other processes read them."""
         self._whole = self.fingerprint
 
     def check_mapped(self) -> None:
@@ -109,25 +102,20 @@ class Folder:
 
 
 def fingerprint_folder(path: str) -> Fingerprint:
-    """Combine the names, sizes and times of all files below a folder; links are not followed.
-
-    Returns
-    -------
-        The bytes of all files, and in place of a time a number that changes with any file.
-    """
+    """Return the total size of all files below a folder, and a hash of their names and status."""
     from hashlib import blake2b
 
     size, digest = 0, 0
     for name, status in files_of(path):
         size += status.st_size
         text = f"{status.st_size} {status.st_mtime_ns} ".encode() + os.fsencode(name)
-        # A sum, as the order of a directory's entries is arbitrary.
+        # Add the hashes, as the order of directory entries is arbitrary.
         digest += int.from_bytes(blake2b(text, digest_size=7).digest())
     return Fingerprint(size, digest & _MASK)
 
 
 def files_of(path: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the relative name and the status of every file below a folder; follow no links."""
+    """Yield the relative path and status of each file below a folder; do not follow links."""
     folders = [""]
     while folders:
         inner = folders.pop()
@@ -145,7 +133,7 @@ def _digest(status: os.stat_result | None) -> int:
 
 
 def format_of_folder(path: str) -> str | None:
-    """Return the format of a folder of chunks, which its files tell; None for any other path."""
+    """Detect the format of a folder of chunks by its files; return None for any other path."""
     if not os.path.isdir(path):
         return None
     for name in CHUNKED.values():
@@ -155,12 +143,12 @@ def format_of_folder(path: str) -> str | None:
 
 
 def is_plain_folder(path: str) -> bool:
-    """Tell whether a path is a folder, and not one of chunks."""
+    """Tell whether a path is a folder without chunks."""
     return os.path.isdir(path) and format_of_folder(path) is None
 
 
 def tensor_files(path: str) -> list[str]:
-    """List the files in a folder by name whose suffix alone tells how they are read."""
+    """List the files in a folder with the suffix of a readable format, sorted by name."""
     suffixes = tuple(suffix for suffix, name in BY_SUFFIX.items() if FORMATS[name].reader)
     try:
         names = sorted(os.listdir(path))
@@ -170,7 +158,7 @@ def tensor_files(path: str) -> list[str]:
 
 
 def suggest_member(name: str, path: str) -> str:
-    """Suggest a tensor file in a folder, and the pattern of all with its suffix."""
+    """Suggest a tensor file in a folder, and the pattern for all with its suffix."""
     names = tensor_files(path)
     if not names:
         fmt = next(iter(CHUNKED.values()))

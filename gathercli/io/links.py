@@ -1,4 +1,4 @@
-"""The real paths of open files, so that no link leads out of a folder."""
+"""Check the real paths of open files, so that no link leads out of a folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 
 def place_of(fd: int, path: str) -> str:
-    """Return the real path of an open file; that of `path` if the system does not tell it."""
+    """Return the real path of an open file; resolve `path` if the system does not know."""
     try:
         if sys.platform == "darwin":
             import fcntl
@@ -21,28 +21,19 @@ def place_of(fd: int, path: str) -> str:
 
 
 def lies_in(place: str, folder: str) -> bool:
-    """Tell whether a real path is that of a folder, or below it."""
+    """Tell whether a real path is a folder or lies below it."""
     return f"{place}/".startswith(f"{folder.rstrip('/')}/")
 
 
 def open_in(path: str, folder: str) -> tuple[int, os.stat_result]:
-    """Open a regular file in a folder; links may lead to other files in it.
-
-    Parameters
-    ----------
-    folder
-        The real path of the folder.
-
-    Returns
-    -------
-        The descriptor, and the status of the file.
+    """Open a regular file below `folder`, a real path; return its descriptor and status.
 
     Raises
     ------
     ValueError
-        It is no regular file, or is outside of the folder.
+        The file is not regular, or a link leads out of the folder.
     """
-    _check_kind(os.stat(path))  # opening a device has effects, a FIFO would wait for its writer
+    _check_kind(os.stat(path))  # opening a device may have effects, a FIFO would wait for a writer
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         status = os.fstat(fd)
@@ -60,6 +51,6 @@ def _check_kind(status: os.stat_result) -> None:
 
 
 def check_place(place: str, folder: str) -> None:
-    """Raise ValueError if a real path is not in a folder, itself a real path."""
+    """Raise ValueError if the real path `place` is not below the real path `folder`."""
     if not lies_in(place, folder):
         raise ValueError("it links out of its folder")

@@ -1,12 +1,11 @@
-"""Protection from programs that shorten a mapped file while it is read.
+"""Survive the truncation of a mapped file by another program.
 
-Reading a page that is gone raises SIGBUS, which ends the process without a message. Handlers of the
-module `signal` run between two instructions of Python, and here one instruction fails for ever. So
-this handler is a callback of ctypes: it maps zeros in place of the whole file, and sets `lost`. The
-work goes on, and before anything is committed `File.recheck` raises, as for any changed input: with
-its name, after temporary files are removed, in a batch as one failed job.
+Reading a missing page raises SIGBUS, which kills the process without a message. Handlers of the
+module `signal` run between two Python instructions, but here one instruction fails repeatedly. So
+the handler is a ctypes callback: it maps zeros over the whole file and sets `lost`. The work goes
+on, and before a commit `File.recheck` raises as for any changed input.
 
-Reading rows of 8 bytes with `pread` in place of a mapping took 157 times as long.
+Reading rows of 8 bytes with `pread` instead took 157 times as long.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import weakref
 from typing import Final
 
 _HOSTS: Final = ("x86_64", "aarch64")
-"""Machines on which Linux has this `_Action`, `_ADDRESS` and `_FIXED`."""
+"""The machines on which `_Action`, `_ADDRESS` and `_FIXED` are correct."""
 
 _SIGINFO: Final = 4
 _ADDRESS: Final = 16
@@ -42,19 +41,19 @@ class _Action(ctypes.Structure):
 
 
 class Mapping:
-    """The memory of a mapped file; `lost` tells whether zeros have replaced it."""
+    """The memory of a mapped file; `lost` is True after zeros replaced it."""
 
-    def __init__(self, mapped: mmap.mmap) -> None:
+    def __init__(self, memory: mmap.mmap) -> None:
         import numpy as np
 
         self.lost = False
-        self.start: int = np.frombuffer(mapped, np.uint8).ctypes.data
-        self.stop = self.start + len(mapped)
-        # Without views of the file, the memory may be reused.
-        self._mapped = weakref.ref(mapped, lambda _: _mappings.discard(self))
+        self.start: int = np.frombuffer(memory, np.uint8).ctypes.data
+        self.stop = self.start + len(memory)
+        # Without views of the file, the system may reuse its addresses.
+        self._memory = weakref.ref(memory, lambda _: _mappings.discard(self))
 
     def clear(self) -> bool:
-        """Map zeros; return False if that fails."""
+        """Map zeros over the memory; return False on failure."""
         self.lost = True  # before any thread reads the zeros
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _FIXED
         size = self.stop - self.start
@@ -62,35 +61,35 @@ class Mapping:
 
 
 _mappings: set[Mapping] = set()
-_before: list[_Action] = []
-"""The previous action on SIGBUS, once ours is set."""
+_previous: list[_Action] = []
+"""The previous action on SIGBUS, after `guard` replaced it."""
 
 
-def guard(mapped: mmap.mmap) -> Mapping | None:
-    """Make this process survive that a mapped file is shortened; return None if it cannot.
+def guard(memory: mmap.mmap) -> Mapping | None:
+    """Make this process survive the truncation of a mapped file; return None if unsupported.
 
-    Not for a library: signals belong to the program.
+    Only for programs: a library must not handle signals.
     """
     if sys.platform != "linux" or os.uname().machine not in _HOSTS or sys.maxsize < 1 << 32:
         return None
-    mapping = Mapping(mapped)
+    mapping = Mapping(memory)
     _mappings.add(mapping)
-    if not _before:
-        _before.append(_Action())
-        # The mask blocks all other signals in this thread meanwhile.
-        own = _Action(ctypes.cast(_handler, ctypes.c_void_p), (2**64 - 1,) * 16, _SIGINFO)
-        _libc.sigaction(signal.SIGBUS, ctypes.byref(own), ctypes.byref(_before[0]))
+    if not _previous:
+        _previous.append(_Action())
+        # The mask blocks all other signals in this thread during the handler.
+        action = _Action(ctypes.cast(_handler, ctypes.c_void_p), (2**64 - 1,) * 16, _SIGINFO)
+        _libc.sigaction(signal.SIGBUS, ctypes.byref(action), ctypes.byref(_previous[0]))
     return mapping
 
 
 def _on_fault(_number: int, info: int, _context: int) -> None:
-    """Clear the mapping of the failed address; for any other restore the previous action."""
+    """Clear the mapping that contains the address; without one restore the previous action."""
     address = ctypes.c_void_p.from_address(info + _ADDRESS).value or 0
     for each in tuple(_mappings):
-        # Of two threads that fail, the later one repeats its read.
+        # If two threads fail, the later one repeats its read.
         if each.start <= address < each.stop and (each.lost or each.clear()):
             return
-    _libc.sigaction(signal.SIGBUS, ctypes.byref(_before.pop()), None)
+    _libc.sigaction(signal.SIGBUS, ctypes.byref(_previous.pop()), None)
     signal.raise_signal(signal.SIGBUS)
 
 

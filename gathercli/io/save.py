@@ -1,4 +1,4 @@
-"""Write results in a format, which the suffix of a file or an option names."""
+"""Write results in the format of a suffix or an option."""
 
 from __future__ import annotations
 
@@ -17,17 +17,11 @@ if TYPE_CHECKING:
     from gathercli.io.formats.raw import ByteTarget, NamedResult
 
 STREAMED: Final = tuple(name for name in FORMATS if not FORMATS[name].chunked)
-"""The formats of one file, written from its beginning; io.chunkwise writes folders."""
+"""The formats of a single file; `io.chunkwise` writes folders."""
 
 
 def format_of(path: str) -> str:
-    """Return the format that the suffix of a path names.
-
-    Raises
-    ------
-    UsageError
-        ``usage``: the suffix names no format.
-    """
+    """Return the format of the suffix of a path; raise UsageError if it is unknown."""
     suffix = _suffix(path)
     if suffix not in BY_SUFFIX:
         raise UsageError(
@@ -42,7 +36,7 @@ def format_of(path: str) -> str:
 
 
 def _suggest_suffix(path: str, suffix: str) -> Hint:
-    """Suggest a new file like `path` with the suffix of a format."""
+    """Suggest a new file like `path` with a known suffix."""
     near = closest(suffix, BY_SUFFIX, cutoff=0.75) if suffix else None
     name = new_name(os.path.splitext(path)[0] if suffix else path, near or ".npy")
     if near:
@@ -53,25 +47,20 @@ def _suggest_suffix(path: str, suffix: str) -> Hint:
 def check_format(
     path: str | None, fmt: str | None, *, option: str, force: bool, instead: str | None = None
 ) -> None:
-    """Raise if a format contradicts the suffix of the file.
+    """Raise UsageError if a format contradicts the suffix of the file.
 
     Parameters
     ----------
     path
         The file; None for stdout.
     fmt
-        The format in the option, a key of `FORMATS` or another; None without the option.
+        The value of `option`; None without it.
     option
-        The option, for the message.
+        The name of the option.
     force
-        Whether `--force-format` is given.
+        The value of `--force-format`, which requires `fmt`.
     instead
-        The hint in place of `--force-format`, where that would replace a wanted file.
-
-    Raises
-    ------
-    UsageError
-        ``usage``: the suffix is that of another format; or there is `force` without `fmt`.
+        A hint in place of `--force-format`.
     """
     if fmt is None and force:
         raise UsageError(
@@ -115,7 +104,7 @@ def write(
     fmt
         One of `STREAMED`.
     results
-        Tensors and their names; exactly one if the format holds one.
+        Tensors and their names; exactly one for a format of a single tensor.
     nonfinite, parameters, max_bytes
         The options of text formats, as in `encode.TextOptions`.
     """
@@ -140,7 +129,7 @@ def write(
 
 
 def _check_name(fmt: str, row: Format, name: str) -> None:
-    """Raise for a name that a binary format cannot store."""
+    """Raise for a name that the format cannot store."""
     problem = next((text for pattern, text in row.unfit if re.search(pattern, name)), None)
     if not name.isascii() and re.search("[\ud800-\udfff]", name):
         problem = "what is no UTF-8"

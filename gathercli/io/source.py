@@ -1,7 +1,7 @@
-"""The grammar of tensor arguments: parse a token, and open the file it names.
+"""The grammar of tensor arguments: parse a token and open its file.
 
-A token is a literal if it parses as one, else the name of a file, whose content tells its format.
-Each input is opened once; regular .npy files are mapped, others are read into memory up to a limit.
+A token that is no literal is the name of a file, whose format is detected from its content. Each
+input is opened once; regular .npy files are mapped, others are read into memory up to a limit.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ class Inputs:
     Parameters
     ----------
     max_bytes
-        The bytes of memory each may take; None for no limit. Mapped files take none.
+        The most bytes of a tensor in memory; None for no limit. Mapped files need none.
     notes
         A list to which notes for the user are appended.
     folder
-        The folder relative names start from; the working folder if empty.
+        The folder of relative names; the working folder if empty.
     progress
         Called with the bytes of a file read so far and the total.
-    awaits
-        Called before standard input is read, with the role of the tensor it should hold.
+    prompt
+        Called with the role of the tensor before standard input is read.
     guarded
-        Whether the process survives that another program shortens a mapped file: the missing part
-        reads as zeros, which `recheck` and the end of the context refuse.
+        Whether the process survives the truncation of a mapped file: the missing part reads as
+        zeros, and `recheck` and the end of the context raise.
 
-    The context closes all files at its end; mapped tensors stay valid.
+    The end of the context closes all files; mapped tensors stay valid.
     """
 
     def __init__(
@@ -64,27 +64,21 @@ class Inputs:
         *,
         folder: str = "",
         progress: ProgressCallback | None = None,
-        awaits: Callable[[str], None] | None = None,
+        prompt: Callable[[str], None] | None = None,
         guarded: bool = True,
     ) -> None:
-        self._progress, self._awaits, self._guarded, self._role = progress, awaits, guarded, ""
+        self._progress, self._prompt, self._guarded, self._role = progress, prompt, guarded, ""
         self.max_bytes = max_bytes
         self.notes = [] if notes is None else notes
         self._folder = folder
         self._files: list[File | Folder] = []
-        self.named: dict[str, File | Folder | None] = {}
-        """The files by name, in the order of the tokens; None for one that cannot be opened."""
+        self.files_by_name: dict[str, File | Folder | None] = {}
+        """The files by name, in the order of the tokens; None for one that failed to open."""
         self._stdin: tuple[File, Content] | None = None
 
     @staticmethod
     def check_stdin(*tokens: str | None) -> None:
-        """Raise if several tokens name standard input, unless each names a member of it.
-
-        Raises
-        ------
-        UsageError
-            ``usage``.
-        """
+        """Raise UsageError if several tokens name standard input, unless each names a member."""
         uses = [token for token in tokens if token and is_stdin(token)]
         if len(uses) > 1 and not all(token[:2] == "-#" and token[2:] for token in uses):
             raise UsageError(
@@ -104,18 +98,16 @@ class Inputs:
         assumed: DType | None = None,
         empty: DType = FLOAT64,
     ) -> Tensor:
-        """Read the tensor that a token names.
+        """Read the tensor of a token.
 
         Parameters
         ----------
-        token
-            The argument.
         name
             The role of the tensor: ``data``, ``indices``.
         declared
             The type of an untyped source; a typed source must convert to it without loss.
         assumed
-            The type of an untyped source; a typed source keeps its own.
+            The type of an untyped source; ignored for a typed one.
         empty
             The type of an untyped list without elements.
 
@@ -132,10 +124,7 @@ class Inputs:
     def chunked(
         self, token: str, name: str, *, declared: DType | None = None, empty: DType = FLOAT64
     ) -> ChunkedTensor:
-        """Open the tensor that a token names; one that is stored in chunks is read chunk by chunk.
-
-        The parameters and the errors are those of `tensor`.
-        """
+        """Open the tensor of a token as `tensor` does, but read stored chunks on demand."""
         with self._reading(name):
             source = self.open(token, declared=declared, empty=empty)
             return source.chunked(declared=declared, empty=empty)
@@ -143,7 +132,7 @@ class Inputs:
     def operand(
         self, token: str, name: str, *, declared: DType | None = None, empty: DType = FLOAT64
     ) -> Operand:
-        """Describe the tensor that a token names; of a file with a header read that alone."""
+        """Describe the tensor of a token; read only the header of a file that has one."""
         with self._reading(name):
             layout = self.open(token, declared=declared, empty=empty).layout(declared=declared)
             return Operand(Shape(layout.shape), layout.dtype)
@@ -151,17 +140,11 @@ class Inputs:
     def shape_or_operand(
         self, token: str, name: str, *, declared: DType | None = None, empty: DType | None = None
     ) -> Operand:
-        """Parse a token as a shape; if it is none, describe the tensor that it names.
-
-        Raises
-        ------
-        InputError
-            ``shape-text``, and the errors of `operand`.
-        """
+        """Parse a token as a shape, else describe its tensor as `operand` does."""
         try:
             shape = parse(token)
         except InputError as error:
-            # A token in brackets can only be a shape or a nested list, the shape of which counts.
+            # A token in brackets is a shape or a nested list.
             flat = token.lstrip().startswith("[") and not token.lstrip().startswith("[[")
             if flat or re.fullmatch(r"[\d,x?_. ]+", token):
                 message = f"`{name}`: {error.message}"
@@ -172,7 +155,7 @@ class Inputs:
 
     @contextmanager
     def _reading(self, name: str) -> Iterator[None]:
-        """Name the role of a tensor in the prompt and in errors."""
+        """Add the role of a tensor to the prompt and to errors."""
         self._role = name
         try:
             yield
@@ -194,8 +177,8 @@ class Inputs:
             self.close()
 
     def check_mapped(self) -> None:
-        """Raise if a file was shortened while a mapping of it was read."""
-        for file in self._all():
+        """Raise if a file was truncated while it was mapped."""
+        for file in self._inputs():
             file.check_mapped()
 
     def close(self) -> None:
@@ -205,50 +188,48 @@ class Inputs:
             self._stdin[0].close()
 
     def close_files(self) -> None:
-        """Close all but standard input, whose other members may be read later."""
+        """Close all files but standard input, of which other members may be read later."""
         for file in self._files:
             file.close()
         self._files.clear()
 
     def watch_folders(self) -> None:
-        """Have `recheck` compare all files of the folders, for readers in other processes."""
+        """Let `recheck` compare all files of the folders, as other processes read them."""
         for file in self._files:
             file.watch_all()
 
     def recheck(self) -> None:
         """Raise if an input changed since it was opened."""
-        for file in self._all():
+        for file in self._inputs():
             file.recheck()
 
-    def _all(self) -> list[File | Folder]:
+    def _inputs(self) -> list[File | Folder]:
         return [*self._files, *((self._stdin[0],) if self._stdin else ())]
 
     def open(self, token: str, *, declared: DType | None = None, empty: DType = FLOAT64) -> Source:
-        """Read a literal, or open the file that a token names.
+        """Parse a literal or open the file of a token.
 
         Parameters
         ----------
-        declared
-            The type of an untyped literal.
-        empty
-            The type of an untyped literal without elements.
+        declared, empty
+            The type of an untyped literal, and of one without elements.
         """
         if token == "-" or token.startswith("-#"):
-            return Source(*self._opened_stdin(), token[2:] or None)
+            return Source(*self._open_stdin(), token[2:] or None)
         if token.startswith("@"):
-            return self._named(token[1:])
+            return self._open_named(token[1:])
         if token.startswith("bin:"):
-            return self._raw(token)
-        tensor = self._literal(token, declared, empty)
+            return self._open_raw(token)
+        tensor = self._parse_literal(token, declared, empty)
         if tensor is None:
-            return self._named(token)
+            return self._open_named(token)
         self.note_file(token, "a literal")
         if token.lstrip()[:1] == '"':
             self._check_quoted(token)
         return Source(None, Literal(tensor), None)
 
-    def _literal(self, token: str, declared: DType | None, empty: DType) -> Tensor | None:
-        """Read a literal; None if the token is the name of a file."""
+    def _parse_literal(self, token: str, declared: DType | None, empty: DType) -> Tensor | None:
+        """Parse a literal; return None if the token is the name of a file."""
         if not _may_be_literal(token):
             return None
         from gathercli.io.formats import literal
@@ -261,7 +242,7 @@ class Inputs:
             return None
 
     def _check_quoted(self, token: str) -> None:
-        """Raise if a text in quotes is the name of a file."""
+        """Raise if a quoted literal is the name of a file."""
         from gathercli.io.suggest import quoted_file
 
         if name := quoted_file(token, self._folder):
@@ -274,7 +255,7 @@ class Inputs:
             )
 
     def note_file(self, token: str, what: str) -> None:
-        """Add a note if a token that was read as something else is also the name of a file."""
+        """Add a note if a token that was read as `what` is also the name of a file."""
         if self._exists(token):
             self.notes.append(f"`{token}` was read as {what}; the file of that name is `@{token}`")
 
@@ -285,59 +266,59 @@ class Inputs:
             return False
 
     def file_of(self, token: str) -> tuple[str | None, str | None]:
-        """Return the name of the file in a token, and the key; None for a literal."""
+        """Return the file name and the key in a token; both are None for a literal."""
         if token == "-" or token.startswith("-#"):
             return "-", token[2:] or None
         if token.startswith("bin:"):
             from gathercli.io.formats import raw
 
             return raw.parse(token).path, None
-        if not token.startswith("@") and self._literal(token, None, FLOAT64) is not None:
+        if not token.startswith("@") and self._parse_literal(token, None, FLOAT64) is not None:
             return None, None
         return self._split(token.removeprefix("@"))
 
     def _split(self, token: str) -> tuple[str, str | None]:
-        """Split a token at its last ``#`` into file and key, unless all of it names a file."""
+        """Split a token at its last ``#`` into file and key, unless the file `token` exists."""
         path, mark, key = token.rpartition("#")
         return (token, None) if self._exists(token) or not mark else (path, key or None)
 
-    def _named(self, token: str) -> Source:
-        """Open a file, or a member of one: ``FILE#KEY``."""
+    def _open_named(self, token: str) -> Source:
+        """Open ``FILE`` or ``FILE#KEY``."""
         path, key = self._split(token)
-        file = self._opened(path, open_input)
+        file = self._open_path(path, open_input)
         with _name_errors(file):
             return Source(file, content(file), key)
 
-    def _raw(self, token: str) -> Source:
-        """Open the file of raw elements that a token describes."""
+    def _open_raw(self, token: str) -> Source:
+        """Open a file of raw elements: ``bin:SHAPExTYPE@FILE``."""
         from gathercli.io.formats import raw
 
         description = raw.parse(token)
         self.note_file(token, "raw elements")
         if description.path == "-":
-            file = self._stdin_file()
+            file = self._new_stdin()
             self._files.append(file)
         else:
-            file = self._opened(description.path, open_file)
+            file = self._open_path(description.path, open_file)
         return Source(file, raw.Raw(file, description), None)
 
-    def _opened(self, path: str, opener: Callable[..., _AnyFile]) -> _AnyFile:
-        self.named[path] = None
-        file = self.named[path] = opener(path, self._folder, self.max_bytes, self._progress)
+    def _open_path(self, path: str, opener: Callable[..., _AnyFile]) -> _AnyFile:
+        self.files_by_name[path] = None
+        file = self.files_by_name[path] = opener(path, self._folder, self.max_bytes, self._progress)
         file.guarded = self._guarded
         self._files.append(file)
         return file
 
-    def _opened_stdin(self) -> tuple[File, Content]:
+    def _open_stdin(self) -> tuple[File, Content]:
         if self._stdin is None:
-            file = self._stdin_file()
+            file = self._new_stdin()
             with _name_errors(file):
                 self._stdin = file, content(file)
         return self._stdin
 
-    def _stdin_file(self) -> File:
-        if self._awaits is not None:
-            self._awaits(f"`{self._role}`" if self._role else "a tensor")
+    def _new_stdin(self) -> File:
+        if self._prompt is not None:
+            self._prompt(f"`{self._role}`" if self._role else "a tensor")
         try:
             file = File("-", STDIN, self.max_bytes, self._progress)
         except OSError as error:
@@ -354,7 +335,7 @@ class Source(NamedTuple):
     file
         The file or folder; None for a literal.
     content, key
-        Its tensors, and the name of one; None for the only one.
+        The tensors in the file, and the name of one; None for the only one.
     """
 
     file: File | Folder | None
@@ -368,7 +349,7 @@ class Source(NamedTuple):
         assumed: DType | None = None,
         empty: DType = FLOAT64,
     ) -> Tensor:
-        """Read the tensor; the parameters are those of `Inputs.tensor`."""
+        """Read the tensor as `Inputs.tensor` does."""
         with _name_errors(self.file):
             tensor = self.content.tensor(self.key, declared or assumed, empty)
             if declared is None or tensor.dtype is declared:
@@ -387,7 +368,7 @@ class Source(NamedTuple):
         return self.tensor(declared=declared, empty=empty)
 
     def layout(self, *, declared: DType | None = None, assumed: DType | None = None) -> Layout:
-        """Describe the tensor; the parameters are those of `Inputs.tensor`."""
+        """Describe the tensor; `declared` and `assumed` are as in `Inputs.tensor`."""
         with _name_errors(self.file):
             layout = self.content.layout(self.key, declared or assumed)
             if declared is None:
@@ -402,7 +383,7 @@ class Source(NamedTuple):
         return name if self.key is None else f"{name}#{self.key}"
 
     def name(self, error: GatherError) -> None:
-        """Add the name of this source to an error."""
+        """Prefix an error with the name of this source."""
         if self.file is not None:
             error.prefix(str(self))
 
@@ -414,14 +395,14 @@ def is_stdin(token: str) -> bool:
 
 
 def _may_be_literal(token: str) -> bool:
-    """Tell whether a token can be a literal, without parsing it."""
+    """Tell by its characters whether a token can be a literal."""
     start = token.lstrip()[:1]
     return start in '+-.0123456789[{"' or any(mark in token for mark in "=:,") or token in _WORDS
 
 
 @contextmanager
 def _name_errors(file: File | Folder | None) -> Iterator[None]:
-    """Add the name of a file to the errors of its reader."""
+    """Prefix the errors of a reader with the name of its file."""
     try:
         yield
     except (InputError, LimitError, TransferError) as error:

@@ -1,7 +1,7 @@
 """Suggestions for an argument that is neither a literal nor the name of a file.
 
-It may be the notation of another tool: each has a pattern, and a function that translates it to the
-grammar of arguments. The translation is parsed before it is suggested, so that a pasted hint works.
+The notation of another tool is matched by a pattern and translated to the grammar of arguments. A
+translation is parsed before it is suggested, so that a pasted hint works.
 """
 
 from __future__ import annotations
@@ -26,23 +26,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MAX_LENGTH: Final = 500
-"""Characters of a word that is compared with the notations."""
+"""The longest argument in characters that is compared with the notations."""
 
 _MAX_ELEMENTS: Final = 20
-"""Elements that a hint writes out."""
+"""The most elements of a literal in a hint."""
 
 
 def missing(path: str, folder: str) -> GatherError:
-    """Return the error that there is no file of this name.
+    """Return the error for a file that does not exist, or for a malformed literal.
 
     Parameters
     ----------
     folder
-        The folder a relative name starts from.
-
-    Returns
-    -------
-        NoInputError ``missing``, or InputError ``literal`` if the name looks like a literal.
+        The folder of relative names.
     """
     name = clean(path) if len(path) <= 200 else clean(path[:200]) + "..."
     hint = suggest(path, folder)
@@ -67,7 +63,7 @@ def missing(path: str, folder: str) -> GatherError:
 
 
 def _near(path: str, folder: str) -> str | None:
-    """Find a file of a similar name, or of this name and a suffix."""
+    """Find a file with this name and a suffix, or with a similar name."""
     inner, name = os.path.split(path)
     try:
         names = sorted(os.listdir(os.path.join(folder, inner) or "."))
@@ -82,12 +78,12 @@ def _near(path: str, folder: str) -> str | None:
 
 
 def suggest(token: str, folder: str) -> Hint | None:
-    """Suggest what an argument meant that is no literal and names no file.
+    """Suggest a correction of an argument that is neither a literal nor the name of a file.
 
     Parameters
     ----------
     folder
-        The folder a relative name starts from.
+        The folder of relative names.
     """
     if len(token) > MAX_LENGTH:
         return None
@@ -102,7 +98,7 @@ def suggest(token: str, folder: str) -> Hint | None:
 
 
 def _generator(token: str) -> Hint | None:
-    """Suggest a generator for a similar name, and all of them for a shape: ``3x4xf32``."""
+    """Suggest the generator with a similar name, or all generators for a shape: ``3x4xf32``."""
     match = re.fullmatch(_CALL, f"x:{token}" if re.fullmatch(_SHAPE, token) else token)
     if match is None:
         return None
@@ -114,7 +110,7 @@ def _generator(token: str) -> Hint | None:
 
 
 def _unquoted(token: str, folder: str) -> str | None:
-    """Remove quotes that a shell keeps: curly ones, and those inside others."""
+    """Remove quotes that the shell does not: curly or nested ones."""
     match = re.fullmatch(_QUOTED, token.strip())
     if match is None or not match[1]:
         return None
@@ -123,13 +119,13 @@ def _unquoted(token: str, folder: str) -> str | None:
 
 
 def quoted_file(token: str, folder: str) -> str | None:
-    """Return the name in the quotes of a text literal, if it is that of a file."""
+    """Return the text of a quoted literal if it is the name of a file."""
     match = re.fullmatch(r'\s*"([^"\0]+)"\s*', token)
     return match[1] if match and os.path.isfile(os.path.join(folder, match[1])) else None
 
 
 def _member(token: str, folder: str) -> Hint | None:
-    """Read ``w.npz:emb``, ``w.npz/emb``, ``w.npz['emb']``, ``w.bin:2x3xf32`` of a file."""
+    """Translate ``w.npz:emb``, ``w.npz/emb``, ``w.npz['emb']`` or ``w.bin:2x3xf32``."""
     match = re.fullmatch(r"""(.+?)(?::([^:\[\]]+)|\[\s*(["']?)([^\[\]"']+)\3\s*\])""", token)
     name, key = (match[1], match[2] or match[4]) if match else _split_path(token, folder)
     if not key:
@@ -149,7 +145,7 @@ def _member(token: str, folder: str) -> Hint | None:
 
 
 def _split_path(token: str, folder: str) -> tuple[str, str]:
-    """Split a path after the first part that is a file; without one the rest is empty."""
+    """Split a path after the first part that is a file; the rest is empty if there is none."""
     for slash in re.finditer("/", token):
         path = token[: slash.start()]
         if os.path.isfile(os.path.join(folder, path)):
@@ -158,7 +154,7 @@ def _split_path(token: str, folder: str) -> tuple[str, str]:
 
 
 def _holds_one(path: str) -> bool:
-    """Tell whether a file is of a format for one tensor."""
+    """Tell whether the format of a file has a single tensor."""
     if not os.path.isfile(path):  # a pipe would wait
         return False
     with open(path, "rb") as file:
@@ -167,7 +163,7 @@ def _holds_one(path: str) -> bool:
 
 
 def _is_literal(token: str) -> bool:
-    """Tell whether a word is a valid literal."""
+    """Tell whether a token is a valid literal."""
     try:
         return literal.parse(token, declared=None, empty=FLOAT64, max_bytes=1 << 20) is not None
     except GatherError:
@@ -175,7 +171,7 @@ def _is_literal(token: str) -> bool:
 
 
 def _slice(match: re.Match[str]) -> str | None:
-    """Write the elements of ``0:2`` or ``8:0:-2``."""
+    """Write ``0:2`` or ``8:0:-2`` as a literal."""
     if max(map(len, filter(None, match.groups())), default=0) > len(str(_MAX_ELEMENTS)) + 16:
         return None
     start, stop, step = (int(n) if n else None for n in match.groups())
@@ -204,7 +200,7 @@ def _ones(match: re.Match[str]) -> str:
 
 
 def _eye(match: re.Match[str]) -> str | None:
-    """Write the elements of ``eye:3``."""
+    """Write ``eye:3`` as a literal."""
     size = int(match[1])
     if size * size > _MAX_ELEMENTS:
         return None
@@ -228,11 +224,11 @@ def _repr(match: re.Match[str]) -> str | None:
     """Write the repr of a tuple, a list, an array or a tensor as JSON."""
     body = re.sub(r",\s*(?:dtype|device)=[^,)\]]+", "", match["body"])
     try:
-        nested = literal.nested(body.translate(_BRACKETS), match[0])
+        nested = literal.parse_values(body.translate(_BRACKETS), match[0])
         _, _, kinds = flatten(nested)
     except GatherError:
         return None
-    if Overflow in kinds:  # JSON would have infinities in its place
+    if Overflow in kinds:  # JSON would have infinities instead
         return None
     if len(nested) == 1 and isinstance(nested[0], list):
         (nested,) = nested
@@ -242,7 +238,7 @@ def _repr(match: re.Match[str]) -> str | None:
 
 
 def _literal(value: list[Any]) -> str | None:
-    """Write nested lists; None if JSON cannot hold an element."""
+    """Write nested lists; return None if JSON lacks an element."""
     try:
         return text.literal(value)
     except (TypeError, ValueError):
@@ -269,4 +265,4 @@ _NOTATIONS: Final[tuple[tuple[str, Callable[[re.Match[str]], str | None]], ...]]
     (r"(?s)(?P<body>[\[(].*)", _repr),
     (r"(?as)(?P<body>[-+\d.][-+.\d\seEx;,]*)", _repr),
 )
-"""The notations in the order they are tried, and the translation of each."""
+"""The patterns and translations of the notations, in the order of precedence."""

@@ -12,10 +12,7 @@ _EXCHANGE: Final = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
 
 
 def exchange(one: str, other: str) -> bool:
-    """Exchange the names of two files or folders.
-
-    Return False, and change nothing, if the system, its library or the file system cannot.
-    """
+    """Exchange the names of two files or folders; return False if that is unsupported."""
     library = ctypes.CDLL(None)
     first, second = os.fsencode(one), os.fsencode(other)
     if sys.platform == "darwin":

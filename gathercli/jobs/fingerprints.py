@@ -48,7 +48,7 @@ class Fingerprints(NamedTuple):
     def of(cls, inputs: Inputs, job: Job, text: bytes, *, hashed: bool) -> Fingerprints:
         """Take those of the files that were read, which are still open, and of the output."""
         by_name: dict[str, list[Any] | None] = {}
-        for name, file in inputs.named.items():
+        for name, file in inputs.files_by_name.items():
             by_name[name] = None if file is None else [*file.fingerprint]
             if hashed and isinstance(file, Folder):
                 by_name[name] = _stamp_at(file.path, hashed=True)

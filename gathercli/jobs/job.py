@@ -109,7 +109,7 @@ class Job:
         if isinstance(value, str):
             return inputs.tensor(value, key, declared=declared, assumed=assumed, empty=empty)
         if isinstance(value, dict):
-            tensor = json.typed(value, root, max_bytes=limit)
+            tensor = json.typed_tensor(value, root, max_bytes=limit)
             if declared is None:
                 return tensor
             from gathercli.arrays.conversion import convert

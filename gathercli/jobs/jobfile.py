@@ -195,9 +195,9 @@ def _check_jobs(file: IO[bytes], name: str, path: str) -> None:
     file.seek(offset)
     if start.removeprefix(BOM_UTF8).lstrip(_BLANK)[:1] in (b"", b"{", b"["):
         return
-    from gathercli.io.formats.foreign import known
+    from gathercli.io.formats.foreign import describe
 
-    if what := known(path, start):
+    if what := describe(path, start):
         raise InputError(
             f"`{name}` is {what}: expected a file of jobs",
             rule="job",

@@ -224,7 +224,7 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
             lambda: job.tensor("expect", inputs, assumed=result.dtype), result.dtype
         )
     if job.output is None:
-        line.result = "".join(encode.typed(result))
+        line.result = "".join(encode.typed_json(result))
         inputs.recheck()
     elif names_chunks(job.output):
         _write_chunks(job, result, inputs, settings)

@@ -105,7 +105,7 @@ def check_encoded(tensor: Tensor) -> None:
         return
     try:
         typed = json.parse(encoded(tensor, "oip"))["outputs"][0]
-        assert_same(json.typed(typed, "$", max_bytes=None), tensor)
+        assert_same(json.typed_tensor(typed, "$", max_bytes=None), tensor)
         raw = encoded(tensor, "npy")
         assert_same(_npy(raw, tensor.dtype), tensor)
         if dims.product(tensor.shape[: [*tensor.shape, 0].index(0)]) > MOST_ELEMENTS:

@@ -103,7 +103,7 @@ def test_a_relative_name_starts_at_the_folder_of_the_inputs(folder: Path) -> Non
     peer_writes("in/x.zarr", X)
     with Inputs(None, folder="in") as inputs:
         assert identical(inputs.tensor("x.zarr", "").array, X)
-        assert isinstance(inputs.named["x.zarr"], Folder)
+        assert isinstance(inputs.files_by_name["x.zarr"], Folder)
 
 
 def test_a_folder_is_an_array_by_its_metadata_and_not_by_its_name(run: Run, folder: Path) -> None:

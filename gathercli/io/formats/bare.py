@@ -1,4 +1,4 @@
-"""Text from a pipe: all forms of an argument, and lists separated by blanks or lines.
+"""Text from a pipe: any argument but a file name, and lists separated by blanks or lines.
 
 =====================  ==================================================
 ``0,1,2``, ``0 1 2``    a list without brackets; ``0,`` has one element
@@ -34,13 +34,13 @@ _SEVERAL: Final = rb"[^\s,][ \t\r\v\f,]+[^\s,]"
 """Two elements on one line."""
 
 _CHARACTERS: Final = b"0123456789+-.,eEnNaAiIfFtTyYrRuUlLsSjJ \t\n\v\f\r" + codecs.BOM_UTF8
-"""The characters of numbers, of the words for some, and of separators."""
+"""The characters of numbers, of words such as nan, and of separators."""
 
 
 def read(file: File) -> Content:
-    """Choose the reader of a text by its start."""
+    """Choose the reader of a text by its first bytes."""
     start = file.start(SNIFF_SIZE).removeprefix(codecs.BOM_UTF8).decode(errors="replace").lstrip()
-    if literal.begins(start):
+    if literal.starts_literal(start):
         return _literal(file)
     word = re.match(r"[^\s,]*", start)
     if word is None or literal.item(word[0]) is None:
@@ -49,8 +49,8 @@ def read(file: File) -> Content:
 
 
 def _literal(file: File) -> Literal:
-    """Read a typed literal or a generator."""
-    text = jsontext.decoded(file.content(_Watch(file)), "literal").strip()
+    """Parse a typed literal or a generator."""
+    text = jsontext.decode(file.content(_Watch(file)), "literal").strip()
     tensor = literal.parse(text, declared=None, empty=FLOAT64, max_bytes=file.limit)
     if tensor is None:
         raise LookupError(f"{text[:80]} begins as a literal and is none")
@@ -58,7 +58,7 @@ def _literal(file: File) -> Literal:
 
 
 class Bare(TextContent):
-    """A list without brackets; `format` and the members are those of `content.Content`."""
+    """A list without brackets, a `content.Content`."""
 
     format = "literal"
     names = None
@@ -79,13 +79,7 @@ class Bare(TextContent):
             self._values = values if is_list else values[0]
 
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
-        """Convert the elements.
-
-        Raises
-        ------
-        InputError
-            ``literal``, ``dtype``.
-        """
+        """Convert the elements."""
         if key is not None:
             raise InputError(
                 f"a list has no member `{clean(short(key))}`: expected no key",
@@ -94,9 +88,9 @@ class Bare(TextContent):
             )
         values = self._values
         if self._array is not None:
-            own = dtype_of(self._array.dtype)
-            if own is not None and declared in (None, own):
-                return Tensor(own, self._array, declared is not None, "$[0]")
+            dtype = dtype_of(self._array.dtype)
+            if dtype is not None and declared in (None, dtype):
+                return Tensor(dtype, self._array, declared is not None, "$[0]")
             values = self._array.tolist()
         return tensor_of(
             values, declared=declared, empty=empty, rule="literal", max_bytes=self._limit
@@ -104,16 +98,16 @@ class Bare(TextContent):
 
 
 class _Watch(jsonfile.Watch):
-    """Counts the separators of elements."""
+    """A `jsonfile.Watch` that counts the separators of elements."""
 
     marks = (b",", b" ", b"\n", b"\t", b"[")
 
     def probe(self, start: bytes) -> None:
-        """Do nothing: the text is no JSON."""
+        """Do nothing: the text is not JSON."""
 
 
 class _ListWatch(_Watch):
-    """Stops at a character that no element has: a stream may have no end."""
+    """A watch that raises at the first invalid character, as a stream may be endless."""
 
     def __call__(self, part: bytes) -> None:
         """Check the next part."""
@@ -132,14 +126,8 @@ def _with_commas(raw: bytes) -> bytes:
 
 
 def _elements(raw: bytes) -> list[Any]:
-    """Parse elements one by one.
-
-    Raises
-    ------
-    InputError
-        ``literal``: an element is empty, or is neither a number nor a word for one.
-    """
-    jsontext.decoded(raw, "literal")  # raises for a byte that is not UTF-8
+    """Parse elements one by one; raise InputError for one that is no number or boolean."""
+    jsontext.decode(raw, "literal")  # raises for a byte that is not UTF-8
     words = _with_commas(raw).decode().split(",")
     values = [literal.item(word) for word in words]
     if None not in values:
@@ -157,17 +145,17 @@ def _elements(raw: bytes) -> list[Any]:
 
 
 def _check_lines(raw: bytes, name: str) -> None:
-    """Raise for lines of several elements: a table has two dimensions, and a list has one."""
+    """Raise for a table: several lines, one of them with several elements."""
     text = raw.strip()
-    several = re.search(_SEVERAL, text) if b"\n" in text else None
-    if several is None:
+    match = re.search(_SEVERAL, text) if b"\n" in text else None
+    if match is None:
         return
-    line, last = text.count(b"\n", 0, several.start()) + 1, text.count(b"\n") + 1
+    line, last = text.count(b"\n", 0, match.start()) + 1, text.count(b"\n") + 1
     hint: str = "a table is written as lists in a list: `[[0,1],[2,3]]`"
     if b"," in text:
-        from gathercli.io.formats.foreign import SAMPLE, table
+        from gathercli.io.formats.foreign import SAMPLE, table_hint
 
-        hint = table(name, raw[:SAMPLE])
+        hint = table_hint(name, raw[:SAMPLE])
     raise InputError(
         f"line {line} of {last} has several elements: expected all on one line, or one a line",
         rule="literal",

@@ -1,6 +1,6 @@
-"""The content of a file: its format, which the first bytes tell, and its tensors.
+"""The content of a file: detect its format by the first bytes, and open its reader.
 
-The rows of `table` name the reader of each format, a class with the members of `Content`.
+The rows of `table` name the reader of each format, a `Content`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
             """The names of the tensors; None for a single tensor without a name."""
 
         def layout(self, key: str | None, declared: DType | None) -> Layout:
-            """Describe a tensor; of a format with a header read that alone."""
+            """Describe a tensor; read only the header if the format has one."""
 
         def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
             """Read a tensor.
@@ -55,11 +55,11 @@ if TYPE_CHECKING:
         """The tensors of a folder of chunks."""
 
         def chunked(self, key: str | None) -> ChunkedTensor:
-            """Open a tensor to be read box by box."""
+            """Open a tensor to read box by box."""
 
 
 SNIFF_SIZE: Final = 4096
-"""Bytes that tell the format of a file."""
+"""Bytes at the start of a file that show its format."""
 
 _BARE: Final = "gathercli.io.formats.bare:read"
 """The reader of text from a pipe that is not JSON."""
@@ -70,16 +70,14 @@ class Layout(NamedTuple):
 
     Attributes
     ----------
-    dtype, shape
-        Its element type, and the sizes of its dimensions.
     file_dtype
-        The numpy dtype of the bytes, byte order included.
+        The numpy dtype in the source, including the byte order.
     offset
-        The position of the first element, in bytes.
+        The offset of the first element in bytes.
     fortran
         Whether the first dimension varies fastest.
     chunks
-        The layout of its chunks; None if it is contiguous.
+        The layout of the chunks; None if the elements are contiguous.
     """
 
     dtype: DType
@@ -95,13 +93,7 @@ class Layout(NamedTuple):
         return product(self.shape) * self.file_dtype.itemsize
 
     def view(self, buffer: Any, *, rule: str = "format") -> Tensor:
-        """View the elements in `buffer`, the bytes of the source.
-
-        Raises
-        ------
-        InputError
-            `rule`: the buffer ends before the last element.
-        """
+        """View the elements in `buffer`, the bytes of the source; raise if it is too short."""
         import numpy as np
 
         from gathercli.arrays.tensor import Tensor
@@ -117,7 +109,7 @@ class Layout(NamedTuple):
 
 
 class TextContent:
-    """The base of readers of text, which has no header."""
+    """The base class of readers of text, which has no header."""
 
     def layout(self, key: str | None, declared: DType | None) -> Layout:
         """Parse a tensor to describe it."""
@@ -130,7 +122,7 @@ class TextContent:
 
 
 class Literal(TextContent):
-    """A literal or a generator; `format` and the members are those of `Content`."""
+    """A literal or a generator, a `Content`."""
 
     format = "literal"
     names = None
@@ -139,14 +131,8 @@ class Literal(TextContent):
         self._tensor = tensor
 
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
-        """Return the tensor.
-
-        Raises
-        ------
-        InputError
-            ``literal``: `key` is not None.
-        """
-        del declared, empty  # the parser used both
+        """Return the tensor; raise InputError if `key` is not None."""
+        del declared, empty  # the parser has used both
         if key is not None:
             raise InputError(
                 f"a literal has no member `{clean(short(key))}`: expected no key",
@@ -157,16 +143,16 @@ class Literal(TextContent):
 
 
 def key_hint(name: str, key: str | None, known: Iterable[str], noun: str) -> Hint | None:
-    """Suggest the name of a tensor in a source; on standard input perhaps of two.
+    """Suggest the name of a tensor in a source, or on standard input of data and indices.
 
     Parameters
     ----------
     name, key
-        The name of the source, and the unknown name of a tensor in it, if there was one.
+        The name of the source, and an unknown name of a tensor or None.
     known
-        The names of its tensors.
+        The names of the tensors in the source.
     noun
-        The term of the format for them.
+        The term of the format for a tensor.
 
     >>> print(key_hint("w.npz", "embeding", ["bias", "embedding"], "member"))
     name the member: `'w.npz#embedding'`
@@ -183,22 +169,17 @@ def key_hint(name: str, key: str | None, known: Iterable[str], noun: str) -> Hin
 def malformed(
     what: str, expected: str, hint: str | None = None, *, rule: str = "format"
 ) -> InputError:
-    """Return the error that a file breaks the rules of its format."""
+    """Return the error for a file that violates its format."""
     return InputError(f"{what}: expected {expected}", rule=rule, expected=expected, hint=hint)
 
 
 def check_shape(declares: str, shape: Sequence[int], itemsize: int) -> None:
-    """Raise if a shape has too many dimensions, or elements of too many bytes.
+    """Raise LimitError if a shape has too many dimensions or bytes.
 
     Parameters
     ----------
     declares
         The subject and verb of the message: ``the file declares``.
-
-    Raises
-    ------
-    LimitError
-        ``limit``.
     """
     if len(shape) > MAX_RANK or product([n for n in shape if n]) * itemsize > LARGEST:
         sizes = f"{list(shape)}" if len(shape) <= 2 * MAX_RANK else f"of rank {len(shape)}"
@@ -210,13 +191,13 @@ def check_shape(declares: str, shape: Sequence[int], itemsize: int) -> None:
 
 
 def sniff(start: bytes) -> str | None:
-    """Return the format that the first `SNIFF_SIZE` bytes show; None if they show none."""
+    """Detect the format by the first `SNIFF_SIZE` bytes; return None for unknown ones."""
     rows = FORMATS.items()
     return next((name for name, row in rows if row.sniff is not None and row.sniff(start)), None)
 
 
 def _text_reader(file: File) -> str:
-    """Choose the reader of text: JSON, or from a pipe a list or a literal; refuse binary."""
+    """Choose the reader of text: JSON, or from a pipe a list or a literal; raise for binary."""
     from gathercli.io.formats.foreign import refuse
 
     start = file.start(SNIFF_SIZE)
@@ -226,19 +207,13 @@ def _text_reader(file: File) -> str:
 
 
 def content(file: File | Folder) -> Content:
-    """Open the reader of a file or folder.
-
-    Raises
-    ------
-    InputError
-        ``format``, or the rule of the format: the file is malformed.
-    """
+    """Open the reader of a file or folder; it raises InputError for a malformed one."""
     from gathercli.io.files import File
 
     if isinstance(file, File):
         fmt = sniff(file.start(SNIFF_SIZE))
-        reader = FORMATS[fmt].reader if fmt else _text_reader(file)
+        path = FORMATS[fmt].reader if fmt else _text_reader(file)
     else:
-        reader = FORMATS[file.format].reader
-    opened: Content = load(reader)(file)
-    return opened
+        path = FORMATS[file.format].reader
+    reader: Content = load(path)(file)
+    return reader

@@ -1,7 +1,7 @@
-"""Tensors to text: plain JSON, the Open Inference Protocol, literals.
+"""Write tensors as text: plain JSON, the Open Inference Protocol, literals.
 
 Floats have the shortest digits that read back to the same value of their type; float16 and bfloat16
-those of the float32 of the same value.
+are written as float32.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class TextOptions(NamedTuple):
     parameters
         The parameters of ``oip`` outputs.
     max_bytes
-        The longest text of an empty tensor, in bytes; None for no limit.
+        The longest text of an empty tensor in bytes; None for no limit.
     """
 
     nonfinite: str = "quoted"
@@ -51,23 +51,23 @@ class TextOptions(NamedTuple):
 
 
 _ROWS: Final = 1024
-"""Rows of text in a piece."""
+"""Rows of empty lists written at once."""
 
 _ENTRY: Final = 1 << 16
-"""The most elements of nested lists that are written at once."""
+"""The most elements of a list written at once."""
 
 
 def digits(values: AnyArray) -> list[str]:
-    """Write float32 or float64 values, shape (N,), with the fewest digits that read back."""
+    """Write float32 or float64 values, shape (N,), with the shortest digits that read back."""
     import numpy as np
 
     if values.dtype.itemsize == 8:
         return list(map(repr, values.tolist()))
-    # numpy finds the digits; Python formats them, as the style of numpy depends on its version.
+    # numpy computes the digits; Python formats them, as numpy's format depends on its version.
     is_long = values.nbytes >= fast.LONG
     floats = fast.shortest(values) if is_long else list(map(float, map(str, values)))
     texts = list(map(repr, floats))
-    # Readers go through float64, where a few of the shortest digits round to a neighbour.
+    # Readers parse float64, from which a few of the shortest digits round to a neighbour.
     with np.errstate(over="ignore", under="ignore"):
         back = np.array(floats, np.float64).astype(np.float32)
     for at in np.flatnonzero((back != values) & (values == values)):  # noqa: PLR0124  (no NaN)
@@ -92,7 +92,7 @@ def _texts(dtype: DType, block: AnyArray, nonfinite: dict[str, str], pair: Pair)
     nonfinite
         The texts of NaN and the infinities.
     pair
-        Joins the texts of a real and an imaginary part.
+        The function that joins the texts of a real and an imaginary part.
     """
     values = Tensor(dtype, block).values()
     if dtype.kind is Kind.BOOL:
@@ -128,7 +128,7 @@ def _nested(
     Parameters
     ----------
     write
-        Writes whole entries, shape (N, D..), with the separators of `lists`.
+        The function that writes entries, shape (N, D..), with the separators of `lists`.
     max_bytes
         The longest text of an empty tensor; None for no limit.
     """
@@ -136,7 +136,7 @@ def _nested(
     if 0 in shape:
         yield from _empty(list(shape[: list(shape).index(0)]), lists, max_bytes)
         return
-    # Dimensions before `depth` are opened and closed here, the rest by `write`.
+    # The brackets of dimensions before `depth` are written here, the rest by `write`.
     depth = len(shape)
     while depth > 1 and product(shape[depth - 1 :]) <= _ENTRY:
         depth -= 1
@@ -161,7 +161,7 @@ def _nested(
 
 
 def _whole_entries(blocks: Iterable[AnyArray], size: int) -> Iterator[AnyArray]:
-    """Regroup blocks so that each has whole entries of `size` elements."""
+    """Regroup blocks at multiples of `size` elements."""
     import numpy as np
 
     rest: AnyArray | None = None
@@ -180,7 +180,7 @@ class Lists(NamedTuple):
     between: str
 
     def join(self, texts: list[str], shape: Sequence[int]) -> str:
-        """Join the texts of the elements of entries, each of shape `shape`."""
+        """Join the texts of the elements of entries, each of shape `shape`, with brackets."""
         join = self.comma
         for size in reversed(shape):
             texts = [f"[{join.join(texts[at : at + size])}]" for at in range(0, len(texts), size)]
@@ -200,7 +200,7 @@ def _empty(lead: Sequence[int], lists: Lists, max_bytes: int | None) -> Iterator
             expected=f"at most {max_bytes} bytes",
             hint="npy and oip keep its shape",
         )
-    # The last of `lead` is a row of `[]`.
+    # The last dimension of `lead` is a row of `[]`.
     *outer, width = lead or (1,)
     for row in range(count // width):
         opened, closed = (_boundaries(each, outer) + bool(lead) for each in (row, row + 1))
@@ -212,7 +212,7 @@ def _empty(lead: Sequence[int], lists: Lists, max_bytes: int | None) -> Iterator
 
 
 def _boundaries(row: int, outer: Sequence[int]) -> int:
-    """Count the outer lists that start at a row, or end before it."""
+    """Count the outer lists that start at a row, or equivalently end before it."""
     number = 0
     for size in reversed(outer):
         row, rest = divmod(row, size)
@@ -250,13 +250,7 @@ def _json_writer(result: Result, nonfinite: dict[str, str]) -> Callable[[AnyArra
 
 
 def plain_json(results: Sequence[NamedResult], options: TextOptions) -> Iterator[str]:
-    """Write the nested lists of one tensor, or an object of several, as a line, block by block.
-
-    Raises
-    ------
-    InputError
-        ``json``: a value is not finite and `options.nonfinite` is ``error``.
-    """
+    """Write one tensor as nested lists, or several as an object, on one line, block by block."""
     _check_finite(results, options.nonfinite)
     nonfinite = NONFINITE[options.nonfinite]
     several = len(results) != 1
@@ -268,7 +262,7 @@ def plain_json(results: Sequence[NamedResult], options: TextOptions) -> Iterator
 
 
 def oip(results: Sequence[NamedResult], options: TextOptions) -> Iterator[str]:
-    """Write an Open Inference Protocol response; every output has the parameters."""
+    """Write an Open Inference Protocol response; each output has the parameters."""
     _check_finite(results, options.nonfinite)
     yield '{"outputs":['
     for at, (name, result) in enumerate(results):
@@ -280,8 +274,8 @@ def oip(results: Sequence[NamedResult], options: TextOptions) -> Iterator[str]:
     yield "]}\n"
 
 
-def typed(result: Result) -> Iterator[str]:
-    """Write ``{"shape","datatype","data"}``, the data as a flat list, block by block."""
+def typed_json(result: Result) -> Iterator[str]:
+    """Write ``{"shape","datatype","data"}`` with a flat list, block by block."""
     return _flat(_header(result), result, "quoted")
 
 
@@ -290,7 +284,7 @@ def _header(result: Result) -> dict[str, Any]:
 
 
 def _flat(fields: dict[str, Any], result: Result, nonfinite: str) -> Iterator[str]:
-    """Write an object of `fields` and the elements in a flat list, block by block."""
+    """Write an object of `fields` and a flat list of the elements, block by block."""
     import json
 
     yield json.dumps(fields, separators=(",", ":"))[:-1] + ',"data":['
@@ -316,7 +310,7 @@ def literal(results: Sequence[NamedResult], options: TextOptions) -> Iterator[st
 
 
 def _check_finite(results: Sequence[NamedResult], nonfinite: str) -> None:
-    """Raise for NaN and the infinities, before the first byte, if `nonfinite` is ``error``."""
+    """Raise for NaN and the infinities before any output, if `nonfinite` is ``error``."""
     import numpy as np
 
     for name, result in results if nonfinite == "error" else ():

@@ -1,4 +1,4 @@
-"""Files of other formats: their names, and Python that converts them."""
+"""Files of other formats: describe them, and suggest Python that converts them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from codecs import BOM_UTF8
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gathercli.errors import Hint, InputError
+from gathercli.errors import GatherError, Hint, InputError
 from gathercli.io.formats.content import SNIFF_SIZE, sniff
 from gathercli.io.formats.table import FORMATS
 from gathercli.io.write import new_name
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from gathercli.io.files import File
 
 READ: Final = listed([*(f.suffix for f in FORMATS.values() if f.binary and f.sniff), "JSON"])
-"""The formats of files, for messages."""
+"""The supported formats, for messages."""
 
 SAMPLE: Final = 1 << 18
-"""Bytes of a .csv file from which the types of its cells are inferred."""
+"""Bytes of a .csv file used to infer the types of its cells."""
 
 
 class Conversion(NamedTuple):
@@ -33,9 +33,9 @@ class Conversion(NamedTuple):
     modules, code
         The imports, and the statements that convert SOURCE to TARGET.
     suffix
-        The suffix of TARGET: ``.npz`` if the format holds several tensors.
+        The suffix of TARGET: ``.npz`` for a format of several tensors.
     more
-        Another hint.
+        A second hint.
     """
 
     modules: str
@@ -48,7 +48,7 @@ _SAVE: Final = (
     "numpy.savez(TARGET, **{k: v.numpy(force=True) "
     'for k, v in getattr(d, "items", {"data": d}.items)()})'
 )
-"""Saves every tensor of a dictionary `d`, or a single one; the manual has more for other files."""
+"""Save all tensors of a dictionary `d`, or a single tensor."""
 
 _CONVERSIONS: Final = {
     "pickle": Conversion(
@@ -130,16 +130,10 @@ _PACKED: Final = {
 
 
 def refuse(file: File, start: bytes) -> None:
-    """Raise if a file is no text; name its format if it is known.
-
-    Raises
-    ------
-    InputError
-        ``format``.
-    """
+    """Raise if a file is not text; name its format if it is known."""
     for mark, what, kind in _MARKS:
         if re.match(mark, start):
-            raise foreign(file.name, what, kind)
+            raise foreign_error(file.name, what, kind)
     for magic, program in _PACKED.items():
         if start.startswith(magic):
             raise InputError(
@@ -159,8 +153,8 @@ def _unpacking(program: str, name: str) -> Hint:
     return hint
 
 
-def known(name: str, start: bytes) -> str | None:
-    """Describe the format of a file by its first bytes; return None for JSON and unknown ones."""
+def describe(name: str, start: bytes) -> str | None:
+    """Describe the format of a file by its first bytes; return None for JSON or an unknown one."""
     if (fmt := sniff(start)) not in (None, "json"):
         return f"a .{fmt} file"
     matches = (what for mark, what, _ in _MARKS if re.match(mark, start))
@@ -168,18 +162,18 @@ def known(name: str, start: bytes) -> str | None:
 
 
 def refuse_binary(file: File, part: bytes) -> None:
-    """Raise for bytes that no text has."""
+    """Raise for bytes that text cannot contain."""
     start = file.start(8)
     if b"\0" in part or start[:1] > b"\xf4":
         raise InputError(
             f"the input starts with the bytes {start.hex(' ')}: expected {READ}",
             rule="format",
-            hint=raw(file),
+            hint=raw_hint(file),
         )
 
 
-def raw(file: File) -> Hint:
-    """Suggest how to read a file as raw elements."""
+def raw_hint(file: File) -> Hint:
+    """Suggest an argument that reads a file as raw elements."""
     if not file.regular:
         return Hint("bare elements are read by their shape and type, as bin:4x3xf32@-")
     return Hint(
@@ -188,10 +182,10 @@ def raw(file: File) -> Hint:
     )
 
 
-def foreign(name: str, what: str, kind: str) -> InputError:
-    """Return the error for a file of a known other format, with Python that converts it."""
+def foreign_error(name: str, what: str, kind: str) -> InputError:
+    """Return the error for a file of another format, with Python that converts it."""
     return InputError(
-        f"the input is {what}: expected {READ}", rule="format", hint=conversion(kind, name)
+        f"the input is {what}: expected {READ}", rule="format", hint=conversion_hint(kind, name)
     )
 
 
@@ -201,11 +195,11 @@ def text_kind(name: str, start: bytes) -> str | None:
     return next(matches, None) or _TEXTS.get(os.path.splitext(name)[1].lower())
 
 
-def text_conversion(file: File, kind: str) -> Hint | None:
-    """Write Python that converts text, if there is such."""
+def text_hint(file: File, kind: str) -> Hint | None:
+    """Write Python that converts a text format, if possible."""
     if kind in _TABLES.values():
-        return table(file.name, file.start(SAMPLE), kind)
-    return conversion("yaml", file.name) if kind == "a YAML file" else None
+        return table_hint(file.name, file.start(SAMPLE), kind)
+    return conversion_hint("yaml", file.name) if kind == "a YAML file" else None
 
 
 def is_bare(start: bytes) -> bool:
@@ -214,35 +208,35 @@ def is_bare(start: bytes) -> bool:
     return re.fullmatch(_BARE, lines or start) is not None
 
 
-def piped(name: str) -> Hint:
-    """Suggest how to read a list without brackets: from a pipe."""
+def pipe_hint(name: str) -> Hint:
+    """Suggest reading a list without brackets from a pipe."""
     hint = Hint(f"`- < {shell_word(name)}` in its place reads a list without brackets")
     hint.python = "in JSON a list has brackets"
     return hint
 
 
-def table(name: str, start: bytes, kind: str = "a .csv file") -> Hint:
+def table_hint(name: str, start: bytes, kind: str = "a .csv file") -> Hint:
     """Write Python that converts a table.
 
     Parameters
     ----------
     start
-        The first `SAMPLE` bytes: they show whether there is a heading, and the types of the cells.
+        The first `SAMPLE` bytes, used to detect a heading and the types of the cells.
     kind
-        Its description.
+        The description of the table.
     """
-    return conversion("csv", name, f"converts {kind} and writes", reader=_reader(start))
+    return conversion_hint("csv", name, f"converts {kind} and writes", reader=_reader(start))
 
 
-def conversion(kind: str, name: str, does: str = "writes", *, reader: str = "") -> Hint:
+def conversion_hint(kind: str, name: str, does: str = "writes", *, reader: str = "") -> Hint:
     """Write Python that converts a file to a new one.
 
     Parameters
     ----------
     does
-        The predicate of the hint, before the new file.
+        The verb of the hint, before the name of the new file.
     reader
-        The call that reads a table.
+        The numpy call that reads a table.
     """
     modules, code, suffix, more = _CONVERSIONS[kind]
     target, source = _new_file(name, suffix), json_string(name)
@@ -262,7 +256,7 @@ def conversion(kind: str, name: str, does: str = "writes", *, reader: str = "") 
 
 
 def _new_file(name: str, suffix: str) -> str:
-    """Name a new file after an input: beside it, or here if its folder is not writable."""
+    """Name a new file after an input: beside it, or in the working folder if that is read-only."""
     folder, base = os.path.split("stdin" if name == "-" else name)
     if name.startswith(("/dev/", "/proc/")) or not os.access(folder or ".", os.W_OK):
         folder = ""
@@ -270,7 +264,7 @@ def _new_file(name: str, suffix: str) -> str:
 
 
 def _reader(start: bytes) -> str:
-    """Write the call that reads a table, by its delimiter, heading and types of cells."""
+    """Write the numpy call for the delimiter, heading and cell types of a table."""
     lines = start.decode("utf-8-sig", errors="replace").splitlines()
     lines = lines[:-1] if len(start) >= SAMPLE else lines  # the last may be incomplete
     first = next((at for at, line in enumerate(lines) if line.strip()), 0)
@@ -282,7 +276,7 @@ def _reader(start: bytes) -> str:
     reader = "loadtxt"
     if "text" in kinds:
         arguments += ["dtype=str", "comments=None"]
-    elif "none" in kinds:  # only this one reads them, as NaN
+    elif "none" in kinds:  # only genfromtxt reads empty cells, as NaN
         reader = "genfromtxt"
     elif kinds == {"int"}:
         arguments += ["dtype=int"]
@@ -296,7 +290,7 @@ def _reader(start: bytes) -> str:
 
 
 def _kinds(lines: list[str], delimiter: str) -> Iterator[str]:
-    """Yield the type of every cell: int, float, text or none."""
+    """Yield the type of each cell: int, float, text or none."""
     for line in filter(str.strip, lines):
         for cell in line.split(delimiter):
             word = cell.strip().strip('"')
@@ -314,11 +308,9 @@ def _is_number(word: str) -> bool:
     return "_" not in word
 
 
-def missing(package: str) -> str:
-    """Return the message that a package of a format is not installed."""
-    return f"the format needs the package {package}: expected it to be installed"
-
-
-def install(extra: str) -> str:
-    """Return the command that installs the packages of an extra."""
-    return f"`python -m pip install 'gathercli[{extra}]'`"
+def not_installed(
+    package: str, extra: str, error: type[GatherError] = InputError, rule: str = "format"
+) -> GatherError:
+    """Return the error for a missing package, with the command that installs its extra."""
+    message = f"the format needs the package {package}: expected it to be installed"
+    return error(message, rule=rule, hint=f"`python -m pip install 'gathercli[{extra}]'`")

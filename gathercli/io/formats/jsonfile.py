@@ -170,25 +170,25 @@ def _advise(error: InputError, file: File) -> None:
     from gathercli.io.formats import foreign
 
     start = file.start(SNIFF_SIZE)
-    if file.name == "-" and (name := _file_named(start)):
+    if file.name == "-" and (name := _file_name(start)):
         error.hint = Hint("did you mean {source} in the place of `-`?", source=name)
         return
     kind = foreign.text_kind(file.name, start)
     if start.lstrip()[:1] in (b"[", b"{") and kind is None:
         return
     if "UTF-8" in error.message:
-        error.hint = foreign.raw(file)
+        error.hint = foreign.raw_hint(file)
     if kind is not None:
         error.message, error.rule = f"the input is {kind}: expected {foreign.READ}", "format"
     if error.rule == "json" and file.regular and foreign.is_bare(start):
-        error.hint = foreign.piped(file.name)
+        error.hint = foreign.pipe_hint(file.name)
     elif kind is None and error.rule == "json" and b"," in start.split(b"\n")[0]:
-        error.hint = foreign.table(file.name, file.start(foreign.SAMPLE), "a .csv file")
+        error.hint = foreign.table_hint(file.name, file.start(foreign.SAMPLE), "a .csv file")
     elif kind is not None:
-        error.hint = foreign.text_conversion(file, kind)
+        error.hint = foreign.text_hint(file, kind)
 
 
-def _file_named(start: bytes) -> str | None:
+def _file_name(start: bytes) -> str | None:
     """Return a text that is the name of a file."""
     name = os.fsdecode(start.strip())
     exists = os.path.isfile(name) or os.path.isfile(name.rpartition("#")[0])

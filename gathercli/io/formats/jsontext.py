@@ -65,7 +65,7 @@ def parse(raw: bytes | str, *, rule: str = "json") -> Any:
     InputError
         `rule`, with the line and column or the byte.
     """
-    text = decoded(raw, rule) if isinstance(raw, bytes) else raw
+    text = decode(raw, rule) if isinstance(raw, bytes) else raw
     try:
         return load(text, rule)
     except json.JSONDecodeError as error:
@@ -107,7 +107,7 @@ def load(text: str, rule: str) -> Any:
     )
 
 
-def decoded(raw: bytes, rule: str) -> str:
+def decode(raw: bytes, rule: str) -> str:
     """Decode UTF-8 text, with or without a byte order mark.
 
     Raises
@@ -202,7 +202,7 @@ def tensor(
             hint=Hint("a plain list is read without a key: {source}", source=name or ""),
         )
     if isinstance(value, dict):
-        return typed(value, root, max_bytes=max_bytes)
+        return typed_tensor(value, root, max_bytes=max_bytes)
     return tensor_of(value, declared=declared, empty=empty, root=root, max_bytes=max_bytes)
 
 
@@ -263,7 +263,7 @@ def is_typed(value: dict[str, Any]) -> bool:
     return "datatype" in value or "dtype" in value or ("data" in value and "shape" in value)
 
 
-def typed(value: dict[str, Any], root: str, *, max_bytes: int | None) -> Tensor:
+def typed_tensor(value: dict[str, Any], root: str, *, max_bytes: int | None) -> Tensor:
     """Convert ``{"datatype"|"dtype","shape","data"}``, `data` nested or flat, to a tensor."""
     from gathercli.io.formats.values import tensor_of
 

@@ -45,7 +45,7 @@ GENERATORS: Final = ("arange", "zeros", "rand")
 # Patterns are text: `re` compiles and caches those that an argument needs.
 _GENERATOR: Final = r"(?a)([a-z]+):((?:\d+(?:x\d+)*)?)(?:x([a-z][a-z0-9_]*))?((?:,[^,]*)*)"
 _TYPED: Final = r"(?as)((?:\d+x)+|x)([a-z][a-z0-9_]*)=(.*)"
-_BEGINS: Final = rf"(?a)(?:(?:\d+x)+|x)[a-z][a-z0-9_]*=|(?:{'|'.join(GENERATORS)}):"
+_START: Final = rf"(?a)(?:(?:\d+x)+|x)[a-z][a-z0-9_]*=|(?:{'|'.join(GENERATORS)}):"
 _INTEGER: Final = r"(?a)[+-]?\d{1,4300}"
 _FLOAT: Final = r"(?ai)[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 _COMPLEX: Final = r"(?ai)[-+.\deainf]*j"
@@ -76,9 +76,9 @@ def looks_literal(token: str) -> bool:
     )
 
 
-def begins(text: str) -> bool:
+def starts_literal(text: str) -> bool:
     """Tell whether a text begins like a typed literal or a generator."""
-    return bool(re.match(_BEGINS, text))
+    return bool(re.match(_START, text))
 
 
 def parse(
@@ -209,7 +209,7 @@ def _typed(match: re.Match[str], max_bytes: int | None) -> Tensor:
     token, dims, name, body = match[0], *match.groups()
     shape, dtype = _sizes(dims, token), _dtype(name, token)
     _check_size(shape, dtype, max_bytes)
-    values = nested(body, token)
+    values = parse_values(body, token)
     if len(values) == 1 and not isinstance(values[0], list):
         one = tensor_of(values[0], declared=dtype, max_bytes=max_bytes)
         return Tensor(dtype, np.full(shape, one.array, one.array.dtype))
@@ -218,7 +218,7 @@ def _typed(match: re.Match[str], max_bytes: int | None) -> Tensor:
     return tensor_of(values, declared=dtype, shape=shape, rule="literal", max_bytes=max_bytes)
 
 
-def nested(body: str, token: str) -> list[Any]:
+def parse_values(body: str, token: str) -> list[Any]:
     """Parse values and brackets, separated by blanks or commas."""
     stack: list[list[Any]] = [[]]
     for kind, text in _tokens(body, token):

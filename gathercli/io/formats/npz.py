@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, NoReturn, Self
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io.formats import npy
 from gathercli.io.formats.content import key_hint, malformed
-from gathercli.io.formats.foreign import foreign
+from gathercli.io.formats.foreign import foreign_error
 from gathercli.io.formats.table import NPY
 from gathercli.text import short, some
 
@@ -39,7 +39,7 @@ def _refuse(what: str, expected: str, hint: str | None = None) -> NoReturn:
 
 
 @contextmanager
-def _naming(info: zipfile.ZipInfo) -> Iterator[None]:
+def _name_member(info: zipfile.ZipInfo) -> Iterator[None]:
     """Add the name of a member to the errors of its .npy bytes."""
     try:
         yield
@@ -68,7 +68,7 @@ class Archive:
         if any(info.filename.endswith("data.pkl") for info in members):
             scripted = any("/code/" in info.filename for info in members)
             kind = "torchscript" if scripted else "torch"
-            raise foreign(file.name, "a PyTorch archive", kind)
+            raise foreign_error(file.name, "a PyTorch archive", kind)
         if len(members) > MAX_MEMBERS:
             _refuse(f"the archive has {len(members)} members", f"at most {MAX_MEMBERS}")
         self._members: dict[str, zipfile.ZipInfo] = {}
@@ -101,7 +101,7 @@ class Archive:
     def layout(self, key: str | None, declared: DType | None) -> Layout:
         """Inflate the header of a member."""
         info = self._member(key)
-        with _naming(info), self._open(info) as stream:
+        with _name_member(info), self._open(info) as stream:
             return self._header(info, self._read(stream, npy.PREAMBLE)).layout(declared)
 
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
@@ -116,7 +116,7 @@ class Archive:
         """
         del empty  # the header has the type
         info = self._member(key)
-        with _naming(info), self._open(info) as stream:
+        with _name_member(info), self._open(info) as stream:
             start = self._read(stream, npy.PREAMBLE)
             header = self._header(info, start)
             size = header.offset + header.nbytes

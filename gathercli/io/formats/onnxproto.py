@@ -1,7 +1,7 @@
 """ONNX TensorProto files (.pb), read and written with the `onnx` package.
 
-The package parses and converts. This module refuses external data, which the package would open
-by any path, and counts that do not fit the shape, which it would broadcast or allocate.
+The package parses and converts. This module rejects external data, which the package would open at
+any path, and wrong numbers of elements, which it would broadcast or allocate.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.errors import InputError, LimitError, UsageError
 from gathercli.io.formats.content import Layout, check_shape, malformed
-from gathercli.io.formats.foreign import conversion, install, missing
+from gathercli.io.formats.foreign import conversion_hint, not_installed
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, STRING, DType, Kind, in_words
 from gathercli.spec.shapes import product
 from gathercli.text import clean, listed
@@ -27,7 +27,7 @@ MAX_BYTES: Final = 2**31 - 1
 """The size limit of a protobuf message, in bytes."""
 
 COPIES: Final = 4
-"""Copies of the bytes in memory: the file, the message, its fields, the array."""
+"""Copies of the elements in memory: the file, the message, its fields, the array."""
 
 _NAMES: Final = {
     "float32": "FLOAT",
@@ -37,16 +37,16 @@ _NAMES: Final = {
     "float6_e3m2fn": "FLOAT6E3M2",
     "float4_e2m1fn": "FLOAT4E2M1",
 }
-"""ONNX's names of types that are not ours in capitals without the underscore."""
+"""The types whose names in ONNX are not ours in capitals without underscores."""
 
 _PACKED: Final = (2, 4)
-"""Bits of elements that share an entry of int32_data, as they share a byte of raw_data."""
+"""Bits of elements that share a byte of raw_data or an entry of int32_data."""
 
 _FIELDS: Final = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data")
 
 
 def _types() -> dict[int, DType]:
-    """Map the type numbers of the installed ONNX to our types."""
+    """Map the type numbers of the installed package to our types."""
     from onnx import TensorProto
 
     numbers = dict(TensorProto.DataType.items())
@@ -65,7 +65,7 @@ class Proto:
             from google.protobuf.message import DecodeError
             from onnx import TensorProto
         except ImportError:
-            raise InputError(missing("onnx"), rule="format", hint=install("onnx")) from None
+            raise not_installed("onnx", "onnx") from None
         self._file_name = file.name
         allowed = MAX_BYTES if file.limit is None else min(MAX_BYTES, file.limit // COPIES)
         size = file.length(allowed)
@@ -83,7 +83,7 @@ class Proto:
         except DecodeError as error:
             raise malformed(f"it is no ONNX tensor ({error})", "a TensorProto") from None
         name: Any = self._proto.name
-        if isinstance(name, bytes):  # not UTF-8; decoded like an argument
+        if isinstance(name, bytes):  # not UTF-8
             name = name.decode(errors="surrogateescape")
         self._name: str = name
         self.names = [name] if name else None
@@ -111,7 +111,7 @@ class Proto:
             raise malformed(
                 "the tensor keeps its elements in another file, which is never opened",
                 "elements in the file itself",
-                conversion("external", self._file_name) if proto.data_location else None,
+                conversion_hint("external", self._file_name) if proto.data_location else None,
             )
         if proto.HasField("segment"):
             raise malformed("the tensor is a segment of a larger one", "a whole tensor")
@@ -124,7 +124,7 @@ class Proto:
         return Layout(dtype, shape, file_dtype)
 
     def _check_count(self, dtype: DType, shape: tuple[int, ...]) -> None:
-        """Raise if the elements are too few or many, or in the field of another type."""
+        """Raise for a wrong number of elements, or elements in the field of another type."""
         proto, count = self._proto, product(shape)
         fields = [field for field in (*_FIELDS, "string_data") if len(getattr(proto, field))]
         if fields and proto.HasField("raw_data"):
@@ -150,13 +150,7 @@ class Proto:
             )
 
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
-        """Read the elements.
-
-        Raises
-        ------
-        InputError
-            ``format``, ``dtype``: the message is malformed, or no tensor has its type.
-        """
+        """Read the elements."""
         import numpy as np
         from onnx import numpy_helper
 
@@ -177,7 +171,7 @@ class Proto:
         return Tensor(dtype, array.reshape(shape))
 
     def _bits(self, dtype: DType, shape: tuple[int, ...]) -> AnyArray:
-        """Read elements of a type that numpy lacks, a byte each."""
+        """Read elements of a type that numpy lacks, one byte each."""
         import numpy as np
 
         from gathercli.arrays.narrow import unpacked
@@ -190,7 +184,7 @@ class Proto:
         return array.reshape(shape)
 
     def _strings(self) -> AnyArray:
-        """Decode strings, which are bytes in the message."""
+        """Decode the strings from UTF-8."""
         from gathercli.arrays.conversion import Place, store
 
         words = []
@@ -207,14 +201,14 @@ class Proto:
         return store(words, STRING, Place("string_data", (len(words),)))
 
     def _check_values(self, dtype: DType) -> None:
-        """Raise for values of int32_data and uint64_data that the type cannot hold."""
+        """Raise for values of int32_data or uint64_data outside the range of the type."""
         field, _ = _field(dtype)
         if self._proto.HasField("raw_data") or field not in ("int32_data", "uint64_data"):
             return
         values = getattr(self._proto, field)
         low, high = dtype.bounds
         if dtype.bits in _PACKED or dtype.kind in (Kind.FLOAT, Kind.BOOL):
-            # The values are bits; those of several elements share a byte.
+            # The values are bit patterns, and packed elements share a byte.
             bits = 1 if dtype.kind is Kind.BOOL else 8 if dtype.bits in _PACKED else dtype.bits
             low, high = 0, 2**bits - 1
         wrong = next((at for at, value in enumerate(values) if not low <= value <= high), None)
@@ -229,7 +223,7 @@ class Proto:
 
 
 def _field(dtype: DType) -> tuple[str, int]:
-    """Return the field for elements of a type, and its values for each; raw_data is another."""
+    """Return the field of a type, unless raw_data is used, and its values for each element."""
     if dtype is STRING:
         return "string_data", 1
     if dtype.kind is Kind.COMPLEX:
@@ -245,18 +239,12 @@ def _field(dtype: DType) -> tuple[str, int]:
 
 
 def proto_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
-    """Write a TensorProto of one tensor.
-
-    Raises
-    ------
-    LimitError
-        ``limit``: the tensor is larger than a message can be.
-    """
+    """Write one tensor; raise LimitError if it exceeds the size of a message."""
     ((name, result),) = results
     try:
         from onnx import TensorProto
     except ImportError:
-        raise UsageError(missing("onnx"), rule="usage", hint=install("onnx")) from None
+        raise not_installed("onnx", "onnx", UsageError, "usage") from None
     numbers = {dtype: number for number, dtype in _types().items()}
     if result.dtype not in numbers:
         raise InputError(

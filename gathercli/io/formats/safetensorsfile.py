@@ -1,7 +1,7 @@
 """The .safetensors format, read with the `safetensors` package and written block by block.
 
-The package checks the header: offsets, sizes, overlaps, gaps. This module also refuses repeated
-names, of which the package takes the last, and maps the elements, which the package copies.
+The package checks the offsets and sizes in the header. This module also rejects repeated names,
+of which the package returns the last, and maps the elements, which the package copies.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gathercli.arrays.tensor import Tensor, storage_of
 from gathercli.errors import InputError
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats.content import Layout, check_shape, key_hint, malformed
-from gathercli.io.formats.foreign import install, missing
+from gathercli.io.formats.foreign import not_installed
 from gathercli.spec.dtypes import DTYPES, DType
 from gathercli.spec.shapes import product
 from gathercli.text import counted, listed, short, some
@@ -45,11 +45,11 @@ _NAMES: Final[dict[str, str]] = {
     for dtype in DTYPES
     if dtype.kind.value in ("int", "uint", "float") and not dtype.opaque
 }
-"""The names of types in the format."""
+"""The type names of the format."""
 
 _OFFSETS: Final = rb'"data_offsets"\s*:\s*\[\s*\d+\s*,\s*(\d{1,19})\s*\]'
 _NIBBLE: Final = 4
-"""Bits of an element that shares a byte with another; the first is in the lower bits."""
+"""Bits of elements stored in pairs, the first in the lower half of the byte."""
 
 _TYPES: Final = {_NAMES[dtype.name]: dtype for dtype in DTYPES if dtype.name in _NAMES}
 
@@ -127,18 +127,16 @@ class Bundle:
 
 
 def _extent(header: bytes) -> int:
-    """Return the bytes of elements that an unchecked header declares."""
+    """Return the size of all elements in bytes, by an unchecked header."""
     return max((int(match[1]) for match in re.finditer(_OFFSETS, header)), default=0)
 
 
 def _check(file: File) -> None:
-    """Have the package check the header against the size of the file."""
+    """Let the package check the header against the size of the file."""
     try:
         from safetensors import SafetensorError, deserialize, safe_open
     except ImportError:
-        raise InputError(
-            missing("safetensors"), rule="format", hint=install("safetensors")
-        ) from None
+        raise not_installed("safetensors", "safetensors") from None
     try:
         if file.regular:
             with safe_open(f"{_OWN_FDS}/{file.fd}", framework="numpy"):
@@ -151,15 +149,7 @@ def _check(file: File) -> None:
 
 
 def bundle(results: Sequence[NamedResult], out: ByteTarget) -> None:
-    """Write the header, then every tensor block by block.
-
-    The package would need all elements in memory at once.
-
-    Raises
-    ------
-    InputError
-        ``dtype``: the format has no such type.
-    """
+    """Write the header, then each tensor block by block; the package would copy all of them."""
     from gathercli.io.formats.raw import raw_file
 
     header: dict[str, Any] = {}
@@ -180,7 +170,7 @@ def bundle(results: Sequence[NamedResult], out: ByteTarget) -> None:
             "data_offsets": [start, end],
         }
     text = stdlib_json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
-    text += b" " * (-len(text) % 8)  # so that the elements are aligned
+    text += b" " * (-len(text) % 8)  # align the elements
     out.write(len(text).to_bytes(8, "little") + text)
     for name, result in results:
         if result.dtype.bits == _NIBBLE:
@@ -192,7 +182,7 @@ def bundle(results: Sequence[NamedResult], out: ByteTarget) -> None:
 
 
 def type_name(dtype: DType) -> str:
-    """Return the name of a type in the format."""
+    """Return the name of a type in the format; raise InputError if it has none."""
     name = _NAMES.get(dtype.name)
     if name is None:
         raise InputError(

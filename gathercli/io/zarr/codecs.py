@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli.errors import InputError
-from gathercli.io.formats.foreign import install, missing
+from gathercli.io.formats.foreign import not_installed
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
@@ -45,8 +44,7 @@ def _package(name: str) -> Any:
     try:
         module: Any = import_module(name)
     except ImportError:
-        message = missing(name.replace("_", "-"))
-        raise InputError(message, rule="format", hint=install("zarr")) from None
+        raise not_installed(name.replace("_", "-"), "zarr") from None
     if name == "numcodecs":
         module.blosc.use_threads = False  # its threads share one lock; ours run in parallel
     return module
