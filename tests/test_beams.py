@@ -68,7 +68,7 @@ out i64[4,1,3]
 
 batch 0   max_seq_len 4
 step_ids                  parent_ids            out
-                                                    a   b   c
+                                                    a    b   c
        0      1      2          0    1     2        0    1   2
 0   a 10  bc 11     12    0     0    0     0    0  10   11  11
 1   a 20     21  bc 22    1   a 0    0  bc 1    1  20   22  22
@@ -121,6 +121,58 @@ def test_a_parent_that_is_filled_leaves_zero_cells_before_it(run: Run) -> None:
     assert "a  beam 0   5, parent 2 → none\n" in ran.out
     assert "? zero-filled: a parent names no beam   no letter: not read\n" in ran.out
     assert ran.err.startswith("note: 1 of 3 indices outside 0..1, zero-filled; first 2 at [2,0,0]")
+
+
+@pytest.mark.parametrize("more", [(), ("--ascii",), ("--save", "tree.txt")])
+def test_letters_stand_over_columns_that_marks_widen(
+    run: Run, folder: Path, more: tuple[str, ...]
+) -> None:
+    steps, parents = "[[[1,2]],[[3,4]]]", "[[[0,0]],[[1,0]]]"
+
+    ran = run("explain", "gather-tree", steps, parents, "[1]", "9", *more)
+
+    text = (folder / "tree.txt").read_text() if "--save" in more else ran.out
+    assert """
+batch 0   max_seq_len 1
+step_ids       parent_ids    out
+                                a   b
+     0    1       0  1          0   1
+0  a 1  b 2    0  0  0       0  1   2
+1    3    4    1  1  0       1  9·  9·
+
+""" in text.replace(".\n", "·\n").replace("9. ", "9· ")
+
+
+def test_letters_stand_over_columns_that_zeros_widen(run: Run) -> None:
+    ran = run("explain", "gather-tree", *STRAY, "--out-of-range", "zero")
+
+    assert (
+        """
+batch 0   max_seq_len 3
+step_ids       parent_ids            out
+                                        a   b
+     0    1         0           1       0   1
+0  b 1    2    0    0           0    0  0?  1
+"""
+        in ran.out
+    )
+
+
+def test_numbers_of_columns_that_marks_widen_stand_over_them(run: Run) -> None:
+    zeros = "zeros:2x1x12xi64"
+
+    ran = run("explain", "gather-tree", zeros, zeros, "[1]", "9", "--window", ":,:,8:")
+
+    assert (
+        """
+out
+      a   b   c   d
+      8   9   10  11
+0  …  0   0   0   0
+1  …  9·  9·  9·  9·
+"""
+        in ran.out
+    )
 
 
 @pytest.mark.parametrize(

@@ -234,8 +234,8 @@ class _Drawing:
         label = max(len(self._cells[at].label) for at in ats)
         value = max(cell_len(self._texts[at]) for at in ats)
         tail = max(len(self._cells[at].tail) for at in ats)
-        if column is not None and not tail:
-            value = max(value, len(str(column)))
+        if column is not None:
+            value = max(value, len(str(column)) - tail)
         if self._part.place is Placement.COLUMN:
             value = max(value, label)
         return label if self._part.place is Placement.CELL else 0, value, tail
@@ -279,15 +279,17 @@ class _Drawing:
         line = self._start("", "", "")
         for column in self._columns:
             cell = self._cells[(*facet, self._rows[0], column)]
+            _, value, tail = self._widths[column]
             line.append((" " * len(self._before[column]), ""))
-            line.append((cell.label.rjust(self._widths[column][1]), cell.style))
+            line.append((cell.label.rjust(value) + " " * tail, cell.style))
         return line
 
     def _heading(self) -> Line:
         line = self._start("", "", "")
         for column in self._columns:
             label, value, tail = self._widths[column]
-            name = str(column).rjust(label + bool(label) + value) + " " * tail
+            value += label + bool(label)
+            name = str(column).rjust(value).ljust(value + tail)
             line.append((" " * len(self._before[column]) + name, "dim"))
         return line
 
