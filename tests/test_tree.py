@@ -419,3 +419,13 @@ def test_a_refused_parent_is_outside_the_axis_of_beams(run: Run) -> None:
     ran = run("gather-tree", "[[[1,2]],[[3,4]]]", "[[[0,0]],[[0,5]]]", "[2]", "9")
 
     assert "index 5 of `parent_ids` at `[1,0,1]` is outside axis 2 of `step_ids`" in ran.err
+
+
+def test_standard_input_is_read_once_and_holds_all_inputs_by_their_names(run: Run) -> None:
+    ran = run("gather-tree", "-", "-", "[1]", "9")
+
+    assert (ran.status, ran.err.splitlines()[-1]) == (
+        2,
+        "hint: one stream that holds all is `-#step_ids`, `-#parent_ids`, `-#max_seq_len` and "
+        "`-#end_token`",
+    )

@@ -65,7 +65,7 @@ def of_words(
 
     op = operator.row(messages)
     tokens = tensors.tokens(family_of(op.family))
-    Inputs.check_stdin(*tensors.words)
+    Inputs.check_stdin(*tensors.words, names=tokens)
     inputs = messages.inputs(limits.memory, messages.progress())
     with closed_on_failure(inputs), operator.context(op) as context:
         return OpenCall(operator.bound(op, context, inputs.tensor, tokens), inputs, context)

@@ -18,10 +18,10 @@ from gathercli.io.formats.table import is_chunked
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import FLOAT64, DType
 from gathercli.spec.shapes import Shape, parse
-from gathercli.text import clean
+from gathercli.text import clean, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from typing import TypeVar
 
     from gathercli.arrays.chunks import ChunkedTensor
@@ -77,8 +77,11 @@ class Inputs:
         self._stdin: tuple[File, Content] | None = None
 
     @staticmethod
-    def check_stdin(*tokens: str | None) -> None:
-        """Raise UsageError if several tokens name standard input, unless each names a member."""
+    def check_stdin(*tokens: str | None, names: Collection[str] = ("data", "indices")) -> None:
+        """Raise UsageError if several tokens name standard input, unless each names a member.
+
+        `names` are those that the members may have, for the hint.
+        """
         uses = [token for token in tokens if token and is_stdin(token)]
         if len(uses) > 1 and not all(token[:2] == "-#" and token[2:] for token in uses):
             raise UsageError(
@@ -86,7 +89,8 @@ class Inputs:
                 "expected it for one tensor",
                 rule="usage",
                 value="-",
-                hint="one stream that holds both is `-#data` and `-#indices`",
+                hint=f"one stream that holds {'both' if len(names) == 2 else 'all'} is "
+                + listed((f"`-#{name}`" for name in names), "and"),
             )
 
     def tensor(

@@ -56,7 +56,7 @@ def run(
 
     op = operator.row(messages)
     tokens = tensors.tokens(family_of(op.family))
-    Inputs.check_stdin(*tensors.words)
+    Inputs.check_stdin(*tensors.words, names=tokens)
     progress = messages.progress()
     with messages, messages.inputs(memory.limits.memory, progress) as inputs:
         with (call := operator.context(op)):

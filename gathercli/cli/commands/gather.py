@@ -105,7 +105,7 @@ def run(
     output.check()
     if address is not None:
         _check_cluster(op, output, threads, *tensors.words)
-    Inputs.check_stdin(*tensors.words, expectation.expect)
+    Inputs.check_stdin(*tensors.words, expectation.expect, names=tokens)
     progress = messages.progress() if output.leaves_terminal else None
     with messages, messages.inputs(output.limits.memory, progress) as inputs:
         with (call := operator.context(op)):

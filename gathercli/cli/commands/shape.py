@@ -46,7 +46,7 @@ def run(
 
     op = operator.row(messages)
     tokens = shapes.tokens(family_of(op.family))
-    Inputs.check_stdin(*shapes.words)
+    Inputs.check_stdin(*shapes.words, names=tokens)
     with messages.inputs(memory.limits.memory) as inputs, operator.context(op) as context:
         read(context, inputs.shape_or_operand, tokens, op.inputs)
         call = operator.bind(op, context.inputs.values(), shapes_only=True)
