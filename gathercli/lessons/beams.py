@@ -1,6 +1,6 @@
-"""Where the cells of GatherTree's output came from: each beam, followed back from its last step.
+"""The provenance of GatherTree's output: each beam, traced back from its last step.
 
-The elements come from the family's `sources`, as those of an answer do.
+The elements come from the family's `sources`, as those of the output do.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ BLOCK: Final = 1 << 12
 """Output cells of a block."""
 
 _FATES: Final = {ENDED: Fate.BEYOND, NONE: Fate.FILLED, REFUSED: Fate.REFUSED}
-"""The fate of a cell whose beam is no beam."""
+"""The fate of a cell without a beam."""
 
 
 class BeamTrace(NamedTuple):
-    """The way of one output cell: step t of a beam that is followed back.
+    """The provenance of one output cell: step t on the path of a beam.
 
     Attributes
     ----------
@@ -39,13 +39,13 @@ class BeamTrace(NamedTuple):
         Its coordinates.
     parent_ids, parent
         The coordinates of the parent that leads to step t, and the parent itself; None at the last
-        step, and where the way does not lead.
+        step, and if the path does not reach step t.
     beam
-        The beam that the way is on at step t; None where it does not lead.
+        The beam of the path at step t; None if the path does not reach it.
     step_ids
-        The coordinates of the token that was copied; None if none was.
+        The coordinates of the copied token; None if there is none.
     fate, value
-        How the cell got its value, and the value; None if a parent was refused.
+        The origin of the value, and the value; None if a parent is refused.
     """
 
     out: tuple[int, ...]
@@ -58,7 +58,7 @@ class BeamTrace(NamedTuple):
 
 
 class BeamLesson(Provenance[BeamTrace]):
-    """Where each output cell of GatherTree came from.
+    """The provenance of each output cell of GatherTree.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class BeamLesson(Provenance[BeamTrace]):
 
     def __init__(self, bound: BoundCall, *, progress: ProgressCallback | None = None) -> None:
         super().__init__(bound.call, bound.shape)
-        del progress  # nothing takes long
+        del progress  # the work is short
         tensors = bound.loaded()
         self.step_ids, self.parent_ids, self.max_seq_len, self.end_token = tensors.values()
         self._parents = self.parent_ids.values()
@@ -88,12 +88,12 @@ class BeamLesson(Provenance[BeamTrace]):
         self.refusal, self.adjustments = paths.refusal, tuple(paths.adjustments)
 
     def beam(self, t: int, b: int, w: int) -> int | None:
-        """Return the beam that beam w is on at step t of batch b; None for none."""
+        """Return the beam at step t on the path of beam w of batch b; None for none."""
         beam = int(self._beams[t, b, w])
         return None if beam < 0 else beam
 
     def fate(self, t: int, b: int, w: int) -> Fate:
-        """Return how the output cell [t, b, w] gets its value."""
+        """Return the fate of the output cell [t, b, w]."""
         beam = int(self._beams[t, b, w])
         if beam < 0:
             return _FATES[beam]
@@ -104,7 +104,7 @@ class BeamLesson(Provenance[BeamTrace]):
         return int(self._parents[t, b, beam])
 
     def way(self, b: int, w: int) -> Iterator[tuple[int, int]]:
-        """Yield each step of a beam and the beam it is on, from the last step back.
+        """Yield the steps and beams on the path of a beam, from the last step back.
 
         >>> from gathercli import explain
         >>> ids = [[[1, 2]], [[3, 4]]], [[[0, 0]], [[1, 0]]]
@@ -119,7 +119,7 @@ class BeamLesson(Provenance[BeamTrace]):
 
     @cached_property
     def read_cells(self) -> AnyArray:
-        """Whether a way leads through each cell of `step_ids`; shape (T, B, W)."""
+        """Whether each cell of `step_ids` is on a path; shape (T, B, W)."""
         read = np.zeros(self.shape, bool)
         t, b, w = np.nonzero(self._beams >= 0)
         read[t, b, self._beams[t, b, w]] = True
@@ -127,18 +127,18 @@ class BeamLesson(Provenance[BeamTrace]):
 
     @cached_property
     def _tokens(self) -> AnyArray:
-        """The elements that `sources` addresses: those of `step_ids`, then `end_token`."""
+        """The elements that `sources` addresses: `step_ids`, then `end_token`."""
         return np.append(self.step_ids.array, self.end_token.array)
 
     def elements(self, cells: AnyArray) -> Tensor:
-        """Return the values of output cells, zeros where none is copied; cells of shape (C,)."""
+        """Return the values of output cells, flat positions of shape (C,); zeros where filled."""
         sources = self._family.sources(self.call, {"parent_ids": self._cells}, cells)
         elements = self._tokens[sources]
         elements[sources < 0] = 0
         return Tensor(self.step_ids.dtype, elements)
 
     def traces(self, cells: AnyArray) -> Iterator[BeamTrace]:
-        """Yield the ways of output cells, from their flat positions; shape (C,), int64."""
+        """Yield the traces of output cells from their flat positions, shape (C,), int64."""
         for start in range(0, len(cells), BLOCK):
             block = cells[start : start + BLOCK]
             at = np.stack(coordinates(block, self.shape), axis=1).tolist()

@@ -1,4 +1,4 @@
-"""Group the versions that give the same, and find where the groups first differ."""
+"""Group versions by equal output, and locate the first difference between groups."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Difference(NamedTuple):
     Attributes
     ----------
     groups, shapes
-        The letters and the output shapes of both.
+        The letters and the output shapes of both groups.
     at, values
-        The first cell that differs, and its value in both, 0-D; None if the shapes differ.
+        The first cell that differs, and both its values, 0-D; None if the shapes differ.
     """
 
     groups: tuple[str, str]
@@ -46,7 +46,7 @@ class Difference(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Versions that give the same: a letter, their output shape, and the call of one of them."""
+    """Versions with equal output: a letter, the output shape, and the call of one of them."""
 
     letter: str
     shape: Shape
@@ -71,12 +71,12 @@ class Comparison(NamedTuple):
 
 
 def applicable(ops: Iterable[Op], case: Case, named: Collection[Op] = ()) -> list[Op]:
-    """Leave out an operator on tuples if none of its versions takes the shapes and attributes.
+    """Drop operators on tuples that accept the shapes and attributes in no version.
 
     Parameters
     ----------
     named
-        Versions that stay, as the user named them.
+        Versions to keep, as the user named them.
     """
     rows = tuple(ops)
     families = {op.family for op in rows if not op.tuples or _is_bound(op, case)}
@@ -92,12 +92,12 @@ def _is_bound(op: Op, case: Case) -> bool:
 
 
 def compared(ops: Iterable[Op], case: Case, max_bytes: int | None = None) -> Comparison:
-    """Group the versions that accept; gather only where two results could be the same.
+    """Group the versions that accept; gather only if two results could be equal.
 
     Parameters
     ----------
     max_bytes
-        How large a result may be.
+        The largest size of a result.
     """
     verdicts = tuple(verdict(op, case, max_bytes) for op in ops)
     grouping = _Grouping(case, max_bytes)
@@ -126,7 +126,7 @@ class _Grouping:
         return self._letters[key]
 
     def _key(self, call: Call) -> object:
-        """Return all that the output depends on beside the tensors."""
+        """Return everything but the tensors that the output depends on."""
         counts = [
             each
             for name, axes in indexed_inputs(call).items()
@@ -140,7 +140,7 @@ class _Grouping:
         return call.op.family, attrs, wraps, call.outside if is_illegal else None
 
     def _find(self, bound: BoundCall, shape: Shape) -> str:
-        """Return the letter of the group with the same output, or of a new group."""
+        """Return the letter of the group with equal output, or of a new group."""
         letter, differences = chr(ord("A") + len(self._groups)), list[Difference]()
         for group in self._groups:
             letters, shapes = (group.letter, letter), (group.shape, shape)
@@ -173,9 +173,9 @@ def _cell(result: GatherOutput, position: int) -> Tensor:
 
 
 def first_difference(one: GatherOutput, other: GatherOutput) -> int | None:
-    """Return the flat position of the first cell in which two outputs of one shape and type differ.
+    """Return the flat position of the first difference of two outputs; None if they are equal.
 
-    None if they are the same.
+    Both have one shape and type.
     """
     total, lock = prod(one.shape), Lock()
     first = total
@@ -186,7 +186,7 @@ def first_difference(one: GatherOutput, other: GatherOutput) -> int | None:
         def compare(number: int) -> None:
             nonlocal first
             start = number * CELLS
-            if start >= first:  # a difference before this part is known
+            if start >= first:  # an earlier difference is known
                 return
             stop = min(start + CELLS, total)
             values = [Tensor(one.dtype, part(start, stop)).values() for part in parts]

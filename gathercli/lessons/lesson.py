@@ -1,7 +1,7 @@
-"""Where every output cell came from: what `explain` draws, traces and writes as data.
+"""The provenance of the output of a gather along an axis, for `explain`.
 
-The positions come from the family's `sources`, to which tests hold the kernel too, so that an
-explanation and an answer cannot disagree.
+The positions come from the family's `sources`. Tests compare the kernel with these, so that an
+explanation and a result cannot disagree.
 """
 
 from __future__ import annotations
@@ -30,38 +30,37 @@ if TYPE_CHECKING:
 COUNTED: Final = 1 << 24
 DENSE: Final = 1 << 22
 SPARSE: Final = 1 << 20
-"""The most indices for which the reads of each part of `data` are counted: `COUNTED` if there are
-at most `DENSE` parts, else `SPARSE`."""
+"""The largest number of indices for which the reads of each unit of `data` are counted: `COUNTED`
+for at most `DENSE` units, else `SPARSE`."""
 
 _READS_BLOCK: Final = 1 << 18
-"""Indices of a block when reads are counted."""
+"""Indices of a block in the count of reads."""
 
 BLOCK: Final = 1 << 14
 """Output cells of a block."""
 
 Unit = tuple[int | None, ...]
-"""The part of `data` that one index picks: a coordinate a dimension, None for all of it."""
-
+"""The part of `data` that an index picks: a coordinate for each dimension, None for all of it."""
 
 Index = int | tuple[int, ...]
-"""An index, or a tuple of them; also the position on the axis, or on each axis."""
+"""An index or a tuple of indices; also a position on the axis, or on each axis."""
 
 
 class Trace(NamedTuple):
-    """The way of one output cell.
+    """The provenance of one output cell.
 
     Attributes
     ----------
     out
         Its coordinates.
     indices, k
-        The coordinates of its index, and the index itself: an integer, or a tuple of them.
+        The coordinates of its index, and the index itself: an integer, or a tuple of integers.
     position
         The position on the axis, from 0, or on each axis; None if the index points nowhere.
     data
-        The coordinates of the cell of `data` that was copied; None if none was.
+        The coordinates of the copied cell of `data`; None if there is none.
     fate, value
-        How the cell got its value, and the value; None if the index was refused.
+        The origin of the value, and the value; None if the index is refused.
     """
 
     out: tuple[int, ...]
@@ -74,14 +73,14 @@ class Trace(NamedTuple):
 
 
 class Block(NamedTuple):
-    """The ways of C output cells, as arrays of shape (C,); `k` is (C, K) for tuples of K.
+    """The traces of C output cells, as arrays of shape (C,); `k` is (C, K) for tuples of K.
 
     Attributes
     ----------
     out, indices, data
-        Coordinates, an array a dimension; those of `data` are 0 where nothing is copied.
+        Coordinates, an array for each dimension; those of `data` are 0 where nothing is copied.
     k, positions
-        The indices, and their positions on the axis of the view; -1 for none.
+        The indices, and their positions on the axis of the view, -1 for none.
     elements
         The values of the cells; zeros where nothing is copied.
     """
@@ -94,30 +93,28 @@ class Block(NamedTuple):
     elements: Tensor
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield for each cell its coordinates in out, indices and data, k and the position."""
+        """Yield the coordinates of each cell in out, indices and data, its k and position."""
         tuples = (_tuples(each, len(self.k)) for each in (self.out, self.indices, self.data))
         return zip(*tuples, indices_of(self.k), self.positions.tolist(), strict=True)
 
 
 class Lesson(Provenance[Trace]):
-    """Where each output cell of a gather along an axis came from.
+    """The provenance of each output cell of a gather along an axis.
 
     Attributes
     ----------
-    data, indices
-        The first input, which is gathered, and the input of the indices.
-    name
-        The name of the input of the indices.
+    data, indices, name
+        The first input, the input of indices, and the name of that.
     along, is_tuple
-        What the indices count along; whether each is a tuple, of a number for each axis.
+        The indexed axes; whether an index is a tuple with a number for each.
     axis, dim_map, view
         The call as a gather along one axis of a view of `data`.
     axes
-        The dimensions of `data` that are this axis.
+        The dimensions of `data` that are merged in this axis.
     index_shape
-        The shape of the indices, without the dimension that holds the tuples.
+        The shape of the indices, without the dimension of the tuples.
     panel_shape
-        The shape of the output, with its batch dimensions apart.
+        The shape of the output, with the batch dimensions apart.
 
     Raises
     ------
@@ -136,7 +133,7 @@ class Lesson(Provenance[Trace]):
     ) -> None:
         inputs = bound.in_memory
         if inputs is None:
-            raise LookupError("a lesson looks at tensors in memory")
+            raise LookupError("a lesson needs tensors in memory")
         call = bound.call
         tensors = dict(zip(call.inputs, inputs, strict=True))
         super().__init__(call, bound.shape)
@@ -168,7 +165,7 @@ class Lesson(Provenance[Trace]):
             self.refusal = error
 
     def fate(self, k: Index, position: int) -> Fate:
-        """Return the fate of the cells of an index `k` with this position on the axis, or -1."""
+        """Return the fate of the cells of an index `k` with this position on the axis or -1."""
         if position >= 0:
             return Fate.COPIED
         negative = any(number < 0 for number in numbers(k))
@@ -178,32 +175,32 @@ class Lesson(Provenance[Trace]):
 
     @cached_property
     def unit_dims(self) -> tuple[int, ...]:
-        """The dimensions of `data` in which the units of two indices differ, with the axes."""
+        """The dimensions of `data` in which units have a coordinate."""
         shared = (d for d, i in self.dim_map if d is not None and i is not None)
         return tuple(sorted((*shared, *self.axes)))
 
     @cached_property
     def unit_sizes(self) -> tuple[int, ...]:
-        """The sizes of those dimensions; their product is the number of units."""
+        """The sizes of `unit_dims`; their product is the number of units."""
         return tuple(self.data.shape[d] for d in self.unit_dims)
 
     @property
     def picks_cells(self) -> bool:
-        """Whether an index picks one cell of `data`, not a slice."""
+        """Whether an index picks one cell of `data` instead of a slice."""
         return len(self.unit_dims) == len(self.data.shape)
 
     def data_dim(self, d: int) -> int:
-        """Return the dimension of `data` that a dimension of the view is, other than the axis."""
+        """Return the dimension of `data` for a dimension of the view other than the axis."""
         return d if d < self.axis else d + len(self.axes) - 1
 
     def apart(self, out: Sequence[int]) -> tuple[int, ...]:
-        """Return the coordinates of an output cell with those of the batches apart."""
+        """Return the coordinates of an output cell with the batch dimensions apart."""
         if len(out) == len(self.panel_shape):
             return tuple(out)
         return coordinate(flat_positions(out, self.shape, none=False), self.panel_shape)
 
     def unit(self, at: Sequence[int], position: Index | None) -> Unit | None:
-        """Return the part of `data` that the index at `at` picks; None if it points nowhere.
+        """Return the unit that the index at `at` picks; None if it points nowhere.
 
         >>> from gathercli import explain
         >>> explain("gather", [[1, 2], [3, 4]], [1], axis=1).unit((0,), 1)
@@ -215,22 +212,21 @@ class Lesson(Provenance[Trace]):
         return tuple(unit.get(d) for d in range(len(self.data.shape)))
 
     def _shared(self, at: Sequence[Any]) -> dict[int, Any]:
-        """Return the coordinate, or an array of them, on each of `unit_dims` but `axes`."""
+        """Return the coordinate, or array of coordinates, on each of `unit_dims` but `axes`."""
         return {d: at[i] for d, i in self.dim_map if d is not None and i is not None}
 
     def on_axes(self, position: Any) -> dict[int, Any]:
-        """Return the coordinate, or an array of them, that a position is on each of `axes`."""
+        """Return the coordinate, or array of coordinates, of a position on each of `axes`."""
         sizes = [max(1, along.size) for along in self.along]
         return dict(zip(self.axes, coordinates(position, sizes), strict=True))
 
     def positions(self, at: tuple[AnyArray, ...]) -> tuple[AnyArray, AnyArray]:
-        """Return indices, and the position on the axis of the view of each, or -1.
+        """Return indices, and their positions on the axis of the view, -1 for none.
 
         Parameters
         ----------
         at
-            Coordinates of indices, one array a dimension of `index_shape`, of shapes that
-            broadcast.
+            Coordinates of indices: an array for each dimension of `index_shape`, broadcast.
         """
         k = np.asarray(self.indices.array[at])
         resolved = self._components(k)
@@ -241,7 +237,7 @@ class Lesson(Provenance[Trace]):
         return k, np.asarray(flat_positions(resolved, sizes, none=nowhere))
 
     def components(self, k: Index) -> list[int]:
-        """Return the position that each number of an index has on its axis, or -1."""
+        """Return the position of each number of an index on its axis, or -1."""
         return [int(each) for each in self._components(np.array(k, self.indices.array.dtype))]
 
     def _components(self, k: AnyArray) -> list[AnyArray]:
@@ -252,7 +248,7 @@ class Lesson(Provenance[Trace]):
         ]
 
     def block(self, cells: AnyArray) -> Block:
-        """Return the ways of output cells, from their flat positions; shape (C,), int64."""
+        """Return the traces of output cells from their flat positions, shape (C,), int64."""
         at: list[AnyArray] = [cells] * len(self.index_shape)
         out = coordinates(cells, self.panel_shape)
         for coords, (_, i) in zip(out, self.dim_map, strict=True):
@@ -274,7 +270,7 @@ class Lesson(Provenance[Trace]):
         return Block(out, tuple(at), from_data, k, positions, Tensor(self.data.dtype, elements))
 
     def traces(self, cells: AnyArray) -> Iterator[Trace]:
-        """Yield the ways of output cells, from their flat positions; shape (C,), int64."""
+        """Yield the traces of output cells from their flat positions, shape (C,), int64."""
         for start in range(0, len(cells), BLOCK):
             block = self.block(cells[start : start + BLOCK])
             yield from map(self._trace, block.rows(), block.elements.values().tolist())
@@ -287,14 +283,14 @@ class Lesson(Provenance[Trace]):
         return Trace(out, at, k, None, None, fate, value if fate is Fate.FILLED else None)
 
     def place(self, position: int) -> Index | None:
-        """Return the position on the axis, or for tuples that on each axis; None for -1."""
+        """Return the position on the axis, of tuples on each axis; None for -1."""
         if position < 0:
             return None
         return tuple(self.on_axes(position).values()) if self.is_tuple else position
 
     @cached_property
     def reads(self) -> Reads | None:
-        """How often each unit is read; None if there are too many indices to count."""
+        """The number of reads of each unit; None if there are too many indices to count."""
         total, count = product(self.index_shape), product(self.unit_sizes)
         blocks = map(self._unit_numbers, range(0, total, _READS_BLOCK))
         if total <= COUNTED and count <= DENSE:
@@ -311,7 +307,7 @@ class Lesson(Provenance[Trace]):
         return Reads(units, counts, self.unit_sizes)
 
     def _unit_numbers(self, start: int) -> AnyArray:
-        """Return the number of the unit of each index of a block that points somewhere."""
+        """Return the number of the unit of each index of a block, without those of none."""
         stop = min(start + _READS_BLOCK, product(self.index_shape))
         at = coordinates(np.arange(start, stop), self.index_shape)
         positions = np.broadcast_to(self.positions(at)[1], (stop - start,))
@@ -324,7 +320,7 @@ class Lesson(Provenance[Trace]):
 def lesson_of(
     bound: BoundCall, *, progress: threads.ProgressCallback | None = None
 ) -> Provenance[Any]:
-    """Return the lesson of a bound call, by what its operator does.
+    """Return the lesson of a bound call.
 
     Raises
     ------
@@ -336,7 +332,7 @@ def lesson_of(
 
 
 def numbers(k: Index) -> tuple[int, ...]:
-    """Return the numbers of an index: those of a tuple, or the integer alone."""
+    """Return an index as a tuple."""
     return k if isinstance(k, tuple) else (k,)
 
 
@@ -346,17 +342,17 @@ def indices_of(k: AnyArray) -> list[Index]:
 
 
 def _tuples(coords: tuple[AnyArray, ...], count: int) -> list[tuple[int, ...]]:
-    """Turn an array a dimension into a tuple a cell, `count` of them."""
+    """Transpose arrays, one for each dimension, into `count` tuples of coordinates."""
     return list(zip(*(each.tolist() for each in coords), strict=True)) if coords else [()] * count
 
 
 class Reads(NamedTuple):
-    """How often the units of `data` are read.
+    """The numbers of reads of the units of `data`.
 
     Attributes
     ----------
     units, counts
-        The units that are read, as flat positions in `sizes`, ascending; how often.
+        The units that are read, as flat positions in `sizes`, ascending; their reads.
     sizes
         `Lesson.unit_sizes`.
     """
@@ -366,14 +362,14 @@ class Reads(NamedTuple):
     sizes: tuple[int, ...]
 
     def of(self, unit: Unit) -> int:
-        """Return how often a unit is read."""
+        """Return the number of reads of a unit."""
         number = flat_positions([n for n in unit if n is not None], self.sizes, none=False)
         at = int(np.searchsorted(self.units, number))
         return int(self.counts[at]) if at < len(self.units) and self.units[at] == number else 0
 
 
 class _Positions:
-    """The positions of a lesson's indices; only those at the coordinates asked for are computed."""
+    """The positions of a lesson's indices, computed on access."""
 
     def __init__(self, lesson: Lesson) -> None:
         self._lesson = lesson

@@ -1,4 +1,4 @@
-"""The cells of an output, and where each of them came from: what lessons of all families share."""
+"""The provenance of output cells: the base of the lessons of all families."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from gathercli.spec.call import Call
 
 CellTrace = TypeVar("CellTrace")
-"""The way of one output cell."""
+"""The provenance of one output cell."""
 
 
 class Fate(Enum):
-    """How an output cell got its value."""
+    """The origin of the value of an output cell."""
 
     COPIED = "copied"
     FILLED = "zero-filled"
@@ -37,16 +37,16 @@ class Fate(Enum):
 
 
 class Provenance(ABC, Generic[CellTrace]):
-    """A call that can say where each cell of its output came from.
+    """A call that can trace each cell of its output to its source.
 
     Attributes
     ----------
     call, shape
         The call, and the shape of its output.
     refusal
-        The error of the first index that is refused; None if all are accepted.
+        The error for the first refused index; None if all are accepted.
     adjustments
-        What became of indices outside the axis.
+        The treatment of indices outside the axis.
     """
 
     def __init__(self, call: Call, shape: tuple[int, ...]) -> None:
@@ -67,10 +67,10 @@ class Provenance(ABC, Generic[CellTrace]):
 
     @abstractmethod
     def traces(self, cells: AnyArray) -> Iterator[CellTrace]:
-        """Yield the ways of output cells, from their flat positions; shape (C,), int64."""
+        """Yield the traces of output cells from their flat positions, shape (C,), int64."""
 
     def trace(self, *at: SupportsIndex) -> CellTrace:
-        """Return the way of the output cell at these coordinates; negative ones count from the end.
+        """Return the trace of an output cell; negative coordinates count from the end.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class Provenance(ABC, Generic[CellTrace]):
         return next(self.traces(np.array([position])))
 
     def cell(self, at: Sequence[SupportsIndex]) -> tuple[int, ...]:
-        """Return the coordinates of an output cell with negative ones counted from the front.
+        """Return the coordinates of an output cell, negative ones normalised.
 
         Raises
         ------

@@ -1,12 +1,12 @@
-"""What each version makes of the same call: `check` asks one family, `compare` all.
+"""Verdicts of versions on the same call, for `check` (one family) and `compare` (all).
 
 ::
 
     Case            the inputs and attributes, and counts of the indices
     verdict(op)     the shape and the adjusted indices, or the error
     illegal(call)   every index outside the range of a version
-    warnings        what is perhaps not what was meant
-    groups          which versions give the same, and where the others first differ
+    warnings        likely mistakes
+    groups          versions with equal output, and the first difference of others
 
 Nothing here opens a file or prints.
 """
@@ -46,18 +46,18 @@ WIDEST: Final = 2**31 - 1
 
 
 class Case:
-    """The tensors and attributes that every version is tried on, and counts of the indices.
+    """The tensors and attributes to try every version on, and counts of the indices.
 
     Parameters
     ----------
     bind
-        Makes the call of a version, or raises the error of a rule.
+        A function that returns the call of a version, or raises the error of a rule.
     tensors
         The inputs, in the order of the versions.
     threads
-        How many threads count indices and copy elements.
+        The number of threads that count indices and copy elements.
     progress
-        Takes what is being done, the bytes done and the bytes in all, now and then.
+        A function of the stage, the bytes done and the total bytes.
     """
 
     def __init__(
@@ -78,20 +78,20 @@ class Case:
         bound = BoundCall(self._bind(op), *self.tensors)
         for name, axes in indexed_inputs(bound.call).items():
             if op.input(name).follows:
-                followed = follow_beams(bound.call, axes[0], self.named(op))
-                self._used[name] = followed.parents, followed.number
+                paths = follow_beams(bound.call, axes[0], self.named(op))
+                self._used[name] = paths.parents, paths.number
         return bound
 
     def named(self, op: Op) -> dict[str, Tensor]:
-        """Return the tensors by the names that a version gives them."""
+        """Return the tensors by their names in a version."""
         return {each.name: tensor for each, tensor in zip(op.inputs, self.tensors, strict=True)}
 
     def array(self, op: Op, name: str) -> AnyArray:
-        """Return the indices of an input; those that no output uses are 0."""
+        """Return the indices of an input, 0 in place of those that no output uses."""
         return self._used[name][0] if name in self._used else self.named(op)[name].array
 
     def total(self, op: Op) -> int:
-        """Return how many indices are used."""
+        """Return the number of indices in use."""
         return sum(self.number(op, each.name) for each in op.inputs if each.values)
 
     def number(self, op: Op, name: str) -> int:
@@ -101,7 +101,7 @@ class Case:
     def counts(self, op: Op, name: str, axes: Sequence[IndexedAxis]) -> list[IndexCounts]:
         """Count the indices of an input along each axis, negative ones from its end.
 
-        They are counted once for the same sizes.
+        The counts for the same sizes are cached.
         """
         key = name, tuple(along.size for along in axes), check.are_tuples(axes)
         if key not in self._counts:
@@ -119,7 +119,7 @@ class Case:
 
     @cached_property
     def census(self) -> Census:
-        """Counts of values that may mean something else than an index."""
+        """Counts of values that may not be meant as indices."""
         used = [array for array, _ in self._used.values()]
         array, sums = (*used, self.indices.array)[0], (IndexCount(), IndexCount(), IndexCount())
         if array.dtype.kind not in "iu" or self._is_simple:
@@ -140,7 +140,7 @@ class Case:
 
     @property
     def _is_simple(self) -> bool:
-        """Whether no index is negative or beyond 32 bits, as the counts so far tell."""
+        """Whether the counts so far exclude indices that are negative or beyond 32 bits."""
         return any(
             all(
                 not each.negative.number and not each.outside.number and size <= WIDEST
@@ -155,14 +155,14 @@ class Case:
 
 
 class Census(NamedTuple):
-    """Counts of indices that may mean something else.
+    """Counts of values that may not be meant as indices.
 
     Attributes
     ----------
     ones, negative, wide
-        Those that are -1, those below 0, and those beyond 32 bits.
+        The counts of -1, of values below 0, and of values beyond 32 bits.
     least, most
-        The extreme values; 0 if there are none.
+        The extreme values; 0 for no indices.
     """
 
     ones: IndexCount
@@ -173,7 +173,7 @@ class Census(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What a version makes of a call.
+    """The verdict of a version on a call.
 
     Attributes
     ----------
@@ -182,9 +182,9 @@ class Verdict(NamedTuple):
     bound, shape
         The bound call and its output shape; None if shapes, types or attributes are refused.
     adjustments
-        What becomes of indices outside the axis.
+        The treatment of indices outside the axis.
     error
-        The refusal.
+        The error; None if the version accepts the call.
     """
 
     op: Op
@@ -200,12 +200,12 @@ class Verdict(NamedTuple):
 
     @property
     def refuses_index(self) -> bool:
-        """Whether an index is refused, and not a value that is none."""
+        """Whether an index is refused, and not a value that is no integer."""
         return isinstance(self.error, OutOfRangeError) and self.error.count is not None
 
     @property
     def filled(self) -> int:
-        """The number of indices that give zeros."""
+        """The number of zero-filled indices."""
         zero = OutOfRange.ZERO.done
         return sum(each.number for each in self.adjustments if each.how == zero)
 
@@ -243,7 +243,7 @@ class Illegal(NamedTuple):
     does
         Its fate, in words.
     along
-        The axis it counts along, where indices count along several.
+        The axis it addresses, if there are several.
     legal
         The least and the greatest legal index of that axis; None if it is empty.
     """
@@ -262,17 +262,17 @@ def legal(call: Call, along: IndexedAxis) -> tuple[int, int] | None:
 
 
 def legal_ends(call: Call) -> list[tuple[int, int] | None]:
-    """Return what `legal` does for each axis that indices count along."""
+    """Return the result of `legal` for each indexed axis."""
     return [legal(call, along) for along in FAMILIES[call.op.family].indexed_axes(call)]
 
 
 def _is_signed(call: Call) -> bool:
-    """Return whether negative indices are legal by the version, and no option refuses them."""
+    """Return whether negative indices are legal in the version, and not refused by an option."""
     return call.op.index_range is IndexRange.SIGNED and call.negative is not Negative.ERROR
 
 
 def fate(call: Call, along: IndexedAxis) -> Callable[[int], str]:
-    """Return a function that names the fate of an illegal index, in the words of `Adjustment`."""
+    """Return a function from an illegal index to its fate, in the words of `Adjustment`."""
     refused, outside = OutOfRange.ERROR.done, call.outside.done
     if not along.size and call.outside is not OutOfRange.ZERO:
         outside = refused
@@ -283,7 +283,7 @@ def fate(call: Call, along: IndexedAxis) -> Callable[[int], str]:
 
 
 def number_illegal(call: Call, case: Case) -> int:
-    """Return how many indices are illegal."""
+    """Return the number of illegal indices."""
     return sum(
         (each if _is_signed(call) else each.unwrapped()).outside.number
         for name, axes in indexed_inputs(call).items()
@@ -292,7 +292,7 @@ def number_illegal(call: Call, case: Case) -> int:
 
 
 def illegal(call: Call, case: Case) -> Iterator[Illegal]:
-    """Yield the illegal indices, row-major, in memory that does not grow with their number."""
+    """Yield the illegal indices, row-major, in constant memory."""
     left = number_illegal(call, case)
     for name, axes in indexed_inputs(call).items():
         for each in _illegal_of(call, case, case.array(call.op, name), axes) if left else ():
@@ -305,14 +305,14 @@ def illegal(call: Call, case: Case) -> Iterator[Illegal]:
 def _illegal_of(
     call: Call, case: Case, array: AnyArray, axes: Sequence[IndexedAxis]
 ) -> Iterator[Illegal]:
-    """Yield the illegal indices of one input; of tuples, component by component."""
+    """Yield the illegal indices of one input, of tuples by component."""
     ends = [legal(call, along) or (0, -1) for along in axes]
     fates, start = [fate(call, along) for along in axes], 0
     for block in row_major(array, CELLS):
         component = np.arange(start, start + block.size) % len(axes) if len(axes) > 1 else 0
         low, high = (np.array(each)[component] for each in zip(*ends, strict=True))
         marked = np.flatnonzero((block < low) | (block > high))
-        # the positions stand in front, so that a 0-D index has a row too
+        # The first column is the position, so that a 0-D index has a row too.
         at = np.stack([marked, *coordinates(marked + start, array.shape)], axis=1)
         for (n, *where), k in zip(at.tolist(), block[marked].tolist(), strict=True):
             j = (start + n) % len(axes)

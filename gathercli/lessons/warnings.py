@@ -1,7 +1,7 @@
-"""Warn of what is perhaps not what was meant; one small function a warning.
+"""Warn of likely mistakes; each warning is a function.
 
-A warning returns a message about a checked call, or None. The function's name is the warning's
-name, and its first line says when it applies.
+It returns a message about a checked call, or None. Its name is the name of the warning; its first
+line says when the warning applies.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def warnings(checked: CheckedCall) -> Iterator[tuple[str, str]]:
-    """Yield the name of each warning that applies, and what it says."""
+    """Yield the name and message of each warning that applies."""
     for warning in WARNINGS:
         message = warning(checked)
         if message is not None:
@@ -103,7 +103,7 @@ def data_type(checked: CheckedCall) -> str | None:
 
 
 def _type_refused(checked: CheckedCall, name: str) -> str | None:
-    """Name the versions that take the type of an input, and those that refuse it, if any do.
+    """List the versions that accept and refuse the type of an input; None if all agree.
 
     The operator may have no input of this name.
     """
@@ -112,11 +112,11 @@ def _type_refused(checked: CheckedCall, name: str) -> str | None:
     if tensor is None:
         return None
     dtype = tensor.dtype
-    takers = [op for op in ops if dtype in op.input(name).dtypes]
-    others = [op for op in ops if op not in takers]
-    if not takers or not others:
+    accepting = [op for op in ops if dtype in op.input(name).dtypes]
+    others = [op for op in ops if op not in accepting]
+    if not accepting or not others:
         return None
-    return f"{dtype} {name}: {_names(takers)} may take them, {_names(others)} not"
+    return f"{dtype} {name}: {_names(accepting)} may take them, {_names(others)} not"
 
 
 def beyond_32_bits(checked: CheckedCall) -> str | None:
@@ -346,4 +346,4 @@ WARNINGS: Final[tuple[Callable[[CheckedCall], str | None], ...]] = (
     tree_types,
     tree_parents,
 )
-"""In the order in which they are printed."""
+"""The warnings, in printing order."""

@@ -1,4 +1,4 @@
-"""A batch for people: its progress, the end of each job, a summary with the causes of failures."""
+"""Report a batch to a user: its progress, the result of each job, a summary of failures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EVERY: Final = 0.1
 """Seconds between two updates of the bar."""
 
 PLAIN: Final = 10.0
-"""Seconds between two lines where there is no terminal."""
+"""Seconds between two lines without a terminal."""
 
 BAR: Final = 20
 """Columns of the bar."""
@@ -39,11 +39,11 @@ class Bar(StatusLine):
     Parameters
     ----------
     write
-        Writes characters to stderr.
+        A function that writes text to stderr.
     width
-        Columns of the terminal; None if there is none.
+        The columns of the terminal; None without one.
     clock
-        Returns seconds.
+        A function that returns seconds.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Bar(StatusLine):
         self._before = tally.done
 
     def __call__(self) -> None:
-        """Write the state, if it is time."""
+        """Write the progress if an update is due."""
         now = self._clock()
         if now - self._update < (EVERY if self._width else PLAIN):
             return
@@ -82,7 +82,7 @@ class Bar(StatusLine):
 
 
 def row(line: dict[str, Any], width: int | None) -> Styled:
-    """Write a line of the report for people: the status of a job, its id, its output or error."""
+    """Format a line of the report as text: the status of a job, its id, its output or error."""
     from rich.text import Text
 
     word, style = _MARKS[line["status"]]
@@ -110,7 +110,7 @@ def summary(
     remarks
         Lines below the counts.
     width
-        Columns of a terminal; None for lines of any length.
+        The columns of the terminal; None for lines of any length.
     """
     from rich.text import Text
 

@@ -1,4 +1,4 @@
-"""The tensors of GatherTree as parts of a picture: a panel a batch, a letter a beam."""
+"""The tensors of GatherTree as parts of a picture, with a panel per batch and a letter per beam."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ if TYPE_CHECKING:
     from gathercli.report.selection import Look
 
 FEW: Final = 3
-"""The most letters beside a cell that several beams use."""
+"""The largest number of letters beside a cell on several paths."""
 
 MANY: Final = "used by many beams"
 """A mark that a legend explains."""
 
 
 class BeamPanels:
-    """The steps, batches and beams that a picture shows, and its panels.
+    """The steps, batches and beams in a picture, and its panels.
 
     Parameters
     ----------
     rows, columns
-        Of `ROWS` and of `COLUMNS` or `WIDE`: the most to show whole, else how many at each edge.
+        Limits from `ROWS` and from `COLUMNS` or `WIDE`.
 
     Attributes
     ----------
     steps, batches, beams
-        The coordinates of the output to show, ascending.
+        The output coordinates to show, ascending.
     letters, styles
-        The letter and the style of each beam, by its batch and its number.
+        The letter and the style of each beam, by batch and number.
     tokens
-        Tokens and parents as text.
+        The formatter of tokens and parents.
     seen
-        What a legend explains: fates, `HIDDEN`, `MANY`; complete once all is drawn.
+        The marks to explain in a legend: fates, `HIDDEN`, `MANY`; complete after drawing.
     unknown
-        The mark of a cell whose beam is not known.
+        The mark of a cell with an unknown beam.
     """
 
     unknown: Final = "?"
@@ -75,7 +75,7 @@ class BeamPanels:
 
     @property
     def cells(self) -> int:
-        """The number of output cells that are shown."""
+        """The number of output cells in the picture."""
         return len(self.steps) * len(self.batches) * len(self.beams)
 
     def _chosen(self, j: int, limits: tuple[int, int]) -> Sequence[int]:
@@ -89,7 +89,7 @@ class BeamPanels:
         return shown(size, *limits, None if here is None else here[j])
 
     def _find_users(self) -> dict[tuple[int, int, int], list[int]]:
-        """Return the beams whose way leads through a cell of `step_ids`, by step, batch, beam."""
+        """Return the beams on whose path a cell of `step_ids` is, by step, batch and beam."""
         users: dict[tuple[int, int, int], list[int]] = {}
         for b, w in self.letters:
             for t in self.steps:
@@ -123,11 +123,11 @@ class BeamPanels:
 
     @property
     def selection(self) -> list[Sequence[int]]:
-        """Everything that is shown: the coordinates of the output, and the beams of the inputs."""
+        """The coordinates in the picture: those of the output, and the beams of the inputs."""
         return [self.steps, self.batches, self.beams, *map(self._sources, self.batches)]
 
     def _sources(self, b: int) -> Sequence[int]:
-        """Choose the beams of `step_ids` and `parent_ids` to show: all, or those that are used."""
+        """Choose the beams of `step_ids` and `parent_ids` to show: all, or those on paths."""
         size, most = self.lesson.shape[2], self._columns[0]
         if size <= most:
             return range(size)
@@ -136,7 +136,7 @@ class BeamPanels:
         return sorted({*used[:most], *ends})
 
     def _part(self, name: str, beams: Sequence[int], place: Placement) -> TensorPart:
-        """Return a part of a batch, without its cells."""
+        """Return the part of a batch without its cells."""
         steps, _, width = self.lesson.shape
         part = TensorPart(
             [(name, "bold")], (steps, width), (self.steps, beams), place, lambda _: Cell("", "")
@@ -154,7 +154,7 @@ class BeamPanels:
         return self._part("step_ids", self._sources(b), Placement.CELL)._replace(cell=cell)
 
     def _beam_here(self) -> int | None:
-        """Return the beam whose token the cell that is looked at copies."""
+        """Return the beam of the token that the current cell copies."""
         trace = None if self.look.here is None else self.lesson.trace(*self.look.here)
         return None if trace is None or trace.step_ids is None else trace.beam
 
@@ -175,7 +175,7 @@ class BeamPanels:
         return self._part("parent_ids", self._sources(b), Placement.CELL)._replace(cell=cell)
 
     def _label(self, t: int, b: int, beam: int) -> tuple[str, str]:
-        """Return the letters of the beams that use a cell of `step_ids`, and their style."""
+        """Return the letters of the beams that use a cell of `step_ids`, and the style."""
         users = self._users.get((t, b, beam), [])
         if not users:
             hidden = bool(self.lesson.read_cells[t, b, beam])

@@ -1,4 +1,4 @@
-"""The way of one output cell of GatherTree in words: its beam, followed back step by step."""
+"""Trace an output cell of GatherTree in words: its beam, step by step from the last."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gathercli.lessons.provenance import Fate
 from gathercli.report.grid import GridWriter
 from gathercli.report.layout import REFUSED
+from gathercli.report.trace import TARGETS
 from gathercli.spec.coordinates import cell
 
 if TYPE_CHECKING:
@@ -16,12 +17,9 @@ if TYPE_CHECKING:
     from gathercli.report.layout import Line
     from gathercli.report.selection import Look
 
-_TARGETS = {Fate.FILLED: "none", Fate.REFUSED: "refused"}
-"""What stands in place of the beam that a parent does not name."""
-
 
 class Tokens:
-    """The tokens and parents of a lesson as text."""
+    """A formatter of the tokens and parents of a lesson."""
 
     def __init__(self, lesson: BeamLesson, look: Look) -> None:
         self._lesson, self._arrow = lesson, look.marks.arrow
@@ -30,23 +28,23 @@ class Tokens:
         self.end = self.write(lesson.end_token.values()[()])
 
     def token(self, t: int, b: int, beam: int) -> str:
-        """Return a token of `step_ids`."""
+        """Format a token of `step_ids`."""
         return self.write(self._steps[t, b, beam])
 
     def parent(self, t: int, b: int, beam: int) -> str:
-        """Return a parent of a beam at step t."""
+        """Format the parent of a beam at step t."""
         return self.write(self._lesson.parent(t, b, beam))
 
     def target(self, t: int, b: int, w: int) -> str:
-        """Return ``→ 1`` if the parent that beam w uses at step t is another number, else nothing.
+        """Return ``→ 1`` if the parent of beam w at step t is another number, else nothing.
 
-        ``→ none`` and ``→ refused`` stand behind a parent that names no beam.
+        Return ``→ none`` or ``→ refused`` for a parent that names no beam.
         """
         lesson = self._lesson
         beam, before = lesson.beam(t, b, w), lesson.beam(t - 1, b, w) if t else None
         if not t or beam is None or before == lesson.parent(t, b, beam):
             return ""
-        return self._arrow + (_TARGETS[lesson.fate(t - 1, b, w)] if before is None else str(before))
+        return self._arrow + (TARGETS[lesson.fate(t - 1, b, w)] if before is None else str(before))
 
 
 def trace_line(lesson: BeamLesson, trace: BeamTrace, look: Look) -> Line:
@@ -79,7 +77,7 @@ def trace_steps(lesson: BeamLesson, trace: BeamTrace, look: Look) -> Iterator[Li
 
 
 def _way(lesson: BeamLesson, trace: BeamTrace, tokens: Tokens) -> Iterator[Line]:
-    """Write the steps of a beam from its last to that of the cell, or of the first end token."""
+    """Yield the steps of a beam from its last to the step of the cell or of the first end token."""
     t, b, w = trace.out
     first = int(lesson.ends[b, w]) if trace.fate is Fate.ENDED else t
     for step, beam in lesson.way(b, w):

@@ -1,7 +1,7 @@
-"""A lesson of GatherTree as a picture and as JSON: each beam has its letter throughout.
+"""A lesson of GatherTree as a picture and as JSON.
 
-The tokens and parents that its way leads through bear the letter, and so does its column of the
-output. Only the steps, batches and beams of the picture are read and formatted.
+In a picture the letter of a beam marks its column of the output, and the tokens and parents on its
+path. Only the steps, batches and beams of the picture are read and formatted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gathercli.lessons.provenance import Fate
 from gathercli.report import header
 from gathercli.report.beam_panels import MANY, BeamPanels
 from gathercli.report.beam_trace import trace_line, trace_steps
-from gathercli.report.layout import REFUSED, append, widest, width
+from gathercli.report.layout import REFUSED, append, joined, widest
 from gathercli.report.lesson import LEGEND, panels_text
 from gathercli.report.selection import COLUMNS, ROWS, WIDE, WIDTH
 from gathercli.report.tensor_panels import HIDDEN
@@ -46,22 +46,22 @@ __all__ = [
 ]  # a `gathercli.report.view.View`
 
 _EDGES: Final = (3, 2, 1)
-"""How many of the first and of the last steps a table shows that has no room for all."""
+"""The numbers of first and of last steps in a table that has no room for all."""
 
 
 def picture(lesson: BeamLesson, look: Look) -> Text:
-    """Draw where every output cell came from: the tensors, then each beam followed back."""
+    """Draw the provenance of every output cell: the tensors, then the path of each beam."""
     call, out = lesson.call, Shape(lesson.shape)
     beam_panels, lines = _fitting(lesson, look)
     text = header.title(call, look.width, where=_ranges(lesson), room=look.width or WIDTH)
-    append(text, _wrapped(_tensors(beam_panels), look.width or WIDTH))
+    append(text, joined(_tensors(beam_panels), look.width or WIDTH))
     text.append("\n")
     append(text, lines)
     table = _table(beam_panels, look.width or WIDTH)
     if table:
         text.append("\n")
         append(text, table)
-    append(text, _wrapped(_legend(beam_panels), look.width or WIDTH))
+    append(text, joined(_legend(beam_panels), look.width or WIDTH))
     text.append("\n").append_text(header.steps(call, out, look.width))
     text.append("read   ", "dim").append(_reads(lesson) + "\n")
     if beam_panels.cells < lesson.size:
@@ -168,7 +168,7 @@ def _rows(
 
 
 def _step(beam_panels: BeamPanels, t: int | None, b: int, w: int) -> str:
-    """Write one step of a beam: its token and its parent, or what became of them."""
+    """Format one step of a beam: its token and its parent, or the fate of its cell."""
     lesson, tokens = beam_panels.lesson, beam_panels.tokens
     if t is None:
         return beam_panels.look.marks.columns
@@ -178,7 +178,7 @@ def _step(beam_panels: BeamPanels, t: int | None, b: int, w: int) -> str:
         target = tokens.target(t, b, w) if t and lesson.beam(t - 1, b, w) is not None else ""
         return f"{tokens.token(t, b, beam)}{parent}{target}"
     first = t + 1 < lesson.lengths[b] and lesson.beam(t + 1, b, w) is not None
-    if not first:  # the way ended before it
+    if not first:  # the path ended at a later step
         return ""
     return "refused" if lesson.fate(t, b, w) is Fate.REFUSED else "none"
 
@@ -201,7 +201,7 @@ def _legend(beam_panels: BeamPanels) -> Iterator[Line]:
 
 
 def _ends(beam_panels: BeamPanels) -> str:
-    """Say which beams ended before their last step, and which batches before the others."""
+    """List the beams that end before their last step, and the batches shorter than others."""
     lesson = beam_panels.lesson
     size = lesson.shape[0]
     ends = [
@@ -217,20 +217,8 @@ def _ends(beam_panels: BeamPanels) -> str:
     return f": {', '.join(ends)}" if 0 < len(ends) <= LEGEND // 2 else ""
 
 
-def _wrapped(entries: Iterator[Line], room: int) -> Iterator[Line]:
-    """Put entries beside each other while they fit."""
-    line: Line = []
-    for entry in entries:
-        if line and width(line) + 3 + width(entry) > room:
-            yield line
-            line = []
-        line = [*line, ("   ", ""), *entry] if line else entry
-    if line:
-        yield line
-
-
 def summary_json(lesson: BeamLesson) -> dict[str, Any]:
-    """Return everything about a lesson but its cells, for JSON."""
+    """Return all fields of a lesson but its cells, for JSON."""
     call = lesson.call
     fields: dict[str, Any] = {"operator": call.op.full_name, **dict(header.policies(call))}
     for name, operand in call.inputs.items():
@@ -245,7 +233,7 @@ def summary_json(lesson: BeamLesson) -> dict[str, Any]:
 
 
 def cells_json(lesson: BeamLesson, cells: AnyArray) -> Iterator[str]:
-    """Yield the JSON of output cells, from their flat positions; shape (C,), int64."""
+    """Yield the JSON of output cells from their flat positions, shape (C,), int64."""
     from gathercli.io.formats.encode import json_texts
 
     return map(_cell_json, lesson.traces(cells), json_texts(lesson.elements(cells)))

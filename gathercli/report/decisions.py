@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def text(decisions: Iterable[Decision], width: int | None) -> str:
-    """Write decisions out, one below the other."""
+    """Format decisions in full, one below the other."""
     fields = ("question", "choice", "reason", "evidence")
     return "\n".join(
         f"{each.id}\n"

@@ -1,4 +1,4 @@
-"""A lesson of `demo` as a screen: an explanation, the command, the picture, what to try next."""
+"""A lesson of `demo` as a screen: an explanation, the command, the picture, further commands."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def listing(pairs: Sequence[tuple[str, str]]) -> Text:
 
 
 def others(names: Sequence[str], width: int) -> Text:
-    """Name the lessons after the first."""
+    """List the lessons after the first."""
     words = f"More lessons: {', '.join(names)}; `gathercli demo --all` shows them in turn."
     return Text("\n" + "\n".join(wrap(words, width, break_on_hyphens=False)) + "\n", "dim")
 
@@ -41,7 +41,7 @@ class Screen(NamedTuple):
     command, picture, refusal
         The command, the picture that it draws, and the error that it prints, if any.
     tries
-        Commands to try next, and what each shows.
+        Further commands, and a remark on each.
     source
         The source of the example.
     """
@@ -56,7 +56,7 @@ class Screen(NamedTuple):
 
 
 def screen_text(screen: Screen, width: int) -> Text:
-    """Lay a lesson out, its sentences wrapped at `width`; colours are left to the picture."""
+    """Lay out a lesson, with sentences wrapped at `width` and colours in the picture alone."""
     text = Text()
     text.append(f"{screen.title}\n", "bold")
     text.append("\n".join(wrap(screen.says, width, break_on_hyphens=False)) + "\n\n")
@@ -76,9 +76,9 @@ def screen_text(screen: Screen, width: int) -> Text:
 
 
 def _folded(command: str, width: int, indent: str) -> str:
-    """Break a command line so that it fits and can still be pasted.
+    """Break a command line into lines that can be pasted.
 
-    An option stays with its value; a literal that is too long for a line is broken after a comma.
+    An option stays with its value; a literal longer than a line breaks after a comma.
     """
     room, lines = width - len(indent) - 2, [""]
     for word in re.findall(r"--?[A-Za-z][\w-]* [^-'\s]\S*|\S+", command):

@@ -1,4 +1,4 @@
-"""The differences of two operator versions, and what they mean for a model that moves."""
+"""The differences of two operator versions, and their effects on a model that moves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def text(a: Op, b: Op, width: int | None) -> str:
-    """Write the traits that differ, of `a` above those of `b`, and what it means to move."""
+    """Format the traits that differ, `a` above `b`, and the effects of moving a model."""
     traits = differences(a, b)
     if not traits:
         return f"{a} and {b}: no difference\n"
@@ -42,7 +42,7 @@ def as_json(a: Op, b: Op) -> dict[str, Any]:
 
 
 def moving(a: Op, b: Op) -> Iterator[tuple[str, str]]:
-    """Yield what changes for a model that moves from `a` to `b`: pairs of a heading and a text."""
+    """Yield the changes for a model that moves from `a` to `b`: pairs of a heading and a text."""
     if a.name != b.name:
         yield "the operator", f"{_copies(a)} → {_copies(b)}"
     if a.negative != b.negative:
@@ -115,7 +115,7 @@ def _without_axis(axis: Attr) -> str:
 
 
 def _as_before(a: Op, b: Op) -> str:
-    """Write the options with which `b` treats every index as `a` does, if it needs any."""
+    """Return the options with which `b` treats every index as `a` does."""
     if a.name != b.name:
         return ""
     options = []

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def text(each: Equivalent, nearest: Op, width: int | None) -> str:
-    """Write a call out: what it equals, how it differs from that, and code without differences."""
+    """Format a call: the equal versions, the differences, and code without differences."""
     pairs = [
         ("call", each.call),
         ("equals", f"{listed(each.rows, 'and')}, for legal indices"),

@@ -51,7 +51,7 @@ class Explained(Provenance[CellTrace]):
     """
 
     def cells(self) -> Iterator[CellTrace]:
-        """Yield the way of every output cell, row-major."""
+        """Yield the trace of every output cell, row-major."""
         return self.traces(np.arange(self.size))
 
     def __repr__(self) -> str:
@@ -108,12 +108,12 @@ def explain(
 
     Returns
     -------
-        The explanation. Its `repr` is a picture; ``trace(i, j)`` is the way of one output cell and
-        ``cells()`` that of all: the coordinates of the index, the index, the position on the axis,
-        the coordinates in `data`, the value; of GatherND the index is a tuple, with a position on
-        each axis. Of GatherTree it is the way of a step of a beam: the
-        coordinates of the parent that leads to it, the parent, the beam, the coordinates in
-        `step_ids`, the value. Indices that are refused are explained too.
+        The explanation. Its `repr` is a picture; ``trace(i, j)`` traces one output cell and
+        ``cells()`` all: the coordinates of the index, the index, the position on the axis, the
+        coordinates in `data`, the value. For GatherND the index is a tuple, with a position on each
+        axis. For GatherTree the trace has the coordinates of the parent that leads to the step, the
+        parent, the beam, the coordinates in `step_ids`, the value. Refused indices are explained
+        too.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Lay a tensor out as a grid: aligned columns, coordinates at the edges, counts of hidden cells.
+"""Lay out a tensor as a grid: aligned columns, coordinates at the edges, counts of hidden cells.
 
-A tensor is shown whole if it fits `ROWS` rows and the width; else its first and last `EDGE` rows,
-as many of its first and last columns as fit, and two facets of every leading axis. Only cells that
-may be shown are formatted. `rich.table.Table` was measured 130 times slower.
+A tensor is shown whole if it fits in `ROWS` rows and the width. Otherwise show the first and
+last `EDGE` rows, the outermost columns that fit, and two facets of every leading axis. Only
+visible cells are formatted. `rich.table.Table` was measured 130 times slower.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 ROWS: Final = 40
 EDGE: Final = 3
 COLUMNS: Final = 1000
-"""The most columns to show whole without a width, so that a row of a million is not formatted."""
+"""The most columns to show without a width, so that a row of a million is not formatted."""
 NARROWEST: Final = 3
-"""The least width of a column with its blanks."""
+"""The smallest width of a column with its blanks."""
 MANY_FACETS: Final = 16
 STRING_WIDTH: Final = 24
-"""The most columns of a string in a cell."""
+"""The largest width of a string in a cell."""
 
 
 def shown_positions(size: int, most: int, edge: int = EDGE) -> list[int]:
@@ -46,7 +46,7 @@ def shown_positions(size: int, most: int, edge: int = EDGE) -> list[int]:
 
 
 class GridWriter:
-    """Format cells of one type."""
+    """A formatter of the elements of a tensor."""
 
     def __init__(self, tensor: Tensor, precision: int) -> None:
         self._kind, self._precision = tensor.dtype.kind, precision
@@ -80,20 +80,20 @@ def layout(
     rows: int = ROWS,
     advice: str = "--full shows all",
 ) -> Text:
-    """Lay a tensor out.
+    """Lay out a tensor.
 
     Parameters
     ----------
     width
-        Columns of the terminal; None if nothing is cut to a width.
+        The columns of the terminal; None for no limit.
     precision
-        Significant digits of floats.
+        The significant digits of floats.
     full
         Whether to show every cell, in blocks of columns that fit the width.
     rows
-        The most rows, of all facets together, to show whole.
+        The largest number of rows, of all facets, to show whole.
     advice
-        What to add to the count of hidden cells.
+        A hint after the count of hidden cells.
     """
     from rich.text import Text
 
@@ -165,21 +165,21 @@ class _Plan:
         self._gap_before_column = _gap(self._columns)
 
     def _widest_edge(self, size: int, most: int) -> int:
-        """Return how many of the first and of the last columns fit."""
+        """Return the number of first and of last columns that fit."""
         if self._width is None:
             return EDGE
         edge = max(EDGE, min(most, size - 1) // 2)
         self._choose_columns(size, 2 * EDGE, edge)
         widths = [self._width_of(column) for column in self._cells()]
-        # Two blanks stand before each column but the first of a vector; the mark for columns that
-        # are left out takes three more.
+        # Two blanks precede each column but the first of a vector; the mark for hidden columns has
+        # three more columns.
         room = self._width - self._margin - 3 + 2 * self._flat
         pairs = zip(widths[:edge], reversed(widths), strict=False)
         used = accumulate(first + last + 4 for first, last in pairs)
         return max(EDGE, sum(each <= room for each in used))
 
     def _fits(self) -> bool:
-        """Return whether the chosen columns fit side by side."""
+        """Return whether the visible columns fit side by side."""
         widths = [self._width_of(column) for column in self._cells()]
         return len(list(self._column_blocks(widths))) == 1
 
@@ -199,7 +199,7 @@ class _Plan:
         )
 
     def _cells(self) -> list[list[str]]:
-        """Format the cells of all facets, column by column, each below its heading."""
+        """Format the cells of all facets by column, each column with its heading."""
         part = np.concatenate(
             [self._grid[(*at,)][self._rows][:, self._columns] for at in self.facets]
         )
@@ -238,7 +238,7 @@ class _Plan:
             start = stop
 
     def _between(self, at: int, *, first: bool, heading: bool) -> str:
-        """Return the blanks before a column, with a mark if columns are left out there."""
+        """Return the blanks before a column, with a mark for hidden columns."""
         space = "" if first and self._flat else "  "
         if at != self._gap_before_column:
             return space
@@ -266,12 +266,12 @@ class _Plan:
 
 
 def _gap(positions: Sequence[int]) -> int | None:
-    """Return the first place in a list of positions before which some are left out."""
+    """Return the first place in a list of positions after a gap."""
     return next((at for at, n in enumerate(positions) if n != at), None)
 
 
 def _facets(lead: Sequence[int], *, whole: bool) -> list[tuple[int, ...]]:
-    """Choose the facets to show: all, two of each leading axis, or if many the two corners."""
+    """Choose the facets to show: all, two of each leading axis, or only two corners if many."""
     if whole:
         return list(combinations(*map(range, lead)))
     if 2 ** sum(size > 1 for size in lead) > MANY_FACETS:
@@ -280,7 +280,7 @@ def _facets(lead: Sequence[int], *, whole: bool) -> list[tuple[int, ...]]:
 
 
 def at_the_point(column: list[str]) -> list[str]:
-    """Pad numbers on the right so that their points are aligned."""
+    """Pad numbers on the right to align their points."""
     if any("e" in cell for cell in column):
         return column
     tails = [len(cell) - cell.index(".") if "." in cell else 0 for cell in column]

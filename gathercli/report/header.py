@@ -22,32 +22,32 @@ if TYPE_CHECKING:
 _TERM = re.compile(
     r"(?P<product>\[product\()?(?P<input>\w+)\[(?P<start>[^]:]*):(?P<stop>[^]:]*)\](?(product)\)\])"
 )
-"""Dimensions of an input, or one dimension that is their product."""
+"""A term of a shape formula: dimensions of an input, or their product."""
 
 
 def formula(call: Call, out: Shape) -> list[str]:
-    """Write the shape formula of the version with this call's numbers, step by step.
+    """Return the steps of the shape formula with the numbers of a call.
 
     ``data[:0] + indices[0:] + data[1:]``, ``[] + [3] + []``, ``[3]``
     """
     numbers = {each.name: attr_number(call, each.name)[1] for each in call.op.attrs}
-    # where indices are tuples, b are the batch dimensions, and k the length of a tuple
+    # For tuples, b is batch_dims, and k the length of a tuple.
     numbers |= {"b": numbers.get("batch_dims", 0), "k": _tuple_length(call)}
     if None in (numbers if call.op.tuples else numbers | {"k": 0}).values():
         return [call.op.shape, str(out)]
     text = _TERM.sub(partial(_with_numbers, numbers), call.op.shape.partition(", k = ")[0])
     if any(operand.shape.rank is None for operand in call.inputs.values()):
-        return [text, str(out)]  # a formula of unknown terms has no numbers
+        return [text, str(out)]  # the terms are unknown
     terms = [_dims(call, term) for term in _TERM.finditer(text)]
     total = sum(terms, Shape())
     steps = [text, " + ".join(map(str, terms)), str(total)][: 3 if len(terms) > 1 else 2]
-    if total != out:  # dimensions that must be equal were narrowed to what both allow
+    if total != out:  # equal dimensions were narrowed to their intersection
         steps[-1:] = [str(total), f"{out} where both inputs agree"]
     return steps
 
 
 def _tuple_length(call: Call) -> int | None:
-    """Return how many numbers a tuple of indices has; None if it is unknown, or there are none."""
+    """Return the length of a tuple of indices; None if it is unknown, or without tuples."""
     if not call.op.tuples or not call.indices.shape.rank:
         return None
     length = call.indices.shape[-1]
@@ -55,7 +55,7 @@ def _tuple_length(call: Call) -> int | None:
 
 
 def _with_numbers(numbers: Mapping[str, int | None], term: re.Match[str]) -> str:
-    """Write a term with numbers for names; a product of less than two dimensions as these."""
+    """Substitute numbers in a term; a product of fewer than two dimensions becomes a slice."""
     bounds = [
         str(sum(numbers[word] or 0 if word in numbers else int(word) for word in bound.split("+")))
         if bound
@@ -67,44 +67,41 @@ def _with_numbers(numbers: Mapping[str, int | None], term: re.Match[str]) -> str
 
 
 def _dims(call: Call, term: re.Match[str]) -> Shape:
-    """Return the dimensions that a term with numbers stands for."""
+    """Evaluate a term with numbers."""
     start, stop = (int(bound) if bound else None for bound in term.group("start", "stop"))
     dims = call.inputs[term["input"]].shape[start:stop]
     return Shape([multiply(dims)]) if term["product"] else dims
 
 
 def attr_number(call: Call, name: str) -> tuple[int | None, int | None]:
-    """Return an attribute as the caller wrote it, and counted from the front; None if unknown."""
+    """Return an attribute as written and normalised; None if unknown."""
     if name == "axis":
         return call.axis_number, call.axis
     return call.batch_dims_number, call.batch_dims
 
 
 def policies(call: Call) -> list[tuple[str, str]]:
-    """Return the names and values of the policies for indices that the caller chose."""
+    """Return the names and values of the index policies other than ``spec``."""
     pairs = [("negative", call.negative.value), ("out_of_range", call.out_of_range.value)]
     return [(name, value) for name, value in pairs if value != "spec"]
 
 
 def header(call: Call, out: Shape, width: int | None) -> Text:
-    """Write the version with its attributes and equation, the tensors, the formula.
+    """Format the version with its attributes and equation, the tensors, the formula.
 
-    Parameters
-    ----------
-    width
-        Columns; a part that does not fit beside the others goes to a line of its own.
+    A part that does not fit in `width` columns starts a new line.
     """
     text = title(call, width).append_text(tensors(call, out, width))
     return text.append_text(steps(call, out, width))
 
 
 def title(call: Call, width: int | None, *, where: str = "", room: int | None = None) -> Text:
-    """Write the version with its attributes, and the equation of an output cell.
+    """Format the version with its attributes, and the equation of an output cell.
 
     Parameters
     ----------
     where
-        The ranges of the equation's letters, on a line of their own if `room` is too narrow.
+        The ranges of the equation's letters, on a separate line if `room` is too narrow.
     """
     from rich.text import Text
 
@@ -118,7 +115,7 @@ def title(call: Call, width: int | None, *, where: str = "", room: int | None = 
         text.append(f"   --{name.replace('_', '-')} {policy}")
     equation = FAMILIES[call.op.family].equation(call)
     if width is not None and len(equation) > width:
-        # the row's own, a line for each of its clauses; its letters have no ranges
+        # The equation of the row, a line for each clause; its letters have no ranges.
         equation, where = call.op.equation, ""
         if len(equation) > width:
             equation = re.sub(r", (?=[\w()-]+ = )", ",\n", equation)
@@ -131,7 +128,7 @@ def title(call: Call, width: int | None, *, where: str = "", room: int | None = 
 
 
 def tensors(call: Call, out: Shape, width: int | None) -> Text:
-    """Write the types and shapes of the tensors; colours are left to the letters of pictures."""
+    """Format the types and shapes of the tensors; colours are for the letters of pictures."""
     from rich.text import Text
 
     text = Text()
@@ -146,7 +143,7 @@ def tensors(call: Call, out: Shape, width: int | None) -> Text:
 
 
 def steps(call: Call, out: Shape, width: int | None) -> Text:
-    """Write the shape formula with its numbers."""
+    """Format the steps of the shape formula."""
     from rich.text import Text
 
     text = Text()
@@ -157,7 +154,7 @@ def steps(call: Call, out: Shape, width: int | None) -> Text:
 
 
 def tensor_json(dtype: DType | None, shape: Sequence[AnyDim]) -> dict[str, Any]:
-    """Describe a tensor for JSON, in the words of the typed form."""
+    """Describe a tensor for JSON with the keys of typed JSON."""
     fields: dict[str, Any] = {"shape": Shape(shape).to_json()}
     return fields if dtype is None else fields | {"datatype": dtype.oip}
 

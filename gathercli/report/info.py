@@ -1,4 +1,4 @@
-"""Describe files and their tensors, for people and as JSON."""
+"""Describe files and their tensors, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
     from gathercli.spec.dtypes import DType
 
 PREVIEW: Final = 10
-"""The most elements of a preview in JSON."""
+"""The largest number of elements of a preview in JSON."""
 
 ROWS: Final = 10
-"""The most rows of a preview to show whole."""
+"""The largest number of rows of a preview to show whole."""
 
 MEMBERS: Final = 100
-"""The most tensors of a file to list for people."""
+"""The largest number of tensors of a file in text."""
 
 WIDTH: Final = 100
-"""Columns of a preview without a terminal."""
+"""The columns of a preview without a terminal."""
 
 _BARS: Final = " ▁▂▃▄▅▆▇█"
 
 
 class FileDescription(NamedTuple):
-    """The header of one tensor of a file, or why it cannot be read.
+    """The header of one tensor of a file, or the error of reading it.
 
     Attributes
     ----------
     name
         Its name; None if it has none.
     dtype, shape, nbytes
-        Type, shape and size; None, () and 0 if it cannot be read.
+        The type, shape and size; None, () and 0 on an error.
     order, byte_order
         ``C`` or ``F``; ``little``, ``big``, or None for text and elements of one byte.
     refused
-        The message of the error; None if the header was read.
+        The message of the error; None without one.
     chunked
         The layout of its chunks; None if it has none.
     """
@@ -67,11 +67,11 @@ class Info(NamedTuple):
     Attributes
     ----------
     file, format, size
-        Its name as the user wrote it, its format, its bytes (None for a literal).
+        The name as the user wrote it, the format, the size in bytes (None for a literal).
     members, hidden
-        Its tensors to list, if there are several and none was chosen; how many more there are.
+        The tensors to list, if there are several and none is selected; the number of others.
     one
-        The chosen tensor, or the only one.
+        The selected tensor, or the only one.
     tensor, summary
         The elements of that tensor and their summary, unless only headers are read.
     """
@@ -116,7 +116,7 @@ def _member_json(member: FileDescription) -> dict[str, Any]:
 
 
 def _summary_json(summary: Summary, dtype: DType) -> dict[str, Any]:
-    """Return the fields of a summary that the type has."""
+    """Return the fields of a summary for JSON."""
     fields: dict[str, Any] = {}
     for name, extreme in (("min", summary.minimum), ("max", summary.maximum)):
         if extreme is not None:
@@ -159,7 +159,7 @@ def _preview(tensor: Tensor) -> list[Any]:
 
 
 def _digits(value: Any, dtype: DType) -> Any:
-    """Return a float of a narrow type with the fewest digits that read back to it."""
+    """Return a float with the fewest digits that identify it in its type."""
     if dtype.kind is not Kind.FLOAT or dtype.bits == 64:
         return value
     import numpy as np
@@ -168,7 +168,7 @@ def _digits(value: Any, dtype: DType) -> Any:
 
 
 def text(info: Info, *, width: int | None, precision: int) -> Text:
-    """Write the description of a file, cut to a width if there is one."""
+    """Format the description of a file, within a width if there is one."""
     from rich.text import Text
 
     out = Text()
@@ -235,14 +235,14 @@ def _append_header(out: Text, member: FileDescription, width: int | None) -> Non
 
 
 def _typed(member: FileDescription) -> str:
-    """Write type and shape as one word, ``int64[2,3]``."""
+    """Format type and shape as one word, ``int64[2,3]``."""
     return f"{member.dtype or ''}{cell(member.shape)}"
 
 
 def _append_summary(
     out: Text, summary: Summary, tensor: Tensor, precision: int, width: int | None
 ) -> None:
-    """Write a line for each field of a summary that the type has."""
+    """Append a line for each field of a summary."""
     from gathercli.report.grid import GridWriter
 
     write = GridWriter(tensor, precision)
@@ -272,7 +272,7 @@ def _append_summary(
 def _histogram(
     histogram: Histogram, top: float | None, write: Callable[[Any], str]
 ) -> tuple[str, str]:
-    """Draw the counts as bars between the extremes; only an empty bin has no bar."""
+    """Draw the counts as bars between the extremes; every bin but an empty one has a bar."""
     most = max(histogram.counts)
     steps = len(_BARS) - 1
     bars = "".join(_BARS[-(-count * steps // most)] for count in histogram.counts)

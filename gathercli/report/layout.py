@@ -1,4 +1,4 @@
-"""Lay parts of tensors out side by side: cells with labels, coordinates, marks for gaps.
+"""Lay out parts of tensors side by side: cells with labels, coordinates, marks for gaps.
 
 A line is a list of words with styles. `rich.table.Table` was measured 130 times slower.
 """
@@ -18,12 +18,12 @@ from gathercli.spec.coordinates import flat_positions
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rich.text import Text
 
 Word: TypeAlias = tuple[str, str]
-"""Characters and a style."""
+"""Text and a style."""
 Line: TypeAlias = list[Word]
 
 GAP: Final = 4
@@ -39,11 +39,11 @@ class Marks(NamedTuple):
     Attributes
     ----------
     arrow, times
-        Between an index and its position; before the number of times that a cell is read.
+        Between an index and its position; before the number of reads of a cell.
     rows, columns
-        In place of rows and columns that are left out.
+        In place of hidden rows and columns.
     nowhere, refused, hidden
-        Labels of cells that are filled, refused, or read only by indices that are not shown.
+        Labels of cells that are filled, refused, or read by hidden indices only.
     ascii
         Whether to print ASCII alone.
     """
@@ -62,7 +62,7 @@ ASCII: Final = Marks(" -> ", "*", ":", "..", ".", ascii=True)
 
 
 class Placement(Enum):
-    """Where the labels of a tensor stand: with the smallest thing that has only one."""
+    """The placement of a tensor's labels: at the smallest part with only one."""
 
     FACET = "facet"
     ROW = "row"
@@ -71,7 +71,7 @@ class Placement(Enum):
 
 
 class Cell(NamedTuple):
-    """One element: its label, its value and, behind an index, its position, in one style."""
+    """An element: its label, its text, its tail (the position after an index), and its style."""
 
     label: str
     text: str
@@ -80,22 +80,22 @@ class Cell(NamedTuple):
 
 
 class TensorPart(NamedTuple):
-    """The part of a tensor that a picture shows.
+    """The part of a tensor in a picture.
 
     Attributes
     ----------
     title, shape
         The line above it; the shape of the tensor.
     coordinates
-        For every dimension the coordinates to show, ascending.
+        The coordinates to show for each dimension, ascending.
     place
-        Where the labels stand.
+        The placement of the labels.
     cell
-        Returns the cell at coordinates.
+        A function from coordinates to a cell.
     note
-        Returns a note on the row at coordinates; None if there are no notes.
+        A function from the coordinates of a row to its note; None without notes.
     facets
-        Which of the leading coordinates to show together; None for all combinations.
+        The leading coordinates to show; None for all combinations.
     floats, left
         Whether to align the points of a column; whether to align values to the left.
     """
@@ -112,7 +112,7 @@ class TensorPart(NamedTuple):
 
     @property
     def heads(self) -> int:
-        """The number of lines between its title and its first row."""
+        """The number of lines between the title and the first row."""
         if len(self.shape) < 2 or 0 in self.shape or not all(self.coordinates):
             return 0
         gap = any(self.facets[0] if self.facets else (each[0] for each in self.coordinates[:-2]))
@@ -120,13 +120,25 @@ class TensorPart(NamedTuple):
 
 
 def width(line: Line) -> int:
-    """Return the columns of a line."""
+    """Return the width of a line in columns."""
     return sum(cell_len(word) for word, _ in line)
 
 
 def widest(lines: Iterable[Line]) -> int:
-    """Return the columns of the widest line."""
+    """Return the width of the widest line in columns."""
     return max(map(width, lines), default=0)
+
+
+def joined(entries: Iterable[Line], room: int) -> Iterator[Line]:
+    """Join entries into lines of at most `room` columns."""
+    line: Line = []
+    for entry in entries:
+        if line and width(line) + 3 + width(entry) > room:
+            yield line
+            line = []
+        line = [*line, ("   ", ""), *entry] if line else entry
+    if line:
+        yield line
 
 
 def beside(blocks: Sequence[list[Line]]) -> list[Line]:
@@ -155,7 +167,7 @@ def in_rows(blocks: Iterable[list[Line]], room: int) -> list[Line]:
 
 
 def arrange(parts: Sequence[TensorPart], blocks: list[list[Line]], *, stacked: bool) -> list[Line]:
-    """Put the blocks of parts side by side, their first rows level, or below each other."""
+    """Put the blocks of parts side by side with level first rows, or below each other."""
     if stacked:
         return [line for block in blocks for line in ([], *block)][1:]
     most = max(part.heads for part in parts)
@@ -167,7 +179,7 @@ def arrange(parts: Sequence[TensorPart], blocks: list[list[Line]], *, stacked: b
 
 
 def append(text: Text, lines: Iterable[Line]) -> None:
-    """Append lines to a text, without blanks at their ends; words of one style are one span."""
+    """Append lines to a text without trailing blanks; adjacent words of one style are one span."""
     for line in lines:
         groups = groupby(line, key=itemgetter(1))
         words = [("".join(word for word, _ in group), style) for style, group in groups]
@@ -181,7 +193,7 @@ def append(text: Text, lines: Iterable[Line]) -> None:
 
 
 def folded(text: Text, most: int) -> Text:
-    """Break lines that are too long for a screen."""
+    """Break lines of more than `most` columns."""
     return text.blank_copy("\n").join(
         part
         for line in text.split("\n", allow_blank=True)
@@ -196,7 +208,7 @@ def flat(at: Sequence[int], shape: Sequence[int]) -> int:
 
 
 def draw(part: TensorPart, marks: Marks) -> list[Line]:
-    """Lay a part out below its title."""
+    """Lay out a part below its title."""
     if 0 in part.shape:
         return [part.title, [("empty: no elements", "dim")]]
     if not all(part.coordinates):
@@ -205,7 +217,7 @@ def draw(part: TensorPart, marks: Marks) -> list[Line]:
 
 
 class _Drawing:
-    """The cells of a part, and the widths of its columns; a vector has the one column None."""
+    """The cells of a part, and the widths of its columns; the column of a vector is None."""
 
     def __init__(self, part: TensorPart, marks: Marks) -> None:
         self._part, self._marks = part, marks
@@ -229,7 +241,7 @@ class _Drawing:
         self._widths = {column: self._widths_of(column) for column in self._by_column}
 
     def _widths_of(self, column: int | None) -> tuple[int, int, int]:
-        """Return the widths of labels, values and tails; a heading counts as a value."""
+        """Return the widths of the labels, values (or heading) and tails of a column."""
         ats = self._by_column[column]
         label = max(len(self._cells[at].label) for at in ats)
         value = max(cell_len(self._texts[at]) for at in ats)
@@ -267,7 +279,7 @@ class _Drawing:
         return line
 
     def _start(self, label: str, style: str, row: str) -> Line:
-        """Start a line with the label of a row, if rows have any, and its coordinate."""
+        """Start a line with the label of a row, if rows have labels, and its coordinate."""
         line: Line = []
         if self._part.place is Placement.ROW and self._labels:
             line.append((label.ljust(self._labels) + " ", style))
@@ -294,7 +306,7 @@ class _Drawing:
         return line
 
     def _between(self, column: int | None) -> str:
-        """Return the blanks before a column, with a mark if columns are left out there."""
+        """Return the blanks before a column, with a mark for hidden columns."""
         at = 0 if column is None else self._columns.index(column)
         last = self._columns[at - 1] if at else -1
         return "  " if column is None or column == last + 1 else f"  {self._marks.columns}  "

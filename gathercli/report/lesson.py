@@ -1,7 +1,7 @@
 """A lesson as a picture and as JSON.
 
-In a picture the same letter, and colour if there is any, marks a part of `data`, the indices that
-pick it and the cells that it is copied to. Only the cells of the picture are read and formatted.
+In a picture a letter, with a colour on a terminal, marks a part of `data`, the indices that pick it
+and the cells it is copied to. Only the cells of the picture are read and formatted.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from gathercli.report.layout import (
     draw,
     flat,
     in_rows,
+    joined,
     widest,
-    width,
 )
 from gathercli.report.selection import COLUMNS, ROWS, WIDE, WIDTH, Look, Selection, lead_of
 from gathercli.report.tensor_panels import HIDDEN, TIMES, Parts
@@ -50,11 +50,11 @@ __all__ = [
 ]  # a `gathercli.report.view.View`
 
 LEGEND: Final = 8
-"""The most letters that a legend explains."""
+"""The largest number of letters in a legend."""
 
 
 def job_title(title: str | None, source: str | None) -> Text:
-    """Write the title of a job, and its source, if it has them."""
+    """Format the title and the source of a job, if it has them."""
     from rich.text import Text
 
     text = Text()
@@ -65,7 +65,7 @@ def job_title(title: str | None, source: str | None) -> Text:
 
 
 def picture(lesson: Lesson, look: Look) -> Text:
-    """Draw where every output cell came from."""
+    """Draw the provenance of every output cell."""
     call, out = lesson.call, Shape(lesson.shape)
     view, lines = _fitting(lesson, look)
     text = header.title(call, look.width, where=_ranges(lesson), room=look.width or WIDTH)
@@ -87,7 +87,7 @@ def picture(lesson: Lesson, look: Look) -> Text:
 
 
 def _ranges(lesson: Lesson) -> str:
-    """Write the range of each letter of the equation."""
+    """Format the range of each letter of the equation."""
     if not lesson.shape or 0 in lesson.shape:
         return ""
     pairs = zip(letters(lesson), lesson.panel_shape, strict=True)
@@ -111,7 +111,7 @@ def panels(lesson: Lesson, look: Look) -> Text:
 
 
 def panels_text(lines: list[Line], look: Look) -> Text:
-    """Return the lines of panels, or say that a look has no room for them."""
+    """Return the lines of panels, or a remark if the look has no room for them."""
     from rich.text import Text
 
     fits = look.height is None or len(lines) <= look.height
@@ -123,7 +123,7 @@ def panels_text(lines: list[Line], look: Look) -> Text:
 
 
 def _fitting(lesson: Lesson, look: Look) -> tuple[_View, list[Line]]:
-    """Return the largest view that fits, and its lines; else the smallest."""
+    """Return the largest view that fits, else the smallest, and its lines."""
     room = WIDTH if look.width is None else look.width
     selection: Selection | None = None
     most = WIDE if room > WIDTH else COLUMNS
@@ -142,7 +142,7 @@ def _fitting(lesson: Lesson, look: Look) -> tuple[_View, list[Line]]:
 
 
 def panel_dims(lesson: Lesson) -> range:
-    """Return the dimensions of the output whose coordinates are panels of a picture."""
+    """Return the output dimensions that are panels of a picture."""
     return range(lead_of(lesson) - len(lesson.panel_shape) + len(lesson.shape))
 
 
@@ -158,7 +158,7 @@ class _View:
 
     @property
     def has_panels(self) -> bool:
-        """Whether there may be several panels, and so no room for types in them."""
+        """Whether there may be several panels, which have no room for types."""
         return bool(self._lead)
 
     def lines(self, room: int, *, stacked: bool) -> list[Line]:
@@ -195,7 +195,7 @@ class _View:
         return self._panels[panel]
 
     def legend(self) -> Iterator[Line]:
-        """Explain the letters, unless the rows of the output do, and the marks."""
+        """Explain the letters, unless rows of the output have notes, and the marks."""
         lesson, marks, seen = self._lesson, self._look.marks, self._parts.seen
         entries: list[tuple[str, str, str]] = []
         by_row = any(part.note for parts, _ in self._panels.values() for part in parts)
@@ -216,18 +216,14 @@ class _View:
         reads = lesson.reads if lesson.data.array.size else None
         if reads is not None and len(reads.units) < product(lesson.unit_sizes):
             entries.append(("", "no letter: not read", "dim"))
-        room, line = self._look.width or WIDTH, Line()
-        for mark, meaning, style in entries:
-            entry: Line = [(mark, style), (f" {meaning}" if mark else meaning, "")]
-            if line and width(line) + 3 + width(entry) > room:
-                yield line
-                line = []
-            line = [*line, ("   ", ""), *entry] if line else entry
-        if line:
-            yield line
+        lines: list[Line] = [
+            [(mark, style), (f" {meaning}" if mark else meaning, "")]
+            for mark, meaning, style in entries
+        ]
+        yield from joined(lines, self._look.width or WIDTH)
 
     def examples(self) -> Iterator[Line]:
-        """Trace three cells: one with a plain index, one with each other kind of index."""
+        """Trace up to three cells: one with a plain index, one of each other kind."""
         lesson = self._lesson
         if not self._parts.traced:
             return
@@ -243,7 +239,7 @@ class _View:
             yield [("  ", ""), *trace_line(lesson, trace, self._look)]
 
     def hidden(self) -> str:
-        """Say how much of the output is not shown."""
+        """Describe how much of the output is hidden."""
         selection = self._selection
         sizes = [len(coords) for coords in selection.out[self._lead :]]
         cells = len(selection.panels) * product(sizes)
@@ -254,7 +250,7 @@ class _View:
 
 
 def summary_json(lesson: Lesson) -> dict[str, Any]:
-    """Return everything about a lesson but its cells, for JSON."""
+    """Return all fields of a lesson but its cells, for JSON."""
     call, reads = lesson.call, lesson.reads
     fields: dict[str, Any] = {"operator": call.op.full_name}
     fields |= {each.name: header.attr_number(call, each.name)[0] for each in call.op.attrs}
@@ -275,7 +271,7 @@ def summary_json(lesson: Lesson) -> dict[str, Any]:
 
 
 def cells_json(lesson: Lesson, cells: AnyArray) -> Iterator[str]:
-    """Yield the JSON of output cells, from their flat positions; shape (C,), int64."""
+    """Yield the JSON of output cells from their flat positions, shape (C,), int64."""
     from gathercli.io.formats.encode import json_texts
 
     block = lesson.block(cells)

@@ -1,4 +1,4 @@
-"""Manual pages: one model, written as roff for man(1) and as text for any terminal."""
+"""Manual pages, as roff for man(1) and as text for any terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Words with their explanations."""
+    """Terms with their explanations."""
 
     pairs: tuple[tuple[str, str], ...]
 
@@ -31,7 +31,7 @@ Block: TypeAlias = str | Terms | Console
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of the manual; `sections` are headings and their blocks, in order."""
+    """A page of the manual; `sections` are headings with their blocks."""
 
     name: str
     summary: str
@@ -44,12 +44,12 @@ class Page:
         return f"{self.name}.{self.number}"
 
     def blocks(self, heading: str) -> tuple[Block, ...]:
-        """Return what stands under a heading."""
+        """Return the blocks of a section."""
         return dict(self.sections)[heading]
 
 
 def text(page: Page, width: int = 80) -> Iterator[tuple[str, str]]:
-    """Write a page as lines of text.
+    """Format a page as lines of text.
 
     Yields
     ------
@@ -67,7 +67,7 @@ def text(page: Page, width: int = 80) -> Iterator[tuple[str, str]]:
 
 
 def page_text(page: Page, width: int, *, color: bool) -> str:
-    """Write a page as text, in colour or plain."""
+    """Format a page as text, in colour or plain."""
     if not color:
         return "".join(f"{line}\n" for _, line in text(page, width))
     from rich.text import Text
@@ -94,7 +94,7 @@ def _block_text(block: Block, width: int) -> Iterator[tuple[str, str]]:
 
 
 def roff(page: Page) -> str:
-    """Write a page for man(1)."""
+    """Format a page as roff for man(1)."""
     lines = [
         '.\\" Written by `python -m gathercli.cli.manual.generate`; edit the declarations instead.',
         f'.TH {page.name.upper()} {page.number} "" "gathercli" "gathercli manual"',

@@ -1,6 +1,6 @@
 """Draw a text as SVG or HTML, for light and dark pages.
 
-Neither refers to anything outside itself: no font, no script, no address.
+The files are self-contained: no fonts, scripts or addresses.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SUFFIXES: Final = (".svg", ".html", ".txt")
 
 _CHARACTER: Final = 8.4
-"""Width of a column at 14 pixels, in pixels; `textLength` holds every font to it."""
+"""The width of a column at 14 pixels, in pixels; `textLength` fits every font to it."""
 _LINE: Final = 19
 _MARGIN: Final = 12
 
@@ -47,7 +47,7 @@ _PAGES: Final = {"light": "#ffffff", "dark": "#0d1117"}
 
 
 def encode(text: Text, title: str, path: str) -> bytes:
-    """Encode a picture in the format of the suffix of a path: SVG, HTML or plain text."""
+    """Encode a picture as SVG, HTML or plain text, by the suffix of a path."""
     content = text.plain
     if path.endswith(".svg"):
         content = svg(text, title)
@@ -57,7 +57,7 @@ def encode(text: Text, title: str, path: str) -> bytes:
 
 
 def svg(text: Text, title: str) -> str:
-    """Draw a text as SVG; the title is for those who cannot see it."""
+    """Draw a text as SVG, with a title for screen readers."""
     lines = [list(_runs(line)) for line in text.split("\n")]
     columns = max((sum(cell_len(run) for run, _ in line) for line in lines), default=0)
     wide, high = columns * _CHARACTER + 2 * _MARGIN, len(lines) * _LINE + 2 * _MARGIN
@@ -73,7 +73,7 @@ def svg(text: Text, title: str) -> str:
     for number, line in enumerate(lines):
         at, y = 0, _MARGIN + number * _LINE + 14
         for run, style in line:
-            for match in re.finditer(r"\S+(?: \S+)*", run):  # readers differ about many blanks
+            for match in re.finditer(r"\S+(?: \S+)*", run):  # viewers collapse several blanks
                 word, column = match[0], at + cell_len(run[: match.start()])
                 kind = f' class="{style}"' if style else ""
                 parts.append(
@@ -104,7 +104,7 @@ def html(text: Text, title: str) -> str:
 
 
 def _colors(everything: str, name: str) -> str:
-    """Write the styles of both pages; `name` is the property that colours characters."""
+    """Return the styles for light and dark pages; `name` is the property of text colour."""
     light, dark = _page("light", _LIGHT, everything, name), _page("dark", _DARK, everything, name)
     return f"{light}@media(prefers-color-scheme:dark){{{dark}}}"
 
@@ -119,7 +119,7 @@ def _page(page: str, colors: dict[str, str], everything: str, name: str) -> str:
 
 
 def _runs(line: Text) -> Iterator[tuple[str, str]]:
-    """Divide a line where its style changes."""
+    """Split a line at changes of style."""
     styles = [""] * len(line)
     for start, end, style in line.spans:
         for at in range(start, min(end, len(line))):
@@ -132,5 +132,5 @@ def _runs(line: Text) -> Iterator[tuple[str, str]]:
 
 
 def _safe(text: str) -> str:
-    """Escape markup, and replace characters that XML cannot hold."""
+    """Escape markup, and replace characters that XML excludes."""
     return escape(re.sub("[\ufffe\uffff]", "\ufffd", text))

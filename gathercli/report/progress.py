@@ -1,4 +1,4 @@
-"""The progress of long work: one line on a terminal, which is cleared when the work is done."""
+"""The progress of long work: one line on a terminal, cleared at the end."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ DELAY: Final = 1.0
 """Seconds of work before the line appears."""
 
 KNOWN: Final = 0.5
-"""Seconds of one stage before its rate is shown."""
+"""Seconds of a stage before its rate appears."""
 
 EVERY: Final = 0.1
 """Seconds between two updates of the line."""
 
 
 class StatusLine:
-    """A line of a terminal of `width` columns that is written again and again."""
+    """A line of a terminal of `width` columns that is rewritten in place."""
 
     def __init__(self, write: Callable[[str], object], width: int) -> None:
         self._write, self._width = write, width
@@ -34,22 +34,22 @@ class StatusLine:
     def clear(self) -> None:
         """Remove the line."""
         if self._columns:
-            # and the ^C that a terminal writes behind it
+            # two more columns for the ^C that a terminal echoes
             self._write("\r" + " " * min(self._columns + 2, self._width - 1) + "\r")
             self._columns = 0
 
 
 class Progress(StatusLine):
-    """The progress line; call it with the name of a stage, the bytes done and the bytes in all.
+    """The progress line; call it with the name of a stage, the bytes done and the total bytes.
 
     Parameters
     ----------
     write
-        Writes characters to the terminal.
+        A function that writes text to the terminal.
     width
-        Columns of the terminal.
+        The columns of the terminal.
     clock
-        Returns seconds.
+        A function that returns seconds.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Progress(StatusLine):
         self._update = 0.0
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Update the line if it is time; a `total` of 0 is unknown."""
+        """Update the line if an update is due; a `total` of 0 is unknown."""
         now = self._clock()
         if stage != self._stage:
             self._stage, self._stage_start = stage, now
@@ -85,7 +85,7 @@ class Progress(StatusLine):
 
 
 def _size(count: int) -> str:
-    """Write a number of bytes with three digits.
+    """Format a number of bytes with three digits.
 
     >>> _size(999), _size(1_234_567), _size(12_300_000_000)
     ('999 B', '1.23 MB', '12.3 GB')
@@ -99,7 +99,7 @@ def _size(count: int) -> str:
 
 
 def duration(seconds: float, *, exact: bool = False) -> str:
-    """Write a duration in words, rounded up; under a minute with two digits if `exact`.
+    """Format a duration in words, rounded up; under a minute with two digits if `exact`.
 
     >>> duration(7.2), duration(83), duration(7500), duration(7.24, exact=True)
     ('8 s', '1 min 23 s', '2 h 5 min', '7.2 s')

@@ -1,4 +1,4 @@
-"""Select the coordinates and panels of a picture, and give letters to the parts of `data`."""
+"""Select the coordinates and panels of a picture, and the letters of parts of `data`."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from gathercli.lessons.provenance import Provenance
 
 WIDTH: Final = 100
-"""Columns of a picture that no terminal limits."""
+"""The columns of a picture without a terminal."""
 
 ROWS: Final = ((12, 3), (7, 3), (5, 2), (3, 1), (1, 0))
 COLUMNS: Final = ((16, 3), (6, 3), (4, 2), (2, 1), (1, 0))
-"""The most rows and columns to show whole, and how many at each edge else: the first that fit."""
+"""The most rows and columns to show whole, and the number at each edge otherwise; by preference."""
 WIDE: Final = ((64, 24), (64, 18), (48, 12), (40, 8), (24, 5), *COLUMNS)
 """`COLUMNS` on a terminal wider than `WIDTH`."""
 
 PANELS: Final = 4
 FACETS: Final = 4
-"""The most panels, and facets of a tensor, of a picture without a window."""
+"""The most panels, and facets of a tensor, in a picture without a window."""
 
 CELLS: Final = 20_000
 BATCHES: Final = 400
@@ -41,28 +41,28 @@ BLOCK: Final = 1 << 12
 """Cells of a block of a window."""
 
 Window = tuple[slice | None, ...]
-"""For each dimension of the output the coordinates to show; None for as many as fit."""
+"""The coordinates to show of each output dimension; None for as many as fit."""
 
 
 class Look(NamedTuple):
-    """How to draw a picture.
+    """The appearance of a picture.
 
     Attributes
     ----------
     width
-        Columns of the terminal; None if nothing is cut to a width.
+        The columns of the terminal; None for no limit.
     precision
-        Significant digits of floats.
+        The significant digits of floats.
     marks
         The characters beside letters and numbers.
     window
-        The coordinates of the output to show.
+        The output coordinates to show.
     here
-        An output cell to show and to mark.
+        The output cell to mark.
     height
-        Lines for the panels; None for as many as they take.
+        The lines for the panels; None for no limit.
     advice
-        How to see cells that are not shown.
+        A hint on how to see hidden cells.
     """
 
     width: int | None
@@ -75,23 +75,23 @@ class Look(NamedTuple):
 
 
 class Selection:
-    """The part of a lesson that a picture shows.
+    """The part of a lesson in a picture.
 
     Parameters
     ----------
     rows, columns
-        Of `ROWS` and of `COLUMNS` or `WIDE`: the most to show whole, else how many at each edge.
+        Limits from `ROWS` and from `COLUMNS` or `WIDE`.
 
     Attributes
     ----------
     lead
-        How many leading dimensions are panels.
+        The number of leading dimensions that are panels.
     out, indices, data
-        For every dimension the coordinates to show, ascending.
+        The coordinates to show of each dimension, ascending.
     panels
-        The coordinates of the leading dimensions, a panel each.
+        The coordinates of the leading dimensions for each panel.
     letters
-        The letter of each unit that these indices pick, in their order.
+        The letter of each unit that the visible indices pick, in their order.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Selection:
         self.lead = lead_of(lesson)
         self.here = None if look.here is None else lesson.apart(look.here)
         self._window: Window = look.window
-        self._batches: slice | None = None  # in the one batch dimension of such an output
+        self._batches: slice | None = None  # the window in a merged batch dimension
         if look.window and len(lesson.shape) < len(lesson.panel_shape):
             self._batches, *rest = look.window
             self._window = (*[None] * self.lead, *rest)
@@ -130,7 +130,7 @@ class Selection:
         return shown(size, most, edge, here)
 
     def _limits(self, dim: int, rank: int) -> tuple[int, int]:
-        """Return the most coordinates of a dimension to show whole, else how many at an edge."""
+        """Return the most coordinates of a dimension to show whole, and the number at an edge."""
         if dim == rank - 1 and rank > 1:
             return self._columns
         if dim >= rank - 2:
@@ -164,7 +164,7 @@ class Selection:
         return [(*first, 0), _after((*first, 0), lead), tuple(coords[-1] for coords in lead)]
 
     def _add_letters(self) -> set[int]:
-        """Give a letter to each unit that the selected indices pick; return their positions."""
+        """Assign a letter to each unit that the selected indices pick; return their positions."""
         axis_positions: set[int] = set()
         for panel in self.panels:
             coords = self.coordinates(panel, self.indices)
@@ -176,7 +176,7 @@ class Selection:
         return axis_positions
 
     def resolved(self, coords: list[tuple[int, ...]]) -> list[tuple[Index, int]]:
-        """Return the indices at some coordinates, and the position of each, or -1."""
+        """Return the indices at coordinates, and the position of each, or -1."""
         k, positions = self.lesson.positions(arrays(coords, len(self.indices)))
         indices = indices_of(k.reshape(len(coords), *k.shape[positions.ndim :]))
         return list(zip(indices, positions.reshape(-1).tolist(), strict=True))
@@ -188,7 +188,7 @@ class Selection:
         return list(combinations(*([n] for n in panel), *dims[self.lead :]))
 
     def _data_coordinates(self, d: int, positions: set[int]) -> Sequence[int]:
-        """Choose the coordinates of a dimension of `data`: on the axis those that are picked."""
+        """Choose the coordinates of a dimension of `data`, on the axis those that indices pick."""
         lesson, size = self.lesson, self.lesson.data.shape[d]
         most, edge = self._limits(d - self.lead, len(lesson.data.shape) - self.lead)
         if d in lesson.axes:
@@ -197,17 +197,17 @@ class Selection:
         view_dims = [dim for dim, _ in lesson.dim_map]
         j = next(j for j, v in enumerate(view_dims) if v is not None and lesson.data_dim(v) == d)
         windowed = j < len(self._window) and self._window[j] is not None
-        # GatherElements may read of `data` only the first part of a dimension
+        # GatherElements may read only the first part of a dimension of `data`.
         larger = size != lesson.panel_shape[j] and not windowed
         coords = range(size) if larger and size <= most else self.out[j]
-        # rows of a 1-D output are columns of `data`, of which fewer may fit
+        # The rows of a 1-D output are columns of `data`, where fewer may fit.
         turned = len(lesson.panel_shape) - self.lead == 1 and d > self.lead and not windowed
         if not turned or len(coords) <= most or self.look.here is not None:
             return coords
         return [coords[n] for n in shown(len(coords), most, edge, None)]
 
     def _axis_coordinates(self, d: int, most: int, edge: int, positions: set[int]) -> Sequence[int]:
-        """Choose positions on an axis: all, or those that are picked and the ends."""
+        """Choose positions on an axis: all, or those that indices pick and the ends."""
         size = self.lesson.data.shape[d]
         if size <= most:
             return range(size)
@@ -229,7 +229,7 @@ def shown(size: int, most: int, edge: int, here: int | None) -> Sequence[int]:
 
 
 def _after(at: tuple[int, ...], sizes: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Return the coordinates that follow, row-major."""
+    """Return the next coordinates, row-major."""
     *lead, last = at
     if last + 1 < len(sizes[-1]) or not lead:
         return (*lead, last + 1)
@@ -237,9 +237,9 @@ def _after(at: tuple[int, ...], sizes: Sequence[Sequence[int]]) -> tuple[int, ..
 
 
 def lead_of(lesson: Lesson) -> int:
-    """Return how many leading dimensions are panels, as all three tensors share them.
+    """Return the number of leading dimensions that are panels, shared by all three tensors.
 
-    Batches, and for GatherElements the dimensions before the axis, but not those of a matrix.
+    These are batch dimensions, and for GatherElements those before the axis and a matrix.
     """
     pairs = enumerate(lesson.dim_map)
     shared = next((j for j, pair in pairs if pair != (j, j)), len(lesson.dim_map))
@@ -247,7 +247,7 @@ def lead_of(lesson: Lesson) -> int:
 
 
 def letter_of(number: int) -> str:
-    """Return the letter of a number: a to z, then aa, ab and so on.
+    """Return the letter for a number: a to z, then aa, ab and so on.
 
     >>> letter_of(0), letter_of(25), letter_of(26)
     ('a', 'z', 'aa')
@@ -261,7 +261,7 @@ def letter_of(number: int) -> str:
 
 
 def arrays(coords: list[tuple[int, ...]], rank: int) -> tuple[AnyArray, ...]:
-    """Turn coordinates, a tuple a cell, into an array a dimension."""
+    """Transpose coordinates of cells into an array for each dimension."""
     if not coords:
         return tuple(np.zeros(0, np.int64) for _ in range(rank))
     return tuple(np.array(each, np.int64) for each in zip(*coords, strict=True))

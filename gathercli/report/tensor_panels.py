@@ -12,7 +12,7 @@ from gathercli.arrays.tensor import Tensor
 from gathercli.lessons.provenance import Fate
 from gathercli.report.layout import REFUSED, Cell, Line, Placement, TensorPart
 from gathercli.report.selection import FACETS, arrays
-from gathercli.report.trace import index_text, unit_text, writer
+from gathercli.report.trace import TARGETS, index_text, unit_text, writer
 from gathercli.spec.coordinates import flat_positions
 from gathercli.spec.dtypes import STRING, Kind, described
 from gathercli.spec.shapes import Shape
@@ -26,11 +26,7 @@ if TYPE_CHECKING:
 STYLES: Final = ("cyan", "magenta", "green", "yellow", "bright_blue")
 
 TIMES, HIDDEN = "read n times", "read by what is hidden"
-"""Marks that a legend explains, beside the fates of indices."""
-
-
-_TARGETS: Final = {Fate.FILLED: "none", Fate.REFUSED: "refused"}
-"""What stands behind the arrow of an index that points nowhere."""
+"""Marks to explain in a legend, in addition to the fates of indices."""
 
 
 class Parts:
@@ -39,11 +35,11 @@ class Parts:
     Attributes
     ----------
     styles
-        The style of each unit that has a letter.
+        The style of each unit with a letter.
     seen
-        What a legend explains: fates of indices, `TIMES`, `HIDDEN`; complete once all is drawn.
+        The marks to explain in a legend: fates, `TIMES`, `HIDDEN`; complete after drawing.
     traced
-        The ways of the output cells drawn so far.
+        The traces of the output cells drawn so far.
     """
 
     def __init__(self, selection: Selection) -> None:
@@ -112,7 +108,7 @@ class Parts:
         )
 
     def _facets(self, part: TensorPart) -> list[tuple[int, ...]] | None:
-        """Return the facets of `data` that tuples pick, the first of them, where there are many."""
+        """Return the first facets of `data` that tuples pick; None for all if they are few."""
         every = list(combinations(*part.coordinates[:-2]))
         if len(self._lesson.axes) < 2 or len(every) <= FACETS:
             return None
@@ -135,7 +131,7 @@ class Parts:
             label, style = self._label(at, place, fate)
             self.seen.add(fate)
             text = index_text(k)
-            target = _TARGETS[fate] if place is None else index_text(place)
+            target = TARGETS[fate] if place is None else index_text(place)
             tail = "" if target == text else f"{marks.arrow}{target}"
             return marked(Cell(label, text, tail, style), here is not None and here.indices == at)
 
@@ -166,7 +162,7 @@ class Parts:
         dtype = lesson.data.dtype
         title = self._title("out", described(dtype, Shape(lesson.shape).inner()))
         part = self._part(title, lesson.panel_shape, self._selection.out, labelled)
-        # without panels, and labelled by rows, each row says what it was picked from
+        # Without panels, each labelled row has a note on its source.
         whole = not self._lead and self._look.here is None and bool(part.shape)
         return part._replace(
             cell=cell,
@@ -192,7 +188,7 @@ class Parts:
         return (marks.nowhere, "italic") if fate is Fate.FILLED else (marks.refused, REFUSED)
 
     def _picked(self, trace: Trace) -> str:
-        """Format what an index picked: ``data[3,:]``."""
+        """Format the source of a cell: ``data[3,:]``."""
         unit = self._lesson.unit(trace.indices, trace.position)
         if unit is None:
             return "zeros" if trace.fate is Fate.FILLED else "refused"
@@ -200,17 +196,17 @@ class Parts:
 
 
 def _is_in(facet: tuple[int, ...], unit: Unit) -> bool:
-    """Tell whether the leading coordinates of a unit are those of a facet."""
+    """Return whether a unit with these leading coordinates includes a facet."""
     return all(n in (None, at) for n, at in zip(unit, facet, strict=True))
 
 
 def marked(cell: Cell, here: bool) -> Cell:
-    """Mark a cell if it is the one that is looked at."""
+    """Mark a cell if it is the current one."""
     return cell._replace(text=f"[{cell.text}]", style=f"{cell.style} reverse") if here else cell
 
 
 def _place(labelled: set[int], rank: int) -> Placement:
-    """Return where labels stand: with the smallest thing that has only one of them."""
+    """Return the placement of labels: at the smallest part with only one."""
     if rank < 2:
         return Placement.ROW
     inner = {d for d in labelled if d >= rank - 2}

@@ -1,4 +1,4 @@
-"""The abilities of a terminal: colour, width, height."""
+"""The capabilities of a terminal: colour, width, height."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ STDOUT: Final = 1
 
 DEFAULT_WIDTH: Final = 80
 DEFAULT_HEIGHT: Final = 24
-"""Columns and lines of a terminal that does not report them."""
+"""The columns and lines of a terminal that does not report them."""
 
 
 def is_terminal(fd: int) -> bool:
-    """Return whether a file descriptor is a terminal; a closed one is not."""
+    """Return whether a file descriptor is a terminal; False for a closed one."""
     try:
         return os.isatty(fd)
     except OSError:
@@ -29,7 +29,7 @@ def is_terminal(fd: int) -> bool:
 
 
 def wants_color(choice: str, fd: int, environ: Mapping[str, str] = os.environ) -> bool:
-    """Return whether to write colour: by the option, the environment, the stream.
+    """Return whether to write colour by `--color`, the environment and the stream.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ def wants_color(choice: str, fd: int, environ: Mapping[str, str] = os.environ) -
 
 
 def width_of(fd: int) -> int | None:
-    """Return the columns of a terminal; None if nothing is cut to a width.
+    """Return the columns of a terminal; None for no limit.
 
-    COLUMNS takes precedence, and gives a width even to a stdout that is no terminal.
+    COLUMNS takes precedence, and applies even to a stdout that is no terminal.
     """
     columns = _number("COLUMNS")
     if not is_terminal(fd):
@@ -78,13 +78,13 @@ def height_of(fd: int) -> int:
 
 
 def _number(name: str) -> int | None:
-    """Return the value of a variable if it is a number above 0, else None."""
+    """Return the value of an environment variable if it is a positive number, else None."""
     word = os.environ.get(name, "")
     return (int(word) or None) if word.isdecimal() and len(word) < 6 else None
 
 
 def rendered(text: Text, *, color: bool) -> str:
-    """Return styled text as characters, with escape sequences if in colour."""
+    """Return styled text as a string, with escape sequences if `color`."""
     if not color:
         return text.plain
     from io import StringIO
@@ -106,7 +106,7 @@ def rendered(text: Text, *, color: bool) -> str:
 
 
 def escaped(text: str) -> str:
-    """Escape the markup of rich."""
+    """Escape rich markup."""
     from rich.markup import escape
 
     return escape(text)

@@ -1,9 +1,9 @@
-"""The way of one output cell in words, with its numbers in the equation."""
+"""Trace an output cell in words, with its numbers in the equation."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from gathercli.report.layout import Line, Marks
     from gathercli.report.selection import Look
 
+TARGETS: Final = {Fate.FILLED: "none", Fate.REFUSED: "refused"}
+"""The target of an index or a parent that points nowhere."""
+
 
 def writer(lesson: Lesson, look: Look) -> Callable[[Any], str]:
     """Return a function that formats elements of `data`."""
@@ -37,7 +40,7 @@ def unit_text(unit: Unit) -> str:
 
 
 def letters(lesson: Lesson) -> list[str]:
-    """Return the names of the output's coordinates in the equation, those of batches apart."""
+    """Return the names of the output's coordinates in the equation, batch dimensions apart."""
     left = lesson.equation.partition(" = ")[0]
     return re.findall(r"[a-z]\d*", left.removeprefix("out"))
 
@@ -64,7 +67,7 @@ def index_text(k: Index) -> str:
 
 
 def _resolved(lesson: Lesson, trace: Trace, marks: Marks) -> str:
-    """Format an index, and the position of each of its numbers that is another number."""
+    """Format an index, with the position of each of its numbers that differs."""
     pairs = zip(numbers(trace.k), _places(lesson, trace), strict=True)
     words = [
         str(k) if k == position >= 0 else f"{k}{marks.arrow}{'none' if position < 0 else position}"
@@ -93,7 +96,7 @@ def trace_steps(lesson: Lesson, trace: Trace, look: Look) -> Iterator[Line]:
 
 
 def use(lesson: Lesson) -> str:
-    """Say which coordinates of `data` an index takes the place of."""
+    """Describe which coordinates of `data` an index replaces."""
     if not lesson.axes:
         batch = "its batch of " if lesson.call.batch_dims else ""
         return f"has no numbers, so it picks all of {batch}data"
@@ -102,7 +105,7 @@ def use(lesson: Lesson) -> str:
 
 
 def _meanings(lesson: Lesson, trace: Trace) -> Iterator[str]:
-    """Say which position each number of an index has, and why."""
+    """Explain the position of each number of an index."""
     call = lesson.call
     each = zip(numbers(trace.k), _places(lesson, trace), lesson.axes, lesson.along, strict=True)
     for k, position, dim, along in each:
@@ -119,12 +122,12 @@ def _meanings(lesson: Lesson, trace: Trace) -> Iterator[str]:
 
 
 def _cell(tensor: str, at: Sequence[int]) -> str:
-    """Format a cell by its coordinates: ``data[3,1]``."""
+    """Format a cell with its coordinates: ``data[3,1]``."""
     return cell_of(tensor, [",".join(map(str, at))] if at else [])
 
 
 def text_of(lines: Iterable[Line]) -> Text:
-    """Return lines as one text."""
+    """Join lines into a text."""
     text = Text()
     append(text, lines)
     return text

@@ -1,4 +1,4 @@
-"""Verdicts of versions on a call, for people and as JSON: `check` and `compare`."""
+"""Format verdicts of versions on a call, as text and as JSON, for `check` and `compare`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Warning_ = tuple[str, str]
 
 ROOM: Final = 24
-"""The fewest columns for the last word of a line; with less it gets a line of its own."""
+"""The fewest columns for the last word of a line; with less it starts a new line."""
 
 _STYLES: Final = (
     (r"(?m)^version .*", "bold"),
@@ -36,7 +36,7 @@ _STYLES: Final = (
 
 
 def outcome(verdict: Verdict, plain: str) -> str:
-    """Write a verdict in a line; `plain` if every index is legal."""
+    """Format a verdict in a line; `plain` if every index is legal."""
     error = verdict.error
     if error is not None and verdict.refuses_index and error.count:
         first = f"first {error.value} at {error.where}"
@@ -51,7 +51,7 @@ def outcome(verdict: Verdict, plain: str) -> str:
 
 
 def _reasons(verdicts: Iterable[Verdict], width: int | None) -> str:
-    """Write, each once, why rules of shapes, types and attributes refuse."""
+    """List the distinct errors of the rules of shapes, types and attributes."""
     reasons = {
         (each.error.rule, each.error.message.replace(each.op.full_name, "the version")): None
         for each in verdicts
@@ -61,7 +61,7 @@ def _reasons(verdicts: Iterable[Verdict], width: int | None) -> str:
 
 
 def _columns(lines: Sequence[Sequence[str]], width: int | None) -> str:
-    """Align the columns of a table; the last column wraps, on lines of its own if need be."""
+    """Align the columns of a table; the last column wraps, on separate lines if necessary."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     text = ""
     for *words, last in lines:
@@ -86,7 +86,7 @@ def _styled(text: str) -> Text:
 
 
 def opening(checked: CheckedCall, width: int | None) -> Text:
-    """Write the call, and how many indices are illegal."""
+    """Format the call and the number of illegal indices."""
     from rich.text import Text
 
     chosen, case = checked.chosen, checked.case
@@ -105,7 +105,7 @@ def opening(checked: CheckedCall, width: int | None) -> Text:
 
 
 class Listing(NamedTuple):
-    """A list of illegal indices: the widths of its columns; of the ranges 0 for one axis."""
+    """The widths of the columns of a list of illegal indices; `legal` is 0 for one axis."""
 
     at: int
     value: int
@@ -115,19 +115,19 @@ class Listing(NamedTuple):
     def of(
         cls, shape: Sequence[int], values: Iterable[int], ends: Sequence[tuple[int, int] | None]
     ) -> Listing:
-        """Return the widths for coordinates in a shape, for values and for legal ranges."""
+        """Return the widths for coordinates in a shape, values and legal ranges."""
         last = cell([size - 1 for size in shape])
         ranges = ["legal", *map(_range, ends)] if len(ends) > 1 else [""]
         widest = max(map(len, ("index", *map(str, values))))
         return cls(len(last), widest, max(map(len, ranges)))
 
     def heading(self) -> str:
-        """Write the headings of the columns."""
+        """Format the headings of the columns."""
         axis = f"  axis  {'legal':>{self.legal}}" if self.legal else ""
         return f"{'at':<{self.at}}  {'index':>{self.value}}{axis}\n"
 
     def line(self, each: Illegal) -> str:
-        """Write one index."""
+        """Format one index."""
         axis = ""
         if self.legal and each.along:
             axis = f"  {each.along.axis:>4}  {_range(each.legal):>{self.legal}}"
@@ -139,12 +139,12 @@ def _range(ends: tuple[int, int] | None) -> str:
 
 
 def more(number: int) -> str:
-    """Say how many more indices there are."""
+    """Format the number of further indices."""
     return f"{grouped(number)} more; --all lists them\n" if number else ""
 
 
 def closing(checked: CheckedCall, warnings: Sequence[Warning_], width: int | None) -> Text:
-    """Write the verdict of every version, and the warnings."""
+    """Format the verdict of every version, and the warnings."""
     lines = [("version", "verdict")]
     lines += [(each.op.full_name, outcome(each, "fine")) for each in checked.family]
     messages = (hanging("warning: ", clean(message), width) for _, message in warnings)
@@ -229,7 +229,7 @@ def _dumped(fields: object) -> str:
 def compared_text(
     comparison: Comparison, inputs: str, values: Sequence[tuple[str, str]], width: int | None
 ) -> Text:
-    """Write a line for every version, then the first difference between any two groups.
+    """Format a line for every version, then the first difference of each pair of groups.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def compared_text(
 
 
 def _agreement(comparison: Comparison) -> str:
-    """Say who agrees, if no two results differ."""
+    """Describe which versions agree, if no two results differ."""
     ops = [op for group in comparison.groups.values() for op in group]
     if not ops:
         return "every version refuses"
@@ -272,7 +272,7 @@ def _difference(each: Difference, values: tuple[str, str]) -> tuple[str, str]:
 def compared_json(
     comparison: Comparison, fields: dict[str, Any], values: Sequence[tuple[str, str]]
 ) -> str:
-    """Write versions, groups and differences as one object; `values` are JSON already."""
+    """Format versions, groups and differences as one object; `values` are already JSON."""
     rows = [
         {
             "version": each.op.full_name,

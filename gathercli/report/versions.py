@@ -1,4 +1,4 @@
-"""The operator versions in words: what each changed, the list of all, one written out."""
+"""Format operator versions as text: their changes, the list of all, a sheet of one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def cells(op: Op) -> tuple[str, ...]:
 
 
 def timeline(ops: Sequence[Op], width: int | None) -> str:
-    """List what each version changed, oldest first, by operator and framework."""
+    """List the changes of each version, oldest first, by operator and framework."""
     text = ""
     for name, versions in groupby(ops, key=lambda op: op.name):
         text += f"{name}\n"
@@ -42,7 +42,7 @@ def timeline(ops: Sequence[Op], width: int | None) -> str:
 
 
 def table(ops: Sequence[Op], marked: Collection[Op] = ()) -> str:
-    """Compare what the versions do with indices, with a star at `marked` versions."""
+    """Tabulate the treatment of indices by version, with a star at `marked` versions."""
     lines: list[tuple[str, ...]] = [HEADINGS[:-1]]
     lines += [(f"{op}{' *' * (op in marked)}", *cells(op)[1:-1]) for op in ops]
     widths = [2 + max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -53,21 +53,21 @@ def table(ops: Sequence[Op], marked: Collection[Op] = ()) -> str:
 
 
 def hanging(start: str, rest: str, width: int | None) -> str:
-    """Write `rest` behind `start`, wrapped with a hanging indent."""
+    """Format `rest` after `start`, wrapped with a hanging indent."""
     room = max(24, (width or 0) - len(start))
     parts = [rest] if width is None else wrap(rest, room, break_on_hyphens=False)
     return start + f"\n{' ' * len(start)}".join(parts) + "\n"
 
 
 def aligned(pairs: Iterable[tuple[str, str]], width: int | None, indent: int = 2) -> str:
-    """Write pairs of a heading and a text in two columns."""
+    """Format pairs of a heading and a text in two columns."""
     pairs = list(pairs)
     size = max((len(name) for name, _ in pairs), default=0)
     return "".join(hanging(f"{' ' * indent}{name:<{size}}  ", text, width) for name, text in pairs)
 
 
 def rule_names(op: Op) -> list[str]:
-    """Return the rules that can refuse a call of a version, in the order they are checked."""
+    """Return the rules that can refuse a call of a version, in checking order."""
     axis, impossible = op.attr("axis"), set[str]()
     if axis is None or axis.default is not None:
         impossible.add("axis-required")
@@ -142,7 +142,7 @@ More: gathercli ops VERSION, --diff A B, --like CALL, --decisions.
 
 
 def sheet(op: Op) -> list[tuple[str, str]]:
-    """Return the lines of a version written out: pairs of a heading and a text."""
+    """Return the lines of the sheet of a version: pairs of a heading and a text."""
     inputs = " ".join(each.name.upper() for each in op.inputs)
     names = ["changes", "equation", "shape", *(f"{each.name}_types" for each in op.inputs)]
     names += ["axis", "batch_dims", "indices", "outside"]
@@ -154,14 +154,14 @@ def sheet(op: Op) -> list[tuple[str, str]]:
 
 
 def version_text(op: Op, width: int | None) -> str:
-    """Write a version out below its name."""
+    """Format the sheet of a version below its name."""
     return f"{op.full_name}\n" + "".join(
         hanging(f"  {name:<15}  ", text, width) for name, text in sheet(op)
     )
 
 
 def sheets(ops: Iterable[Op], width: int | None) -> str:
-    """Write versions out, each with its rules and the decisions that concern it."""
+    """Format the sheets of versions, with the rules and decisions of each."""
     return "\n".join(
         version_text(op, width)
         + "  rules, in the order they are checked\n"
@@ -179,12 +179,12 @@ def sheets(ops: Iterable[Op], width: int | None) -> str:
 def listing(
     ops: Sequence[Op], width: int | None, defaults: Collection[Op] = (), by: str = ""
 ) -> str:
-    """List versions: what each changed, then what each does with indices.
+    """List versions: the changes of each, then the treatment of indices.
 
     Parameters
     ----------
     defaults, by
-        The default versions, and the setting that chose them, if any.
+        The default versions, and the setting that selects them, if any.
     """
     mark = f"* runs where no version is named{by and f', by {by}'}.\n"
     return f"{timeline(ops, width)}\n{table(ops, defaults)}\n{mark}{_LEGEND}"
@@ -212,7 +212,7 @@ def _types(types: tuple[DType, ...]) -> str:
 
 
 def as_json(op: Op) -> dict[str, Any]:
-    """Return everything that a version declares, for JSON."""
+    """Return all fields of a version for JSON."""
     axis = op.attr("axis")
     return {
         "id": op.full_name,

@@ -1,4 +1,4 @@
-"""How a lesson is drawn and written: each kind of lesson has a module that does it."""
+"""Select the module that draws a lesson and formats it as JSON."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from gathercli.report.selection import Look
 
     class View(Protocol):
-        """What a module provides that draws a kind of lesson."""
+        """A module that draws a kind of lesson."""
 
         def picture(self, lesson: Any, look: Look) -> Text:
-            """Draw where every output cell came from."""
+            """Draw the provenance of every output cell."""
 
         def panels(self, lesson: Any, look: Look) -> Text:
             """Draw the tensors alone, if they fit the width and the height of the look."""
 
         def panel_dims(self, lesson: Any) -> Sequence[int]:
-            """Return the dimensions of the output whose coordinates are panels of a picture."""
+            """Return the output dimensions that are panels of a picture."""
 
         def trace_line(self, lesson: Any, trace: Any, look: Look) -> Line:
             """Trace a cell in one line."""
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
             """Trace a cell step by step, in words and coordinates."""
 
         def summary_json(self, lesson: Any) -> dict[str, Any]:
-            """Return everything about a lesson but its cells, for JSON."""
+            """Return all fields of a lesson but its cells, for JSON."""
 
         def cells_json(self, lesson: Any, cells: AnyArray) -> Iterator[str]:
-            """Yield the JSON of output cells, from their flat positions; shape (C,), int64."""
+            """Yield the JSON of output cells from their flat positions, shape (C,), int64."""
 
 
 def view_of(lesson: Provenance[Any]) -> View:
@@ -52,12 +52,12 @@ def view_of(lesson: Provenance[Any]) -> View:
 def json_parts(
     lesson: Provenance[Any], job: dict[str, str | None], blocks: Iterator[AnyArray]
 ) -> Iterator[str]:
-    """Yield one line of JSON in parts: the fields of a lesson, then the way of every cell.
+    """Yield one line of JSON in parts: the fields of a lesson, then the trace of every cell.
 
     Parameters
     ----------
     job
-        Further fields; one that is None is left out.
+        Further fields, without those that are None.
     blocks
         Flat positions of output cells, shape (C,).
     """

@@ -1,4 +1,4 @@
-"""Errors and notes in words, for people on stderr, and errors as one line of JSON."""
+"""Format errors and notes as text for stderr, and errors as one line of JSON."""
 
 from __future__ import annotations
 
@@ -12,25 +12,20 @@ if TYPE_CHECKING:
     from gathercli.errors import GatherError
 
 LONGEST = 2000
-"""The most characters of a message."""
+"""The largest number of characters of a message."""
 
 _WORDS = r" *(?:`[^`]*`|[^ ])+"
-"""Pieces of a line that are not broken: words, and quotations to paste."""
+"""The unbreakable pieces of a line: words, and quotations to paste."""
 _PARTS = r" *(?:[^ ]| (?! ))+"
-"""The same in a line with several blanks between its pieces."""
+"""The pieces of a line with several blanks between them."""
 
 _BOLD_RED, _CYAN, _YELLOW, _DIM, _OFF = "\x1b[1;31m", "\x1b[36m", "\x1b[33m", "\x1b[2m", "\x1b[0m"
 
 
 def error_text(error: GatherError, *, color: bool, width: int | None = None) -> str:
-    """Write an error: the message, its call, a hint, the rule; then its other errors likewise.
+    """Format an error: the message, the call, a hint, the rule; then its other errors likewise.
 
-    Errors of one rule in a row name it once.
-
-    Parameters
-    ----------
-    width
-        Columns to wrap lines at; None for lines of any length.
+    Consecutive errors of one rule name it once. Lines wrap at `width` columns, if there is one.
     """
     lines: list[str] = []
     for each, after in zip((error, *error.others), (*error.others, None), strict=True):
@@ -59,16 +54,16 @@ def _message(error: GatherError, color: bool, width: int | None) -> list[str]:
 
 
 def _cut(line: str) -> str:
-    """Shorten a long line in the middle, as its end says what was expected."""
+    """Shorten a long line in the middle, as its end has the expected value."""
     if len(line) <= LONGEST:
         return line
     return f"{line[: LONGEST * 3 // 4]}…{line[-LONGEST // 4 :]}"
 
 
 def error_json(error: GatherError) -> str:
-    """Write an error as one line of JSON, with every field present.
+    """Format an error as one line of JSON with every field.
 
-    Further errors are in two more fields: `others`, and `rest` by rules.
+    Further errors are in two more fields: `others`, and `rest` by rule.
     """
     import json
 
@@ -101,19 +96,19 @@ def _plain(value: object) -> Any:
 
 
 def note_text(note: str, *, color: bool, width: int | None = None) -> str:
-    """Write a note; the parameters are those of `error_text`."""
+    """Format a note, with the parameters of `error_text`."""
     return _marked("note:", _YELLOW, note, color, width) + "\n"
 
 
 def _marked(mark: str, style: str, text: str, color: bool, width: int | None) -> str:
-    """Write text behind a mark, wrapped with a hanging indent."""
+    """Format text after a mark, wrapped with a hanging indent."""
     line = _cut(f"{mark} {clean(text)}" if text else mark)
     line = _folded(line, len(mark) + 1, width, _WORDS if mark.strip() else _PARTS)
     return f"{style}{mark}{_OFF}{line[len(mark) :]}" if color else line
 
 
 def _folded(line: str, indent: int, width: int | None, pieces: str) -> str:
-    r"""Wrap a line between pieces; the pattern matches each with the blanks before it.
+    r"""Wrap a line between pieces; the pattern matches a piece with the blanks before it.
 
     >>> print(_folded("hint: try `gathercli ops` instead", 6, 22, _WORDS))
     hint: try
