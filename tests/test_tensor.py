@@ -38,3 +38,11 @@ def test_blocks_are_in_row_major_order_whatever_the_memory_is(
     blocks = list(Tensor(dtype("int64"), array).blocks(cells))
     assert [n for block in blocks for n in block.tolist()] == array.reshape(-1).tolist()
     assert all(block.size <= cells for block in blocks)
+
+
+def test_an_empty_tensor_of_many_rows_lists_none_of_them_for_a_hint() -> None:
+    rows = Tensor(dtype("float32"), np.zeros((1 << 40, 0), np.float32))
+    two_rows = Tensor(dtype("float32"), np.zeros((2, 0), np.float32))
+
+    assert rows.integers is None
+    assert two_rows.integers == [[], []]

@@ -6,6 +6,8 @@ same bits. They become an `ml_dtypes` array only if their values are displayed o
 
 from __future__ import annotations
 
+import math
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -120,7 +122,8 @@ class Tensor(NamedTuple):
         Whole floats mean equal integers, a list of booleans the positions of true. None for other
         elements, or more than `FEW`.
         """
-        if self.dtype.kind not in (Kind.FLOAT, Kind.BOOL) or self.array.size > FEW:
+        listed = math.prod(takewhile(bool, self.shape))  # of shape (10**9, 0), 10**9 empty lists
+        if self.dtype.kind not in (Kind.FLOAT, Kind.BOOL) or listed > FEW:
             return None
         if self.dtype.opaque and self.dtype is not BFLOAT16:  # decoding would load ml_dtypes
             return None
