@@ -122,6 +122,7 @@ def test_random_words_have_the_values_of_typer_or_are_left_to_it(name: str) -> N
         ["[1]", "0", "-j", "0"],
         ["[1]", "0", "--precision", "18"],
         ["[1]", "0", "--rtol", "x"],
+        ["[1]", "0", "-o", "a.npy", "-o", "b.npy"],
         ["--", "[1]", "0"],
     ],
 )

@@ -63,7 +63,7 @@ class Options:
 
 
 class OptionSpec(NamedTuple):
-    """An option: its names, help and group, the name of its value, its bounds."""
+    """An option as `option` declares it."""
 
     names: tuple[str, ...]
     help: str
@@ -72,6 +72,7 @@ class OptionSpec(NamedTuple):
     min: int | None
     max: int | None
     hidden: bool
+    once: bool
 
 
 class ArgumentSpec(NamedTuple):
@@ -105,6 +106,7 @@ def option(
     min: int | None = None,  # noqa: A002
     max: int | None = None,  # noqa: A002
     hidden: bool = False,
+    once: bool = False,
 ) -> OptionSpec:
     """Declare an option for `Annotated`.
 
@@ -118,8 +120,10 @@ def option(
         The bounds of a number.
     hidden
         Whether help and manual omit it.
+    once
+        Whether a second value is refused; otherwise the last one counts.
     """
-    return OptionSpec(names, help, group, metavar, min, max, hidden)
+    return OptionSpec(names, help, group, metavar, min, max, hidden, once)
 
 
 def argument(metavar: str, help: str) -> ArgumentSpec:  # noqa: A002

@@ -11,7 +11,7 @@ from typer.main import get_command
 
 from gathercli.cli.command import REQUIRED, Command, OptionSpec, Parameter
 from gathercli.cli.groups import GROUPS, MESSAGES
-from gathercli.cli.line import NEGATIVE, CommandLine, check_dashes
+from gathercli.cli.line import NEGATIVE, CommandLine, check_dashes, check_once
 from gathercli.report.terminal import escaped, is_terminal
 
 STDOUT: Final = 1
@@ -34,10 +34,14 @@ def _our_words(line: CommandLine) -> Iterator[None]:
 class TensorCommand(TyperCommand):
     """A command whose arguments may be negative numbers without `--` before them."""
 
+    once: frozenset[str] = frozenset()
+    """The first names of the options that may not be repeated."""
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Mark words like ``-1,0``, ``-.5`` and ``-#data`` while typer looks for options."""
         line = CommandLine.read(str(self.name), self.get_params(ctx), args)
         check_dashes(line)
+        check_once(line, self.once)
         marked = [
             _MARK + word.text if word.option is None and NEGATIVE.match(word.text) else word.text
             for word in line.words
@@ -152,8 +156,12 @@ def typer_command(command: Command, help_line: str) -> TyperCommand:
         context_settings=_settings(),
     )(_callback(command))
     result = get_command(app)
-    if not isinstance(result, TyperCommand):
+    if not isinstance(result, TensorCommand):
         raise TypeError(name)
+    specs = [each.spec for each in command.parameters.values()]
+    result.once = frozenset(
+        spec.names[0] for spec in specs if isinstance(spec, OptionSpec) and spec.once
+    )
     result.params.sort(key=_place)
     return result
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 NEGATIVE: Final = re.compile(r"-(?:\d|\.\d|inf|nan|#)", re.IGNORECASE)
 """The start of a tensor that looks like an option: ``-1,0``, ``-.5``, ``-#data``."""
@@ -117,6 +117,29 @@ def _read(params: Sequence[Any], args: Sequence[str]) -> Iterator[Word]:
                     rest = values[option] if n == len(text) else 0
                     break
             yield Word(text, option)
+
+
+def check_once(line: CommandLine, once: Collection[str]) -> None:
+    """Refuse a second value of an option that takes one only.
+
+    Parameters
+    ----------
+    once
+        The first names of such options.
+
+    Raises
+    ------
+    UsageError
+        An option is given twice.
+    """
+    present: set[str] = set()
+    for word in line.words:
+        name = None if word.is_value else next(iter(line.option_names(word)), None)
+        if name in once and name in present:
+            from gathercli.errors import UsageError
+
+            raise UsageError(f"`{name}` is given twice: expected it once", rule="usage", value=name)
+        present.add(name or "")
 
 
 def check_dashes(line: CommandLine) -> None:

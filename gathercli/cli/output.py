@@ -118,6 +118,7 @@ class OutputOptions(Options):
             "-o",
             metavar="PATH",
             help=f"Write the result here; the suffix picks {listed(BY_SUFFIX)}; - is stdout.",
+            once=True,
         ),
     ] = None
     chunks: Chunks = None

@@ -81,6 +81,8 @@ def _add(values: dict[str, Any], option: Parameter, text: str) -> None:
     kind = _without_none(option.kind)
     if get_origin(kind) is list:
         values.setdefault(option.name, []).append(text)
+    elif option.name in values and option.spec.once:
+        raise NotPlainError
     else:
         values[option.name] = _converted(kind, option.spec, text)
 

@@ -90,6 +90,7 @@ class PatternOptions(Options):
             "-o",
             metavar="PATTERN",
             help="The files to write, as 'out/{stem}.npy'; their folders are made.",
+            once=True,
         ),
     ] = None
     matrix: Annotated[
@@ -111,6 +112,7 @@ class PatternOptions(Options):
             "--expect",
             metavar="PATTERN",
             help="What the results should equal, as 'want/{stem}.npy'.",
+            once=True,
         ),
     ] = None
     near: ToleranceOptions

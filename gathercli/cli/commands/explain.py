@@ -102,6 +102,7 @@ class ExplainOptions(Options):
             "--cell",
             metavar="I,J,...",
             help="Trace one output cell, step by step, in words and coordinates.",
+            once=True,
         ),
     ] = None
     step: Annotated[

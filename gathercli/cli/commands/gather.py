@@ -48,6 +48,7 @@ class ExpectOptions(Options):
             "--expect",
             metavar="TENSOR",
             help="Compare the result with this tensor; exit 1 where they differ.",
+            once=True,
         ),
     ] = None
     near: ToleranceOptions
