@@ -45,4 +45,6 @@ def test_a_second_output_expectation_or_cell_is_refused(words: str, name: str, r
 
 
 def test_the_last_value_of_other_options_counts(run: Run) -> None:
-    assert run(*"gather 1,2 0 -f json --axis=9 -a 0 -f literal".split()).out == "xi64=1\n"
+    ran = run("gather", "1,2", "0", "-f", "json", "--axis=9", "-a", "0", "-f", "literal")
+
+    assert ran.out == "xi64=1\n"
