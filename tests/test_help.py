@@ -195,6 +195,25 @@ def test_help_on_a_terminal_is_the_rich_view(program: Program) -> None:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
+def test_the_versions_in_the_help_of_an_operator_are_its_own(name: str) -> None:
+    words = next(each.help for each in options(name) if "--version" in each.opts)
+
+    examples = re.findall(r"(?:openvino|onnx)[.\w]*-\d+", words)
+    ids = [op.id for op in FAMILIES[name].ROWS]
+    assert examples[-1] == FAMILIES[name].ROWS[0].full_name
+    assert set(examples[:-1]) <= set(ids)
+    assert ("onnx" in words) == any("onnx" in each for each in ids)
+
+
+def test_the_help_does_not_offer_a_scheduler_to_an_operator_that_refuses_it(run: Run) -> None:
+    helps = {name: run(name, "--help").out for name in FAMILIES}
+
+    assert [name for name in FAMILIES if "--scheduler" not in helps[name]] == ["gather-tree"]
+    assert "Cluster:" not in helps["gather-tree"]
+    assert "default like those of STEP_IDS" in helps["gather-tree"]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
 def test_the_help_line_of_an_operator_names_its_versions(name: str) -> None:
     rows = FAMILIES[name].ROWS
     for framework, title in (("openvino", "OpenVINO"), ("onnx", "ONNX")):

@@ -9,7 +9,7 @@ once; a command has its options by naming it as a parameter:
 from __future__ import annotations
 
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, get_type_hints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
@@ -51,6 +51,19 @@ class Options:
             name: field.default for name, field in fields.items() if field.default is not REQUIRED
         }
         return type(cls.__name__, (cls,), {"__annotations__": annotations, **defaults})
+
+    @classmethod
+    def hidden(cls) -> type[Options]:
+        """Return the group with its options hidden from help and manual."""
+        hints = get_type_hints(cls, include_extras=True)
+        fields = {
+            name: Field(
+                Annotated[each.__origin__, each.__metadata__[0]._replace(hidden=True)],
+                _default(cls, name),
+            )
+            for name, each in hints.items()
+        }
+        return cls.with_fields(fields)
 
     def changed(self) -> dict[str, Any]:
         """Return the options of the group that differ from their defaults."""

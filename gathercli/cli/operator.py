@@ -129,6 +129,27 @@ def _by_operator(ops: Iterable[Op], rows: list[Op]) -> str:
     return "; ".join(names)
 
 
+def _version_option(rows: Sequence[Op]) -> Field:
+    """Return the option of the version; its help has examples of `rows`, newest first."""
+    newest = {op.framework: op for op in reversed(rows)}
+    onnx = "onnx" in newest
+    examples = [
+        *sorted((op.id for op in newest.values()), key=[op.id for op in rows].index),
+        f"{'onnx' if onnx else rows[0].framework} (its newest)",
+        *["'opset 17'"] * onnx,
+        rows[0].full_name,
+    ]
+    declared = option(
+        OPERATOR,
+        "--version",
+        "-V",
+        metavar="VERSION",
+        help=f"The operator version, such as {listed(examples)}; default {VARIABLE}, else "
+        "OpenVINO's newest. `gathercli ops` lists them.",
+    )
+    return Field(Annotated[str | None, declared], None)
+
+
 class OperatorOptions(Options):
     """The operator options as typed, before any check.
 
@@ -137,18 +158,7 @@ class OperatorOptions(Options):
 
     command = ""
     attrs: AttributeOptions
-    version: Annotated[
-        str | None,
-        option(
-            OPERATOR,
-            "--version",
-            "-V",
-            metavar="VERSION",
-            help="The operator version, such as openvino-8, onnx-13, onnx (its newest), 'opset "
-            "17' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO's newest. "
-            "`gathercli ops` lists them.",
-        ),
-    ] = None
+    version: str | None = None
     negative: Annotated[
         Negative,
         option(
@@ -169,6 +179,11 @@ class OperatorOptions(Options):
             "wrap (modulo the size).",
         ),
     ] = OutOfRange.SPEC
+
+    @classmethod
+    def of(cls, command: str) -> type[Options]:
+        """Return the group with the versions of a command's first operator as examples."""
+        return cls.with_fields({"version": _version_option(families(command)[0].ROWS)})
 
     def typed(self) -> dict[str, Any]:
         """Return the options, attributes included, that differ from their defaults."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from gathercli.cli.command import Options, option
+from gathercli.cli.command import Field, Options, option
 from gathercli.cli.groups import OUTPUT, VIEW
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.options import Chunks, ForceFormat, NoClobber, Nonfinite, Precision
@@ -14,6 +14,7 @@ from gathercli.errors import UsageError
 from gathercli.io import save
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, creator, is_chunked, load, names_chunks
 from gathercli.io.write import STDOUT, CheckedStream, Output, Stream, is_stream, new_name
+from gathercli.ops import families
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 from gathercli.spec.call import as_integer
 from gathercli.text import clean, listed
@@ -136,6 +137,15 @@ class OutputOptions(Options):
     keeping: WriteOptions
     nonfinite: Nonfinite = "quoted"
     view: ViewOptions
+
+    @classmethod
+    def of(cls, command: str) -> type[Options]:
+        """Return the group, whose help names the input that a command copies from."""
+        kind, chunks = get_args(Chunks)
+        name = families(command)[0].ROWS[0].inputs[0].name
+        like = "the data" if name == "data" else name.upper()
+        declared = chunks._replace(help=chunks.help.replace("the data", like))
+        return cls.with_fields({"chunks": Field(Annotated[kind, declared], None)})
 
     @property
     def limits(self) -> Limits:

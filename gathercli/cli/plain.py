@@ -78,13 +78,13 @@ def _value_word(words: Iterator[str]) -> str:
 
 def _add(values: dict[str, Any], option: Parameter, text: str) -> None:
     """Set the value of an option; add to it if it may be repeated."""
-    kind = _without_none(option.kind)
+    kind, spec = _without_none(option.kind), option.spec
     if get_origin(kind) is list:
         values.setdefault(option.name, []).append(text)
-    elif option.name in values and option.spec.once:
+    elif option.name in values and isinstance(spec, OptionSpec) and spec.once:
         raise NotPlainError
     else:
-        values[option.name] = _converted(kind, option.spec, text)
+        values[option.name] = _converted(kind, spec, text)
 
 
 def _arguments(arguments: list[Parameter], texts: list[str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from gathercli.cli.command import Options, option
 from gathercli.cli.groups import CLUSTER
 from gathercli.errors import UsageError
+from gathercli.ops import families
 from gathercli.text import clean
 
 if TYPE_CHECKING:
@@ -54,6 +55,13 @@ class ClusterOptions(Options):
         str | None,
         option(CLUSTER, "--tls-key", metavar="FILE", help="The key of the certificate."),
     ] = None
+
+    @classmethod
+    def of(cls, command: str) -> type[Options]:
+        """Return the group; hidden if workers can do no part of any version of the operator."""
+        ops = [op for family in families(command) for op in family.ROWS]
+        is_refused = all(any(each.follows for each in op.inputs) for op in ops)
+        return cls.hidden() if is_refused else cls
 
     def address(self) -> Address | None:
         """Read where the scheduler is, if there is one.

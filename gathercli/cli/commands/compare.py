@@ -70,6 +70,12 @@ class ComparedOperators(OperatorOptions):
         ),
     ] = None
 
+    @classmethod
+    def of(cls, command: str) -> type[Options]:
+        """Return the group itself, whose versions are a list."""
+        del command
+        return cls
+
 
 def run(
     operators: ComparedOperators,

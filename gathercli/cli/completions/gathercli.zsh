@@ -95,8 +95,8 @@ _gathercli() {
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--axis=[The dimension of DATA to gather along; negative counts from the end; default 0, but required by OpenVINO 6]:int: ' \
             '-a[The dimension of DATA to gather along; negative counts from the end; default 0, but required by OpenVINO 6]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-6 onnx-13 onnx-11)' \
-            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-6 onnx-13 onnx-11)' \
+            '--version=[The operator version, such as openvino-6, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.GatherElements-6; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-6 onnx-13 onnx-11)' \
+            '-V[The operator version, such as openvino-6, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.GatherElements-6; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-6 onnx-13 onnx-11)' \
             '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
             '--output=[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
@@ -134,8 +134,8 @@ _gathercli() {
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--batch-dims=[Leading dimensions that are batches (OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
             '-b[Leading dimensions that are batches (OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-5 onnx-13 onnx-12 onnx-11)' \
-            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-5 onnx-13 onnx-12 onnx-11)' \
+            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.GatherND-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-5 onnx-13 onnx-12 onnx-11)' \
+            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.GatherND-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-5 onnx-13 onnx-12 onnx-11)' \
             '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
             '--output=[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
@@ -173,13 +173,13 @@ _gathercli() {
             '--max-seq-len-dtype=[The type of untyped MAX_SEQ_LEN; typed MAX_SEQ_LEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--end-token-dtype=[The type of untyped END_TOKEN; typed END_TOKEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-1)' \
-            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-1)' \
+            '--version=[The operator version, such as openvino-1, openvino (its newest) or openvino.GatherTree-1; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-1)' \
+            '-V[The operator version, such as openvino-1, openvino (its newest) or openvino.GatherTree-1; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-1)' \
             '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
             '--output=[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
             '-o[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
-            '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data]:sizes: ' \
+            '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024; default like those of STEP_IDS]:sizes: ' \
             '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
             '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
             '--force-format[Write the format of --format even if the suffix of the file stands for another]' \
@@ -198,11 +198,6 @@ _gathercli() {
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '--scheduler=[Let the workers of this dask scheduler do it, as tcp://host:8786; they must see the same files]:url: ' \
-            '--scheduler-file=[The file that the scheduler writes, in place of its URL]:file:_files' \
-            '--tls-ca-file=[Speak TLS with the scheduler; the authority that signs it]:file:_files' \
-            '--tls-cert=[The certificate to show the scheduler]:file:_files' \
-            '--tls-key=[The key of the certificate]:file:_files' \
             '1:STEP_IDS:_gathercli_tensor' \
             '2:PARENT_IDS:_gathercli_tensor' \
             '3:MAX_SEQ_LEN:_gathercli_tensor' \
