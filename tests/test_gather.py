@@ -153,6 +153,29 @@ def test_an_expectation_that_the_type_cannot_hold_is_a_mismatch(run: Run) -> Non
     assert "rule: expect" in ran.err
 
 
+@pytest.mark.parametrize(
+    ("data", "expected", "difference"),
+    [
+        ("[[4,5]]", "[[4,5.0001]]", None),
+        ("[[4,-5]]", "[[3.999,-5]]", None),
+        ("[[4,5]]", "[[4,5.5]]", "has 5 at `[0,1]`: expected 5.5 (1 of 2 elements differs)"),
+        ("[[4,5]]", "[4,5.0001]", "is i64[1,2]: expected f64[2]"),
+        ("[[4,5]]", "1x2xf64=4 5.0001", "is i64[1,2]: expected f64[1,2]"),
+        ("1x2xu8=4 255", "[[4,256]]", None),
+        ("1x2xf8e4m3fn=4 448", "[[4,450]]", None),
+        ("1x2xu64=4 18446744073709551615", "[[4,-1]]", "has 18446744073709551615 at `[0,1]`"),
+        ("[[true,true]]", "[[1,1.0001]]", "is bool, but `expect`: the value at `$[0][0]`"),
+    ],
+)
+def test_untyped_numbers_that_the_type_cannot_represent_are_compared_within_the_tolerance(
+    data: str, expected: str, difference: str | None, run: Run
+) -> None:
+    ran = run("gather", data, "0,", "--expect", expected, "--rtol", "0.01")
+
+    assert (ran.status, ran.out) == (difference is not None, run("gather", data, "0,").out)
+    assert difference is None or ran.err.startswith(f"error: the result {difference}")
+
+
 @pytest.mark.parametrize("tolerance", ["nan", "inf"])
 def test_a_tolerance_is_a_finite_number(tolerance: str, run: Run) -> None:
     ran = run("gather", "[1]", "0", "--expect", "1", "--rtol", tolerance)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from gathercli.arrays.result import GatherOutput
     from gathercli.arrays.tensor import AnyArray
 
+NUMBERS: Final = Kind.INT, Kind.UINT, Kind.FLOAT
+
 
 class Tolerance(NamedTuple):
     """The largest difference that passes: atol + rtol * |expected|."""
@@ -31,7 +34,8 @@ class Tolerance(NamedTuple):
         """Compare shape, type and values with `read_expected`; return the first difference."""
         if isinstance(expected, MismatchError):
             return expected
-        if result.shape != expected.shape or result.dtype is not expected.dtype:
+        other_type = expected.typed and result.dtype is not expected.dtype
+        if result.shape != expected.shape or other_type:
             return _mismatch(f"is {result}", str(result), str(expected))
         return self._first_difference(result, expected)
 
@@ -43,7 +47,7 @@ class Tolerance(NamedTuple):
         for block in expected.blocks():
             stop = start + block.size
             values = Tensor(result.dtype, part(start, stop)).values()
-            targets = Tensor(result.dtype, block).values()
+            targets = Tensor(expected.dtype, block).values()
             differs = ~self._near(result.dtype, values, targets)
             number = int(differs.sum())
             if number and not count:
@@ -66,7 +70,7 @@ class Tolerance(NamedTuple):
             with np.errstate(all="ignore"):
                 gap = (
                     _gap(values, expected)
-                    if dtype.integral
+                    if dtype.integral and values.dtype.kind == expected.dtype.kind
                     else np.abs(values.astype(wide) - expected.astype(wide))
                 )
                 near = gap <= self.atol + self.rtol * np.abs(expected.astype(wide))
@@ -74,18 +78,32 @@ class Tolerance(NamedTuple):
         return same
 
 
-def read_expected(read: Callable[[], Tensor], dtype: DType) -> Tensor | MismatchError:
+def read_expected(
+    read: Callable[[DType | None], Tensor], dtype: DType, tolerance: Tolerance
+) -> Tensor | MismatchError:
     """Read the expected tensor, untyped text as the type of the result.
+
+    Parameters
+    ----------
+    read
+        Reads the tensor, untyped text as a type; as numbers of any type if None.
+    tolerance
+        If it is not zero, numbers that the type cannot represent are read as they are written.
 
     Returns
     -------
         The tensor, or a mismatch if the type cannot represent one of its values.
     """
     try:
-        return read()
+        return read(dtype)
     except InputError as error:
         if error.rule != "dtype":
             raise
+        if any(tolerance) and dtype.kind in NUMBERS:
+            with suppress(InputError):
+                written = read(None)
+                if written.dtype.kind in NUMBERS:
+                    return written._replace(typed=False)
         return MismatchError(
             f"the result is {dtype}, but {error.message}",
             rule="expect",

@@ -218,10 +218,10 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
         raise
     line.shape, line.dtype = list(result.shape), result.dtype.name
     line.adjustments = result.adjustments
-    expected = None
+    tolerance, expected = Tolerance(job.rtol, job.atol), None
     if job.expect is not None:
         expected = read_expected(
-            lambda: job.tensor("expect", inputs, assumed=result.dtype), result.dtype
+            lambda dtype: job.tensor("expect", inputs, assumed=dtype), result.dtype, tolerance
         )
     if job.output is None:
         line.result = "".join(encode.typed_json(result))
@@ -230,7 +230,7 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
         _write_chunks(job, result, inputs, settings)
     else:
         _write(job, result, inputs, settings)
-    difference = expected and Tolerance(job.rtol, job.atol).difference(result, expected)
+    difference = expected and tolerance.difference(result, expected)
     if difference is not None:
         raise difference
 

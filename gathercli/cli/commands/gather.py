@@ -80,7 +80,9 @@ class ExpectOptions(Options):
         from gathercli.arrays.compare import read_expected
 
         return read_expected(
-            lambda: inputs.tensor(token, "expect", assumed=dtype, empty=dtype), dtype
+            lambda assumed: inputs.tensor(token, "expect", assumed=assumed, empty=dtype),
+            dtype,
+            self.tolerance,
         )
 
 
