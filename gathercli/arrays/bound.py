@@ -47,7 +47,7 @@ class BoundCall:
     @property
     def indices(self) -> ChunkedTensor:
         """The tensor of indices."""
-        return self.tensors["indices"]
+        return next(self.tensors[each.name] for each in self.call.op.inputs if each.values)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -202,10 +202,10 @@ def positions(call: Call, along: IndexedAxis, indices: AnyArray) -> AnyArray:
     policy = policy_of(call, along)
     if not replaces:
         policy = policy._replace(outside=OutOfRange.ZERO)
-    found = resolve(indices, [policy], counts=False)[0].whole()
+    at = resolve(indices, [policy], counts=False)[0].whole()
     if call.negative is Negative.ERROR:
-        found[indices < 0] = -1
-    return found
+        at[indices < 0] = -1
+    return at
 
 
 def count(

@@ -242,7 +242,7 @@ class File:
         """Return a seekable stream of all bytes with its own position."""
         from io import BufferedReader, BytesIO
 
-        return BufferedReader(_Reader(self)) if self.regular else BytesIO(self.content())
+        return BufferedReader(_RawFile(self)) if self.regular else BytesIO(self.content())
 
     def check_stream(self) -> None:
         """Raise if a read from `stream` failed, even if its reader caught the error."""
@@ -302,7 +302,7 @@ class File:
         return LimitError.over(what, size, self.limit or 0, instead=instead)
 
 
-class _Reader(RawIOBase):
+class _RawFile(RawIOBase):
     """A reader of a regular file with its own position; it records a failed read."""
 
     def __init__(self, file: File) -> None:

@@ -160,7 +160,7 @@ def written(path: str) -> Iterator[WrittenJob]:
     try:
         with _open(path) as file:
             _check_jobs(file, name, path)
-            yield from _Reader(file, name, folder).jobs(lines=path.endswith(LINES))
+            yield from _JobReader(file, name, folder).jobs(lines=path.endswith(LINES))
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         if isinstance(error, GatherError):
             raise
@@ -207,7 +207,7 @@ def _check_jobs(file: IO[bytes], name: str, path: str) -> None:
         )
 
 
-class _Reader:
+class _JobReader:
     """Splits an open file into jobs."""
 
     def __init__(self, file: IO[bytes], name: str, folder: str) -> None:

@@ -97,9 +97,9 @@ def run(
         with CallContext(None) as call:
             read_tensors = read(call, inputs.tensor, tokens, inputs_of(FIRST))
         case = operators.case(read_tensors, threads, progress)
-        found = compared(applicable(rows, case, by_name), case, memory.limits.result)
+        comparison = compared(applicable(rows, case, by_name), case, memory.limits.result)
         inputs.recheck()
-        return _answer(found, operators, case.data, case.indices, fmt)
+        return _answer(comparison, operators, case.data, case.indices, fmt)
 
 
 def _rows(text: str | None, messages: Messages) -> tuple[tuple[Op, ...], set[Op]]:
@@ -124,12 +124,12 @@ def _rows(text: str | None, messages: Messages) -> tuple[tuple[Op, ...], set[Op]
         if name in FAMILIES:
             by_name |= set(FAMILIES[name].ROWS)
             continue
-        found = exactly(name, named(name, "--ops "))
-        ops = {each.op for each in found}
+        matches = exactly(name, named(name, "--ops "))
+        ops = {each.op for each in matches}
         if len(ops) == 1:
             by_name |= ops
         chosen |= ops & set(COMPARED) or ops
-        messages.notes += [each.note for each in found if each.note]
+        messages.notes += [each.note for each in matches if each.note]
     chosen |= by_name
     other = next((op for op in OPERATORS if op in chosen and op not in COMPARED), None)
     if other is not None:
@@ -143,13 +143,13 @@ def _rows(text: str | None, messages: Messages) -> tuple[tuple[Op, ...], set[Op]
 
 
 def _answer(
-    found: Comparison,
+    comparison: Comparison,
     operator: OperatorOptions,
     data: Tensor,
     indices: Tensor,
     fmt: str,
 ) -> Answer:
-    """Write what was found while the inputs are open."""
+    """Write the comparison while the inputs are open."""
     from gathercli.report.header import tensor_json
     from gathercli.report.terminal import rendered
     from gathercli.report.verdicts import compared_json, compared_text
@@ -162,7 +162,7 @@ def _answer(
             "negative": operator.negative.value,
             "out_of_range": operator.out_of_range.value,
         }
-        line = compared_json(found, fields, _values(found, "quoted"))
+        line = compared_json(comparison, fields, _values(comparison, "quoted"))
         return Answer(lambda *_: line, lambda: line)
     asked = f"data {data}   indices {indices}"
     for name, value in operator.attrs.typed.items():
@@ -170,21 +170,21 @@ def _answer(
     for name in ("negative", "out_of_range"):
         if (value := getattr(operator, name).value) != "spec":
             asked += f"   --{name.replace('_', '-')} {value}"
-    values = _values(found, "bare")
+    values = _values(comparison, "bare")
 
     def text(width: int | None, color: bool) -> str:
-        return rendered(compared_text(found, asked, values, width), color=color)
+        return rendered(compared_text(comparison, asked, values, width), color=color)
 
     return Answer(text)
 
 
-def _values(found: Comparison, nonfinite: str) -> list[tuple[str, str]]:
+def _values(comparison: Comparison, nonfinite: str) -> list[tuple[str, str]]:
     """Write the values of each difference with the digits that tell them apart."""
     return [
         ("", "")
         if each.values is None
         else (_written(each.values[0], nonfinite), _written(each.values[1], nonfinite))
-        for each in found.differences
+        for each in comparison.differences
     ]
 
 
