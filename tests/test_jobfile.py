@@ -43,7 +43,7 @@ def _refused(path: str, kind: type[GatherError] = InputError) -> str:
 
 
 def _cut(text: bytes) -> list[WrittenJob]:
-    return list(jobfile._Reader(io.BytesIO(text), "f", "").jobs(lines=False))
+    return list(jobfile._JobReader(io.BytesIO(text), "f", "").jobs(lines=False))
 
 
 # A job a line
