@@ -632,3 +632,12 @@ def test_a_long_list_is_written_as_it_is_found(run: Run, monkeypatch: pytest.Mon
     listed = re.findall(r"(?m)^\[(\d+),(\d+)\] +(\d+)  zero", ran.out)
     assert [int(i) * 3 + int(j) for i, j, _ in listed] == list(range(1, 300))
     assert len({len(line) for line in ran.out.splitlines() if line.endswith("  zero-filled")}) == 1
+
+
+def test_a_verdict_says_on_which_axis_components_were_filled(run: Run) -> None:
+    ran = run("check", "gather-nd", "arange:2x3", "[[0,9],[9,0]]", "--out-of-range", "zero")
+
+    assert (
+        "openvino.GatherND-5  1 zero-filled on axis 0, first 9 at [1,0]; "
+        "1 zero-filled on axis 1, first 9 at [0,1]\n"
+    ) in ran.out
