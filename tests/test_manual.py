@@ -255,6 +255,36 @@ def topic_terms(heading: str) -> dict[str, str]:
     return {term: text for each in blocks if isinstance(each, Terms) for term, text in each.pairs}
 
 
+def test_the_page_about_jobs_lists_the_required_inputs_of_every_operator() -> None:
+    words = next(each for each in PAGES["gathercli-jobs"].blocks("KEYS OF A JOB"))
+
+    assert words == (
+        "op and the inputs of the operator are required: data and indices, "
+        "for gather-tree step_ids, parent_ids, max_seq_len and end_token."
+    )
+
+
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "the row that ran",
+        "refuse the whole",
+        "is made at a time",
+        "when all are there",
+        "who asked",
+        "done by others",
+        "what is there",
+        "names no beam",
+        "the step before k is",
+    ],
+)
+def test_the_prose_of_readme_and_manual_avoids(phrase: str) -> None:
+    texts = [path.read_text(encoding="utf-8") for path in (generate.ROOT / "gathercli").rglob("*.md")]
+    texts.append((generate.ROOT / "README.md").read_text(encoding="utf-8"))
+
+    assert [text for text in texts if phrase in " ".join(text.split())] == []
+
+
 def test_the_page_about_jobs_has_every_key_that_a_job_may_have() -> None:
     meanings = topic_terms("KEYS OF A JOB")
     run = {key for op in FAMILIES for key in job.keys_of(op).checks}

@@ -18,8 +18,8 @@ def text(each: Equivalent, nearest: Op, width: int | None) -> str:
     pairs = [
         ("call", each.call),
         ("equals", f"{listed(each.rows, 'and')}, for legal indices"),
-        ("index from -s to -1", _beside(each.negative, nearest.negative)),
-        ("index outside [-s, s-1]", _beside(each.outside, nearest.out_of_range.done)),
+        ("index from -s to -1", _beside(each.negative, nearest.negative, nearest)),
+        ("index outside [-s, s-1]", _beside(each.outside, nearest.out_of_range.done, nearest)),
         *(("" if at else "otherwise", line) for at, line in enumerate(each.differs)),
     ]
     fixes = (f"\nto be equal to {row}\n{indent(code, '  ')}\n" for row, code in each.fixes)
@@ -32,5 +32,5 @@ def as_json(each: Equivalent) -> dict[str, Any]:
     return fields | {"fixes": [{"equals": row, "code": code} for row, code in each.fixes]}
 
 
-def _beside(theirs: str, ours: str) -> str:
-    return theirs + (", as by the version" if theirs == ours else f"; the version: {ours}")
+def _beside(theirs: str, ours: str, op: Op) -> str:
+    return f"{theirs}, as in {op}" if theirs == ours else f"{theirs}; in {op} {ours}"

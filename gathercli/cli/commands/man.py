@@ -16,7 +16,7 @@ _WIDEST: Final = 100
 
 Topic = Annotated[
     str | None,
-    argument("[COMMAND]", "The command to explain, formats, jobs, operators or planning."),
+    argument("[COMMAND]", "A command, or one of the topics formats, jobs, operators and planning."),
 ]
 
 

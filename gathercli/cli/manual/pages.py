@@ -41,7 +41,6 @@ def _formats() -> Page:
 
 def _jobs() -> Page:
     op = OPERATORS[0]
-    keys = keys_of(op.family)
     defaults = {each.name: str(each.default) for each in fields(Job)}
     defaults |= {each.name: str(each.default) for each in op.attrs}
     return prose.page(
@@ -50,7 +49,7 @@ def _jobs() -> Page:
         | {
             "inputs": Terms(tuple(_other_inputs())),
             "types": Terms(tuple(_types())),
-            "required": listed([key for key in keys.required if key != "of"], "and"),
+            "required": _required(),
             "each": listed([*FAMILIES, SHAPE]),
             "either": listed(FAMILIES),
             "negatives": listed(each.value for each in Negative),
@@ -62,6 +61,19 @@ def _jobs() -> Page:
             "inline": str(INLINE >> 20),
         },
     )
+
+
+def _required() -> str:
+    """List the required inputs of a job, and the operators for which they differ."""
+    usual: tuple[str, ...] = ()
+    texts = []
+    for family in FAMILIES:
+        inputs = tuple(key for key in keys_of(family).required if key not in ("op", "of"))
+        usual = usual or inputs
+        if inputs != usual or not texts:
+            owner = "" if inputs == usual else f"for {family} "
+            texts.append(owner + listed(inputs, "and"))
+    return ", ".join(texts)
 
 
 def _inputs() -> dict[str, list[str]]:
