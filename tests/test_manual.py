@@ -279,7 +279,9 @@ def test_the_page_about_jobs_lists_the_required_inputs_of_every_operator() -> No
     ],
 )
 def test_the_prose_of_readme_and_manual_avoids(phrase: str) -> None:
-    texts = [path.read_text(encoding="utf-8") for path in (generate.ROOT / "gathercli").rglob("*.md")]
+    texts = [
+        path.read_text(encoding="utf-8") for path in (generate.ROOT / "gathercli").rglob("*.md")
+    ]
     texts.append((generate.ROOT / "README.md").read_text(encoding="utf-8"))
 
     assert [text for text in texts if phrase in " ".join(text.split())] == []
