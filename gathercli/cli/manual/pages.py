@@ -66,7 +66,7 @@ def _jobs() -> Page:
 def _required() -> str:
     """List the required inputs of a job, and the operators for which they differ."""
     usual: tuple[str, ...] = ()
-    texts = []
+    texts: list[str] = []
     for family in FAMILIES:
         inputs = tuple(key for key in keys_of(family).required if key not in ("op", "of"))
         usual = usual or inputs
