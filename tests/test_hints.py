@@ -59,6 +59,7 @@ CALLS: Final = (
     Wrong("gather arnge:2x2 0", 1),
     Wrong("gather x.npz 0", 1),
     Wrong("gather x.npz#bb 0", 1),
+    Wrong("gather-nd pair.npz#data pair.npz", 2),
     Wrong("gather m.json#bb 0", 1),
     Wrong("gather m.safetensors 0", 1),
     Wrong("gather x.npy#a 0", 1),
@@ -342,6 +343,7 @@ def _write_tensors(folder: Path) -> None:
         (folder / name).parent.mkdir(exist_ok=True)
         np.save(folder / name, array)
     np.savez(folder / "x.npz", a=array, b=array)
+    np.savez(folder / "pair.npz", data=array, indices=[[2]])
     raw = saved(array)
     (folder / "slash.npz").write_bytes(archive({"a/b.npy": raw, "a_b.npy": raw}))
     save_file({"a": array, "b": array}, folder / "m.safetensors")

@@ -515,6 +515,13 @@ def test_a_value_that_an_option_does_not_take_is_a_usage_error(words: list[str],
     only_error(ran)
 
 
+@pytest.mark.parametrize("words", [["--axes", "1"], ["--dim=1"], ["axis=1"]])
+def test_an_operator_without_an_axis_suggests_none(words: list[str], run: Run) -> None:
+    ran = run("gather-nd", "arange:2x2", "1,1", *words)
+
+    assert ran.err.splitlines()[1] == "hint: `gathercli gather-nd --help` lists the options"
+
+
 def test_an_argument_too_many_is_no_axis_of_a_command_without_one(run: Run) -> None:
     ran = run("gather-nd", "arange:2x3", "[[1]]", "0")
 

@@ -364,11 +364,16 @@ def test_a_version_of_another_operator_is_the_opset_of_its_framework(
 
 
 WRONG_VALUES: Final = {
-    ("torch", "gather"): "no version `torch` of gather",
-    ("1", "gather"): "no version `1` of gather (openvino-1 and onnx-1 both have it)",
-    ("onnx-1", "gather-elements"): "no version `onnx-1` of gather-elements "
-    "(onnx has GatherElements from opset 11 on)",
-    ("onnx-13", "gather-tree"): "no version `onnx-13` of gather-tree (onnx has no GatherTree)",
+    ("torch", "gather"): ("no version `torch` of gather", "openvino-8"),
+    ("1", "gather"): (
+        "no version `1` of gather (openvino-1 and onnx-1 both have it)",
+        "openvino-8",
+    ),
+    ("onnx-1", "gather-elements"): (
+        "no version `onnx-1` of gather-elements (onnx has GatherElements from opset 11 on)",
+        "onnx-11",
+    ),
+    ("tf", "gather-tree"): ("no version `tf` of gather-tree", "openvino-1"),
 }
 
 
@@ -382,21 +387,36 @@ def test_a_wrong_variable_is_named_with_the_ways_out(
     run: Run,
 ) -> None:
     variable(value)
-    why, default = WRONG_VALUES[value, command], FAMILIES[command].ROWS[0].id
+    (why, way), default = WRONG_VALUES[value, command], FAMILIES[command].ROWS[0].id
 
     ran = run(*before, command, *SMALLEST[command])
 
     assert (ran.status, ran.out) == (2, "")
     assert ran.err.startswith(f"error: `{VARIABLE}`: {why}: expected {default}")
     assert ran.err.endswith(
-        f"`-V {default}` takes precedence; `unset {VARIABLE}` removes the variable\nrule: version\n"
+        f"`-V {way}` takes precedence; `unset {VARIABLE}` removes the variable\nrule: version\n"
     )
     inputs = (
         ["1x1x1", "1x1x1", "1", "[]"]
         if before == ["shape"] and "tree" in command
         else (SMALLEST[command])
     )
-    assert run(*before, command, *inputs, "-V", default).status == 0
+    assert run(*before, command, *inputs, "-V", way).status == 0
+
+
+@pytest.mark.parametrize("value", ["onnx", "onnx-13", "opset 17", "13", "onnx.Gather-11"])
+def test_the_variable_does_not_concern_an_operator_that_its_framework_lacks(
+    value: str, variable: Callable[[str], None], run: Run
+) -> None:
+    default = run("gather-tree", *SMALLEST["gather-tree"])
+    variable(value)
+
+    ran = run("gather-tree", *SMALLEST["gather-tree"])
+
+    assert (ran.status, ran.out) == (0, default.out)
+    assert ran.err == (
+        f"note: {VARIABLE}: onnx has no GatherTree; openvino.GatherTree-1 is the default\n"
+    )
 
 
 @pytest.mark.parametrize("before", [["gather"], ["shape", "gather"], ["explain", "gather"]])
@@ -454,7 +474,12 @@ def test_the_list_of_versions_marks_those_that_run_where_none_is_named(
 
     listing, objects = run("ops"), json.loads(run("ops", "-f", "json").out)
 
-    marked = ["onnx.Gather-11", "onnx.GatherElements-11", "onnx.GatherND-12"]
+    marked = [
+        "onnx.Gather-11",
+        "onnx.GatherElements-11",
+        "onnx.GatherND-12",
+        "openvino.GatherTree-1",
+    ]
     assert [line.split()[0] for line in listing.out.splitlines() if " * " in line] == marked
     assert f"\n* runs where no version is named, by {VARIABLE}=onnx-12.\n" in listing.out
     assert [each["id"] for each in objects if each["default"]] == marked

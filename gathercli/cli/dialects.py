@@ -47,8 +47,8 @@ _SETTING: Final = re.compile(r"([a-z][a-z_-]*)=(.*)", re.DOTALL)
 
 
 def similar_option(line: CommandLine, option: str) -> str | None:
-    """Return the option of a command that an unknown one probably means."""
-    names = [name for param in line.params for name in param.opts]
+    """Return the option of a command that an unknown one probably means; a hidden one is none."""
+    names = [name for param in line.params if not param.hidden for name in param.opts]
     has_last = any(str(param.metavar).endswith(LAST) for param in line.params)
     translations = OPTIONS.get(option, ())
     for name in (*translations, option.swapcase()):
@@ -152,7 +152,8 @@ def _with_dashes(line: CommandLine, text: str) -> str:
     setting = _SETTING.fullmatch(text)
     if setting and not os.path.lexists(text):
         name = f"--{setting[1].replace('_', '-')}"
-        return f"{name}={setting[2]}" if line.param(name) else text
+        param = line.param(name)
+        return text if param is None or param.hidden else f"{name}={setting[2]}"
     return text
 
 

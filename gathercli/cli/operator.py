@@ -10,7 +10,16 @@ from gathercli.cli.command import Field, Options, argument, option
 from gathercli.cli.groups import OPERATOR
 from gathercli.cli.inputs import Token, option_name, read
 from gathercli.errors import VersionError
-from gathercli.ops import FAMILIES, attributes, families, family_of, find, find_for_any, versions
+from gathercli.ops import (
+    FAMILIES,
+    attributes,
+    families,
+    family_of,
+    find,
+    find_for_any,
+    frameworks_of,
+    versions,
+)
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.text import listed
 
@@ -47,6 +56,8 @@ class Choice(NamedTuple):
 def choice(command: str, version: str | None) -> Choice:
     """Choose a version of an operator: the named one, that of the environment, or the default.
 
+    A version of the environment does not concern operators that its framework lacks.
+
     Raises
     ------
     VersionError
@@ -61,11 +72,17 @@ def choice(command: str, version: str | None) -> Choice:
     try:
         op, note = find_for_any(name, family.COMMAND)
     except VersionError as error:
+        frameworks = frameworks_of(name)
+        if len(frameworks) == 1 and frameworks.isdisjoint(op.framework for op in family.ROWS):
+            (framework,) = frameworks
+            note = f"{VARIABLE}: {framework} has no {default.name}; {default} is the default"
+            return Choice(default, note)
         error.prefix(f"`{VARIABLE}`")
         near = re.fullmatch(r"did you mean `-V ([\w-]+)`\?", error.hint or "")
-        better = f"did you mean `export {VARIABLE}={near[1]}`? " if near else ""
+        better = f"did you mean `export {VARIABLE}={near[1]}`? " if near and not frameworks else ""
+        version = near[1] if near and frameworks else default.id
         error.hint = (
-            f"{better}`-V {default.id}` takes precedence; `unset {VARIABLE}` removes the variable"
+            f"{better}`-V {version}` takes precedence; `unset {VARIABLE}` removes the variable"
         )
         raise
     return Choice(op, note and f"{VARIABLE}: {note}", VARIABLE)

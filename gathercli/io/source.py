@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self, cast
 
 from gathercli.errors import GatherError, Hint, InputError, LimitError, TransferError, UsageError
 from gathercli.io.files import STDIN, File, open_file, open_input, unreadable
-from gathercli.io.formats.content import Layout, Literal, content
+from gathercli.io.formats.content import Layout, Literal, MemberHint, content
 from gathercli.io.formats.table import is_chunked
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import FLOAT64, DType
@@ -168,6 +168,8 @@ class Inputs:
         except GatherError as error:
             if name and not error.message.startswith(f"`{name}`"):
                 error.prefix(f"`{name}`")
+            if isinstance(error.hint, MemberHint):
+                error.hint = error.hint.for_input(name)
             raise
 
     def __enter__(self) -> Self:

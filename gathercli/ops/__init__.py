@@ -280,6 +280,19 @@ def find_for_any(version: str, command: str) -> VersionMatch:
         raise
 
 
+def frameworks_of(version: str) -> set[str]:
+    """Return the frameworks of the rows that a version names, whichever their operators.
+
+    >>> frameworks_of("opset 17"), frameworks_of("onx-17")
+    ({'onnx'}, set())
+    """
+    frameworks: set[str] = set()
+    for command in FAMILIES:
+        with suppress(VersionError):
+            frameworks.add(find(version, command).op.framework)
+    return frameworks
+
+
 def _version_error(text: str, family: Family, why: str | None = None) -> VersionError:
     ids = [op.id for op in family.ROWS]
     what = f"no version `{text[:40]}` of" if text.strip() else "an empty version for"

@@ -142,6 +142,20 @@ class Literal(TextContent):
         return self._tensor
 
 
+class MemberHint(Hint):
+    """A hint that names the first member of a source, whatever the input it is for."""
+
+    __slots__ = ("members", "noun", "source")
+    members: list[str]
+    noun: str
+    source: str
+
+    def for_input(self, name: str) -> Hint:
+        """Return the hint that names the member with the name of an input, if there is one."""
+        hint = key_hint(self.source, name, [name], self.noun) if name in self.members else None
+        return hint or self
+
+
 def key_hint(name: str, key: str | None, known: Iterable[str], noun: str) -> Hint | None:
     """Suggest the name of a tensor in a source, or on standard input of data and indices.
 
@@ -163,7 +177,14 @@ def key_hint(name: str, key: str | None, known: Iterable[str], noun: str) -> Hin
     if name == "-" and key is None and {"data", "indices"} <= set(names):
         return Hint(f"name both {noun}s: `-#data -#indices`")
     near = closest_member(key, names)
-    return Hint(f"name the {noun}: {{source}}", source=f"{name}#{near}") if near else None
+    if near is None:
+        return None
+    text, source = f"name the {noun}: {{source}}", f"{name}#{near}"
+    if key:
+        return Hint(text, source=source)
+    hint = MemberHint(text, source=source)
+    hint.members, hint.noun, hint.source = names, noun, name
+    return hint
 
 
 def malformed(
