@@ -579,3 +579,12 @@ def test_the_shape_of_a_tree_inferred_from_partly_known_shapes_admits_that_of_th
     symbols = {f"S{n}": n for n in range(300)}
     assert str(inferred) == oracle.text(answer)
     assert oracle.admits(answer, gather_tree(tree).shape, symbols)
+
+
+def test_empty_tuples_take_no_memory_however_many_they_are() -> None:
+    tuples = np.zeros((1 << 40, 0), np.int64)
+
+    assert gathercli.gather_nd(np.zeros((0, 3)), tuples).shape == (1 << 40, 0, 3)
+    assert gathercli.gather_nd([7, 8], tuples[:3]).tolist() == [[7, 8]] * 3
+    with pytest.raises(gathercli.LimitError):
+        gathercli.gather_nd([7, 8], np.zeros((1 << 59, 0), np.int64))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from gathercli.arrays.counts import IndexCount, count_indices, count_tuples
 from gathercli.arrays.indices import KEPT, IndexKind, IndexPolicy, ResolvedIndices, ResolvedTuples
 from gathercli.spec import rules
@@ -253,11 +255,13 @@ def resolve(
     if not tuples:
         return ResolvedIndices(indices, policies[0], kind, fills=fills), each
     resolved = ResolvedTuples(indices, policies, kind, fills=fills)
-    if indices.size > KEPT:
+    if resolved.size > KEPT and policies:
         return resolved, each
     size = product([policy.size for policy in policies])
     flat = IndexPolicy(size, wraps=False, outside=OutOfRange.ZERO)
-    return ResolvedIndices(resolved.whole(), flat, IndexKind.PLAIN, fills=fills), each
+    # Empty tuples all have the position 0, of which one element is enough.
+    positions = resolved.whole() if policies else np.broadcast_to(np.int64(0), resolved.shape)
+    return ResolvedIndices(positions, flat, IndexKind.PLAIN, fills=fills), each
 
 
 def _first(count: IndexCount, shape: tuple[int, ...]) -> tuple[int, str]:
