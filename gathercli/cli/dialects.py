@@ -1,4 +1,4 @@
-"""Options and values in the words of other programs, and their translation."""
+"""Translate options and values of other programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 LAST: Final = "DEST"
-"""The argument that other programs have as an option; it comes last."""
+"""The argument that is an option in other programs; it comes last."""
 
 OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "--dim": ("--axis",),
@@ -27,7 +27,7 @@ OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "--to": ("--format",),
     "-o": ("--save", LAST),
 }
-"""Other programs' names of options; the first name here that a command has is meant."""
+"""Options of other programs, with the options here in order of preference."""
 
 VALUES: Final = {
     "--out-of-range": {
@@ -37,17 +37,17 @@ VALUES: Final = {
         **dict.fromkeys(("0", "0.0", "zeros"), "zero"),
     },
 }
-"""Other programs' names of values, by option."""
+"""Values of other programs, by option."""
 
 PICTURES: Final = ("svg", "html", "txt")
-"""Formats that the suffix of `--save` chooses."""
+"""The formats of `--save`, which its suffix selects."""
 
 _DASHES: Final = re.compile(r"[\u2010-\u2015\u2212]+(?=[a-zA-Z])")
 _SETTING: Final = re.compile(r"([a-z][a-z_-]*)=(.*)", re.DOTALL)
 
 
 def similar_option(line: CommandLine, option: str) -> str | None:
-    """Return the option of a command that an unknown one probably means; a hidden one is none."""
+    """Return the visible option of a command most similar to an unknown one, or None."""
     names = [name for param in line.params if not param.hidden for name in param.opts]
     has_last = any(str(param.metavar).endswith(LAST) for param in line.params)
     translations = OPTIONS.get(option, ())
@@ -91,13 +91,13 @@ class _Option(NamedTuple):
     name
         The name on the command line.
     similar
-        The name that the command has for it; None if it has none.
+        The name of the command's equivalent, or None.
     value
-        None if there is none.
+        The value, or None.
     attached
         Whether the value is part of the same word.
     words
-        How many words the option and its value are.
+        The number of words of the option and its value.
     """
 
     name: str
@@ -128,7 +128,7 @@ class _Option(NamedTuple):
         return cls(name, similar, following[0].text, attached=False, words=2)
 
     def translate(self, line: CommandLine) -> list[str] | None:
-        """Return the words that the command has for the option; None if it has none."""
+        """Return the words of the command's equivalent, or None."""
         if self.similar is None or self.value is None:
             return None if self.similar is None else [self.similar]
         if self.similar == LAST:
@@ -146,7 +146,7 @@ class _Option(NamedTuple):
 
 
 def _with_dashes(line: CommandLine, text: str) -> str:
-    """Write ``axis=1``, or an option after a longer dash, as an option."""
+    """Add ASCII dashes to ``axis=1``, or to an option with a longer dash."""
     if _DASHES.match(text):
         return _DASHES.sub("--", text, count=1)
     setting = _SETTING.fullmatch(text)
@@ -158,7 +158,7 @@ def _with_dashes(line: CommandLine, text: str) -> str:
 
 
 def translate_value(param: Any, value: str) -> str | None:
-    """Return the value of a parameter that another program's value means; None if there is none."""
+    """Return the value of a parameter equivalent to another program's value, or None."""
     value_here = VALUES.get(max(param.opts, key=len), {}).get(value.lower(), value)
     choices = choices_of(param)
     if not choices or value_here in choices:
@@ -167,5 +167,5 @@ def translate_value(param: Any, value: str) -> str | None:
 
 
 def choices_of(param: Any) -> list[str]:
-    """Return the words that a parameter takes, if it takes only some."""
+    """Return the choices of a parameter; an empty list if it has none."""
     return [getattr(each, "value", each) for each in getattr(param.type, "choices", ())]

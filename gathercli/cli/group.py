@@ -1,4 +1,4 @@
-"""The group of commands: it imports one at a time, and lets words like `-1,0` be tensors."""
+"""The group of commands, which imports one at a time and accepts tensors like `-1,0`."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -21,8 +21,8 @@ _MARK: Final = "\0"
 
 
 @contextmanager
-def _our_words(line: CommandLine) -> Iterator[None]:
-    """Turn a refusal of typer's into ours."""
+def _usage_errors(line: CommandLine) -> Iterator[None]:
+    """Convert exceptions of typer to `UsageError`."""
     try:
         yield
     except typer.TyperException as error:
@@ -38,7 +38,7 @@ class TensorCommand(TyperCommand):
     """The first names of the options that may not be repeated."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Mark words like ``-1,0``, ``-.5`` and ``-#data`` while typer looks for options."""
+        """Parse the words, with a mark on those like ``-1,0``, ``-.5`` and ``-#data``."""
         line = CommandLine.read(str(self.name), self.get_params(ctx), args)
         check_dashes(line)
         check_once(line, self.once)
@@ -46,7 +46,7 @@ class TensorCommand(TyperCommand):
             _MARK + word.text if word.option is None and NEGATIVE.match(word.text) else word.text
             for word in line.words
         ]
-        with _our_words(line):
+        with _usage_errors(line):
             rest = super().parse_args(ctx, marked)
         for name, value in ctx.params.items():
             if isinstance(value, str):
@@ -56,13 +56,13 @@ class TensorCommand(TyperCommand):
         return rest
 
     def get_help_option(self, ctx: Any) -> Any:
-        """Put `--help` into the group of messages."""
+        """Return `--help`, in the group of messages."""
         option: Any = super().get_help_option(ctx)
         option.rich_help_panel = MESSAGES
         return option
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options by group in the plain view; the rich one does so itself."""
+        """Write the options by group in the plain view, as the rich view does."""
         groups: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
@@ -86,17 +86,17 @@ class TensorCommand(TyperCommand):
 
 
 class LazyGroup(TyperGroup):
-    """A group that has its commands' names and help, and imports only the one that runs."""
+    """A group with the names and help of its commands, which imports only the one that runs."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the options before the command."""
+        """Parse the options before the command."""
         line = CommandLine.read("", self.get_params(ctx), args)
         check_dashes(line)
-        with _our_words(line):
+        with _usage_errors(line):
             return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Import the command that the words name."""
+        """Import the command that the first word names."""
         from gathercli.cli.registry import COMMANDS, load
 
         if args[0] not in COMMANDS:
@@ -108,7 +108,7 @@ class LazyGroup(TyperGroup):
 
 
 def markup() -> Any:
-    """Return typer's rich view of help for a terminal, its plain one otherwise."""
+    """Return the markup mode of typer's help: rich on a terminal, plain otherwise."""
     return "rich" if is_terminal(STDOUT) else None
 
 
@@ -145,7 +145,7 @@ def group() -> TyperGroup:
 
 
 def typer_command(command: Command, help_line: str) -> TyperCommand:
-    """Return typer's form of a command, with its options in the order of their groups."""
+    """Convert a command to typer, with its options in the order of their groups."""
     name = command.name
     app = typer.Typer(add_completion=False, rich_markup_mode=markup())
     app.command(
@@ -167,7 +167,7 @@ def typer_command(command: Command, help_line: str) -> TyperCommand:
 
 
 def _callback(command: Command) -> Callable[..., Any]:
-    """Return the function that typer calls: its signature has all parameters of the command."""
+    """Return a function for typer, with all parameters of the command in its signature."""
 
     def request(**values: Any) -> Any:
         return command.request(values)
@@ -188,7 +188,7 @@ def _callback(command: Command) -> Callable[..., Any]:
 
 
 def _info(parameter: Parameter) -> Any:
-    """Return the declaration of a parameter as typer has it."""
+    """Convert the declaration of a parameter to typer."""
     spec = parameter.spec
     if not isinstance(spec, OptionSpec):
         return typer.Argument(metavar=spec.metavar, help=spec.help, show_default=False)
@@ -210,7 +210,7 @@ def _place(param: Any) -> int:
 
 
 def _epilog(name: str) -> str:
-    """Return a pointer to the manual, for the rich view with the examples before it."""
+    """Return a pointer to the manual, after the examples in the rich view."""
     more = f"`gathercli man {name}` has the rules and examples."
     if markup() is None:
         return more
@@ -219,7 +219,7 @@ def _epilog(name: str) -> str:
 
 
 def examples(name: str) -> list[tuple[str, str]]:
-    """Return the examples in the help of a command: a description and a line each."""
+    """Return the examples in the help of a command: pairs of a description and a line."""
     from gathercli.cli.manual.examples import EXAMPLES, HELPFUL
 
     return [(each.shows, each.command) for each in EXAMPLES.get(name, ())[:HELPFUL]]

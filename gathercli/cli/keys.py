@@ -1,4 +1,4 @@
-"""Screens on a terminal, and the keys that move between them."""
+"""Page through screens on a terminal with keys."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MEANING: Final = {key: word for word, keys in _WORDS.items() for key in keys}
 _KEY: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1bO[ -~]|\x1b[^[O]|[^\x1b]", re.DOTALL)
 
 _WAIT: Final = 0.05
-"""Seconds after which an Escape is the key of that name, not the start of another."""
+"""Seconds after which an Escape is the Escape key, not the start of a sequence."""
 
 
 def has_keys() -> bool:
@@ -39,7 +39,7 @@ def has_keys() -> bool:
 
 
 class Keys:
-    """A reader of keys, and a context that restores the terminal."""
+    """A context that reads keys and restores the terminal at its end."""
 
     def __init__(self) -> None:
         self._saved: Any = None
@@ -54,12 +54,12 @@ class Keys:
 
         self._saved = termios.tcgetattr(STDIN)
         signal.signal(signal.SIGWINCH, lambda *_: None)
-        # `select` misses a signal that arrives just before it, but not the byte that it writes.
+        # `select` misses a signal that arrives just before it, but not the byte written for it.
         os.set_blocking(self._woken, False)
         self._before = signal.set_wakeup_fd(self._woken)
         tty.setcbreak(STDIN)
         ours = termios.tcgetattr(STDIN)
-        # Ctrl-Z would leave the alternate screen behind: disable it.
+        # Ctrl-Z would leave the alternate screen active: disable it.
         ours[6][termios.VSUSP] = bytes([os.fpathconf(STDIN, "PC_VDISABLE")])
         termios.tcsetattr(STDIN, termios.TCSANOW, ours)
         print_text("\x1b[?1049h\x1b[?25l")
@@ -79,7 +79,7 @@ class Keys:
     def read(self) -> str:
         """Wait for a key; return ``next``, ``back``, ``first``, ``last`` or ``quit``.
 
-        Return ``same`` if the size of the screen changes.
+        Return ``same`` if the terminal is resized.
         """
         from select import select
 
@@ -103,12 +103,12 @@ class Keys:
                 return _MEANING[key]
 
     def walk(self, count: int, screen: Callable[[int], str]) -> None:
-        """Show `count` screens, and move between them by keys until one quits.
+        """Show `count` screens, and move between them with keys until one quits.
 
         Parameters
         ----------
         screen
-            Returns a screen by its number; lines after the first `room()` are left out.
+            A function from a number to a screen; only its first `room()` lines are shown.
         """
         at = 0
         while at < count:
@@ -125,5 +125,5 @@ class Keys:
 
 
 def room() -> int:
-    """Return the number of lines above the line of the keys."""
+    """Return the number of lines above the legend of the keys."""
     return max(height_of(STDOUT) - 1, 1)

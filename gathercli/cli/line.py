@@ -1,4 +1,4 @@
-"""The words of a command line, each an option, the value of one, or an argument."""
+"""Classify the words of a command line as options, their values, and arguments."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ NEGATIVE: Final = re.compile(r"-(?:\d|\.\d|inf|nan|#)", re.IGNORECASE)
 
 
 class Word(NamedTuple):
-    """One word.
+    """A word of a command line.
 
     Attributes
     ----------
     option
-        The name of the option that the word is or belongs to; None for an argument.
+        The name of the option, also for its value; None for an argument.
     is_value
         Whether it is the value of that option.
     """
@@ -36,7 +36,7 @@ class CommandLine(NamedTuple):
     command
         Its name; empty for the program itself.
     params
-        The parameters that typer has for it.
+        Its parameters in typer.
     """
 
     command: str
@@ -60,29 +60,29 @@ class CommandLine(NamedTuple):
 
     @property
     def metavars(self) -> list[str]:
-        """The names of the arguments that the command takes."""
+        """The names of the command's arguments."""
         return [str(each.metavar) for each in self.params if each.param_type_name == "argument"]
 
     @property
     def required(self) -> int:
-        """How many parameters the command requires."""
+        """The number of required parameters."""
         return sum(bool(param.required) for param in self.params)
 
     def param(self, option: str) -> Any:
-        """Return the parameter with the option `option`, if there is one."""
+        """Return the parameter with an option, or None."""
         return next((param for param in self.params if option in param.opts), None)
 
     def option_names(self, word: Word) -> list[str]:
-        """Return every name of the option that a word is or belongs to."""
+        """Return every name of the option of a word."""
         param = self.param(word.option or "")
         return list(param.opts) if param else []
 
     def position(self, word: Word) -> int:
-        """Return the position of `word` itself, not of one that equals it."""
+        """Return the position of a word, compared by identity."""
         return next(at for at, each in enumerate(self.words) if each is word)
 
     def replace(self, word: Word, text: str) -> list[str]:
-        """Return the command and its words, `text` in the place of one."""
+        """Return the command and its words, with `text` in place of one."""
         texts = [each.text for each in self.words]
         texts[self.position(word)] = text
         return [self.command, *texts] if self.command else texts
@@ -95,7 +95,7 @@ def _read(params: Sequence[Any], args: Sequence[str]) -> Iterator[Word]:
         if param.param_type_name == "option"
         for name in param.opts
     }
-    rest, option = 0, ""  # how many values of which option follow
+    rest, option = 0, ""  # the number of values that follow, and their option
     for at, text in enumerate(args):
         if rest:
             yield Word(text, option, is_value=True)
@@ -143,13 +143,7 @@ def check_once(line: CommandLine, once: Collection[str]) -> None:
 
 
 def check_dashes(line: CommandLine) -> None:
-    """Refuse ``-axis`` and ``-a=1``, which typer reads as `-a` with the values ``xis``, ``=1``.
-
-    Raises
-    ------
-    UsageError
-        A word is a long option with one dash, or has ``=`` after a letter.
-    """
+    """Raise `UsageError` for ``-axis`` and ``-a=1``, which typer reads as `-a xis` and `-a =1`."""
     for word in line.words:
         if word.option is None or word.is_value or word.text.startswith("--"):
             continue

@@ -1,7 +1,7 @@
-"""The words that may follow ``#``: members of a file of tensors, ids of jobs.
+"""Complete the word after ``#``: the name of a tensor in a file, or the id of a job.
 
-The completion scripts run ``gathercli __names KIND WORD`` and offer the lines it prints. Only
-headers are read where a format has one, and a file that cannot be read has no names.
+The completion scripts run ``gathercli __names KIND WORD`` and offer the lines it prints. Only the
+headers of files are read, if a format has any. An unreadable file has no names.
 """
 
 from __future__ import annotations
@@ -17,17 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 LARGEST: Final = 16 << 20
-"""The most bytes of text to read while a person waits."""
+"""The largest number of bytes of text to read for a completion."""
 
 
 def completions(kind: str, word: str) -> str:
-    """Write the completions of `word`, ``FILE#PART``, each on a line.
-
-    Parameters
-    ----------
-    kind
-        A key of `KINDS`.
-    """
+    """Return the completions of `word`, ``FILE#PART``, one a line; `kind` is a key of `KINDS`."""
     with suppress(Exception):
         return "".join(f"{each}\n" for each in _words(kind, word))
     return ""
@@ -35,12 +29,12 @@ def completions(kind: str, word: str) -> str:
 
 def _words(kind: str, word: str) -> list[str]:
     path, mark, _ = word.rpartition("#")
-    while mark and not os.path.lexists(_file(path)) and "#" in path:  # an id may hold one too
+    while mark and not os.path.lexists(_file(path)) and "#" in path:  # an id may contain one too
         path, mark, _ = path.rpartition("#")
     mode = os.stat(_file(path)).st_mode
     if not mark or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading a pipe would empty it
         return []
-    # A name with control characters can neither be a line nor be shown.
+    # A name with control characters cannot be a line of the completion script.
     return [f"{path}#{name}" for name in KINDS[kind](_file(path)) if name and clean(name) == name]
 
 

@@ -1,4 +1,4 @@
-"""Open a call: from the arguments of a command line, or from a job."""
+"""Bind a call and open its input files, for a command line or a job."""
 
 from __future__ import annotations
 
@@ -84,18 +84,18 @@ def of_job(job: Job, limits: Limits, messages: Messages) -> OpenCall:
 
 
 _PLACED: Final = re.compile(r"(.+)(?::\d+|\[\d+\])", re.DOTALL)
-"""The id of a job without one: its file and its place in it."""
+"""The default id of a job: its file and its place in it."""
 
 
 def job_named(token: str) -> Job:
     """Return the job that ``FILE#ID`` names; a file of one job needs no ID.
 
-    The ID of a job that has none of its own, such as ``jobs.jsonl:3``, needs no file.
+    A default ID, such as ``jobs.jsonl:3``, needs no file.
 
     Raises
     ------
     UsageError
-        The file has no such job, or several and no ID is named.
+        The file has no such job, or several jobs and there is no ID.
     InputError
         The job is a shape job.
     """
@@ -104,7 +104,7 @@ def job_named(token: str) -> Job:
     from gathercli.jobs import job as jobs
 
     path, key = token, ""
-    while not os.path.lexists(path) and "#" in path:  # an ID may hold one too
+    while not os.path.lexists(path) and "#" in path:  # an ID may contain one too
         path, _, more = path.rpartition("#")
         key = f"{more}#{key}" if key else more
     if not key and not os.path.lexists(path) and (placed := _PLACED.fullmatch(path)):
@@ -139,7 +139,7 @@ def job_named(token: str) -> Job:
 
 
 def _hint(path: str, key: str, near: str | None) -> str | None:
-    """Return the hint to the nearest ID, or to the first job if no ID is named."""
+    """Suggest the nearest ID, or the first job without an ID."""
     if not near:
         return None
     if key:

@@ -1,4 +1,4 @@
-"""Long text on a terminal goes through a pager, as in git."""
+"""Show long text on a terminal with a pager, as git does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LESS: Final = {"LESS": "FRX"}
 """Quit if the text fits, keep colours, do not clear the screen; the user's LESS overrides it."""
 
 _NO_PROGRAM: Final = (126, 127)
-"""The statuses of a shell that cannot run a program."""
+"""The exit statuses of a shell that cannot run a program."""
 
 
 def show(text: str) -> None:
@@ -34,24 +34,24 @@ def _command() -> str:
 
 
 def _fits(text: str) -> bool:
-    """Return whether the screen holds all lines and the prompt."""
+    """Return whether all lines and the prompt fit on the screen."""
     plain = re.sub(r"\x1b\[[\d;]*m", "", text).splitlines()
     width = width_of(STDOUT) or DEFAULT_WIDTH
     return sum(max(1, -(-len(line) // width)) for line in plain) < height_of(STDOUT)
 
 
 def _page(command: str, text: str) -> int:
-    """Feed text to a pager, which may quit before it has read all; return its status.
+    """Pipe text to a pager, which may quit early; return its exit status.
 
-    Ctrl-C is for the pager: this process handles SIGINT by doing nothing. Ignoring the signal
-    instead would be inherited by the pager.
+    Ctrl-C is for the pager, so this process handles SIGINT with an empty function. The pager would
+    inherit an ignored signal.
     """
     import signal
     from subprocess import PIPE, Popen
 
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        with Popen(["/bin/sh", "-c", command], stdin=PIPE, env=_LESS | os.environ) as pager:  # noqa: S603  (the person's own command)
+        with Popen(["/bin/sh", "-c", command], stdin=PIPE, env=_LESS | os.environ) as pager:  # noqa: S603  (the user's own command)
             pager.communicate(text.encode(errors="backslashreplace"))
     finally:
         signal.signal(signal.SIGINT, before)

@@ -1,8 +1,7 @@
 """Parse ordinary command lines without importing typer, which takes as long as a small gather.
 
-Ordinary are the words of one command with whole names of options, values that fit, and the right
-number of arguments. Everything else, help and errors among it, is left to typer, which reads the
-same declarations.
+An ordinary line has one command, unabbreviated options, valid values and the right number of
+arguments. Typer parses all other lines, such as help and errors, from the same declarations.
 """
 
 from __future__ import annotations
@@ -24,17 +23,11 @@ _FLOAT: Final = re.compile(r"[+-]?\d{1,18}(?:\.\d*)?(?:e[+-]?\d{1,3})?", re.ASCI
 
 
 class NotPlainError(Exception):
-    """The words are not an ordinary command line."""
+    """The command line is not ordinary."""
 
 
 def parse(command: Command, words: Iterable[str]) -> dict[str, Any] | None:
-    """Return the values of all parameters of a command; None if the words are not ordinary.
-
-    Parameters
-    ----------
-    words
-        The words after the name of the command.
-    """
+    """Return the values of all parameters; None if `words`, after the command, are not ordinary."""
     try:
         return _parse(command, iter(words))
     except NotPlainError:
@@ -69,7 +62,7 @@ def _parse(command: Command, words: Iterator[str]) -> dict[str, Any]:
 
 
 def _value_word(words: Iterator[str]) -> str:
-    """Return the value of an option; a word that may be another option is none."""
+    """Return the next word as the value of an option; raise if it may be another option."""
     word = next(words, "-?")
     if word.startswith("-") and word != "-" and not NEGATIVE.match(word):
         raise NotPlainError
@@ -77,7 +70,7 @@ def _value_word(words: Iterator[str]) -> str:
 
 
 def _add(values: dict[str, Any], option: Parameter, text: str) -> None:
-    """Set the value of an option; add to it if it may be repeated."""
+    """Set the value of an option, or append it if the option may be repeated."""
     kind, spec = _without_none(option.kind), option.spec
     if get_origin(kind) is list:
         values.setdefault(option.name, []).append(text)
@@ -88,7 +81,7 @@ def _add(values: dict[str, Any], option: Parameter, text: str) -> None:
 
 
 def _arguments(arguments: list[Parameter], texts: list[str]) -> dict[str, Any]:
-    """Return the values of arguments, of which the last may take any number."""
+    """Return the values of arguments; the last argument may have several."""
     values: dict[str, Any] = {}
     for each in arguments:
         if get_origin(_without_none(each.kind)) is list:

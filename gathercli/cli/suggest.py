@@ -1,4 +1,4 @@
-"""The command line that was probably meant by one that failed."""
+"""Suggest a corrected command line after an error."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from gathercli.spec.op import Op
 
 LONGEST: Final = 400
-"""Characters of a command line that a hint repeats."""
+"""The largest number of characters of a command line in a hint."""
 
 _SPLIT: Final = ("json", "literal", "missing", "shape-text")
-"""The rules that refuse the pieces of a list that a shell split at blanks."""
+"""The rules that refuse a list that a shell split at blanks."""
 
 
 def shell_line(words: Iterable[str]) -> str | None:
-    """Write a command line as a shell reads it; return None if it is too long for a hint."""
+    """Quote a command line for a shell; return None if it is too long for a hint."""
     line = " ".join(("gathercli", *map(shell_word, words)))
     return line if len(line) <= LONGEST else None
 
 
 def did_you_mean(*lines: Iterable[str]) -> str | None:
-    """Suggest command lines; empty ones are left out."""
+    """Suggest command lines, without empty ones."""
     quoted = [f"`{line}`" for line in map(shell_line, filter(None, lines)) if line]
     return f"did you mean {listed(quoted)}?" if quoted else None
 
 
 def rejoin(words: Sequence[str]) -> list[str]:
-    """Join words that a shell split at the blanks in a list: ``[1,``, ``2]``.
+    """Join the pieces of a list that a shell split at blanks: ``[1,``, ``2]``.
 
     >>> rejoin(["[1,", "2]", "0"]), rejoin(["[1", "2"])
     (['[1, 2]', '0'], ['[1', '2'])
@@ -57,7 +57,7 @@ def rejoin(words: Sequence[str]) -> list[str]:
 
 
 def suggest(words: Sequence[str], error: GatherError) -> str | None:
-    """Return a hint with the command line that was probably meant, if the error shows which."""
+    """Return a hint with a corrected command line, or None."""
     was_split = error.rule in _SPLIT or "is one argument too many" in error.message
     if was_split and (joined := rejoin(words)) != list(words):
         return _quote_lists(joined)
@@ -78,7 +78,7 @@ def _read(words: Sequence[str]) -> CommandLine:
 
 
 def _quote_lists(words: Sequence[str]) -> str | None:
-    """Suggest a line of rejoined words, or show a rejoined word if arguments are still missing."""
+    """Suggest the rejoined line, or a rejoined word if arguments are still missing."""
     line = _read(words)
     if len(line.arguments) >= sum(not name.startswith("[") for name in line.metavars):
         return did_you_mean(words)
@@ -95,18 +95,18 @@ def _swap_inputs(words: Sequence[str]) -> list[str]:
 
 
 def _change_operator(words: Sequence[str], value: str, command: str, version: str) -> list[str]:
-    """Replace the operator by the one that has a version.
+    """Replace the operator by the one with the version.
 
     Parameters
     ----------
     value
         The version as the user wrote it.
     command, version
-        The operator that has it, and the version's name there.
+        The operator with the version, and the name of the version there.
 
     Returns
     -------
-        The new words; none if the line does not name both operator and version.
+        The new words; an empty list if the line lacks the operator or the version.
     """
     from gathercli.cli.registry import COMMANDS
     from gathercli.ops import find
@@ -135,25 +135,25 @@ def _change_operator(words: Sequence[str], value: str, command: str, version: st
 
 
 def _replace_value(words: Sequence[str], value: str, name: str, *options: str) -> str | None:
-    """Suggest a line with another name in place of `value`, and options at its end.
+    """Suggest a line with `name` in place of `value`, and options at its end.
 
-    If `value` is a call of another framework, its arguments become those of the command.
+    If `value` is a call of another framework, translate its arguments too.
     """
     at = list(words).index(value)
     before, rest = words[:at], words[at + 1 :]
     if words[0] in ("help", "man"):
         return did_you_mean([*before, name])
     call = find_equivalent(value)
-    meant: list[str] | None = [*before, name, *rest, *options]
+    corrected: list[str] | None = [*before, name, *rest, *options]
     if call is None:
-        return did_you_mean(meant or ())
-    if before and before[-1].startswith("-"):  # the value of an option, among those of inputs
+        return did_you_mean(corrected or ())
+    if before and before[-1].startswith("-"):  # the value of an option
         op = next(op for op in OPERATORS if op.full_name == call.rows[0])
         if len(op.inputs) != len(next(iter(FAMILIES.values())).ROWS[0].inputs):
-            meant = None
+            corrected = None
     else:
-        meant = _write_call(call, [*before, name], arguments_of(value) or rest, options)
-    line = shell_line(meant) if meant else None
+        corrected = _write_call(call, [*before, name], arguments_of(value) or rest, options)
+    line = shell_line(corrected) if corrected else None
     more = f"`gathercli ops --like {shell_word(call.name)}` has the rest"
     return f"`{line}`; {more}" if line else more
 
@@ -161,20 +161,20 @@ def _replace_value(words: Sequence[str], value: str, name: str, *options: str) -
 def _write_call(
     call: Equivalent, head: list[str], words: Sequence[str], options: Sequence[str]
 ) -> list[str] | None:
-    """Write a call of another framework as a command line.
+    """Translate a call of another framework to a command line.
 
     Parameters
     ----------
     head
-        The command, and the operator if it takes one.
+        The command, and the operator if the command requires one.
     words
         The arguments and options of the call.
     options
-        Names and values, in turn, that make the command equal the call.
+        Alternating names and values that make the command equal the call.
 
     Returns
     -------
-        None if the command does not take these words.
+        The words; None if the command does not accept them.
     """
     from gathercli.cli.registry import load
 
@@ -195,7 +195,7 @@ def _write_call(
 
 
 def _order(call: Equivalent, words: list[str], *, has_axis: bool) -> list[str] | None:
-    """Put the arguments of another framework's call in the order of the command's."""
+    """Reorder the arguments of another framework's call for the command."""
     op = next(op for op in OPERATORS if op.full_name == call.rows[0])
     inputs = [each.name for each in op.inputs]
     if not words:
@@ -211,14 +211,14 @@ def _order(call: Equivalent, words: list[str], *, has_axis: bool) -> list[str] |
 
 
 def _sample(op: Op) -> list[str]:
-    """Return small inputs of an operator, which serve as shapes too."""
+    """Return small inputs of an operator; they are valid shapes too."""
     if len(op.inputs) > len(("data", "indices")):
         return ["arange:2x1x2", "zeros:2x1x2xi64", "[1]", "xi64=9"]
     return ["arange:2x3", "[1,2]"] if op.tuples else ["arange:3", "[2]"]
 
 
 def _add_operator(words: Sequence[str], error: GatherError) -> str | None:
-    """Put an operator before its inputs, or name the lesson that explains a word."""
+    """Insert an operator before its inputs, or suggest the lesson with a word's name."""
     from gathercli.cli.registry import COMMANDS
 
     if not error.message.startswith("no operator `") or error.instead or words[0] not in COMMANDS:

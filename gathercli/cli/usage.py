@@ -1,4 +1,4 @@
-"""Refusals of command lines that typer cannot parse, with the line that was probably meant."""
+"""Errors for command lines that typer cannot parse, with a suggested line."""
 
 from __future__ import annotations
 
@@ -23,17 +23,12 @@ _PROGRAM: Final = "`gathercli --version` prints the program's version"
 
 
 def refusal(line: CommandLine, error: Exception) -> UsageError:
-    """Return the refusal, in our words, of a line that typer refuses.
-
-    Parameters
-    ----------
-    error
-        An exception of typer's; its attributes tell what it is about.
+    """Return the error for a line that typer refuses; the attributes of `error` tell its kind.
 
     Raises
     ------
     UsageError
-        The word in the place of an operator names none, whatever else is wrong.
+        The operator is unknown, whatever else is wrong.
     """
     if line.params[0].metavar == "OP" and (name := _operator(line)) is not None:
         from gathercli.ops import family_of
@@ -57,7 +52,7 @@ def refusal(line: CommandLine, error: Exception) -> UsageError:
 
 
 def _operator(line: CommandLine) -> str | None:
-    """Return the first argument, unless it may be the value of an unknown option."""
+    """Return the first argument; None if it may be the value of an unknown option."""
     for word in line.words:
         if word.option is None:
             return word.text
@@ -67,7 +62,7 @@ def _operator(line: CommandLine) -> str | None:
 
 
 def equals_sign(line: CommandLine, word: Word) -> UsageError:
-    """Return the refusal of ``-a=1``, whose value would be ``=1``."""
+    """Return the error for ``-a=1``, which typer reads as the value ``=1``."""
     name, _, value = word.text.partition("=")
     return UsageError(
         f"`{short(word.text)}` has an equals sign: expected `{short(f'{name} {value}')}`",
@@ -79,7 +74,7 @@ def equals_sign(line: CommandLine, word: Word) -> UsageError:
 
 
 def one_dash(line: CommandLine, word: Word) -> UsageError:
-    """Return the refusal of a long option with one dash."""
+    """Return the error for a long option with one dash."""
     name = word.text.partition("=")[0]
     return UsageError(
         f"`{name}` has one dash: expected `-{name}`",
@@ -91,7 +86,7 @@ def one_dash(line: CommandLine, word: Word) -> UsageError:
 
 
 def no_command(name: str) -> UsageError:
-    """Return the refusal of an unknown command."""
+    """Return the error for an unknown command."""
     from gathercli.cli.registry import COMMANDS
     from gathercli.ops import foreign_name_error
 
@@ -118,7 +113,7 @@ def _no_option(line: CommandLine, option: str) -> UsageError:
 
 
 def _option_hint(line: CommandLine, option: str) -> str | None:
-    """Suggest what is meant by an unknown option of a command."""
+    """Suggest a replacement for an unknown option of a command."""
     word = next(
         each
         for each in line.words
@@ -140,13 +135,13 @@ def _option_hint(line: CommandLine, option: str) -> str | None:
 
 
 def _translation(line: CommandLine) -> list[str]:
-    """Return the command and the translated words; nothing if the command lacks an option."""
+    """Return the command and the translated words; an empty list if it lacks an option."""
     translation = translate(line)
     return [line.command, *(word.text for word in translation.words)] if translation else []
 
 
 def _lacks_value(line: CommandLine, word: Word, option: str) -> bool:
-    """Return whether no word follows an option that could be its value."""
+    """Return whether no word after an option can be its value."""
     if word.text != option:
         return False
     following = line.words[line.position(word) + 1 :][:1]
@@ -154,7 +149,7 @@ def _lacks_value(line: CommandLine, word: Word, option: str) -> bool:
 
 
 def _program_hint(line: CommandLine, option: str) -> str | None:
-    """Suggest what is meant by an option before the command, or without one."""
+    """Suggest a line for an unknown option before the command, or without one."""
     from gathercli.cli.registry import COMMANDS
 
     texts = [word.text for word in line.words]
@@ -168,7 +163,7 @@ def _program_hint(line: CommandLine, option: str) -> str | None:
 
 
 def _no_value(line: CommandLine, option: str) -> UsageError:
-    """Return the refusal of an option without its value, or of a flag with one."""
+    """Return the error for an option without its value, or a flag with one."""
     param = line.param(option)
     if param.is_flag:
         word = next(each for each in reversed(line.words) if each.option == option)
@@ -189,7 +184,7 @@ def _no_value(line: CommandLine, option: str) -> UsageError:
 
 
 def _version_hint(param: Any, option: str) -> str | None:
-    """Say how to get the program's version, if that may be what an option without value asks."""
+    """Return how to print the program's version, for a ``--version`` without its value."""
     if "--version" in param.opts:
         return f"{_PROGRAM}; `gathercli ops` lists what `{option}` takes"
     return None
@@ -217,7 +212,7 @@ def _missing(line: CommandLine, param: Any) -> UsageError:
 
 
 def _arguments(line: CommandLine, operator: str | None) -> list[str]:
-    """Return the names of the arguments, those of an operator if it is named."""
+    """Return the names of the arguments, those of the operator if there is one."""
     names = [name for name in line.metavars if not name.endswith("]...")]
     if operator and names[0] == "OP":
         return ["OP", *(each.name.upper() for each in FAMILIES[operator].ROWS[0].inputs)]
@@ -242,7 +237,7 @@ def _wrong_value(line: CommandLine, param: Any) -> UsageError:
 
 
 def _picture(line: CommandLine, value: str) -> str | None:
-    """Suggest `--save` if `value` is the format of a picture."""
+    """Suggest `--save` if `value` is a picture format."""
     if value.lower() not in PICTURES or not line.param("--save"):
         return None
     others = [word.text for word in line.words if "--format" not in line.option_names(word)]
@@ -250,7 +245,7 @@ def _picture(line: CommandLine, value: str) -> str | None:
 
 
 def _value_of(line: CommandLine, param: Any) -> tuple[Word, str]:
-    """Return the word that holds the refused value of a parameter, and the value."""
+    """Return the word with the refused value of a parameter, and the value."""
     if param.param_type_name == "argument":
         word = next(word for word in line.words if word.option is None)
         return word, word.text
@@ -264,7 +259,7 @@ def _value_of(line: CommandLine, param: Any) -> tuple[Word, str]:
 
 
 def _range(kind: Any) -> str:
-    """Name the numbers that a type takes."""
+    """Describe the numbers that a type accepts."""
     what = "an integer" if "int" in kind.name else "a number"
     low, high = getattr(kind, "min", None), getattr(kind, "max", None)
     if low is None:
@@ -285,7 +280,7 @@ def _too_many(line: CommandLine) -> UsageError:
 
 
 def _with_fewer(line: CommandLine, most: int) -> list[list[str]]:
-    """Return the lines with at most `most` arguments that may be meant."""
+    """Return likely lines with at most `most` arguments."""
     for before, word in pairwise(line.words):
         if before.is_value and before.text.lower() == "opset" and _INTEGER.fullmatch(word.text):
             # -V opset 13
@@ -301,14 +296,14 @@ def _with_fewer(line: CommandLine, most: int) -> list[list[str]]:
 
 
 def _repeats(line: CommandLine, word: Word) -> bool:
-    """Return whether letters follow the letter of an option for an integer."""
+    """Return whether letters follow the letter of an integer option."""
     param = line.param(word.text[:2])
     is_integer = param is not None and param.metavar == "INT"
     return is_integer and not word.is_value and word.text[2:].isalpha()
 
 
 def _list_hint(line: CommandLine) -> str | None:
-    """Say how a list is written, if nobody can tell where DATA ends and INDICES begin."""
+    """Explain how to write a list, if all arguments are integers."""
     from gathercli.cli.manual.examples import EXAMPLES
 
     if not all(map(_INTEGER.fullmatch, line.arguments)):
@@ -317,16 +312,14 @@ def _list_hint(line: CommandLine) -> str | None:
 
 
 def _without_operator(line: CommandLine, most: int) -> list[list[str]]:
-    """Leave out the name of an operator if the command takes none."""
-    from gathercli.ops import FAMILIES
-
+    """Drop the name of an operator if the command takes none."""
     first, *others = line.arguments
     named = line.metavars[0] == "DATA" and first.replace("_", "-") in FAMILIES
     return [others] if named and len(others) == most else []
 
 
 def _joined(line: CommandLine, most: int) -> list[list[str]]:
-    """Join the arguments that a shell split, so that at most `most` remain."""
+    """Join arguments that a shell split, so that at most `most` remain."""
     words = rejoin(line.arguments)
     lists = [words] if len(words) == most else []
     if len(words) > most > 1:
@@ -342,7 +335,7 @@ def _joined(line: CommandLine, most: int) -> list[list[str]]:
 
 
 def _last_as_option(line: CommandLine, words: Sequence[str]) -> list[list[str]]:
-    """Make an option of one of the last two words: the axis, or the output."""
+    """Turn one of the last two words into an option: the axis, or the output."""
     *others, middle, last = words
     axis = line.param("--axis")
     has_axis = axis is not None and not axis.hidden
@@ -360,7 +353,7 @@ def _last_as_option(line: CommandLine, words: Sequence[str]) -> list[list[str]]:
 
 
 def _is_output(name: str, option: str) -> bool:
-    """Return whether the suffix of a name is one of the option for the output."""
+    """Return whether an output option accepts the suffix of a name."""
     from gathercli.io.formats.table import BY_SUFFIX
 
     suffix = os.path.splitext(name)[1]

@@ -1,4 +1,4 @@
-"""`check`: every illegal index, and what each version would make of the call."""
+"""`check`: every illegal index, and the verdict of each version."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from gathercli.lessons.verdicts import CheckedCall
 
 SHOWN: Final = 20
-"""Illegal indices that are listed without `--all`."""
+"""The number of illegal indices in a list without `--all`."""
 
 _TOGETHER: Final = 4096
-"""Lines of a listing that are written together."""
+"""Lines of a list to write at a time."""
 
 
 class CheckOptions(Options):
-    """Options on the listing, and on the exit status."""
+    """Options for the list and the exit status."""
 
     every: Annotated[bool, option(OUTPUT, "--all", help="List every illegal index.")] = False
     allow_fill: Annotated[
@@ -76,7 +76,7 @@ def run(
 
 
 def _print(result: CheckedCall, options: CheckOptions, messages: Messages) -> None:
-    """Print the result, with the illegal indices one by one."""
+    """Print the result with a list of the illegal indices."""
     from gathercli.io.write import STDOUT
     from gathercli.lessons.verdicts import illegal, legal_ends, number_illegal
     from gathercli.lessons.warnings import warnings
@@ -107,7 +107,7 @@ def _print(result: CheckedCall, options: CheckOptions, messages: Messages) -> No
 
 
 def _write(pieces: Iterable[str], messages: Messages) -> None:
-    """Write the lines of a listing, `_TOGETHER` at a time."""
+    """Write the lines of a list, `_TOGETHER` at a time."""
     lines: Iterator[str] = iter(pieces)
     while text := "".join(islice(lines, _TOGETHER)):
         messages.clear()

@@ -1,4 +1,4 @@
-"""`compare`: the same inputs through every version, and who agrees."""
+"""`compare`: the outputs of every version for the same inputs, by agreement."""
 
 from __future__ import annotations
 
@@ -24,18 +24,17 @@ if TYPE_CHECKING:
     from gathercli.lessons.groups import Comparison
     from gathercli.spec.op import Op
 
-
 FIRST: Final = next(iter(FAMILIES.values()))
 COMPARED: Final = tuple(
     op
     for op in OPERATORS
     if [each.name for each in op.inputs] == [each.name for each in inputs_of(FIRST)]
 )
-"""The versions that take the same inputs as the first."""
+"""The versions with the same inputs as the first."""
 
 
 class ComparedTypes(TypeOptions):
-    """The types of the inputs that all compared versions have."""
+    """The types of the inputs of all compared versions."""
 
     @classmethod
     def of(cls, command: str) -> type[Options]:
@@ -45,7 +44,7 @@ class ComparedTypes(TypeOptions):
 
 
 class ComparedTensors(TensorOptions):
-    """The inputs that all compared versions have."""
+    """The inputs of all compared versions."""
 
     types: ComparedTypes
 
@@ -57,7 +56,7 @@ class ComparedTensors(TensorOptions):
 
 
 class ComparedOperators(OperatorOptions):
-    """Every operator, or those of a list in the place of a version."""
+    """Every operator, or those of a list in place of a version."""
 
     version: Annotated[
         str | None,
@@ -85,7 +84,7 @@ def run(
     fmt: TextFormat = "auto",
     threads: Threads = None,
 ) -> Answer:
-    """Call every version, and tell who agrees."""
+    """Call every version, and group those with equal output."""
     from gathercli.io.source import Inputs
     from gathercli.lessons.groups import applicable, compared
 
@@ -103,17 +102,17 @@ def run(
 
 
 def _rows(text: str | None, messages: Messages) -> tuple[tuple[Op, ...], set[Op]]:
-    """Find the rows of a list of commands, versions and full names, in the order of all rows.
+    """Return the rows of a list of commands, versions and full names, in the order of all rows.
 
     Returns
     -------
-        The rows; and those of them that are named alone or by their command.
+        The rows; and the subset that the list names by itself or by its command.
     """
     if text is None:
         return COMPARED, set()
     chosen: set[Op] = set()
     by_name: set[Op] = set()
-    for name in map(str.strip, re.split(r",(?![^(\[]*[)\]])", text)):  # not those of x[i, j]
+    for name in map(str.strip, re.split(r",(?![^(\[]*[)\]])", text)):  # but not at that of x[i, j]
         if not name:
             raise VersionError(
                 f"`--ops` is `{text[:40]}`: expected names with commas between",
@@ -143,13 +142,9 @@ def _rows(text: str | None, messages: Messages) -> tuple[tuple[Op, ...], set[Op]
 
 
 def _answer(
-    comparison: Comparison,
-    operator: OperatorOptions,
-    data: Tensor,
-    indices: Tensor,
-    fmt: str,
+    comparison: Comparison, operator: OperatorOptions, data: Tensor, indices: Tensor, fmt: str
 ) -> Answer:
-    """Write the comparison while the inputs are open."""
+    """Return the answer of a comparison; format its values while the inputs are open."""
     from gathercli.report.header import tensor_json
     from gathercli.report.terminal import rendered
     from gathercli.report.verdicts import compared_json, compared_text
@@ -164,32 +159,28 @@ def _answer(
         }
         line = compared_json(comparison, fields, _values(comparison, "quoted"))
         return Answer(lambda *_: line, lambda: line)
-    asked = f"data {data}   indices {indices}"
+    call = f"data {data}   indices {indices}"
     for name, value in operator.attrs.typed.items():
-        asked += f"   {name} {'by default' if value is None else value}"
+        call += f"   {name} {'by default' if value is None else value}"
     for name in ("negative", "out_of_range"):
         if (value := getattr(operator, name).value) != "spec":
-            asked += f"   --{name.replace('_', '-')} {value}"
+            call += f"   --{name.replace('_', '-')} {value}"
     values = _values(comparison, "bare")
 
     def text(width: int | None, color: bool) -> str:
-        return rendered(compared_text(comparison, asked, values, width), color=color)
+        return rendered(compared_text(comparison, call, values, width), color=color)
 
     return Answer(text)
 
 
 def _values(comparison: Comparison, nonfinite: str) -> list[tuple[str, str]]:
-    """Write the values of each difference with the digits that tell them apart."""
-    return [
-        ("", "")
-        if each.values is None
-        else (_written(each.values[0], nonfinite), _written(each.values[1], nonfinite))
-        for each in comparison.differences
-    ]
-
-
-def _written(value: Tensor, nonfinite: str) -> str:
+    """Format both values of each difference with full precision."""
     from gathercli.io.formats.encode import TextOptions, plain_json
 
-    written = plain_json([("value", value)], TextOptions(nonfinite))
-    return "".join(written).rstrip("\n")
+    def text(value: Tensor) -> str:
+        return "".join(plain_json([("value", value)], TextOptions(nonfinite))).rstrip("\n")
+
+    return [
+        ("", "") if each.values is None else (text(each.values[0]), text(each.values[1]))
+        for each in comparison.differences
+    ]

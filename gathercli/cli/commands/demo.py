@@ -73,7 +73,7 @@ def _one(name: str | None) -> Answer:
 
 
 def _all(errors: ErrorOptions) -> Answer:
-    """Show every lesson; a terminal with keys shows a screen at a time, and then nothing."""
+    """Return every lesson; on a terminal with keys show a screen at a time instead."""
     from gathercli.cli.keys import Keys, has_keys, room
     from gathercli.report.layout import folded
 
@@ -94,7 +94,7 @@ def _all(errors: ErrorOptions) -> Answer:
 
 
 def _pages(lines: list[str], most: int) -> Iterator[list[str]]:
-    """Divide the lines of a lesson into screens of at most `most`, at empty lines if possible."""
+    """Split the lines of a lesson into screens of at most `most`, at empty lines if possible."""
     while len(lines) > most:
         empty = [at for at, line in enumerate(lines[:most]) if at > most // 2 and not line]
         stop = empty[-1] + 1 if empty else most

@@ -1,4 +1,4 @@
-"""`explain`: where every output cell came from."""
+"""`explain`: the provenance of every output cell."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 
 class OptionalTensors(TensorOptions):
-    """The inputs of an operator, where a job does not hold them."""
+    """The inputs of an operator, optional as a job has its own."""
 
     required = False
 
 
 class CallOptions(Options):
-    """A call in words, or a job in its place."""
+    """A call as arguments, or a job."""
 
     op: Annotated[str | None, argument("OP", OP_HELP)] = None
     job: Annotated[
@@ -54,7 +54,7 @@ class CallOptions(Options):
     operator: OperatorOptions
 
     def check(self) -> None:
-        """Raise if a word is missing, OP is no operator, or a call stands beside a job."""
+        """Raise if an argument is missing, OP is no operator, or a job comes with arguments."""
         if self.job is not None:
             beside = self.changed().keys() - {"job"}
             if beside or self.operator.typed() or self.tensors.typed():
@@ -84,7 +84,7 @@ class CallOptions(Options):
 
 
 class ExplainOptions(Options):
-    """What to show, and how."""
+    """The part of the output to show, and its format."""
 
     window_text: Annotated[
         str | None,
@@ -119,7 +119,7 @@ class ExplainOptions(Options):
 
     @cached_property
     def window(self) -> Window:
-        """What to show of the output: ``0:3,:,10:20``, where a number is one coordinate."""
+        """The slices of the output to show: ``0:3,:,10:20``; a number is one coordinate."""
         if self.window_text is None:
             return ()
         words = self.window_text.strip().removeprefix("[").removesuffix("]").split(",")
@@ -160,7 +160,7 @@ class ExplainOptions(Options):
             raise UsageError(f"{words} exclude each other: expected one of them", rule="usage")
 
     def look(self, lesson: Provenance[Any], width: int | None) -> Look:
-        """Return how to draw a lesson; raise if it lacks the cell or the window."""
+        """Return the look of a lesson; raise if it lacks the cell or the window."""
         from gathercli.report.layout import ASCII, Marks
         from gathercli.report.selection import Look
 
@@ -176,7 +176,7 @@ class ExplainOptions(Options):
         return Look(width, self.precision, ASCII if self.ascii else Marks(), self.window)
 
     def _check_window(self, lesson: Provenance[Any]) -> None:
-        """Raise if the window chooses nothing, or more than a picture shows."""
+        """Raise if the window is empty, or larger than a picture."""
         from gathercli.report.selection import BATCHES, CELLS, COLUMNS
         from gathercli.report.view import view_of
 
@@ -211,7 +211,7 @@ def _unreadable(option: str, text: str | None, expected: str) -> UsageError:
 
 
 class PictureOptions(Options):
-    """The files to save the picture in."""
+    """The files of the picture."""
 
     paths: Annotated[
         list[str] | None,
@@ -225,7 +225,7 @@ class PictureOptions(Options):
     no_clobber: NoClobber = False
 
     def outputs(self) -> list[Output]:
-        """Return the files; raise if two paths name the same one, or a suffix names no format."""
+        """Return the files; raise for two paths to one file, or an unknown suffix."""
         paths: dict[str, str] = {}
         for path in self.paths or ():
             file = os.path.realpath(path)
@@ -259,7 +259,7 @@ def run(
     options: ExplainOptions,
     messages: Messages,
 ) -> Answer:
-    """Draw the call or trace its cells; a refused index is drawn in its place, then raised."""
+    """Draw the call or trace its cells, including a refused index, then raise its error."""
     from gathercli.lessons.lesson import lesson_of
 
     options.check(saved=bool(pictures.paths))
@@ -302,7 +302,7 @@ def _answer_text(
     look: Look,
     messages: Messages,
 ) -> Styled:
-    """Return the text to print; empty where the cells are printed one by one, or walked."""
+    """Return the text to print; empty after printing cells as JSON, as lines or by key."""
     from gathercli.cli.keys import has_keys
     from gathercli.report.trace import text_of
 
@@ -334,7 +334,7 @@ def _text(
 
 
 def _print_json(lesson: Provenance[Any], open_call: OpenCall, options: ExplainOptions) -> None:
-    """Print the cells that were asked for as JSON, block by block."""
+    """Print the cells of the window, or the one cell, as JSON, block by block."""
     from gathercli.report.selection import window_cells
     from gathercli.report.view import json_parts
 
@@ -362,7 +362,7 @@ def _print_lines(lesson: Provenance[Any], look: Look, *, color: bool) -> None:
 
 
 def _walk(lesson: Provenance[Any], look: Look, *, color: bool) -> None:
-    """Show one cell at a time; keys go on and back."""
+    """Show one cell at a time; keys move between them."""
     from gathercli.cli.keys import Keys, room
     from gathercli.report.layout import folded
     from gathercli.report.selection import WIDTH

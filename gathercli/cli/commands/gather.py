@@ -1,4 +1,4 @@
-"""The commands of the operators: read the tensors, run the call, show or write the result."""
+"""The operator commands: read the tensors, run the call, show or write the result."""
 
 from __future__ import annotations
 
@@ -33,13 +33,12 @@ if TYPE_CHECKING:
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Op
 
-
 EACH: Final = 1 << 30
-"""Bytes of memory for each thread of a worker, unless `--max-bytes` sets them."""
+"""Bytes of memory for each thread of a worker, unless `--max-bytes` is set."""
 
 
 class ExpectOptions(Options):
-    """Options on the expected result, and the tolerance of its comparison."""
+    """The expected result, and the tolerance of the comparison."""
 
     expect: Annotated[
         str | None,
@@ -55,13 +54,7 @@ class ExpectOptions(Options):
 
     @property
     def tolerance(self) -> Tolerance:
-        """The tolerance.
-
-        Raises
-        ------
-        UsageError
-            A number is not finite.
-        """
+        """The tolerance; raise `UsageError` if a number is not finite."""
         from gathercli.arrays.compare import Tolerance
 
         for name, tolerance in (("rtol", self.near.rtol), ("atol", self.near.atol)):
@@ -74,7 +67,7 @@ class ExpectOptions(Options):
         return Tolerance(self.near.rtol, self.near.atol)
 
     def read(self, inputs: Inputs, dtype: DType) -> Tensor | MismatchError | None:
-        """Read the expected tensor of a result of a type; None without `--expect`."""
+        """Read the expected tensor of a result of type `dtype`; None without `--expect`."""
         if (token := self.expect) is None:
             return None
         from gathercli.arrays.compare import read_expected
@@ -96,7 +89,7 @@ def run(
     messages: Messages,
     threads: Threads = None,
 ) -> int:
-    """Run the call and write the result; every error but a failed write precedes the output."""
+    """Run the call and write the result; only a failed write raises after output began."""
     from gathercli.arrays.run import run as gather
     from gathercli.io.files import cores
     from gathercli.io.source import Inputs

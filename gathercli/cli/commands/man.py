@@ -22,7 +22,7 @@ Topic = Annotated[
 
 def run(*, topic: Topic = None, errors: ErrorOptions) -> Answer:
     """Return a page of the manual."""
-    del errors  # they apply to refusals alone
+    del errors  # used for errors alone
     from gathercli.cli.manual.pages import TOPICS, page
     from gathercli.report.manual import page_text
 

@@ -1,4 +1,4 @@
-"""`ops`: the operator versions, what sets each apart, and what corresponds to them elsewhere."""
+"""`ops`: the operator versions, their differences, and equal calls of other frameworks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from gathercli.text import clean, closest, listed
 
 if TYPE_CHECKING:
     from gathercli.spec.op import Op
-
 
 Id = Annotated[
     str | None,
@@ -68,7 +67,7 @@ def run(
     errors: ErrorOptions,
 ) -> Answer:
     """Show one view: all versions, some, a difference, an equivalent or the decisions."""
-    del fmt, errors  # of which the answer knows nothing
+    del fmt, errors  # used by the caller
     views = {"ID": version, "--diff": diff, "--like": like, "--decisions": decisions or None}
     names = [name for name, value in views.items() if value is not None]
     if len(names) > 1:
@@ -92,7 +91,7 @@ def _answer(
     as_json: Callable[[], Any],
     matches: Iterable[VersionMatch] = (),
 ) -> Answer:
-    """Return an answer with a text of any width, JSON, and the notes of the matches of a word."""
+    """Return an answer with a text of any width, JSON, and the notes of matches."""
 
     def text(width: int | None, color: bool) -> str:
         from gathercli.report.versions import colored
@@ -122,7 +121,7 @@ def _list(*families: str) -> Answer:
 
 
 def _defaults() -> tuple[list[Op], str, tuple[str, ...]]:
-    """Return the default versions, the variable that chose them if one did, and its mistakes."""
+    """Return the default versions, the variable that sets them or "", and its errors."""
     choices: list[Choice] = []
     notes: list[str] = []
     for family in FAMILIES:
@@ -142,7 +141,7 @@ def _object(op: Op, defaults: list[Op]) -> dict[str, Any]:
 
 
 def _sheets(version: str) -> Answer:
-    """Write out the versions that a word names."""
+    """Return the sheets of the versions that a word names."""
     from gathercli.report.versions import sheets
 
     matches = named(version, "gathercli ops ")
@@ -180,9 +179,9 @@ def _decisions() -> Answer:
 
 
 def _of_one_family(*sides: tuple[str, list[VersionMatch]]) -> tuple[VersionMatch, VersionMatch]:
-    """Choose one version for each of two words: of one operator, the first if several are.
+    """Select a version for each of two words: the first pair of one operator.
 
-    A version with the number in the word goes before others of its opset: openvino-6 is
+    A version with the number in the word precedes others of the opset: openvino-6 is
     GatherElements-6.
     """
     first, second = (exactly(word, matches) for word, matches in sides)
@@ -194,13 +193,13 @@ def _of_one_family(*sides: tuple[str, list[VersionMatch]]) -> tuple[VersionMatch
 
 
 def exactly(word: str, matches: list[VersionMatch]) -> list[VersionMatch]:
-    """Return the versions with the number in a word; all if none has it."""
+    """Return the versions with the number in a word; all versions if none has it."""
     number = re.search(r"\d+$", word.strip(), re.ASCII)
     return [each for each in matches if number and each.op.version == int(number[0])] or matches
 
 
 def named(version: str, prefix: str = "") -> list[VersionMatch]:
-    """Return the versions that a word names; a hint puts `prefix` before the nearest name."""
+    """Return the versions that a word names; `prefix` precedes the nearest name in a hint."""
     matches: list[VersionMatch] = []
     refusals: list[VersionError] = []
     for family in FAMILIES:
@@ -211,7 +210,7 @@ def named(version: str, prefix: str = "") -> list[VersionMatch]:
     is_number = version.isascii() and version.isdigit()
     if matches and not (is_number and _is_of_both(int(version))):
         return matches
-    if is_number:  # a row of both frameworks, or of none
+    if is_number:  # of both frameworks, or of none
         first = refusals[0]
         first.hint = first.hint and first.hint.replace("-V ", prefix)
         raise first

@@ -1,4 +1,4 @@
-"""`shape`: the output shape from shapes alone."""
+"""`shape`: infer the output shape from shapes alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LIST: Final = re.compile(r"-?\d+(?:,-?\d+)+", re.ASCII)
 
 
 class ShapeArguments(TensorOptions):
-    """Shapes, in the place of tensors."""
+    """Shapes in place of tensors."""
 
     @classmethod
     def _help(cls, each: Input, *, is_first: bool) -> str:
@@ -40,7 +40,7 @@ def run(
     fmt: TextFormat = "auto",
 ) -> Answer:
     """Infer the shape."""
-    del fmt  # of which the answer knows nothing
+    del fmt  # used by the caller
     from gathercli import engine
     from gathercli.io.source import Inputs
 
@@ -69,7 +69,7 @@ def run(
 
 
 def _doubts(word: str) -> list[str]:
-    """Say that a list of what can be no sizes, or sizes and indices, was read as a shape."""
+    """Return a note if a list, read as a shape, may be meant as indices."""
     if not (_LIST.fullmatch(word) and re.search(r"(?<!\d)0+(?!\d)|-", word)):
         return []
     size = word.count(",") + 1

@@ -1,8 +1,8 @@
 """The examples of ``examples.md``: three for the help of each command, and more for the manual.
 
-Each command has fenced lines: ``# DESCRIPTION``, ``$ COMMAND``, and what the command prints, or
-``...`` if that is too long for a page. Examples without a description are for the manual alone. A
-test runs each and compares its output.
+Each command has fenced lines: ``# DESCRIPTION``, ``$ COMMAND``, and the output, or ``...`` if that
+is too long for a page. Examples without a description are for the manual alone. A test runs each
+and compares its output.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gathercli.cli.manual.prose import sections
 from gathercli.report.manual import Console
 
 HELPFUL: Final = 3
-"""How many examples the help of a command shows: the first."""
+"""The number of first examples in the help of a command."""
 
 _EXAMPLE: Final = re.compile(r"(?:^# (.*)\n)?^\$ (.*)\n?((?:^(?![#$] ).*\n?)*)", re.MULTILINE)
 
@@ -27,7 +27,7 @@ class Example(NamedTuple):
     shows
         A description; empty for the manual's own examples.
     output
-        All that the command prints; None if that is too long.
+        The output of the command; None if it is too long.
     """
 
     shows: str
@@ -50,6 +50,6 @@ EXAMPLES: Final = {
 
 
 def console(command: str) -> str:
-    """Write the examples of a command as the manual shows them."""
+    """Format the examples of a command for the manual."""
     lines = ((f"$ {each.command}", each.output) for each in EXAMPLES[command])
     return "\n".join(part for pair in lines for part in pair if part)

@@ -1,7 +1,6 @@
-"""Generate files from the declarations: ``python -m gathercli.cli.manual.generate``.
+"""Generate the man pages, completion scripts and README tables from the declarations.
 
-These are the man pages, the completion scripts and the tables of the README. A test checks that the
-committed files are current.
+Run ``python -m gathercli.cli.manual.generate``. A test checks that the committed files are current.
 """
 
 from __future__ import annotations
@@ -45,12 +44,12 @@ def files() -> dict[Path, str]:
 
 
 def versions_table() -> str:
-    """Write the README's table of operator versions."""
+    """Return the README's table of operator versions."""
     return _table(HEADINGS, map(cells, OPERATORS))
 
 
 def calls_table() -> str:
-    """Write the README's table of other frameworks' calls and the equal commands."""
+    """Return the README's table of other frameworks' calls and the equal commands."""
     rows = {op.full_name: op for op in OPERATORS}
     lines = []
     for each in EQUIVALENTS:
@@ -70,7 +69,7 @@ def calls_table() -> str:
 
 
 def outside_table() -> str:
-    """Write the README's table of the treatment of indices by versions and frameworks."""
+    """Return the README's table of the treatment of indices by versions and frameworks."""
     rows = [(op.full_name, op.negative, op.out_of_range.done) for op in OPERATORS]
     calls = [(f"`{each.name}`", each.negative, each.outside) for each in EQUIVALENTS]
     return _table(("version or call", "index from -s to -1", "any other outside"), rows + calls)
@@ -98,7 +97,7 @@ def _values(command: str, param: Any) -> list[str]:
         "[ID]": [op.full_name for op in OPERATORS],
         "--op": list(FAMILIES),
         "--diff": [op.full_name for op in OPERATORS],
-        # a shell would expand brackets
+        # A shell would expand brackets.
         "--like": [each.name for each in EQUIVALENTS if "[" not in each.name],
         "--ops": [*FAMILIES, *(op.full_name for op in OPERATORS)],
     }.get(param.opts[0] if is_option else param.metavar, [])
@@ -118,7 +117,7 @@ _NAMED: Final = {
     **dict.fromkeys(("MORE...", "TENSOR", "PATTERN", "FILE...", "SRC... DEST"), "tensor"),
     "FILE#ID": "job",
 }
-"""The kind of name, a key of `names.KINDS`, that follows ``#`` in the values of a metavar."""
+"""The kind of name, a key of `names.KINDS`, after ``#`` in the values of a metavar."""
 
 _FILES: Final = ("PATH", "DIR", "FILE", "JOBS...")
 
@@ -129,13 +128,13 @@ def _first_argument(command: str) -> list[str]:
 
 
 def _template(shell: str, **values: Iterable[str]) -> str:
-    """Return the template of a shell's script with lines in place of its placeholders."""
+    """Fill the placeholders in the template of a shell's script with lines."""
     text = (SCRIPTS / f"template.{shell}").read_text(encoding="utf-8")
     return _PLACE.sub(lambda place: "\n".join(values[place[1]]), text)
 
 
 def bash() -> str:
-    """Write the script for bash, 3.2 included."""
+    """Return the script for bash, 3.2 included."""
     return _template(
         "bash",
         commands=[" ".join(COMMANDS)],
@@ -147,7 +146,7 @@ def bash() -> str:
 
 
 def _bash_second_values() -> Iterator[str]:
-    """Complete the second value of an option like its first."""
+    """Yield lines that complete the second value of an option like its first."""
     for command in COMMANDS:
         for param in _options(command):
             for name in param.opts if param.nargs == 2 else ():
@@ -158,7 +157,7 @@ def _bash_second_values() -> Iterator[str]:
 
 
 def _bash_jobs() -> str:
-    """Write the options that take a job as patterns of a case."""
+    """Return the case patterns of the options with a job as value."""
     return "|".join(
         f'"{command} {name}"'
         for command in COMMANDS
@@ -185,7 +184,7 @@ def _bash_options() -> Iterator[str]:
 
 
 def zsh() -> str:
-    """Write the script for zsh."""
+    """Return the script for zsh."""
     commands = (f"        {_quoted(f'{name}:{each.help}')}" for name, each in COMMANDS.items())
     return _template("zsh", commands=commands, arguments=_zsh_arguments())
 
@@ -207,7 +206,7 @@ def _zsh_arguments() -> Iterator[str]:
 
 
 def _zsh_name(name: str, param: Any) -> str:
-    """Let the value of a long option follow a blank or an equals sign."""
+    """Return the name of an option, with ``=`` if its value may follow an equals sign."""
     return name if param.is_flag or not name.startswith("--") else f"{name}="
 
 
@@ -225,12 +224,12 @@ def _zsh_files(param: Any) -> str:
 
 
 def _kind(param: Any) -> str | None:
-    """Return the kind of name that follows ``#`` in the values of a parameter, if any."""
+    """Return the kind of name after ``#`` in the values of a parameter, or None."""
     return _NAMED.get(_bare(param.metavar or ""))
 
 
 def _bare(metavar: str) -> str:
-    """Drop the brackets of what may be left out."""
+    """Drop the brackets of an optional argument."""
     return metavar.replace("[", "").replace("]", "")
 
 
@@ -248,7 +247,7 @@ def _quoted(text: str) -> str:
 
 
 def fish() -> str:
-    """Write the script for fish."""
+    """Return the script for fish."""
     return _template("fish", commands=_fish_commands())
 
 
@@ -287,7 +286,7 @@ def _fish_option(command: str, param: Any) -> str:
 
 
 def main() -> None:
-    """Write the files that are not current, and print their names."""
+    """Write the outdated files, and print their names."""
     for path, text in files().items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 """The lessons of `demo`, from ``lessons.md``: the specifications' examples, easiest first.
 
-Each has a title, the path of a fixture, a text, and command lines to try with what each shows.
+Each has a title, the path of a fixture, a text, and further command lines with a remark on each.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class DemoLesson(NamedTuple):
     says
         The explanation.
     tries
-        Command lines to try next, and what each shows.
+        Further command lines, and a remark on each.
     """
 
     name: str
@@ -61,7 +61,7 @@ def fixture(name: str) -> str:
 
 
 def command_line(job: Job) -> str:
-    """Write the command that explains a job without files."""
+    """Return the command line that explains a job without files."""
     words = ["gathercli", "explain", job.op]
     words += [
         each if isinstance(each, str) else json.dumps(each, separators=(",", ":"))

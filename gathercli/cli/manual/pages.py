@@ -1,4 +1,4 @@
-"""The pages of the manual: prose, filled from the declarations of commands and versions."""
+"""The pages of the manual: prose with values from the declarations of commands and versions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gathercli.spec.equivalents import Equivalent
 
 _WIDTH: Final = 72
-"""The width of verbatim lines, which a page indents."""
+"""The width of verbatim lines, without the indent of a page."""
 
 
 def _formats() -> Page:
@@ -77,7 +77,7 @@ def _required() -> str:
 
 
 def _inputs() -> dict[str, list[str]]:
-    """Name the operators that take each input."""
+    """Return the operators with each input."""
     names: dict[str, list[str]] = {}
     for family in FAMILIES.values():
         for each in family.ROWS[0].inputs:
@@ -86,7 +86,7 @@ def _inputs() -> dict[str, list[str]]:
 
 
 def _other_inputs() -> Iterator[tuple[str, str]]:
-    """Describe the keys of inputs beside the first, as a job has them."""
+    """Yield a description of each job key of an input but the first."""
     for name, commands in list(_inputs().items())[1:]:
         owners = "" if next(iter(FAMILIES)) in commands else f" of {listed(commands, 'and')}"
         yield name, f"{name.upper()}{owners}, written likewise."
@@ -143,7 +143,7 @@ TOPICS: Final = {
 
 
 def pages() -> Iterator[Page]:
-    """Yield every page: gathercli(1), one for each command, and those of `TOPICS`."""
+    """Yield every page: gathercli(1), a page for each command, and those of `TOPICS`."""
     yield _root()
     for name in COMMANDS:
         yield page(name)
@@ -211,7 +211,7 @@ def _description(command: str) -> tuple[Block, ...]:
 
 
 def _index() -> tuple[Block, ...]:
-    """Return the paragraph on indices that several pages share."""
+    """Return the paragraph on indices of several pages."""
     return _operators().blocks("INDICES")[:1]
 
 

@@ -33,7 +33,7 @@ def page(name: str, values: Values | None = None) -> Page:
     Parameters
     ----------
     values
-        The values of the placeholders: words within a text, or blocks in place of a paragraph.
+        The values of the placeholders: text within a text, or blocks for a whole paragraph.
 
     Raises
     ------
