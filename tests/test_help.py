@@ -205,6 +205,15 @@ def test_the_versions_in_the_help_of_an_operator_are_its_own(name: str) -> None:
     assert ("onnx" in words) == any("onnx" in each for each in ids)
 
 
+@pytest.mark.parametrize("command", ["shape", "explain", "check"])
+def test_a_command_of_any_operator_says_what_each_calls_its_inputs(command: str, run: Run) -> None:
+    text = " ".join(run(command, "--help").out.split())
+
+    assert re.search(r" DATA (?:(?!INDICES).)* For gather-tree this is STEP_IDS\.", text)
+    assert re.search(r" INDICES [^.]*\. For gather-tree this is PARENT_IDS\.", text)
+    assert "[MORE]... Further inputs: MAX_SEQ_LEN and END_TOKEN of gather-tree." in text
+
+
 def test_the_help_does_not_offer_a_scheduler_to_an_operator_that_refuses_it(run: Run) -> None:
     helps = {name: run(name, "--help").out for name in FAMILIES}
 

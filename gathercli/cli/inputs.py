@@ -76,22 +76,17 @@ class TensorOptions(Options):
     @classmethod
     def of(cls, command: str) -> type[Options]:
         """Return the group with the inputs of a command's operators."""
-        taken = [inputs_of(family) for family in families(command)]
-        fewest = min(map(len, taken))
+        operators = families(command)
+        first, fewest = inputs_of(operators[0]), min(len(inputs_of(each)) for each in operators)
         kind = str if cls.required else str | None
         default = Field(None).default if cls.required else None
-        fields = {
-            each.name: Field(
-                Annotated[kind, argument(each.name.upper(), cls._help(each, is_first=not n))],
-                default,
-            )
-            for n, each in enumerate(taken[0][:fewest])
-        }
-        rest = {each.name: each.name.upper() for names in taken for each in names[fewest:]}
-        if rest:
-            more = argument(
-                "[MORE]...", f"What other operators take beside: {listed(rest.values(), 'and')}."
-            )
+        fields: dict[str, Field] = {}
+        for n, each in enumerate(first[:fewest]):
+            text = cls._help(each, is_first=not n) + _other_names(operators, n, each.name)
+            declared = argument(each.name.upper(), text)
+            fields[each.name] = Field(Annotated[kind, declared], default)
+        if rest := [_names(family, fewest) for family in operators if inputs_of(family)[fewest:]]:
+            more = argument("[MORE]...", f"Further inputs: {listed(rest, 'and')}.")
             fields["more"] = Field(Annotated[list[str] | None, more], None)
         return cls.with_fields(fields)
 
@@ -127,6 +122,22 @@ class TensorOptions(Options):
         if len(words) != len(names):
             raise _miscounted(family, words)
         return {name: self.types.token(name, word) for name, word in zip(names, words, strict=True)}
+
+
+def _other_names(operators: Iterable[Family], n: int, name: str) -> str:
+    """Say what input `n` is for the operators that do not call it `name`."""
+    names = {family.COMMAND: inputs_of(family)[n].name for family in operators}
+    return "".join(
+        f" For {command} this is {other.upper()}."
+        for command, other in names.items()
+        if other != name
+    )
+
+
+def _names(family: Family, fewest: int) -> str:
+    """Name the inputs of an operator from `fewest` on."""
+    names = listed((each.name.upper() for each in inputs_of(family)[fewest:]), "and")
+    return f"{names} of {family.COMMAND}"
 
 
 def _miscounted(family: Family, words: list[Any]) -> UsageError:
