@@ -122,7 +122,7 @@ def test_the_options_that_are_named_give_the_old_answers(a: Op, b: Op, run: Run)
 
 
 def test_the_difference_of_two_versions(run: Run) -> None:
-    ran = run("ops", "--diff", "openvino-7", "openvino-8")
+    ran = run("ops", "--diff", "openvino.Gather-7", "openvino-8")
     assert (ran.status, ran.err) == (0, "")
     assert (
         ran.out
@@ -142,7 +142,7 @@ to move a model
 
 
 def test_the_difference_of_two_frameworks_says_what_the_other_requires(run: Run) -> None:
-    out = run("ops", "--diff", "onnx-13", "openvino-6").out
+    out = run("ops", "--diff", "onnx-13", "openvino.GatherElements-6").out
     head, moving = out.split("\n\n")
     assert head.startswith("onnx.GatherElements-13 → openvino.GatherElements-6\n")
     assert moving == (
@@ -160,19 +160,14 @@ def test_the_difference_of_two_frameworks_says_what_the_other_requires(run: Run)
 @pytest.mark.parametrize(
     ("a", "b", "names"),
     [
-        ("openvino-8", "onnx-13", "openvino.Gather-8 → onnx.Gather-13"),
-        ("13", "8", "onnx.Gather-13 → openvino.Gather-8"),
-        ("onnx-11", "onnx-13", "onnx.Gather-11 → onnx.Gather-13"),
-        ("onnx-13", "openvino-6", "onnx.GatherElements-13 → openvino.GatherElements-6"),
         (
             "openvino.GatherElements-6",
             "onnx-12",
             "openvino.GatherElements-6 → onnx.GatherElements-11",
         ),
-        ("onnx-11", "onnx-12", "onnx.GatherND-11 → onnx.GatherND-12"),
         ("openvino.GatherND-5", "8", "openvino.GatherND-5 → openvino.GatherND-8"),
-        ("13", "openvino-5", "onnx.GatherND-13 → openvino.GatherND-5"),
-        ("openvino-8", "openvino-6", "openvino.Gather-8 → openvino.GatherElements-6"),
+        ("onnx.Gather-13", "openvino-6", "onnx.Gather-13 → openvino.Gather-1"),
+        ("openvino.GatherTree-1", "onnx-13", "openvino.GatherTree-1 → onnx.Gather-13"),
         (
             "openvino.Gather-8",
             "onnx.GatherElements-13",
@@ -180,15 +175,59 @@ def test_the_difference_of_two_frameworks_says_what_the_other_requires(run: Run)
         ),
     ],
 )
-def test_a_short_name_means_the_operator_of_the_other_side_or_else_gather(
+def test_an_opset_means_the_operator_of_the_other_version_or_else_gather(
     a: str, b: str, names: str, run: Run
 ) -> None:
-    assert run("ops", "--diff", a, b).out.splitlines()[0] == names
+    out = run("ops", "--diff", a, b).out
+
+    assert out.splitlines()[0] == names
+    assert out.count(" → openvino.") + out.count(" → onnx.") == 1
 
 
-def test_versions_that_one_row_answers_to_do_not_differ(run: Run) -> None:
-    ran = run("ops", "--diff", "onnx-9", "onnx-10")
-    assert ran.out == "onnx.Gather-1 and onnx.Gather-1: no difference\n"
+@pytest.mark.parametrize(
+    ("a", "b", "names"),
+    [
+        (
+            "onnx-12",
+            "onnx-13",
+            [
+                "onnx.Gather-11 → onnx.Gather-13",
+                "onnx.GatherElements-11 → onnx.GatherElements-13",
+                "onnx.GatherND-12 → onnx.GatherND-13",
+            ],
+        ),
+        (
+            "openvino-7",
+            "openvino-8",
+            [
+                "openvino.Gather-7 → openvino.Gather-8",
+                "openvino.GatherElements-6 and openvino.GatherElements-6: no difference",
+                "openvino.GatherND-5 → openvino.GatherND-8",
+                "openvino.GatherTree-1 and openvino.GatherTree-1: no difference",
+            ],
+        ),
+        ("onnx-9", "onnx-10", ["onnx.Gather-1 and onnx.Gather-1: no difference"]),
+    ],
+)
+def test_the_difference_of_two_opsets_has_every_operator_of_both(
+    a: str, b: str, names: list[str], run: Run
+) -> None:
+    ran = run("ops", "--diff", a, b)
+    pairs = json.loads(run("ops", "--diff", a, b, "-f", "json").out)
+
+    lines = ran.out.splitlines()
+    assert [line for line in lines if line.startswith(("onnx.", "openvino."))] == names
+    assert ran.err == ""
+    assert len(pairs) == len(names) or len(names) == 1
+
+
+def test_operators_of_one_opset_alone_are_named_in_a_note(run: Run) -> None:
+    ran = run("ops", "--diff", "onnx-11", "openvino-5")
+
+    assert ran.err == (
+        "note: GatherElements left out: only onnx-11 has a version\n"
+        "note: GatherTree left out: only openvino-5 has a version\n"
+    )
 
 
 def test_the_difference_of_two_versions_on_tuples(run: Run) -> None:
@@ -228,7 +267,7 @@ def test_operators_with_other_inputs_are_moved_between_by_their_names(run: Run) 
 
 
 def test_a_difference_in_json(run: Run) -> None:
-    ran = run("ops", "--diff", "onnx-11", "onnx-13", "-f", "json")
+    ran = run("ops", "--diff", "onnx.Gather-11", "onnx-13", "-f", "json")
     assert json.loads(ran.out) == {
         "from": "onnx.Gather-11",
         "to": "onnx.Gather-13",

@@ -525,3 +525,34 @@ def test_the_name_of_an_operator_lists_its_versions(run: Run) -> None:
 
     assert len(versions) == 3
     assert run("ops", "gather").out.startswith("Gather\n")
+
+
+@pytest.mark.parametrize("name", ["GatherND", "gather_nd", "gather-nd", "GATHERND"])
+def test_an_operator_is_listed_by_any_spelling_of_its_name(name: str, run: Run) -> None:
+    ran = run("ops", name)
+
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.startswith("GatherND\n")
+
+
+@pytest.mark.parametrize(
+    ("pair", "hint"),
+    [
+        (("openvino-8", "gather-7"), "did you mean `openvino-7`?"),
+        (("a", "b"), "`gathercli ops` lists the versions"),
+    ],
+)
+def test_a_version_that_no_operator_has_gets_a_hint(
+    pair: tuple[str, str], hint: str, run: Run
+) -> None:
+    ran = run("ops", "--diff", *pair)
+
+    assert f"hint: {hint}\n" in ran.err
+
+
+@pytest.mark.parametrize("words", [["--diff", "openvino-8"], ["--diff=openvino-8"]])
+def test_a_difference_of_one_version_lacks_the_other(words: list[str], run: Run) -> None:
+    ran = run("ops", *words)
+
+    assert ran.status == 2
+    assert ran.err.startswith("error: `--diff` has 1 of 2 values: expected `--diff A B`\n")

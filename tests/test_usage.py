@@ -218,7 +218,7 @@ WRONG: Final[dict[str, tuple[str, str]]] = {
     "gather [1] 0 -qz": ("gather has no option `-z`", TO_OPTIONS),
     "gather [1] 0 --axis": ("`--axis` has no value: expected `--axis INT`", TO_OPTIONS),
     "ops --diff 8": (
-        "`--diff` has no value: expected `--diff A B`",
+        "`--diff` has 1 of 2 values: expected `--diff A B`",
         "`gathercli ops --help` lists the options",
     ),
     "gather [1] 0 --quiet=1": (

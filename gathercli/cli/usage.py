@@ -174,8 +174,11 @@ def _no_value(line: CommandLine, option: str) -> UsageError:
             hint=did_you_mean(line.replace(word, option)),
         )
     expected = f"{option} {param.metavar}"
+    words = [word for word in line.words if word.option == option]
+    count = sum(word.is_value or "=" in word.text for word in words)
+    has = f"{count} of {param.nargs} values" if count else "no value"
     return UsageError(
-        f"`{option}` has no value: expected `{expected}`",
+        f"`{option}` has {has}: expected `{expected}`",
         rule="usage",
         value=option,
         expected=expected,

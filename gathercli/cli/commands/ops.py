@@ -77,8 +77,9 @@ def run(
             value=names[1],
         )
     if version is not None:
-        family = version.lower().replace("_", "-")
-        return _list(family) if family in FAMILIES else _sheets(version)
+        name = re.sub("[-_]", "", version.lower())
+        family = next((each for each in FAMILIES if each.replace("-", "") == name), None)
+        return _list(family) if family else _sheets(version)
     if diff is not None:
         return _difference(*diff)
     if like is not None:
@@ -154,12 +155,33 @@ def _sheets(version: str) -> Answer:
 
 
 def _difference(a: str, b: str) -> Answer:
+    """Compare two versions; of two opsets, every operator that has a version in both."""
     from gathercli.report import difference
 
-    x, y = pair = _of_one_family((a, named(a)), (b, named(b)))
-    return _answer(
-        partial(difference.text, x.op, y.op), partial(difference.as_json, x.op, y.op), pair
+    sides = named(a), named(b)
+    pairs = [(x, y) for x in sides[0] for y in sides[1] if x.op.family == y.op.family]
+    notes = _left_out((a, b), sides) if pairs and min(map(len, sides)) > 1 else ()
+    if not pairs:
+        pairs = [(exactly(a, sides[0])[0], exactly(b, sides[1])[0])]
+    objects = [difference.as_json(x.op, y.op) for x, y in pairs]
+    answer = _answer(
+        lambda width: "\n".join(difference.text(x.op, y.op, width) for x, y in pairs),
+        lambda: objects[0] if len(objects) == 1 else objects,
+        (match for pair in pairs for match in pair),
     )
+    return answer._replace(notes=(*answer.notes, *notes))
+
+
+def _left_out(
+    words: tuple[str, str], sides: tuple[list[VersionMatch], list[VersionMatch]]
+) -> tuple[str, ...]:
+    """Name the operators that only one of two opsets has."""
+    notes = []
+    for word, here, there in zip(words, sides, reversed(sides), strict=True):
+        families = {each.op.family for each in there}
+        if names := [each.op.name for each in here if each.op.family not in families]:
+            notes.append(f"{listed(names, 'and')} left out: only {clean(word)} has a version")
+    return tuple(notes)
 
 
 def _like(call: str) -> Answer:
@@ -176,20 +198,6 @@ def _decisions() -> Answer:
     return _answer(
         partial(decisions.text, DECISIONS), lambda: [each._asdict() for each in DECISIONS]
     )
-
-
-def _of_one_family(*sides: tuple[str, list[VersionMatch]]) -> tuple[VersionMatch, VersionMatch]:
-    """Select a version for each of two words: the first pair of one operator.
-
-    A version with the number in the word precedes others of the opset: openvino-6 is
-    GatherElements-6.
-    """
-    first, second = (exactly(word, matches) for word, matches in sides)
-    pairs = [(a, b) for a in first for b in second]
-    (_, of_a), (_, of_b) = sides
-    if len(of_a) == 1 or len(of_b) == 1:  # the operator is certain
-        pairs += [(a, b) for a in of_a for b in of_b]
-    return next(((a, b) for a, b in pairs if a.op.family == b.op.family), pairs[0])
 
 
 def exactly(word: str, matches: list[VersionMatch]) -> list[VersionMatch]:
@@ -216,7 +224,9 @@ def named(version: str, prefix: str = "") -> list[VersionMatch]:
         raise first
     names = [name for op in OPERATORS for name in (op.full_name, op.id)]
     near = closest(version, names)
-    hint = f"did you mean `{prefix}{near}`?" if near else None
+    likely = (str(each.hint).replace("-V ", prefix) for each in refusals if each.hint)
+    hint = f"did you mean `{prefix}{near}`?" if near else next(likely, None)
+    hint = hint or "`gathercli ops` lists the versions"
     if others := of_framework(version):
         row, name = others[0].rows[0], others[0].name
         hint = f"`{prefix}{row}` is nearest to {name}: `gathercli ops --like {name}`"
