@@ -41,7 +41,7 @@ from tests.processes import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gathercli.jobs.queue import Done
+    from gathercli.jobs.queue import Outcome
     from tests.conftest import Ran
 
     Run = Callable[..., Ran]
@@ -436,14 +436,14 @@ def test_the_time_of_a_job_does_not_count(
     run: Run,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    take, names = pool._Worker.take, [str(number) for number in range(20)]
+    receive, names = pool._Worker.receive, [str(number) for number in range(20)]
 
-    def taken_late(worker: pool._Worker, part: bytes) -> Iterator[Done]:
+    def receive_late(worker: pool._Worker, part: bytes) -> Iterator[Outcome]:
         if is_slow(worker) and not clock.now:
             clock.pass_by()
-        return take(worker, part)
+        return receive(worker, part)
 
-    monkeypatch.setattr(pool._Worker, "take", taken_late)
+    monkeypatch.setattr(pool._Worker, "receive", receive_late)
     monkeypatch.setattr(pool, "_PART", len(READY))  # so that no answer comes with it
     ran = run("batch", write_jobs(*map(job, names)), "-q", "-j", "1", "--timeout", "0.1")
 

@@ -27,7 +27,7 @@ from gathercli import __version__
 from gathercli.cli import batch_run, main
 from gathercli.jobs import cluster, scheduler
 from gathercli.jobs import dask_task as task
-from gathercli.jobs.jobfile import WrittenJob
+from gathercli.jobs.jobfile import JobEntry
 from gathercli.jobs.work import Settings
 from tests.dask_cluster import HERE, Dask
 from tests.processes import PATIENCE, Feed, is_gone, opened, start, wait_until
@@ -37,7 +37,7 @@ from tests.test_resume import REPORT, lines_in, reported, when
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gathercli.jobs.queue import Done, JobQueue
+    from gathercli.jobs.queue import JobQueue, Outcome
     from tests.conftest import Ran
 
     Run = Callable[..., Ran]
@@ -563,7 +563,7 @@ def test_a_scheduler_that_is_stopped_has_gone_away(
     own.ready(1)
     wait = cluster.Cluster.wait
 
-    def stop(workers: cluster.Cluster, queue: JobQueue, seconds: float) -> Iterator[Done]:
+    def stop(workers: cluster.Cluster, queue: JobQueue, seconds: float) -> Iterator[Outcome]:
         if feed.is_read():
             os.kill(own.scheduler.pid or 0, signal.SIGSTOP)
         return wait(workers, queue, seconds)
@@ -628,7 +628,7 @@ def given(*, divided: bool = False) -> tuple[Any, ...]:
 
 def records(*listed: dict[str, Any]) -> list[tuple[int, bytes]]:
     texts = [json.dumps(each).encode() for each in listed]
-    return [(at, WrittenJob("", "", text).record()) for at, text in enumerate(texts, 7)]
+    return [(at, JobEntry("", "", text).record()) for at, text in enumerate(texts, 7)]
 
 
 @pytest.fixture

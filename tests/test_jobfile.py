@@ -18,7 +18,7 @@ from gathercli.errors import GatherError, InputError, LimitError, NoInputError
 from gathercli.io.formats.jsontext import parse
 from gathercli.jobs import job as job_files
 from gathercli.jobs import jobfile
-from gathercli.jobs.jobfile import WrittenJob, files, written
+from gathercli.jobs.jobfile import JobEntry, files, read_entries
 from tests.conftest import standard_input
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ STRANGE: Any = {"id": 'a]}"\\', "data": [[1, {"[": "{"}], "\\", '"', "é\n"], ""
 
 
 def _texts(path: str) -> list[bytes]:
-    return [found.text for found in written(path)]
+    return [found.text for found in read_entries(path)]
 
 
 def _refused(path: str, kind: type[GatherError] = InputError) -> str:
@@ -42,7 +42,7 @@ def _refused(path: str, kind: type[GatherError] = InputError) -> str:
     return caught.value.message
 
 
-def _cut(text: bytes) -> list[WrittenJob]:
+def _cut(text: bytes) -> list[JobEntry]:
     return list(jobfile._JobReader(io.BytesIO(text), "f", "").jobs(lines=False))
 
 
@@ -51,7 +51,7 @@ def _cut(text: bytes) -> list[WrittenJob]:
 
 def test_a_list_is_one_whatever_its_file_is_called(folder: Path) -> None:
     (folder / "j.jsonl").write_bytes(b"[" + A.strip() + b"]")
-    assert [found.where for found in written("j.jsonl")] == ["j.jsonl, $[0]"]
+    assert [found.where for found in read_entries("j.jsonl")] == ["j.jsonl, $[0]"]
 
 
 @pytest.mark.parametrize("name", ["j.jsonl", "j.ndjson", "j.json", "j", "j.txt"])
@@ -71,7 +71,7 @@ def test_a_job_a_line_is_found_under_any_name(
     name: str, text: bytes, lines: list[int], folder: Path
 ) -> None:
     (folder / name).write_bytes(text)
-    found = list(written(name))
+    found = list(read_entries(name))
     assert [each.text for each in found] == [A, B]
     assert [each.line for each in found] == lines
     assert [each.where for each in found] == [f"{name}, line {line}" for line in lines]
@@ -80,8 +80,8 @@ def test_a_job_a_line_is_found_under_any_name(
 def test_a_line_alone_is_a_job_too(folder: Path) -> None:
     (folder / "j.jsonl").write_bytes(A)
     (folder / "j.json").write_bytes(A)
-    assert list(written("j.jsonl")) == [WrittenJob("j.jsonl, line 1", "", A)]
-    assert list(written("j.json")) == [WrittenJob("j.json", "", A)]
+    assert list(read_entries("j.jsonl")) == [JobEntry("j.jsonl, line 1", "", A)]
+    assert list(read_entries("j.json")) == [JobEntry("j.json", "", A)]
 
 
 def test_a_file_of_blanks_has_no_line(folder: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_file_of_blanks_has_no_line(folder: Path) -> None:
 def test_paths_start_in_the_folder_of_the_file(folder: Path) -> None:
     (folder / "in").mkdir()
     (folder / "in" / "j.jsonl").write_bytes(A)
-    assert next(written("in/j.jsonl")).folder == "in"
+    assert next(read_entries("in/j.jsonl")).folder == "in"
 
 
 # Lists and single objects
@@ -183,7 +183,7 @@ def test_a_list_may_be_empty() -> None:
 def test_a_single_object_may_go_over_lines(folder: Path) -> None:
     text = json.dumps(STRANGE, indent=2).encode()
     (folder / "j.json").write_bytes(BOM + text)
-    assert list(written("j.json")) == [WrittenJob("j.json", "", text)]
+    assert list(read_entries("j.json")) == [JobEntry("j.json", "", text)]
 
 
 # Where a text comes from
@@ -195,17 +195,17 @@ def test_a_single_object_may_go_over_lines(folder: Path) -> None:
         (
             A + b"\n" + B,
             [
-                WrittenJob("standard input, line 1", "", A),
-                WrittenJob("standard input, line 2", "", B, 2),
+                JobEntry("standard input, line 1", "", A),
+                JobEntry("standard input, line 2", "", B, 2),
             ],
         ),
-        (b"[" + A + b"]", [WrittenJob("standard input, $[0]", "", A, 1, 2)]),
-        (A, [WrittenJob("standard input", "", A)]),
+        (b"[" + A + b"]", [JobEntry("standard input, $[0]", "", A, 1, 2)]),
+        (A, [JobEntry("standard input", "", A)]),
     ],
 )
-def test_standard_input_may_have_any_form(text: bytes, found: list[WrittenJob]) -> None:
+def test_standard_input_may_have_any_form(text: bytes, found: list[JobEntry]) -> None:
     with standard_input(text):
-        assert list(written("-")) == found
+        assert list(read_entries("-")) == found
 
 
 def test_what_another_program_has_read_of_standard_input_is_no_part_of_it(folder: Path) -> None:
@@ -236,7 +236,7 @@ def test_paths_of_what_the_shell_substitutes_start_in_the_working_folder(name: s
     os.write(writer, A)
     os.close(writer)
     name = name.format(reader)
-    assert list(written(name)) == [WrittenJob(name, "", A)]
+    assert list(read_entries(name)) == [JobEntry(name, "", A)]
     os.close(reader)
 
 
@@ -316,7 +316,7 @@ def test_what_is_no_file_is_refused_at_once(
     (folder / "j.jsonl").write_bytes(A)
     (folder / "loop").symlink_to("loop")
     with pytest.raises(NoInputError) as caught:
-        list(written(name))
+        list(read_entries(name))
     assert (caught.value.message, caught.value.rule) == (message, rule)
 
 
@@ -394,7 +394,7 @@ def test_what_is_no_list_of_jobs_is_refused_with_the_place(
 
 def _skipping_jobs(path: str) -> Any:
     """Find what is no empty object: nothing is wrong with that here."""
-    return (each for each in written(path) if each.text not in (b"{}", A))
+    return (each for each in read_entries(path) if each.text not in (b"{}", A))
 
 
 def test_a_first_line_that_is_wrong_is_refused_whatever_follows(folder: Path) -> None:
@@ -408,7 +408,7 @@ def test_a_first_line_that_is_wrong_is_refused_whatever_follows(folder: Path) ->
 def test_a_comma_behind_the_last_job_is_refused(folder: Path) -> None:
     (folder / "j.json").write_bytes(b"[{},\n]")  # the words differ between versions of Python
     with pytest.raises(InputError, match=r"^j\.json: .* at line \d, column \d"):
-        list(written("j.json"))
+        list(read_entries("j.json"))
 
 
 @pytest.mark.parametrize(
@@ -444,7 +444,7 @@ def test_a_fault_of_syntax_is_placed_in_the_file(
     name: str, text: bytes, message: str, folder: Path
 ) -> None:
     (folder / name).write_bytes(text)
-    found = list(written(name))[-1]
+    found = list(read_entries(name))[-1]
     with pytest.raises(InputError) as caught:
         job_files.read(found)
     assert caught.value.message == message.replace("'}]'", "'}'")
@@ -452,7 +452,7 @@ def test_a_fault_of_syntax_is_placed_in_the_file(
 
 def test_a_word_of_a_job_that_reads_as_a_place_is_left_as_it_is() -> None:
     key = '"at line 1, column 2"'
-    found = WrittenJob("f, $[3]", "", f"{{{key}:1,{key}:2}}".encode(), 7, 9)
+    found = JobEntry("f, $[3]", "", f"{{{key}:1,{key}:2}}".encode(), 7, 9)
     with pytest.raises(InputError) as caught:
         job_files.read(found)
     assert caught.value.message == f"f, $[3]: the key {key} is repeated: expected it once"
@@ -477,7 +477,7 @@ def test_a_job_that_is_too_long_is_refused(
     monkeypatch.setattr(jobfile, "_PART", 8)
     (folder / name).write_bytes(text)
     with pytest.raises(LimitError) as caught:
-        list(written(name))
+        list(read_entries(name))
     assert caught.value.message == (
         f"{message}: the job has more than 50 bytes: expected at most so many"
     )
@@ -554,7 +554,7 @@ def test_what_is_known_to_be_something_else_is_no_file_of_jobs(
     (folder / name).write_bytes(text)
 
     with pytest.raises(InputError) as caught:
-        list(written(name))
+        list(read_entries(name))
 
     assert (caught.value.message, caught.value.rule, caught.value.hint) == (
         f"`{name}` is {what}: expected a file of jobs",

@@ -36,7 +36,7 @@ def _save(*names: str, cells: Any = ROWS) -> None:
 
 def _jobs(data: str, matrix: dict[str, list[str]] | None = None, **filled: str) -> list[Any]:
     """Write down the jobs of a pattern."""
-    found = Patterns("gather", data, {"indices": "0", **filled}, {}, matrix or {}).written()
+    found = Patterns("gather", data, {"indices": "0", **filled}, {}, matrix or {}).entries()
     return [json.loads(each.text) for each in found]
 
 

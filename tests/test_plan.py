@@ -17,7 +17,7 @@ from gathercli.jobs import job as job_files
 from gathercli.jobs import mistakes
 from gathercli.jobs import paths as places
 from gathercli.jobs import plan as plan_module
-from gathercli.jobs.jobfile import WrittenJob, files, written
+from gathercli.jobs.jobfile import JobEntry, files, read_entries
 from gathercli.jobs.plan import Plan, Spool
 
 if TYPE_CHECKING:
@@ -42,14 +42,17 @@ def _write(path: str, *jobs: dict[str, Any]) -> str:
 
 def _refused(*jobs: dict[str, Any], **options: Any) -> str:
     """Plan the jobs of a file ``j.jsonl``, which is refused, and return the message."""
-    with pytest.raises(InputError) as caught, Plan(written(_write("j.jsonl", *jobs)), **options):
+    with (
+        pytest.raises(InputError) as caught,
+        Plan(read_entries(_write("j.jsonl", *jobs)), **options),
+    ):
         pass
     assert caught.value.rule == "job"
     return caught.value.message
 
 
 def _accepted(*jobs: dict[str, Any], **options: Any) -> None:
-    with Plan(written(_write("j.jsonl", *jobs)), **options) as plan:
+    with Plan(read_entries(_write("j.jsonl", *jobs)), **options) as plan:
         assert len(plan) == len(jobs)
 
 
@@ -78,7 +81,7 @@ def test_an_output_below_another_is_refused_outside_the_folder_too(folder: Path)
     (folder / "in").mkdir()
     os.chdir("in")
     nested = _job("a", output="../x.npy"), _job("b", output="../x.npy/b.npy")
-    assert "lies below the output of j.jsonl, line 1" in _refused(*nested, anywhere=True)
+    assert "lies below the output of j.jsonl, line 1" in _refused(*nested, allow_outside=True)
 
 
 def test_an_output_that_is_a_folder_is_refused(folder: Path) -> None:
@@ -181,7 +184,7 @@ def test_mistakes_are_fields_of_one_line_of_json(run: Run) -> None:
 def test_of_very_many_mistakes_some_places_are_named(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mistakes, "KEPT", 50)
+    monkeypatch.setattr(mistakes, "MAX_BRIEF", 50)
     names = [str(number // 2 * 2) for number in range(200)]
     _write("j.jsonl", *map(_job, names), *(_job("x", op="sort") for _ in range(200)))
 
@@ -256,7 +259,7 @@ def test_a_job_without_an_id_is_called_by_where_it_stands(folder: Path) -> None:
     for name, content in (("b.json", [job, job]), ("c.json", job)):
         (folder / "in" / name).write_text(json.dumps(content), "ascii")
 
-    with Plan(chain.from_iterable(map(written, files("./in")))) as plan:
+    with Plan(chain.from_iterable(map(read_entries, files("./in")))) as plan:
         ids = [job.id for *_, job in plan.read(range(len(plan)))]
 
     assert ids == ["in/a.jsonl:1", "x", "in/a.jsonl:3", "in/b.json[0]", "in/b.json[1]", "in/c.json"]
@@ -440,7 +443,7 @@ def test_an_output_outside_the_folder_is_refused_unless_it_is_allowed(
         f"j.jsonl, line 1: `$.output` is `{job['output']}`, which lies outside the folder of the "
         "job: expected a file in `.`"
     )
-    _accepted(job, anywhere=True)
+    _accepted(job, allow_outside=True)
 
 
 def test_an_output_beside_a_folder_with_a_longer_name_is_outside(run: Run, folder: Path) -> None:
@@ -528,11 +531,11 @@ def test_a_report_in_the_folder_of_the_jobs_holds_none(run: Run, folder: Path) -
 
 
 def test_jobs_that_cannot_be_kept_are_no_bug(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(self: WrittenJob) -> bytes:
+    def full(self: JobEntry) -> bytes:
         del self
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(WrittenJob, "record", full)
+    monkeypatch.setattr(JobEntry, "record", full)
     _write("j.jsonl", _job("a"))
     assert run("batch", "j.jsonl") == (
         74,
@@ -544,7 +547,7 @@ def test_jobs_that_cannot_be_kept_are_no_bug(run: Run, monkeypatch: pytest.Monke
 
 def test_what_was_validated_runs_even_if_the_file_changes(folder: Path) -> None:
     _write("j.jsonl", _job("a"), _job("b"))
-    with Plan(written("j.jsonl")) as plan:
+    with Plan(read_entries("j.jsonl")) as plan:
         (folder / "j.jsonl").write_bytes(b"nonsense")
         (folder / "j.jsonl").unlink()
         assert [(number, job.id) for number, _, job in plan.read([1, 0])] == [(1, "b"), (0, "a")]
@@ -555,15 +558,15 @@ def test_a_name_that_is_no_text_is_kept(folder: Path) -> None:
     name = os.fsdecode(b"in\xff")
     (folder / name).mkdir()
     _write(f"{name}/j.jsonl", _job("a\ud800", output="o.npy"))
-    with Plan(written(f"{name}/j.jsonl")) as plan:
+    with Plan(read_entries(f"{name}/j.jsonl")) as plan:
         assert plan.entry(0)[:2] == ("in\\xff/j.jsonl, line 1", name)
         assert [job.id for *_, job in plan.read([0])] == ["a\ud800"]
 
 
-def _many(count: int, **keys: str) -> Iterator[WrittenJob]:
+def _many(count: int, **keys: str) -> Iterator[JobEntry]:
     for number in range(count):
         named = {key: text.format(number) for key, text in keys.items()}
-        yield WrittenJob(f"j, line {number}", "", json.dumps(_job(str(number), **named)).encode())
+        yield JobEntry(f"j, line {number}", "", json.dumps(_job(str(number), **named)).encode())
 
 
 @pytest.mark.parametrize("keys", [{}, {"output": "out/{}/o.npy", "data": "in/{}/i.npz#k"}])

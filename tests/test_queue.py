@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gathercli.jobs import queue as module
-from gathercli.jobs.queue import Done, JobQueue
+from gathercli.jobs.queue import JobQueue, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,9 +24,9 @@ class Hands:
         while (number := queue.next()) is not None:
             self.begun.append(number)
 
-    def wait(self, queue: JobQueue, seconds: float) -> Iterator[Done]:
+    def wait(self, queue: JobQueue, seconds: float) -> Iterator[Outcome]:
         del queue, seconds
-        return (Done(number, "ok", b"line\n", {}) for number in next(self._ending))
+        return (Outcome(number, "ok", b"line\n", {}) for number in next(self._ending))
 
 
 def test_jobs_that_are_given_back_are_the_next_in_their_order() -> None:
@@ -65,7 +65,7 @@ def test_jobs_of_an_ordered_queue_are_yielded_in_their_order() -> None:
     assert [done and done.number for done in ended] == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize(("name", "limit"), [("WAITING", 3), ("HELD", 2 * len(b"line\n"))])
+@pytest.mark.parametrize(("name", "limit"), [("MAX_WAITING", 3), ("MAX_WAITING_BYTES", 2 * len(b"line\n"))])
 def test_no_job_begins_while_too_many_wait_for_an_earlier_one(
     name: str, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,7 +73,7 @@ def test_no_job_begins_while_too_many_wait_for_an_earlier_one(
     queue = JobQueue(range(9), ordered=True)
     first = queue.next()
     for number in (queue.next(), queue.next()):
-        queue.end(Done(number or 0, "ok", b"line\n", {}))
+        queue.end(Outcome(number or 0, "ok", b"line\n", {}))
 
     assert queue.next() is None
 
@@ -87,12 +87,12 @@ def test_what_waits_for_an_earlier_job_is_yielded_in_order_when_that_will_not_en
     ending = iter([[3, 1], [2]])
 
     class Interrupted(Hands):
-        def wait(self, queue: JobQueue, seconds: float) -> Iterator[Done]:
+        def wait(self, queue: JobQueue, seconds: float) -> Iterator[Outcome]:
             del queue, seconds
             batch = next(ending, None)
             if batch is None:
                 raise KeyboardInterrupt
-            return (Done(number, "ok", b"", {}) for number in batch)
+            return (Outcome(number, "ok", b"", {}) for number in batch)
 
     with pytest.raises(KeyboardInterrupt):
         list(queue.run(Interrupted(), lambda _: True))

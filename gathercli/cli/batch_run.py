@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gathercli.jobs.cluster import Cluster
     from gathercli.jobs.junit import JUnitReport
     from gathercli.jobs.plan import Plan
-    from gathercli.jobs.queue import Done
+    from gathercli.jobs.queue import Outcome
     from gathercli.jobs.scheduler import Address
     from gathercli.report.batch import Bar
 
@@ -268,25 +268,25 @@ class Batch:
             numbers = range(len(self._plan)) if journal is None else journal.todo()
             queue = JobQueue(numbers, ordered=journal is None)
 
-            def report(done: Done) -> None:
-                if done.status != OK or done.notes:
-                    line = json.loads(done.line)
-                    self._totals.explain(done.number, line)
-                    self._totals.note(done.number, line["id"], done.notes)
-                write(done.number, done.line)
+            def report(outcome: Outcome) -> None:
+                if outcome.status != OK or outcome.notes:
+                    line = json.loads(outcome.line)
+                    self._totals.explain(outcome.number, line)
+                    self._totals.note(outcome.number, line["id"], outcome.notes)
+                write(outcome.number, outcome.line)
                 if junit is not None and journal is None:
-                    junit.add(done.line)
+                    junit.add(outcome.line)
 
             try:
                 with self._workers(stamped=journal is not None) as workers:
-                    for done in queue.run(workers, self._count):
+                    for outcome in queue.run(workers, self._count):
                         if self._bar:
                             self._bar()
-                        if done is not None:
-                            report(done)
+                        if outcome is not None:
+                            report(outcome)
             except (KeyboardInterrupt, SystemExit):
-                for done in queue.rest():
-                    report(done)
+                for outcome in queue.rest():
+                    report(outcome)
                 self._clear()
                 self._sum_up(f"interrupted{_resume_hint(journal)}")
                 raise
@@ -302,7 +302,7 @@ class Batch:
             inline=limits.memory if limits.explicit else INLINE,
             threads=max(1, cores() // count),
             retries=running.retries,
-            anywhere=running.allow_outside,
+            allow_outside=running.allow_outside,
             dry=running.dry_run,
             stamped=stamped,
             hashed=self._reporting.hashed,
@@ -342,9 +342,9 @@ class Batch:
         self._clear()
         self._messages.announce(text)
 
-    def _count(self, done: Done) -> bool:
+    def _count(self, outcome: Outcome) -> bool:
         """Count a job that has ended; return whether others may begin."""
-        self._totals.count(done.status)
+        self._totals.count(outcome.status)
         self._stopped |= self._spare() < 0
         return not self._stopped
 

@@ -74,12 +74,12 @@ def of_words(
 def of_job(job: Job, limits: Limits, messages: Messages) -> OpenCall:
     """Read the inputs of a job and bind its call."""
     from gathercli.io.source import Inputs
-    from gathercli.jobs.calls import bound_in_memory, row_of
+    from gathercli.jobs.calls import bind_in_memory, row_of
 
     op = row_of(job, messages.notes)
     inputs = Inputs(limits.memory, notes=messages.notes, folder=job.folder)
     with closed_on_failure(inputs), CallContext(op) as context:
-        bound = bound_in_memory(job, op, inputs, context)
+        bound = bind_in_memory(job, op, inputs, context)
         return OpenCall(bound, inputs, context, job.title, job.source)
 
 

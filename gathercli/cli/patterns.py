@@ -14,7 +14,7 @@ from gathercli.errors import InputError, NoInputError, UsageError
 from gathercli.io.folders import is_plain_folder, tensor_files
 from gathercli.io.source import Inputs
 from gathercli.jobs.job import keys_of
-from gathercli.jobs.jobfile import WrittenJob
+from gathercli.jobs.jobfile import JobEntry
 from gathercli.ops import FAMILIES, find
 from gathercli.spec.dtypes import dtype
 from gathercli.spec.op import Negative, OutOfRange
@@ -66,7 +66,7 @@ class Patterns(NamedTuple):
         """The input that the pattern finds."""
         return keys_of(self.op).inputs[0]
 
-    def written(self) -> Iterator[WrittenJob]:
+    def entries(self) -> Iterator[JobEntry]:
         """Yield the jobs, sorted by the names of their files.
 
         Raises
@@ -106,7 +106,7 @@ class Patterns(NamedTuple):
                     expected=expected,
                 )
 
-    def _job(self, match: _Match, settings: dict[str, str]) -> WrittenJob:
+    def _job(self, match: _Match, settings: dict[str, str]) -> JobEntry:
         """Return the job of a file with some settings of the matrix."""
         names = dict(match.names)
         for key, value in settings.items():
@@ -119,7 +119,7 @@ class Patterns(NamedTuple):
             **self.fixed,
             **values_of(self.op, settings),
         }
-        return WrittenJob(f"the job of `{short(clean(job['id']))}`", "", json.dumps(job).encode())
+        return JobEntry(f"the job of `{short(clean(job['id']))}`", "", json.dumps(job).encode())
 
 
 def values_of(op: str, settings: Mapping[str, str]) -> dict[str, Any]:

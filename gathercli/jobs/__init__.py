@@ -1,12 +1,12 @@
-"""Batches: thousands of jobs, done by a few processes, and a line of report for each.
+"""Batches: run thousands of jobs in a few processes, and report one line for each.
 
 ::
 
-    jobfile, patterns   ->  Plan     all jobs are validated, and copied to one file
-    Pool(Plan)          ->  Done     a process reads a job, runs it, writes its line
-    or Cluster(Plan)    ->  Done     the same on other machines, each with a Pool of its own
-    Done                ->  Journal  the report: it has every job that has ended, whatever dies
+    jobfile, patterns   ->  Plan     validates all jobs and copies them to one file
+    Pool(Plan)          ->  Outcome  a process reads a job, runs it and writes its line
+    or Cluster(Plan)    ->  Outcome  the same on other machines, each with its own Pool
+    Outcome             ->  Journal  the report, which has all completed jobs even after a crash
 
-A plan is refused as a whole. After that a failed job is a line of the report, even if its process
-died.
+An invalid job rejects the whole plan. Later a failed job is a line of the report, even if its
+process died.
 """

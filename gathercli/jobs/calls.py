@@ -21,18 +21,7 @@ if TYPE_CHECKING:
 
 
 def row_of(job: Job, notes: list[str]) -> Op:
-    """Return the version of a job, or the default of its operator.
-
-    Parameters
-    ----------
-    notes
-        A list to which a note about the version is added, if there is one.
-
-    Raises
-    ------
-    VersionError
-        ``version``.
-    """
+    """Return the version of a job, or the default of its operator; append a note to `notes`."""
     family = family_of(job.operator)
     choice = find(family.ROWS[0].id if job.version is None else job.version, family.COMMAND)
     if choice.note:
@@ -40,45 +29,30 @@ def row_of(job: Job, notes: list[str]) -> Op:
     return choice.op
 
 
-def bound(job: Job, op: Op, inputs: Inputs) -> BoundCall:
-    """Bind the call of a job to its inputs, which are read in chunks if they are stored so.
-
-    Raises
-    ------
-    GatherError
-        An input cannot be read, or a rule refuses the call.
-    """
-    return _bound(job, op, [job.chunked(each.name, inputs) for each in op.inputs])
+def bind(job: Job, op: Op, inputs: Inputs) -> BoundCall:
+    """Bind the call of a job to its inputs; inputs stored in chunks are read on demand."""
+    return _bind_tensors(job, op, [job.chunked(each.name, inputs) for each in op.inputs])
 
 
-def bound_in_memory(job: Job, op: Op, inputs: Inputs, context: CallContext) -> BoundCall:
-    """Bind the call of a job to its inputs, all of them read as a whole.
-
-    The inputs are set in `context`, which names them in errors.
-    """
+def bind_in_memory(job: Job, op: Op, inputs: Inputs, context: CallContext) -> BoundCall:
+    """Bind the call of a job to its inputs, read into memory and described to `context`."""
     tensors = [job.tensor(each.name, inputs) for each in op.inputs]
     context.describe(tensors)
-    return _bound(job, op, tensors)
+    return _bind_tensors(job, op, tensors)
 
 
-def described(job: Job, op: Op, inputs: Inputs) -> Call:
-    """Bind the call of a job to the shapes and types of its inputs.
-
-    Raises
-    ------
-    GatherError
-        As from `bound`, for shapes and types.
-    """
+def bind_operands(job: Job, op: Op, inputs: Inputs) -> Call:
+    """Bind the call of a job to the shapes and types of its inputs."""
     operands = [job.operand(each.name, inputs) for each in op.inputs]
-    return _bind(job, op, of_one_type(op, operands))
+    return _bind_call(job, op, of_one_type(op, operands))
 
 
-def _bound(job: Job, op: Op, tensors: Sequence[ChunkedTensor]) -> BoundCall:
+def _bind_tensors(job: Job, op: Op, tensors: Sequence[ChunkedTensor]) -> BoundCall:
     tensors = of_one_type(op, tensors)
-    return BoundCall(_bind(job, op, map(Operand.of, tensors)), *tensors)
+    return BoundCall(_bind_call(job, op, map(Operand.of, tensors)), *tensors)
 
 
-def _bind(job: Job, op: Op, operands: Iterable[Operand]) -> Call:
+def _bind_call(job: Job, op: Op, operands: Iterable[Operand]) -> Call:
     return engine.bind(
         op,
         *operands,

@@ -1,4 +1,4 @@
-"""One output in chunks, computed by the workers of a cluster: each box of it is a job."""
+"""Compute one output in chunks with the workers of a cluster; each box is a job."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from gathercli.arrays.chunks import cells
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError, TransferError
 from gathercli.jobs.cluster import Cluster
-from gathercli.jobs.jobfile import WrittenJob
+from gathercli.jobs.jobfile import JobEntry
 from gathercli.jobs.line import OK
 from gathercli.jobs.plan import Spool
-from gathercli.jobs.queue import Done, JobQueue
+from gathercli.jobs.queue import JobQueue, Outcome
 from gathercli.jobs.work import Part, Settings
 
 if TYPE_CHECKING:
@@ -26,18 +26,18 @@ _REFUSALS: Final[dict[str, type[GatherError]]] = {
     **dict.fromkeys(("missing", "unreadable"), NoInputError),
     **dict.fromkeys(("output", "died"), TransferError),
 }
-"""The class of an error from a worker, by its rule; `InputError` for all others."""
+"""The class of a worker's error by its rule; `InputError` for all others."""
 
 
 class ChunkWorkers:
-    """The workers of a scheduler, for one output; as a context it disconnects.
+    """A context that connects to the workers of a scheduler for one output.
 
     Parameters
     ----------
     job
         The call, as in a job file.
     memory
-        Bytes of memory for each thread of a worker; None for any.
+        Bytes of memory for each thread of a worker; None for no limit.
     say
         Called with messages for the user.
     """
@@ -70,35 +70,24 @@ class ChunkWorkers:
 
     @property
     def threads(self) -> int:
-        """How many boxes are computed at a time."""
+        """The number of boxes computed at a time."""
         return self._cluster.threads
 
     def write(self, path: str, chunks: Sequence[int], boxes: Sequence[Box]) -> Generator[int]:
-        """Have boxes computed and their chunks written; yield the elements of each.
-
-        Parameters
-        ----------
-        path
-            The folder for the chunks.
-
-        Raises
-        ------
-        GatherError
-            An error from a worker.
-        """
+        """Compute boxes and write their chunks to `path`; yield the number of elements in each."""
         folder = os.getcwd()
         for box in boxes:
             part = Part(os.path.abspath(path), tuple(chunks), box)
-            self._spool.add(WrittenJob(part.where, folder, self._job).record())
+            self._spool.add(JobEntry(part.where, folder, self._job).record())
         self._spool.flush()
         queue = JobQueue(range(len(boxes)), ordered=False)
-        # On an error, leaving the cluster cancels tasks before the folder is removed.
+        # On an error, the cluster cancels its tasks before the folder is removed.
         with self._cluster, self._cluster.removing(os.path.abspath(path)):
-            for done in queue.run(self._cluster, _is_ok):
-                if done is not None:
-                    if not _is_ok(done):
-                        raise _error_of(json.loads(done.line))
-                    yield cells(boxes[done.number])
+            for outcome in queue.run(self._cluster, _is_ok):
+                if outcome is not None:
+                    if not _is_ok(outcome):
+                        raise _error_of(json.loads(outcome.line))
+                    yield cells(boxes[outcome.number])
 
     def __enter__(self) -> Self:
         return self
@@ -108,11 +97,11 @@ class ChunkWorkers:
         self._spool.__exit__()
 
 
-def _is_ok(done: Done) -> bool:
-    return done.status == OK
+def _is_ok(outcome: Outcome) -> bool:
+    return outcome.status == OK
 
 
 def _error_of(line: dict[str, Any]) -> GatherError:
-    """Return the error that a line describes."""
+    """Return the error described by a line of the report."""
     kind = _REFUSALS.get(line["rule"], InputError)
     return kind(line["message"], rule=line["rule"], hint="a worker of the scheduler refused it")

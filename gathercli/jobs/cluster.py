@@ -1,10 +1,10 @@
-"""The workers of a dask scheduler, which do jobs on the same files at the same paths.
+"""Run jobs on the workers of a dask scheduler, which share the paths of this machine.
 
 ::
 
     Cluster   ->  task      the records of a few jobs
-    do(task)  ->  answers   a thread of a worker has a process do them, as `Pool` does here
-    Cluster   ->  Done      their lines, as if they were done here
+    do(task)  ->  answers   a thread of a worker runs them in a process of a `Pool`
+    Cluster   ->  Outcome   their lines, as from a local `Pool`
 
 The network carries text and numbers, no tensors. Only this module, `leftovers`, `scheduler` and
 `dask_task` use a network. Dask's protocol loads pickles: whoever can reach the scheduler can run
@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from gathercli import __version__
 from gathercli.errors import TransferError
 from gathercli.jobs.dask_task import EVERY, TaskSettings, do
-from gathercli.jobs.pool import lost
-from gathercli.jobs.queue import Done
-from gathercli.jobs.scheduler import WAIT, Address, connected
+from gathercli.jobs.pool import lost_job
+from gathercli.jobs.queue import Outcome
+from gathercli.jobs.scheduler import WAIT, Address, connect
 from gathercli.text import clean, short
 
 if TYPE_CHECKING:
@@ -41,40 +41,40 @@ if TYPE_CHECKING:
     from gathercli.jobs.work import Settings
 
 TASK: Final = 0.25
-"""Seconds of work in a task, which itself costs some milliseconds."""
+"""Seconds of work in a task, as each has an overhead of milliseconds."""
 
 MOST: Final = 256
-"""Jobs in a task at most."""
+"""The most jobs in a task."""
 
 AHEAD: Final = 3
-"""Tasks that the scheduler has for every thread of its workers."""
+"""Tasks submitted for each thread of the workers."""
 
 STOPPED: Final = 20.0
-"""Seconds after which a silent scheduler counts as gone."""
+"""Seconds without an answer after which the scheduler is considered dead."""
 
 BRIEF: Final = 2.0
-"""Seconds that workers have to report their version; after that their first task checks it."""
+"""Seconds to wait for the versions of the workers; the first task checks them too."""
 
 COMPARED: Final = 10.0
-"""Seconds between such requests, as workers may come and go."""
+"""Seconds between such requests, as workers may join at any time."""
 
 
 class Cluster:
-    """The workers of a scheduler; as a context it disconnects.
+    """A context that connects to the workers of a scheduler.
 
-    If a worker dies, others do its jobs. If the workers of a task die more often than the scheduler
-    allows, its jobs are tried again one by one, which shows whose fault it is.
+    If a worker dies, others take over its jobs. If the workers of a task die more often than the
+    scheduler allows, its jobs are repeated one by one to find the culprit.
 
     Parameters
     ----------
     divided
         Whether the memory of a worker is divided between its jobs.
     spare
-        Returns how many more jobs may fail before none may begin.
+        A function that returns how many more jobs may fail before the batch stops.
     say
         Called with messages for the user.
     debug
-        Whether dask's log is shown.
+        Whether to show dask's log.
     """
 
     def __init__(
@@ -92,47 +92,47 @@ class Cluster:
         self._jobs, self._settings, self._spare, self._say = jobs, settings, spare, say
         task_settings = TaskSettings(settings, divided, timeout, os.fsencode(os.getcwd()))
         self._task_settings = (tuple(settings), *task_settings[1:])
-        self._ended: SimpleQueue[tuple[Future, Any]] = SimpleQueue()
+        self._answers: SimpleQueue[tuple[Future, Any]] = SimpleQueue()
         self._tasks: dict[Future, list[int]] = {}
         self._suspects: deque[int] = deque()
-        """Jobs of tasks whose workers died."""
+        """Jobs of tasks that killed their workers."""
         self._suspect: int | None = None
-        """The one of them that is tried now, while no other task is."""
+        """The suspect that runs now, without any other task."""
         self._under_way = 0
         """Jobs in tasks."""
         self._mean = TASK
         """Moving average of the seconds of a job."""
         self._threads, self._next_count = 0, 0.0
-        self._known: set[str] = set()
+        self._checked_workers: set[str] = set()
         """The workers with a known version."""
         self._next_versions = 0.0
-        """When the versions of others may be requested."""
-        self._alone: float | None = None
-        """Since when there are no workers; infinite after the user was told."""
+        """The time of the next request for versions."""
+        self._empty_since: float | None = None
+        """The time when the last worker left; infinite after the message to the user."""
         with ExitStack() as stack:
-            if not debug:  # the errors here say what matters
+            if not debug:
                 stack.callback(logging.disable, logging.root.manager.disable)
                 logging.disable()
-            self._client = stack.enter_context(connected(address))
+            self._client = stack.enter_context(connect(address))
             self._loop: Any = self._client.loop
-            self._open = stack.pop_all()
+            self._stack = stack.pop_all()
 
     @property
     def threads(self) -> int:
-        """How many jobs the workers do at a time; at least 1."""
+        """The number of jobs that the workers run at a time; at least 1."""
         self._count_threads()
         return max(self._threads, 1)
 
     @contextmanager
     def removing(self, path: str) -> Iterator[None]:
-        """Have the workers remove a folder if this process is killed."""
+        """Let the workers remove a folder if this process is killed."""
         from distributed.protocol.pickle import dumps
 
         from gathercli.jobs.leftovers import Leftover
 
         leftover = Leftover(self._client.id, os.fsencode(path))
         remote: Any = self._client.scheduler
-        with suppress(Exception):  # a scheduler that allows no plugins can do the jobs
+        with suppress(Exception):  # the jobs run without plugins too
             self._client.sync(
                 remote.register_scheduler_plugin,
                 plugin=dumps(leftover),
@@ -158,13 +158,13 @@ class Cluster:
             self._loop.add_callback(self._watch, future)
 
     def _group(self, queue: JobQueue, threads: int) -> list[int]:
-        """Take the jobs of a task from the queue; a suspect is alone, after all other tasks."""
+        """Take the jobs of a task from the queue; a suspect runs alone, after all other tasks."""
         if self._suspect is not None or (self._suspects and self._tasks):
             return []
         if self._suspects:
             self._suspect = self._suspects.popleft()
             return [self._suspect]
-        # Even if all jobs under way fail, at most one for each thread is beyond the limit.
+        # Even if all running jobs fail, at most one for each thread exceeds the limit.
         most = max(threads, self._spare() + 1) - self._under_way
         size = min(MOST, most, max(1, int(TASK / self._mean)))
         group: list[int] = []
@@ -173,37 +173,36 @@ class Cluster:
         return group
 
     def _count_threads(self) -> None:
-        """Count the threads of the workers now and then, and tell the user if there are none.
+        """Count the threads of the workers every `EVERY` seconds; warn if there are none.
 
         Raises
         ------
         TransferError
-            ``scheduler``: it is gone, or a worker has another version, or none, and would fail at
-            its first task.
+            ``scheduler``: the scheduler is gone, or a worker lacks this version of gathercli.
         """
         now = time.monotonic()
         if now < self._next_count:
             return
         self._next_count = now + EVERY
         if self._client.status != "running":
-            raise _gone()
+            raise _disconnected()
         try:
-            # As `Client.nthreads`, which has no timeout for a scheduler that was stopped.
+            # Like `Client.nthreads`, which has no timeout for a stopped scheduler.
             remote: Any = self._client.scheduler
             workers = self._client.sync(remote.ncores, workers=None, callback_timeout=STOPPED)
         except OSError:
-            raise _gone() from None
-        if workers.keys() - self._known and now >= self._next_versions:
-            self._known, self._next_versions = set(workers), now + COMPARED
+            raise _disconnected() from None
+        if workers.keys() - self._checked_workers and now >= self._next_versions:
+            self._checked_workers, self._next_versions = set(workers), now + COMPARED
             self._check_versions()
         self._threads = sum(workers.values())
         if self._threads:
-            self._alone = None
-        elif self._alone is None:
-            self._alone = now
-        elif now - self._alone > WAIT:
+            self._empty_since = None
+        elif self._empty_since is None:
+            self._empty_since = now
+        elif now - self._empty_since > WAIT:
             self._say("the scheduler has no workers: waiting for one")
-            self._alone = float("inf")
+            self._empty_since = float("inf")
 
     def _check_versions(self) -> None:
         request = self._client._get_versions  # noqa: SLF001  (`get_versions` has no timeout)
@@ -215,32 +214,32 @@ class Cluster:
             version = worker["packages"].get("gathercli")
             if version != __version__:
                 what = "no gathercli" if version is None else f"gathercli {version}"
-                raise _unable(RuntimeError(f"the one at {address} has {what}"))
+                raise _worker_error(RuntimeError(f"the one at {address} has {what}"))
 
     async def _watch(self, future: Future) -> None:
-        """Wait for a task in dask's own thread, where its answer may be lost and computed again."""
+        """Wait for the answer of a task, in dask's thread, and put it into `_answers`."""
         answer: Any
         try:
             answer = await self._client.gather(future, asynchronous=True)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  (`_jobs_of` raises it)
             answer = error
-        future.release()  # else dask runs the task again if its worker dies
-        self._ended.put((future, answer))
+        future.release()  # otherwise dask repeats the task if its worker dies
+        self._answers.put((future, answer))
 
-    def wait(self, queue: JobQueue, seconds: float) -> Iterator[Done]:
-        """Wait until a task ends, but at most some seconds; yield the jobs of all that have."""
+    def wait(self, queue: JobQueue, seconds: float) -> Iterator[Outcome]:
+        """Wait at most `seconds` for a task; yield the jobs of all completed tasks."""
         while True:
             try:
-                future, answer = self._ended.get(block=seconds > 0, timeout=seconds)
+                future, answer = self._answers.get(block=seconds > 0, timeout=seconds)
             except Empty:
                 if self._client.status != "running":
-                    raise _gone() from None
+                    raise _disconnected() from None
                 return
             yield from self._jobs_of(self._tasks.pop(future), answer, queue)
             seconds = 0.0
 
-    def _jobs_of(self, group: list[int], answer: Any, queue: JobQueue) -> Iterator[Done]:
-        """Yield the jobs of a task that have ended; the others are suspects, or go back."""
+    def _jobs_of(self, group: list[int], answer: Any, queue: JobQueue) -> Iterator[Outcome]:
+        """Yield the completed jobs of a task; others become suspects or return to the queue."""
         from distributed.scheduler import KilledWorker
 
         self._under_way -= len(group)
@@ -248,31 +247,31 @@ class Cluster:
         if isinstance(answer, tuple):
             seconds, answers = answer
             self._mean += (seconds / len(answers) - self._mean) / 2
-            yield from (Done(*each) for each in answers)
+            yield from (Outcome(*each) for each in answers)
             ended = {number for number, *_ in answers}
             queue.give_back([number for number in group if number not in ended])
         elif isinstance(answer, KilledWorker) and group != [suspect]:
             self._suspects += group
         elif isinstance(answer, KilledWorker):
             why = "died", "the workers that did it died, one after the other"
-            yield lost(self._jobs.record(group[0]), group[0], self._settings, why)
+            yield lost_job(self._jobs.record(group[0]), group[0], self._settings, why)
         elif isinstance(answer, OSError | CancelledError | asyncio.CancelledError):
-            raise _gone()
+            raise _disconnected()
         else:
-            raise _unable(answer)
+            raise _worker_error(answer)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with suppress(Exception):  # a scheduler that is gone has no tasks
+        with suppress(Exception):  # the scheduler may be gone
             cancel = self._client._cancel  # noqa: SLF001  (`cancel` has no timeout)
             self._client.sync(cancel, list(self._tasks), force=True, callback_timeout=WAIT)
         with suppress(Exception):
-            self._open.close()
+            self._stack.close()
 
 
-def _gone() -> TransferError:
+def _disconnected() -> TransferError:
     return TransferError(
         "the scheduler went away: expected it to stay until all jobs are done",
         rule="scheduler",
@@ -280,7 +279,7 @@ def _gone() -> TransferError:
     )
 
 
-def _unable(error: Exception) -> TransferError:
+def _worker_error(error: Exception) -> TransferError:
     reason = str(error) if isinstance(error, RuntimeError) else f"{type(error).__name__}: {error}"
     return TransferError(
         f"a worker cannot do the jobs ({clean(short(reason))}): "

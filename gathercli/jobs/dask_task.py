@@ -1,4 +1,4 @@
-"""A task of dask: some jobs, which a process beside the worker does."""
+"""A dask task: run some jobs in a process beside the worker."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gathercli.errors import GatherError
 from gathercli.io.files import free_memory
 from gathercli.jobs.plan import Spool
 from gathercli.jobs.pool import Pool
-from gathercli.jobs.queue import Done, JobQueue
+from gathercli.jobs.queue import JobQueue, Outcome
 from gathercli.jobs.work import Settings
 from gathercli.text import clean
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 LONG: Final = 1.0
-"""Seconds after which a task begins no more of its jobs, which other workers may do."""
+"""Seconds after which a task leaves its remaining jobs to other workers."""
 
 LARGE: Final = 16 << 20
-"""Bytes of lines after which it begins none either, as dask holds them in memory."""
+"""Bytes of lines after which a task leaves its remaining jobs, as dask keeps lines in memory."""
 
 IDLE: Final = 10.0
 """Seconds after which an idle process ends."""
@@ -34,7 +34,7 @@ EVERY: Final = 1.0
 """Seconds between checks whether a task was cancelled."""
 
 Answer = tuple[int, str, bytes, dict[str, str]]
-"""A `Done` as plain values."""
+"""An `Outcome` as plain values."""
 
 
 class TaskSettings(NamedTuple):
@@ -43,13 +43,13 @@ class TaskSettings(NamedTuple):
     Attributes
     ----------
     settings
-        Those of the jobs.
+        Settings of the jobs.
     divided
-        Whether a job may take its share of the memory of the worker, in place of `settings.memory`.
+        Whether the memory of a job is its share of the worker's, not `settings.memory`.
     timeout
-        Seconds that a job may take.
+        The time limit of a job in seconds.
     folder
-        Where relative paths start.
+        The folder of relative paths.
     """
 
     settings: Settings
@@ -61,60 +61,60 @@ class TaskSettings(NamedTuple):
 def do(
     version: str, settings: tuple[Any, ...], records: list[tuple[int, bytes]]
 ) -> tuple[float, list[Answer]]:
-    """Do the jobs of a task, or as many as there is time and memory for.
+    """Run the jobs of a task, up to limits of time and memory.
 
-    Arguments and answers are plain values: another version of gathercli can unpickle them.
+    Arguments and answers are plain values, which another version of gathercli can unpickle.
 
     Parameters
     ----------
     version
-        The version of the client, which must be that of the worker.
+        The version of the client, which the worker must have too.
     settings
-        `TaskSettings`.
+        The values of `TaskSettings`.
     records
-        The numbers of the jobs, and their records.
+        The numbers and the records of the jobs.
 
     Returns
     -------
-        Seconds, and the jobs that have ended.
+        The time in seconds, and the completed jobs.
 
     Raises
     ------
     RuntimeError
-        This worker cannot do them, or the task was cancelled.
+        This worker cannot run the jobs, or the task was cancelled.
     """
     if version != __version__:
-        raise _unable(f"has gathercli {__version__}, not {version}")
-    begun, size = time.monotonic(), 0
+        raise _worker_error(f"has gathercli {__version__}, not {version}")
+    start, size = time.monotonic(), 0
     answers: list[Answer] = []
 
-    def may_continue(done: Done) -> bool:
+    def may_continue(outcome: Outcome) -> bool:
         nonlocal size
-        size += len(done.line)
-        return size < LARGE and time.monotonic() - begun < LONG
+        size += len(outcome.line)
+        return size < LARGE and time.monotonic() - start < LONG
 
     with _process(TaskSettings(Settings(*settings[0]), *settings[1:])) as process:
         for _, record in records:
             process.jobs.add(record)
         process.jobs.flush()
         queue = JobQueue(range(len(records)), ordered=False)
-        for done in queue.run(process.pool, may_continue, every=EVERY):
-            if done is not None:
-                answers.append((records[done.number][0], *done[1:]))
+        for outcome in queue.run(process.pool, may_continue, every=EVERY):
+            if outcome is not None:
+                answers.append((records[outcome.number][0], *outcome[1:]))
             elif not _is_wanted():
                 raise RuntimeError("nobody wants this task")
-    return time.monotonic() - begun, answers
+    return time.monotonic() - start, answers
 
 
-def _unable(why: str) -> RuntimeError:
-    """Return the error that names this worker by its address."""
+def _worker_error(why: str) -> RuntimeError:
+    """Return an error with the address of this worker."""
     from distributed import get_worker
 
     return RuntimeError(f"the one at {get_worker().address} {why}")
 
 
 def _is_wanted() -> bool:
-    """Return whether the task of this thread is not cancelled, and its worker not closing."""
+    """Return False if the task of this thread was cancelled, or its worker is closing."""
     from distributed import get_worker
 
     worker = get_worker()
@@ -124,16 +124,15 @@ def _is_wanted() -> bool:
 
 
 class _Process:
-    """A process that does the jobs of one task after the other.
+    """A process that runs one task after the other.
 
-    The worker itself should outlive a job that takes too long, kills its process, or maps more
-    memory than dask allows a worker.
+    It protects the worker from jobs that time out, crash, or map more memory than dask allows.
     """
 
     def __init__(self, task_settings: TaskSettings) -> None:
         settings, folder = task_settings.settings, os.fsdecode(task_settings.folder)
         if not os.path.isdir(folder):
-            raise _unable(f"has no folder `{clean(folder)}`")
+            raise _worker_error(f"has no folder `{clean(folder)}`")
         if task_settings.divided:
             settings = settings._replace(memory=_share())
         self.settings, self.timer = task_settings, threading.Timer(IDLE, self._end)
@@ -143,8 +142,8 @@ class _Process:
             self.pool = stack.enter_context(pool)
             self.close = stack.pop_all().close
 
-    def rest(self) -> None:
-        """Wait for another task; end if none comes for a while."""
+    def park(self) -> None:
+        """Wait `IDLE` seconds for another task, then end."""
         self.jobs.clear()
         self.timer = threading.Timer(IDLE, self._end)
         self.timer.daemon = True
@@ -166,7 +165,7 @@ _lock: Final = threading.Lock()
 
 @contextmanager
 def _process(settings: TaskSettings) -> Iterator[_Process]:
-    """Lend an idle process of this batch, or a new one."""
+    """Provide an idle process of this batch, or a new one."""
     with _lock:
         idle = next((each for each in _idle if each.settings == settings), None)
         if idle is not None:
@@ -177,18 +176,18 @@ def _process(settings: TaskSettings) -> Iterator[_Process]:
         yield process
     except GatherError as error:  # the client could not unpickle it
         process.close()
-        raise _unable(f"says: {error.message}") from None
-    except OSError as error:  # dask would take it for one of the network
+        raise _worker_error(f"says: {error.message}") from None
+    except OSError as error:  # dask would treat it as a network error
         process.close()
-        raise _unable(f"says: {error.strerror or error}") from None
+        raise _worker_error(f"says: {error.strerror or error}") from None
     except BaseException:
         process.close()
         raise
-    process.rest()
+    process.park()
 
 
 def _share() -> int:
-    """Return the memory of a job: half of what is free here, divided between the threads."""
+    """Return the memory of a job in bytes: half of the free memory, divided by the threads."""
     from distributed import get_worker
 
     worker = get_worker()

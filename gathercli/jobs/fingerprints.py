@@ -1,4 +1,4 @@
-"""Fingerprints of the files of a job, which tell a later run whether to do it again."""
+"""Fingerprints of the files of a job, by which a later run decides whether to repeat it."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 _PART: Final = 1 << 20
 _MOST_DIGESTS: Final = 1024
 _digests: dict[tuple[int, ...], str] = {}
-"""Digests of files and folders, by numbers that change with every write."""
+"""A cache of digests of files and folders, by numbers that change with every write."""
 
 _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe would wait for a writer
 
 
 class Fingerprints(NamedTuple):
-    """What a line of the report holds about the files of its job.
+    """The files of a job in its line of the report.
 
     Attributes
     ----------
     job
-        The digest of its text, as hexadecimal digits.
+        The digest of the text of the job, as hexadecimal digits.
     inputs
-        By name: size, nanoseconds of the last change, and with ``--hash`` a digest of the content;
-        None for a file that does not exist. For a folder, what `fingerprint_folder` returns.
+        The `Fingerprint` of each file, with ``--hash`` also the digest of its content; None for a
+        file that does not exist.
     output
-        Size, and with ``--hash`` a digest; None without an output.
+        The size, with ``--hash`` also the digest; None without an output.
     """
 
     job: str
@@ -46,7 +46,7 @@ class Fingerprints(NamedTuple):
 
     @classmethod
     def of(cls, inputs: Inputs, job: Job, text: bytes, *, hashed: bool) -> Fingerprints:
-        """Take those of the files that were read, which are still open, and of the output."""
+        """Return the fingerprints of the open inputs and the output of a job."""
         by_name: dict[str, list[Any] | None] = {}
         for name, file in inputs.files_by_name.items():
             by_name[name] = None if file is None else [*file.fingerprint]
@@ -60,7 +60,7 @@ class Fingerprints(NamedTuple):
 
     @classmethod
     def of_names(cls, job: Job, text: bytes, *, hashed: bool) -> Fingerprints:
-        """Take those of the files that a job names, after its process died."""
+        """Return the fingerprints of the inputs of a job by their paths, after its process died."""
         by_name: dict[str, list[Any] | None] = {}
         inputs = Inputs(None, folder=job.folder)
         for token in job.tensors:
@@ -72,21 +72,21 @@ class Fingerprints(NamedTuple):
 
 
 def digest(text: bytes) -> bytes:
-    """Return a digest of eight bytes."""
+    """Return a digest of 8 bytes."""
     return hashlib.blake2b(text, digest_size=8).digest()
 
 
 def is_done(stamp: Any, job: bytes, folder: str, output: str | None, *, hashed: bool) -> bool:
-    """Return whether neither a job nor its files have changed.
+    """Return whether a job and its files are unchanged.
 
     Parameters
     ----------
     stamp
-        `Fingerprints` as JSON, or anything else that a line may hold.
+        `Fingerprints` as JSON, or any invalid value.
     job
         The digest of the text of the job.
     output
-        The file it writes; None without one.
+        The path of the output; None without one.
     hashed
         Whether to compare contents, not times.
     """
@@ -117,12 +117,12 @@ def _is_same(path: str, before: Any, *, hashed: bool) -> bool:
         return before is None
     try:
         return bool(before[2] == _digest_at(path))
-    except OSError:  # a pipe, or a disk that fails
+    except OSError:  # such as a pipe
         return False
 
 
 def _stamp(path: str) -> Fingerprint:
-    """Return numbers that change with a file, or with any file in a folder."""
+    """Return the fingerprint of a file or folder."""
     return fingerprint_folder(path) if os.path.isdir(path) else fingerprint_of(os.stat(path))
 
 
@@ -136,7 +136,7 @@ def _stamp_at(path: str, *, hashed: bool) -> list[Any] | None:
 
 
 def _output(path: str, *, hashed: bool) -> list[Any] | None:
-    """Return the size of an output, and perhaps its digest; None if it does not exist."""
+    """Return the size and optionally the digest of an output; None if it does not exist."""
     try:
         return [_stamp(path).size, *([_digest_at(path)] if hashed else ())]
     except (OSError, ValueError):
@@ -174,7 +174,7 @@ def _digest_under(path: str) -> str:
 
 
 def _digest_in_folder(path: str, mode: int) -> str:
-    """Return the digest of a file, or of the target of a link; of a pipe nothing."""
+    """Return the digest of a file or of the target of a link; nothing for other kinds."""
     if stat.S_ISLNK(mode):
         return hashlib.blake2b(os.fsencode(os.readlink(path)), digest_size=16).hexdigest()
     return _with_open(path, _compute_digest) if stat.S_ISREG(mode) else ""
@@ -188,7 +188,7 @@ def _digest_of(fd: int) -> str:
 
 
 def _cached(key: tuple[int, ...], compute: Callable[[], str]) -> str:
-    """Return the digest of a file that many jobs may name, computing it once."""
+    """Return the digest for `key`, computed once."""
     if key not in _digests:
         if len(_digests) >= _MOST_DIGESTS:
             _digests.clear()
@@ -197,7 +197,7 @@ def _cached(key: tuple[int, ...], compute: Callable[[], str]) -> str:
 
 
 def _compute_digest(fd: int) -> str:
-    """Read a file from its start, wherever its descriptor stands."""
+    """Return the digest of a whole file, at any offset of its descriptor."""
     total, offset = hashlib.blake2b(digest_size=16), 0
     while part := os.pread(fd, _PART, offset):
         total.update(part)

@@ -1,4 +1,4 @@
-"""Jobs: calls in JSON, with the output or the error they expect."""
+"""Jobs: calls in JSON, with the expected output or error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import InputError, VersionError
 from gathercli.io.source import is_stdin
-from gathercli.jobs.jobfile import WrittenJob, name_of, written
+from gathercli.jobs.jobfile import JobEntry, name_of, read_entries
 from gathercli.ops import FAMILIES, attributes, family_of, find, foreign_name_error
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import FLOAT64, INT64, dtype, named
@@ -34,26 +34,26 @@ EXPECT: Final = "expect"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A call as a job file states it.
+    """A call from a job file.
 
     Attributes
     ----------
     id
-        Its name; by default its place, as `name_of` writes it.
+        The name; by default `name_of` its place.
     op, of
         The command; for ``shape`` also the operator whose output shape is inferred.
     version
-        The version; None for the default of the operator.
+        None for the default version of the operator.
     inputs
-        The inputs by name: a token, a nested list or a typed tensor; in a shape job a shape.
+        The inputs by name: a token, a nested list or a typed tensor; for ``shape`` a shape.
     types
         The declared types of untyped inputs, by name.
     attrs
-        The attributes by name; in a shape job `axis` may be ``unknown``.
+        The attributes by name; for ``shape`` the axis may be ``unknown``.
     expect, expect_error
         The expected output, or the rule of the expected error (True for any).
     folder
-        The folder in which relative paths start.
+        The folder of relative paths.
     """
 
     id: str = ""
@@ -76,16 +76,16 @@ class Job:
 
     @property
     def operator(self) -> str:
-        """The operator that runs, or whose shape is inferred: ``gather-elements``."""
+        """The name of the operator: ``gather-elements``."""
         return self.of or self.op
 
     @property
     def tensors(self) -> tuple[Any, ...]:
-        """The values that may name input files: the inputs and the expected output."""
+        """The inputs and the expected output, which may be names of files."""
         return *self.inputs.values(), self.expect
 
     def operand(self, key: str, inputs: Inputs) -> Operand:
-        """Return the shape and type of an input, reading no more than a header if there is one."""
+        """Return the shape and type of an input; read only the header of a file that has one."""
         value, declared = self._value(key), self.types.get(key)
         if isinstance(value, str):
             described = inputs.shape_or_operand if self.op == SHAPE else inputs.operand
@@ -95,12 +95,7 @@ class Job:
         return Operand.of(self.tensor(key, inputs))
 
     def tensor(self, key: str, inputs: Inputs, *, assumed: DType | None = None) -> Tensor:
-        """Read an input, or ``expect``.
-
-        The errors are those of `Inputs.tensor`; those of lists have a path, ``$.data[1]``. The
-        paths of `inputs` start in the folder of the job; `assumed` is the type of an untyped
-        `expect`.
-        """
+        """Read an input, or ``expect``, of which `assumed` is the type if it is untyped."""
         from gathercli.io.formats import jsontext as json
         from gathercli.io.formats.values import tensor_of
 
@@ -119,7 +114,7 @@ class Job:
         return tensor_of(value, declared=dtype, empty=empty, root=root, max_bytes=limit)
 
     def chunked(self, key: str, inputs: Inputs) -> ChunkedTensor:
-        """Read an input as `tensor` does, or open it where it is stored in chunks."""
+        """Read an input as `tensor` does, but read stored chunks on demand."""
         value = self.inputs[key]
         if not isinstance(value, str):
             return self.tensor(key, inputs)
@@ -149,7 +144,7 @@ def _one_of(*words: str) -> Check:
 
 
 _TEXT: Final[Check] = _is_text, "text"
-# The rules of the operator check the number itself.
+# The rules of the operator check the value.
 _ATTRIBUTE: Final[Check] = lambda v: isinstance(v, int | float | str | list), "an integer"
 _INPUT: Final[Check] = _is_input, "a list, a number, a typed tensor, or a token other than `-`"
 _DTYPE: Final[Check] = lambda v: isinstance(v, str) and named(v) is not None, "a type such as int64"
@@ -166,7 +161,7 @@ REFUSALS: Final = (
     *("missing", "unreadable", "format", "npy", "npz", "json", "ragged", "literal", "dtype"),
     *("shape-text", "job"),
 )
-"""The rules whose errors a job may expect, in the order they are tried."""
+"""The rules whose errors a job may expect, in the order of the checks."""
 
 
 class JobKeys(NamedTuple):
@@ -177,7 +172,7 @@ class JobKeys(NamedTuple):
     checks
         The check of each key.
     inputs, types, attrs
-        The keys that are inputs, types of inputs, and attributes.
+        The keys of inputs, types of inputs, and attributes.
     """
 
     checks: dict[str, Check]
@@ -192,7 +187,7 @@ class JobKeys(NamedTuple):
 
 
 def keys_of(op: Any, of: Any = None) -> JobKeys:
-    """Return the keys of a job with this ``op`` and ``of``; those of the default if unknown."""
+    """Return the keys of a job with these ``op`` and ``of``; those of the default if unknown."""
     return _keys_of(str(op), str(of))
 
 
@@ -227,23 +222,22 @@ def parse(source: str | bytes | dict[str, Any], *, where: str, folder: str = "")
     Parameters
     ----------
     source
-        JSON text, or the object it holds.
+        JSON text, or a parsed object.
     where, folder
-        The place of the job, for messages (``jobs.jsonl, line 3``); the folder of its paths.
+        The place of the job in messages (``jobs.jsonl, line 3``), and the folder of its paths.
 
     Raises
     ------
     InputError
-        ``job``: malformed, or a key is unknown, repeated, missing, or holds what it cannot;
-        ``version``: nothing answers to its version.
+        ``job``: the text or a key is invalid; ``version``: the version is unknown.
     """
     if isinstance(source, dict):
         return _job(source, where, folder)
     text = source.encode() if isinstance(source, str) else source
-    return read(WrittenJob(where, folder, text))
+    return read(JobEntry(where, folder, text))
 
 
-def read(source: WrittenJob) -> Job:
+def read(source: JobEntry) -> Job:
     """Parse the text of a job in its file, as `parse` does."""
     from gathercli.io.formats import jsontext as json
 
@@ -264,8 +258,8 @@ def read(source: WrittenJob) -> Job:
     return _job(document, source.where, source.folder)
 
 
-def _shifted(source: WrittenJob, line: int, column: int) -> str:
-    """Return a place in the text of a job as a place in its file."""
+def _shifted(source: JobEntry, line: int, column: int) -> str:
+    """Convert a place in the text of a job to a place in its file."""
     column += source.column - 1 if line == 1 else 0
     if source.where.endswith(f", line {source.line}"):
         return f"at column {column}"
@@ -273,19 +267,13 @@ def _shifted(source: WrittenJob, line: int, column: int) -> str:
 
 
 def jobs(path: str) -> list[Job]:
-    """Read the jobs of a file, in order.
-
-    Raises
-    ------
-    InputError, NoInputError
-        ``job``; ``missing``, ``unreadable``.
-    """
-    return [read(source) for source in written(path)]
+    """Read the jobs of a file in order."""
+    return [read(source) for source in read_entries(path)]
 
 
 def _job(job: Any, where: str, folder: str) -> Job:
     if not isinstance(job, dict):
-        raise _refused(where, f"the job is {value_text(job)}", "an object")
+        raise _job_error(where, f"the job is {value_text(job)}", "an object")
     keys = keys_of(job.get("op"), job.get("of"))
     checks = keys.checks
     for key in job:
@@ -297,17 +285,17 @@ def _job(job: Any, where: str, folder: str) -> Job:
             hint = f'did you mean "{near}"?' if near else None
             if {"status", "seconds"} <= job.keys():
                 hint = "this is a line of a report, which holds no jobs"
-            raise _refused(where, what, listed(checks), hint)
+            raise _job_error(where, what, listed(checks), hint)
     for key in keys.required:
         if key in checks and key not in job:
-            raise _refused(where, f"`$.{key}` is missing", checks[key][1])
+            raise _job_error(where, f"`$.{key}` is missing", checks[key][1])
     for key, value in job.items():
         fits, expected = checks[key]
         if not fits(value):
             hint = _hint(key, value)
-            raise _refused(where, f"`$.{key}` is {value_text(value)}", expected, hint)
+            raise _job_error(where, f"`$.{key}` is {value_text(value)}", expected, hint)
     if "expect" in job and "expect_error" in job:
-        raise _refused(where, "`$.expect` and `$.expect_error` are both there", "one of them")
+        raise _job_error(where, "`$.expect` and `$.expect_error` are both there", "one of them")
     _check_version(job, where)
     rest = {"id": name_of(where), **job}
     return Job(
@@ -324,7 +312,7 @@ def _job(job: Any, where: str, folder: str) -> Job:
 
 
 def _kind(keys: JobKeys) -> str:
-    """Return the first operator whose jobs have these keys."""
+    """Return the first operator with these keys."""
     return next(name for name in FAMILIES if keys_of(name).checks.keys() == keys.checks.keys())
 
 
@@ -336,11 +324,11 @@ _OTHERWISE: Final = {
     "index": "indices",
     "out": "output",
 }
-"""Keys by names of other tools."""
+"""The keys of names in other tools."""
 
 
 def _hint(key: str, value: Any) -> str | None:
-    """Return a hint to the value that was probably meant."""
+    """Suggest a similar valid value."""
     if not isinstance(value, str):
         return None
     if key in ("op", "of"):
@@ -356,7 +344,7 @@ def _hint(key: str, value: Any) -> str | None:
 
 
 def _check_version(job: dict[str, Any], where: str) -> None:
-    """Raise if nothing answers to the version of a job, unless that is what the job expects."""
+    """Raise for an unknown version, unless the job expects that error."""
     version = job.get("version")
     if version is None or job.get("expect_error") in (True, "version"):
         return
@@ -373,7 +361,7 @@ def _check_version(job: dict[str, Any], where: str) -> None:
         ) from None
 
 
-def _refused(where: str, what: str, expected: str, hint: str | None = None) -> InputError:
+def _job_error(where: str, what: str, expected: str, hint: str | None = None) -> InputError:
     message = f"{where}: {what}: expected {expected}"
     return InputError(message, rule="job", where=where, expected=expected, hint=hint)
 

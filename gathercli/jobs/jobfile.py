@@ -1,7 +1,7 @@
-"""Files of jobs, split into the text of each job; memory holds one at a time.
+"""Split files of jobs into the text of each job, one at a time.
 
-A .jsonl file holds a job a line, a .json file a list of them or a single one; the content of any
-other file tells which. A folder holds such files.
+A .jsonl file has one job a line, a .json file has a list or a single job; other files are detected
+by their content. A folder contains such files.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 
 LINES: Final = (".jsonl", ".ndjson")
 SUFFIXES: Final = (*LINES, ".json")
-"""Suffixes of files with a job a line, and of all files of jobs in a folder."""
+"""Suffixes of files with one job a line, and of all files of jobs in a folder."""
 
 LONGEST: Final = 256 << 20
-"""Bytes that a job may have; a longer one should name files."""
+"""The most bytes of a job; a longer one should name files."""
 
 LINE: Final = "line"
 ITEM: Final = "item"
-"""What the place of a job counts, where the file holds several."""
+"""The unit of the place of a job in a file of several."""
 
 _PLACE: Final = re.compile(r"(.*), (?:line (?P<line>\d+)|\$\[(?P<item>\d+)\])", re.DOTALL)
 
 _DESCRIPTORS: Final = ("/dev", "/dev/fd", "/proc/self/fd")
-"""Folders of the shell's ``<(…)``, which are not where the paths of jobs start."""
+"""Folders of the shell's ``<(…)``; paths in such jobs are relative to the working folder."""
 
 _PART: Final = 1 << 16
 _MARK: Final = re.compile(rb'[\[\]{}"]')
 _NO_BRACKET: Final = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
-"""Text up to a bracket, or up to the quote of a string that is cut off."""
+"""Text up to a bracket, or up to the quote of an incomplete string."""
 
 _BETWEEN: Final = re.compile(rb"[ \t\r\n]*+,[ \t\r\n]*+")
 _BLANK: Final = b" \t\r\n"
@@ -50,19 +50,19 @@ _CONTINUATION: Final = bytes(range(0x80, 0xC0))
 """Continuation bytes of UTF-8, which columns do not count."""
 
 
-class WrittenJob(NamedTuple):
-    """A job as it stands in its file.
+class JobEntry(NamedTuple):
+    """The text of a job and its place in a file.
 
     Attributes
     ----------
     where
         The file and the place in it, for messages: ``jobs.jsonl, line 3``.
     folder
-        Where relative paths start.
+        The folder of relative paths.
     text
         JSON.
     line, column
-        Where in the file the text starts, from 1.
+        The start of the text in the file, from 1.
     """
 
     where: str
@@ -72,18 +72,18 @@ class WrittenJob(NamedTuple):
     column: int = 1
 
     @classmethod
-    def parse(cls, record: bytes) -> WrittenJob:
-        """Return the job that `record` wrote, without line and column."""
+    def parse(cls, record: bytes) -> JobEntry:
+        """Parse the result of `record`, which lacks line and column."""
         where, folder, text = record.split(b"\0", 2)
         return cls(os.fsdecode(where), os.fsdecode(folder), text)
 
     def record(self) -> bytes:
-        """Return it as bytes; no path, and no place in a file, holds a NUL."""
+        """Serialize the entry; neither `where` nor `folder` can contain a NUL."""
         return b"\0".join((os.fsencode(self.where), os.fsencode(self.folder), self.text))
 
 
 def place_of(where: str) -> tuple[str, str, int]:
-    """Split the place of a job into the file, `LINE` or `ITEM` or nothing, and its number or 0.
+    """Split the place of a job into the file, the unit (or nothing) and the number (or 0).
 
     >>> place_of("jobs.jsonl, line 3"), place_of("job.json")
     (('jobs.jsonl', 'line', 3), ('job.json', '', 0))
@@ -96,7 +96,7 @@ def place_of(where: str) -> tuple[str, str, int]:
 
 
 def name_of(where: str) -> str:
-    """Return the name of a job without an ``id``, made from its place.
+    """Return the default ``id`` of a job by its place.
 
     >>> name_of("./jobs.jsonl, line 3"), name_of("jobs.json, $[2]"), name_of("job.json")
     ('jobs.jsonl:3', 'jobs.json[2]', 'job.json')
@@ -106,14 +106,12 @@ def name_of(where: str) -> str:
 
 
 def files(path: str) -> list[str]:
-    """List the files of jobs in a folder and its subfolders, by name; a file lists itself.
-
-    Hidden files and folders are left out.
+    """List the files of jobs below a folder, sorted and without hidden ones; a file lists itself.
 
     Raises
     ------
     InputError
-        ``job``: the folder has none.
+        ``job``: the folder contains no such file.
     NoInputError
         ``unreadable``: a folder cannot be listed.
     """
@@ -122,8 +120,8 @@ def files(path: str) -> list[str]:
     paths: list[str] = []
     for parent, folders, names in os.walk(path, onerror=_raise_unlisted):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        shown = (name for name in names if not name.startswith("."))
-        paths += [os.path.join(parent, name) for name in shown if name.endswith(SUFFIXES)]
+        visible = (name for name in names if not name.startswith("."))
+        paths += [os.path.join(parent, name) for name in visible if name.endswith(SUFFIXES)]
     if not paths:
         raise InputError(
             f"the folder `{clean(path)}` has no file of jobs: expected {listed(SUFFIXES)}",
@@ -142,13 +140,13 @@ def _raise_unlisted(error: OSError) -> None:
     )
 
 
-def written(path: str) -> Iterator[WrittenJob]:
-    """Yield the jobs of a file, or (``-``) of standard input.
+def read_entries(path: str) -> Iterator[JobEntry]:
+    """Yield the jobs of a file, or of standard input (``-``).
 
     Raises
     ------
     InputError
-        ``job``: it is no list of jobs; with the place.
+        ``job``: the content is not a list of jobs.
     LimitError
         ``limit``: a job is longer than `LONGEST`.
     NoInputError
@@ -172,7 +170,7 @@ def written(path: str) -> Iterator[WrittenJob]:
 
 
 def _open(path: str) -> IO[bytes]:
-    """Open a file; copy a pipe to an unnamed file first, as it is read twice."""
+    """Open a file; copy a pipe, which is read twice, to an unnamed file."""
     if path != "-":
         check_kind(path, path, "a file of jobs")
     file = open(STDIN if path == "-" else path, "rb", closefd=path != "-")  # noqa: SIM115
@@ -189,7 +187,7 @@ def _open(path: str) -> IO[bytes]:
 
 
 def _check_jobs(file: IO[bytes], name: str, path: str) -> None:
-    """Raise if the content is that of another kind of file, such as a tensor."""
+    """Raise if the content has another format, such as that of a tensor."""
     offset = file.tell()
     start = file.read(SNIFF_SIZE)
     file.seek(offset)
@@ -208,7 +206,7 @@ def _check_jobs(file: IO[bytes], name: str, path: str) -> None:
 
 
 class _JobReader:
-    """Splits an open file into jobs."""
+    """A reader that splits an open file into jobs."""
 
     def __init__(self, file: IO[bytes], name: str, folder: str) -> None:
         self._file, self._name, self._folder = file, name, folder
@@ -216,8 +214,8 @@ class _JobReader:
         self._begin = start + len(BOM_UTF8) * (file.read(len(BOM_UTF8)) == BOM_UTF8)
         file.seek(self._begin)
 
-    def jobs(self, *, lines: bool) -> Iterator[WrittenJob]:
-        """Yield the jobs; `lines` says that there is one a line."""
+    def jobs(self, *, lines: bool) -> Iterator[JobEntry]:
+        """Yield the jobs; `lines` is True for one job a line."""
         start = self._start()
         self._file.seek(self._begin)
         if start == b"[":
@@ -225,7 +223,7 @@ class _JobReader:
         return self._lines() if lines or self._has_lines() else self._one()
 
     def _start(self) -> bytes:
-        """Seek to the first byte that is no blank, and return it."""
+        """Seek to the first non-blank byte and return it."""
         text = b""
         while (part := self._file.read(_PART)) and not (text := part.lstrip(_BLANK)):
             pass
@@ -233,7 +231,7 @@ class _JobReader:
         return text[:1]
 
     def _has_lines(self) -> bool:
-        """Return whether the first line is an object, and another follows."""
+        """Return whether the first line is an object, and another object follows."""
         try:
             if self._start() != b"{":
                 return False
@@ -246,7 +244,7 @@ class _JobReader:
         finally:
             self._file.seek(self._begin)
 
-    def _lines(self) -> Iterator[WrittenJob]:
+    def _lines(self) -> Iterator[JobEntry]:
         lines = iter(lambda: self._file.readline(LONGEST + 1), b"")
         for number, line in enumerate(lines, 1):
             where = f"{self._name}, line {number}"
@@ -255,14 +253,14 @@ class _JobReader:
             text = line.strip(_BLANK)
             if text:
                 column = 1 + len(line) - len(line.lstrip(_BLANK))
-                yield WrittenJob(where, self._folder, text, number, column)
+                yield JobEntry(where, self._folder, text, number, column)
 
-    def _one(self) -> Iterator[WrittenJob]:
+    def _one(self) -> Iterator[JobEntry]:
         text = self._whole()
         if not text.strip(_BLANK):
             message = f"{self._name}: the file is empty: expected a job"
             raise InputError(message, rule="job", where=self._name)
-        yield WrittenJob(self._name, self._folder, text)
+        yield JobEntry(self._name, self._folder, text)
 
     def _whole(self) -> bytes:
         self._file.seek(self._begin)
@@ -271,10 +269,10 @@ class _JobReader:
             raise _too_long(self._name)
         return text
 
-    def _items(self) -> Iterator[WrittenJob]:
-        """Split a list where the brackets of a job are closed and a comma follows.
+    def _items(self) -> Iterator[JobEntry]:
+        """Split a list by its brackets and commas, without parsing.
 
-        Nothing is parsed here. If the list cannot be split, the whole file is, for the message.
+        If that fails, the whole file is parsed for the message.
         """
         text = _Window(self._file)
         text.skip_to(b"[")
@@ -288,10 +286,10 @@ class _JobReader:
             item = text.item(where) if mark == b"{" and separated else None
             if item is None:
                 raise self._no_list(f"line {line}, column {column}")
-            yield WrittenJob(where, self._folder, item, line, column)
+            yield JobEntry(where, self._folder, item, line, column)
 
     def _no_list(self, near: str) -> InputError:
-        """Return the error for a list that could not be split at `near`."""
+        """Return the error for a list that cannot be split at `near`."""
         try:
             items: Any = json.parse(self._whole())
         except LimitError:
@@ -313,7 +311,7 @@ class _JobReader:
 
 
 class _Window:
-    """The part of a text in memory, and an offset in it, at `line` and `column` of the file."""
+    """A part of a file in memory, with an offset at `line` and `column` of the file."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self._text, self._at = file, b"", 0
@@ -326,7 +324,7 @@ class _Window:
         self._move(self._text.index(mark) + 1)
 
     def next_mark(self, where: str) -> tuple[bytes, bytes]:
-        """Move to the next bracket or quote; return the text before it, and its byte."""
+        """Move to the next bracket or quote; return the text before it and the mark."""
         while (match := _MARK.search(self._text, self._at)) is None and self._read_more(where):
             pass
         stop = match.start() if match else len(self._text)
@@ -335,7 +333,7 @@ class _Window:
         return gap, self._text[stop : stop + 1]
 
     def item(self, where: str) -> bytes | None:
-        """Return the object that starts here, and move behind it; None if it has no end."""
+        """Return the object at the offset and move behind it; None if it is incomplete."""
         depth = length = 0
         while True:
             start = self._at + length
@@ -343,7 +341,7 @@ class _Window:
             stop = match.end() if match else start
             mark = self._text[stop : stop + 1]
             length = stop - self._at
-            if mark in b'"':  # a string that is cut off, or the end
+            if mark in b'"':  # an incomplete string, or the end of the window
                 if not self._read_more(where):
                     return None
                 continue
@@ -364,14 +362,14 @@ class _Window:
                 return text
 
     def is_last(self) -> bool:
-        """Return whether only blanks follow the bracket here."""
+        """Return whether only blanks follow the bracket at the offset."""
         while not self._text[self._at + 1 :].strip(_BLANK):
             if not self._read_more():
                 return True
         return False
 
     def _read_more(self, where: str = "") -> bool:
-        """Read on, doubling the window; return whether there was more."""
+        """Extend the window to twice its size; return False at the end of the file."""
         rest = self._text[self._at :]
         if where and len(rest) > LONGEST:
             raise _too_long(where)
@@ -380,7 +378,7 @@ class _Window:
         return bool(part)
 
     def _move(self, offset: int) -> None:
-        """Move forward to an offset, counting lines and columns."""
+        """Move forward to an offset; count lines and columns."""
         text = self._text[self._at : offset]
         lines = text.count(b"\n")
         last = text[text.rfind(b"\n") + 1 :].translate(None, _CONTINUATION)

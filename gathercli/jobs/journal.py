@@ -232,7 +232,7 @@ def _parse(text: bytes) -> dict[str, Any] | None:
 def check(path: str, *, resumes: bool) -> None:
     """Raise if a report exists and is not resumed."""
     if not resumes and os.path.lexists(path) and not is_stream(path):
-        raise _refused(path, "it exists", "a new name", _HINT)
+        raise _unwritable(path, "it exists", "a new name", _HINT)
 
 
 def _open_locked(path: str, *, resumes: bool) -> int:
@@ -246,21 +246,21 @@ def _open_locked(path: str, *, resumes: bool) -> int:
             if os.path.samestat(os.fstat(fd), os.stat(path)):
                 return fd
         except FileExistsError:
-            raise _refused(path, "it exists", "a new name", _HINT) from None
+            raise _unwritable(path, "it exists", "a new name", _HINT) from None
         except FileNotFoundError:
             if fd < 0:
-                raise _refused(path, "there is no such folder", "one that is there") from None
+                raise _unwritable(path, "there is no such folder", "one that is there") from None
         except BlockingIOError:
             os.close(fd)
-            raise _refused(path, "another run is writing it", "to be alone") from None
+            raise _unwritable(path, "another run is writing it", "to be alone") from None
         except OSError as error:
             if fd >= 0:
                 os.close(fd)
-            raise _refused(path, (error.strerror or "").lower(), "a file to write") from None
+            raise _unwritable(path, (error.strerror or "").lower(), "a file to write") from None
         os.close(fd)  # it was replaced between open and flock
 
 
-def _refused(path: str, why: str, expected: str, hint: str | None = None) -> OutputError:
+def _unwritable(path: str, why: str, expected: str, hint: str | None = None) -> OutputError:
     return OutputError(
         f"the report `{clean(path)}` cannot be written ({why}): expected {expected}",
         rule="output",

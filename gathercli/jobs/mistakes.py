@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from gathercli.errors import GatherError
 
-WHOLE: Final = 5
+MAX_FULL: Final = 5
 """Mistakes that are reported in full."""
 
-KEPT: Final = 10_000
+MAX_BRIEF: Final = 10_000
 """Further mistakes with their place; there may be millions."""
 
 PLACES: Final = 20
@@ -34,26 +34,26 @@ class Mistakes:
 
     def __init__(self) -> None:
         self.number = 0
-        self._whole: list[tuple[int, int, GatherError]] = []
-        self._kept: list[tuple[int, int, str, str]] = []
+        self._full: list[tuple[int, int, GatherError]] = []
+        self._brief: list[tuple[int, int, str, str]] = []
 
     def add(self, position: int, error: GatherError) -> None:
         """Add the mistake of the job at a position in its files."""
         self.number += 1
-        insort(self._whole, (position, self.number, error))
-        for more in self._whole[WHOLE:]:
-            insort(self._kept, (*more[:2], more[2].rule, str(more[2].where)))
-        del self._whole[WHOLE:], self._kept[KEPT:]
+        insort(self._full, (position, self.number, error))
+        for more in self._full[MAX_FULL:]:
+            insort(self._brief, (*more[:2], more[2].rule, str(more[2].where)))
+        del self._full[MAX_FULL:], self._brief[MAX_BRIEF:]
 
     def check(self) -> None:
         """Raise the first mistake, if there is one; it carries the others."""
-        if not self._whole:
+        if not self._full:
             return
-        first, *others = (error for *_, error in self._whole)
+        first, *others = (error for *_, error in self._full)
         if others:
             first.count, first.others = self.number, others
         by_rule: dict[str, list[str]] = {}
-        for _, _, rule, where in self._kept:
+        for _, _, rule, where in self._brief:
             by_rule.setdefault(rule, []).append(where)
         first.rest = {rule: places(wheres) for rule, wheres in by_rule.items()}
         raise first

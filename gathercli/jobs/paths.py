@@ -36,14 +36,14 @@ class JobPaths:
 
     Parameters
     ----------
-    anywhere
+    allow_outside
         Whether outputs may lie outside the folder of their job.
     reserved
         Files that no job may write, with what they are.
     """
 
-    def __init__(self, *, anywhere: bool, reserved: dict[str, str]) -> None:
-        self._anywhere = anywhere
+    def __init__(self, *, allow_outside: bool, reserved: dict[str, str]) -> None:
+        self._allow_outside = allow_outside
         self._folders: dict[str, str] = {}
         self._reserved = {self._real("", path): what for path, what in reserved.items()}
         self._inputs, self._outputs, self._writers = array("Q"), array("Q"), array("Q")
@@ -68,19 +68,19 @@ class JobPaths:
                     where=where,
                     value=path,
                 )
-            self._inputs.append(_number(path))
+            self._inputs.append(_digest_number(path))
         if job.output is None:
             return
         path = self._real(job.folder, job.output)
         folder = self._folder(job.folder)
-        if not self._anywhere and os.path.commonpath((folder, path)) != folder:
+        if not self._allow_outside and os.path.commonpath((folder, path)) != folder:
             expected = f"a file in `{clean(job.folder or '.')}`"
-            error = _refused(where, job, "lies outside the folder of the job", expected)
+            error = _output_error(where, job, "lies outside the folder of the job", expected)
             error.hint = "`--allow-outside` lets it be written"
             raise error
         if path in self._reserved:
-            raise _refused(where, job, f"is {self._reserved[path]}")
-        self._outputs.append(_number(path))
+            raise _output_error(where, job, f"is {self._reserved[path]}")
+        self._outputs.append(_digest_number(path))
         self._writers.append(number)
         self._add_parents(os.path.dirname(path), folder, job, where)
 
@@ -116,7 +116,7 @@ class JobPaths:
             path = self._real(job.folder, job.output or "")
             writer = _Writer(number, where, job)
             if path in outputs:
-                yield writer.refused(f"is the output of {outputs[path].where} too")
+                yield writer.error(f"is the output of {outputs[path].where} too")
             else:
                 outputs[path] = writer
         inside: dict[str, str] = {}
@@ -127,16 +127,16 @@ class JobPaths:
                 inside[parent] = path
                 parent = os.path.dirname(parent)
             if parent in outputs:
-                yield writer.refused(f"lies below the output of {outputs[parent].where}")
+                yield writer.error(f"lies below the output of {outputs[parent].where}")
         for number, where, job in plan.read(range(len(plan) if reads else 0)):
             for path in self._candidates(job):
                 if path in outputs:
                     writer = outputs.pop(path)
                     reader = "the job itself" if writer.number == number else where
-                    yield writer.refused(f"is an input of {reader}")
+                    yield writer.error(f"is an input of {reader}")
                 elif inside.get(path) in outputs and names_chunks(path):
                     writer = outputs.pop(inside[path])
-                    yield writer.refused(f"lies in an input of {where}")
+                    yield writer.error(f"lies in an input of {where}")
 
     def _add_parents(self, path: str, root: str, job: Job, where: str) -> None:
         """Note the folders of an output, up to that of its job; raise if one is reserved."""
@@ -145,8 +145,8 @@ class JobPaths:
         self._last = path
         while path not in (root, os.path.dirname(path)):
             if path in self._reserved:
-                raise _refused(where, job, f"lies below {self._reserved[path]}")
-            self._parents.append(_number(path))
+                raise _output_error(where, job, f"lies below {self._reserved[path]}")
+            self._parents.append(_digest_number(path))
             path = os.path.dirname(path)
 
     def _candidates(self, job: Job) -> Iterator[str]:
@@ -187,12 +187,12 @@ class _Writer(NamedTuple):
     where: str
     job: Job
 
-    def refused(self, what: str) -> tuple[int, InputError]:
+    def error(self, what: str) -> tuple[int, InputError]:
         """Return its number and the error about its output."""
-        return self.number, _refused(self.where, self.job, what)
+        return self.number, _output_error(self.where, self.job, what)
 
 
-def _refused(where: str, job: Job, what: str, expected: str = "another file") -> InputError:
+def _output_error(where: str, job: Job, what: str, expected: str = "another file") -> InputError:
     return InputError(
         f"{where}: `$.output` is `{clean(job.output or '')}`, which {what}: expected {expected}",
         rule="job",
@@ -215,7 +215,7 @@ def repeated(digests: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return twice
 
 
-def _number(path: str) -> int:
+def _digest_number(path: str) -> int:
     return int.from_bytes(digest(os.fsencode(path)))
 
 

@@ -18,7 +18,7 @@ from gathercli.io.formats.table import creator, names_chunks
 from gathercli.io.write import is_stream
 from gathercli.jobs import job as jobs
 from gathercli.jobs.fingerprints import digest
-from gathercli.jobs.jobfile import WrittenJob
+from gathercli.jobs.jobfile import JobEntry
 from gathercli.jobs.mistakes import Mistakes
 from gathercli.jobs.paths import LONGEST, JobPaths, repeated
 from gathercli.text import clean, json_string, short
@@ -86,7 +86,7 @@ class Plan(Spool):
     ----------
     entries
         The jobs as their files hold them.
-    anywhere
+    allow_outside
         Whether outputs may lie outside the folder of their job.
     reserved
         Files that no job may write, with what they are: ``the report``.
@@ -105,14 +105,14 @@ class Plan(Spool):
 
     def __init__(
         self,
-        entries: Iterable[WrittenJob],
+        entries: Iterable[JobEntry],
         *,
-        anywhere: bool = False,
+        allow_outside: bool = False,
         reserved: dict[str, str] | None = None,
     ) -> None:
         super().__init__()
         self.ids, self.texts = array(_DIGITS), array(_DIGITS)
-        self._paths = JobPaths(anywhere=anywhere, reserved=reserved or {})
+        self._paths = JobPaths(allow_outside=allow_outside, reserved=reserved or {})
         self._mistakes = Mistakes()
         self._positions = array(_DIGITS)
         """The position of each job among all entries, malformed ones too."""
@@ -124,9 +124,9 @@ class Plan(Spool):
             self._file.close()
             raise
 
-    def entry(self, number: int) -> WrittenJob:
+    def entry(self, number: int) -> JobEntry:
         """Return the text of a job, with the place in its file."""
-        return WrittenJob.parse(self.record(number))
+        return JobEntry.parse(self.record(number))
 
     def read(self, numbers: Iterable[int]) -> Iterator[tuple[int, str, Job]]:
         """Read jobs again; yield the number of each, its place and the job."""
@@ -134,7 +134,7 @@ class Plan(Spool):
             entry = self.entry(number)
             yield number, entry.where, jobs.read(entry)
 
-    def _read_all(self, entries: Iterable[WrittenJob]) -> None:
+    def _read_all(self, entries: Iterable[JobEntry]) -> None:
         """Read all jobs, and copy their text."""
         try:
             for entry in entries:
@@ -151,7 +151,7 @@ class Plan(Spool):
                 rule="unreadable",
             ) from None
 
-    def _read(self, entry: WrittenJob) -> None:
+    def _read(self, entry: JobEntry) -> None:
         """Read a job, and copy it even if its output is wrong: other checks need it."""
         try:
             job = jobs.read(entry)
@@ -207,21 +207,21 @@ def _check_output(job: Job, where: str) -> None:
         return
     if len(job.output) > LONGEST:
         what = f"it has {len(job.output)} characters: expected the name of a file"
-        raise _refused(where, what, job.output)
+        raise _output_error(where, what, job.output)
     try:
         fmt = save.format_of(job.output)
     except GatherError as error:
-        raise _refused(where, error.message.split(", or a format")[0], job.output) from None
+        raise _output_error(where, error.message.split(", or a format")[0], job.output) from None
     if names_chunks(job.output):
         try:
             creator(fmt)(os.path.join(job.folder, job.output))
         except GatherError as error:
-            raise _refused(where, error.message, job.output) from None
+            raise _output_error(where, error.message, job.output) from None
         return
     why = _why_no_file(os.path.join(job.folder, job.output))
     if why is not None:
         what = f"`{clean(job.output)}` {why}: expected the name of a file"
-        raise _refused(where, what, job.output)
+        raise _output_error(where, what, job.output)
 
 
 def _why_no_file(path: str) -> str | None:
@@ -238,5 +238,5 @@ def _why_no_file(path: str) -> str | None:
         return "holds what no name can"
 
 
-def _refused(where: str, what: str, output: str) -> InputError:
+def _output_error(where: str, what: str, output: str) -> InputError:
     return InputError(f"{where}: `$.output`: {what}", rule="job", where=where, value=output)

@@ -21,9 +21,9 @@ from gathercli.errors import GatherError, TransferError, reason_of
 from gathercli.jobs.calls import row_of
 from gathercli.jobs.fingerprints import Fingerprints
 from gathercli.jobs.job import read
-from gathercli.jobs.jobfile import WrittenJob
+from gathercli.jobs.jobfile import JobEntry
 from gathercli.jobs.line import ERROR, Line
-from gathercli.jobs.queue import Done, JobQueue
+from gathercli.jobs.queue import JobQueue, Outcome
 from gathercli.jobs.worker import GRACE, READY
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class _Worker:
         """The descriptor of its answers."""
         return int(self._socket.fileno())
 
-    def give(self, number: int, span: tuple[int, int]) -> None:
+    def send(self, number: int, span: tuple[int, int]) -> None:
         """Send it a job; if it has died, `read` notices."""
         if not self.tasks:
             self.since = self.began = time.monotonic()
@@ -102,7 +102,7 @@ class _Worker:
         except ConnectionError:  # it was killed, with jobs in its socket
             return b""
 
-    def take(self, part: bytes) -> Iterator[Done]:
+    def receive(self, part: bytes) -> Iterator[Outcome]:
         """Add bytes of answers, and yield the jobs whose answer is complete."""
         self._answers += part
         if not self.ready and self._answers.startswith(READY):
@@ -117,7 +117,7 @@ class _Worker:
             line = bytes(self._answers[end:stop])
             del self._answers[:stop]
             self.tasks.popleft()
-            yield Done(int(number), status.decode(), line, json.loads(notes))
+            yield Outcome(int(number), status.decode(), line, json.loads(notes))
 
     @property
     def at_work(self) -> bool:
@@ -128,7 +128,7 @@ class _Worker:
         """Return whether it has more than `most` jobs, or has been at one for long."""
         return len(self.tasks) > most or (bool(self.tasks) and now - self.since > AHEAD)
 
-    def restart(self) -> float:
+    def restart_clock(self) -> float:
         """Begin the time of the next job; return the seconds of the last."""
         before, self.since = self.began, time.monotonic()
         self.began = self.since
@@ -193,7 +193,7 @@ class Pool:
                 if at >= len(self._workers) and not self._start():
                     queue.give_back([number])
                     return
-                self._workers[at].give(number, self._jobs.span(number))
+                self._workers[at].send(number, self._jobs.span(number))
 
     def _start(self) -> bool:
         """Start a process; return False if there are others and the system refuses one more."""
@@ -210,7 +210,7 @@ class Pool:
         self._selector.register(worker.out, selectors.EVENT_READ, worker)
         return True
 
-    def wait(self, queue: JobQueue, seconds: float) -> Iterator[Done]:
+    def wait(self, queue: JobQueue, seconds: float) -> Iterator[Outcome]:
         """Wait until a job ends, but at most some seconds; yield all that have."""
         if self._timeout is not None:
             now = time.monotonic()
@@ -219,12 +219,12 @@ class Pool:
         for key, _ in self._selector.select(seconds):
             worker: _Worker = key.data
             part = worker.read()
-            ended = list(worker.take(part))
+            ended = list(worker.receive(part))
             if ended:
-                self._mean += (worker.restart() / len(ended) - self._mean) / 8
+                self._mean += (worker.restart_clock() / len(ended) - self._mean) / 8
             yield from ended
             if not part:
-                yield from self._bury(worker, queue)
+                yield from self._remove_dead(worker, queue)
         self._kill_late()
 
     def _kill_late(self) -> None:
@@ -237,7 +237,7 @@ class Pool:
                 worker.late = worker.tasks[0]
                 worker.process.kill()
 
-    def _bury(self, worker: _Worker, queue: JobQueue) -> Iterator[Done]:
+    def _remove_dead(self, worker: _Worker, queue: JobQueue) -> Iterator[Outcome]:
         """Remove a dead process: the job it was at has failed, others do the rest."""
         self._selector.unregister(worker.out)
         self._workers.remove(worker)
@@ -260,7 +260,7 @@ class Pool:
             if worker.late is not None:
                 why = "timeout", f"it took longer than the {self._timeout:g} s of `--timeout`"
             number, seconds = worker.tasks.popleft(), time.monotonic() - worker.began
-            yield lost(self._jobs.record(number), number, self._settings, why, seconds)
+            yield lost_job(self._jobs.record(number), number, self._settings, why, seconds)
         queue.give_back(worker.tasks)
 
     def __enter__(self) -> Self:
@@ -279,18 +279,18 @@ class Pool:
         self._selector.close()
 
 
-def lost(
+def lost_job(
     record: bytes, number: int, settings: Settings, why: tuple[str, str], seconds: float = 0.0
-) -> Done:
+) -> Outcome:
     """Return a job that could not write its own line; `why` is a rule and a message."""
-    entry = WrittenJob.parse(record)
+    entry = JobEntry.parse(record)
     job = read(entry)
     line = Line(job.id, job.output, ERROR, *why, seconds=seconds)
     with suppress(GatherError):
         line.operator = row_of(job, []).full_name
     if settings.stamped:
         line.stamps = Fingerprints.of_names(job, entry.text, hashed=settings.hashed)
-    return Done(number, ERROR, bytes(line), {})
+    return Outcome(number, ERROR, bytes(line), {})
 
 
 def _ending(status: int) -> str:

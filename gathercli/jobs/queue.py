@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-WAITING: Final = 10_000
+MAX_WAITING: Final = 10_000
 """Jobs that may end before an earlier one does; after that no more begin."""
 
-HELD: Final = 64 << 20
+MAX_WAITING_BYTES: Final = 64 << 20
 """Bytes of their lines."""
 
 
-class Done(NamedTuple):
+class Outcome(NamedTuple):
     """A job that has ended: its number, status, line of report, and notes by their kind."""
 
     number: int
@@ -30,7 +30,7 @@ class Workers(Protocol):
     def feed(self, queue: JobQueue) -> None:
         """Begin as many jobs as there are free workers."""
 
-    def wait(self, queue: JobQueue, seconds: float) -> Iterable[Done]:
+    def wait(self, queue: JobQueue, seconds: float) -> Iterable[Outcome]:
         """Wait until a job ends, but at most some seconds; return all that have."""
 
 
@@ -51,7 +51,7 @@ class JobQueue:
         self._begun: deque[int] = deque()
         """In an ordered queue, the jobs that have begun and were not yielded."""
         self._under_way = 0
-        self._waiting: dict[int, Done] = {}
+        self._waiting: dict[int, Outcome] = {}
         self._bytes = 0
 
     @property
@@ -60,8 +60,8 @@ class JobQueue:
         return self._under_way > 0
 
     def run(
-        self, workers: Workers, ended: Callable[[Done], bool], *, every: float = 1.0
-    ) -> Iterator[Done | None]:
+        self, workers: Workers, ended: Callable[[Outcome], bool], *, every: float = 1.0
+    ) -> Iterator[Outcome | None]:
         """Have the jobs done; yield each, and None when none has ended for a while.
 
         Parameters
@@ -76,9 +76,9 @@ class JobQueue:
             if not self.under_way:
                 return
             batch = list(workers.wait(self, every))
-            for done in batch:
-                self.end(done)
-                if not ended(done):
+            for outcome in batch:
+                self.end(outcome)
+                if not ended(outcome):
                     self.stop()
             if not batch:
                 yield None
@@ -88,7 +88,7 @@ class JobQueue:
         """Begin a job and return its number; None if there is none, or too many wait."""
         if self._again:
             return self._again.popleft()
-        if len(self._begun) >= WAITING or self._bytes >= HELD:
+        if len(self._begun) >= MAX_WAITING or self._bytes >= MAX_WAITING_BYTES:
             return None
         number = next(self._numbers, None)
         if number is not None:
@@ -105,27 +105,27 @@ class JobQueue:
         """Begin no more jobs but those that were given back."""
         self._numbers = iter(())
 
-    def end(self, done: Done) -> None:
+    def end(self, outcome: Outcome) -> None:
         """Take a job that has ended."""
         self._under_way -= 1
-        self._waiting[done.number] = done
-        self._bytes += len(done.line)
+        self._waiting[outcome.number] = outcome
+        self._bytes += len(outcome.line)
 
-    def _ready(self) -> Iterator[Done]:
+    def _ready(self) -> Iterator[Outcome]:
         """Yield the jobs that have ended, up to the first whose turn has not come."""
         while (number := self._first()) in self._waiting:
-            done = self._waiting.pop(number)
-            self._bytes -= len(done.line)
+            outcome = self._waiting.pop(number)
+            self._bytes -= len(outcome.line)
             if self._ordered:
                 self._begun.popleft()
-            yield done
+            yield outcome
 
     def _first(self) -> int:
         """Return the job whose turn it is, or -1."""
         numbers = self._begun if self._ordered else self._waiting
         return next(iter(numbers), -1)
 
-    def rest(self) -> Iterator[Done]:
+    def rest(self) -> Iterator[Outcome]:
         """Yield the jobs that wait for an earlier one, which will not end any more."""
         for number in sorted(self._waiting):
             yield self._waiting.pop(number)

@@ -47,7 +47,7 @@ class Address(NamedTuple):
 
 
 @contextmanager
-def connected(address: Address) -> Iterator[Client]:
+def connect(address: Address) -> Iterator[Client]:
     """Connect to a scheduler.
 
     Raises
@@ -65,7 +65,7 @@ def connected(address: Address) -> Iterator[Client]:
             rule="usage",
             hint="`pip install 'gathercli[cluster]'`",
         ) from None
-    url, security = address.url or _url_in(address.file or ""), None
+    url, security = address.url or _read_url(address.file or ""), None
     for path in (address.ca_file, address.cert, address.key):
         if path is not None:
             _check_readable(path)
@@ -79,7 +79,7 @@ def connected(address: Address) -> Iterator[Client]:
             )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of other packages' versions; `Cluster` compares ours
-            kind = asyncio.run(asyncio.wait_for(_kind(url, security), WAIT))
+            kind = asyncio.run(asyncio.wait_for(_server_type(url, security), WAIT))
             if kind != "Scheduler":
                 raise ValueError(f"it is a {kind.lower()}")  # noqa: TRY301
             client = Client(url, timeout=WAIT, security=security, set_as_default=False)
@@ -120,7 +120,7 @@ def _unreadable(path: str, error: Exception, expected: str) -> NoInputError:
     )
 
 
-async def _kind(url: str, security: Security | None) -> str:
+async def _server_type(url: str, security: Security | None) -> str:
     """Return what kind of server answers; `Client` has no timeout for one that is silent."""
     from distributed.core import rpc
 
@@ -129,7 +129,7 @@ async def _kind(url: str, security: Security | None) -> str:
         return str((await other.identity())["type"])
 
 
-def _url_in(path: str) -> str:
+def _read_url(path: str) -> str:
     """Read the address from a scheduler file."""
     try:
         check_kind(path, path, "the file of a scheduler")

@@ -8,10 +8,10 @@ from typing import Any, Final, NamedTuple
 
 from gathercli.jobs.line import ERROR, MISMATCH, OK
 
-NAMED: Final = 5
+MAX_EXAMPLES: Final = 5
 """Failed jobs that are listed for a cause."""
 
-NOTES: Final = 10
+MAX_NOTES: Final = 10
 """Kinds of notes that are reported."""
 
 
@@ -88,7 +88,7 @@ class BatchTotals:
         cause = self.causes.setdefault(str(line.get("rule")), Cause())
         cause.number += 1
         insort(cause.first, (number, str(line["id"]), str(line.get("message"))))
-        del cause.first[NAMED:]
+        del cause.first[MAX_EXAMPLES:]
 
     def keep(self, number: int, line: dict[str, Any]) -> None:
         """Count a job that an earlier run did."""
@@ -102,7 +102,7 @@ class BatchTotals:
         for kind, text in notes.items():
             note = self.notes.get(kind)
             if note is None:
-                if len(self.notes) < NOTES:
+                if len(self.notes) < MAX_NOTES:
                     self.notes[kind] = Note(1, number, name, text)
                 continue
             note.number += 1

@@ -28,7 +28,7 @@ from gathercli.io.formats import encode
 from gathercli.io.formats.table import creator, names_chunks
 from gathercli.io.source import Inputs
 from gathercli.io.write import CheckedStream, Output, make_folder, real_path
-from gathercli.jobs.calls import bound, described, row_of
+from gathercli.jobs.calls import bind, bind_operands, row_of
 from gathercli.jobs.fingerprints import Fingerprints
 from gathercli.jobs.job import INLINE, SHAPE
 from gathercli.jobs.line import ERROR, MISMATCH, Line
@@ -67,7 +67,7 @@ class Settings(NamedTuple):
         Threads of a job.
     retries
         Retries after a fault of reading or writing.
-    anywhere
+    allow_outside
         Whether outputs may lie outside the folder of their job.
     dry
         Whether shapes are inferred and nothing is run.
@@ -80,7 +80,7 @@ class Settings(NamedTuple):
     inline: int | None = INLINE
     threads: int = 1
     retries: int = 0
-    anywhere: bool = True
+    allow_outside: bool = True
     dry: bool = False
     stamped: bool = False
     hashed: bool = False
@@ -121,7 +121,7 @@ def line_of(job: Job, text: bytes, settings: Settings, part: Part | None = None)
     for attempt in range(settings.retries + 1):
         line = Line(job.id, job.output)
         error = _attempt(job, text, settings, line, part)
-        _judge(job, settings, line, error)
+        _check_expectation(job, settings, line, error)
         if line.status != ERROR or not _is_fault(error) or attempt == settings.retries:
             break
         time.sleep(min(PAUSE * 2**attempt, LONGEST_PAUSE))
@@ -162,7 +162,7 @@ def _is_fault(error: GatherError | None) -> bool:
     )
 
 
-def _judge(job: Job, settings: Settings, line: Line, error: GatherError | None) -> None:
+def _check_expectation(job: Job, settings: Settings, line: Line, error: GatherError | None) -> None:
     """Compare how a job ended with what it expects."""
     rule = job.expect_error
     expected = "a refusal" if rule is True else f"a refusal by the rule `{rule}`"
@@ -197,7 +197,7 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
     if settings.dry:
         _check_no_pipe(job, inputs)
     if settings.dry or job.op == SHAPE:
-        call = described(job, op, inputs)
+        call = bind_operands(job, op, inputs)
         shape = engine.infer(call)
         line.shape, line.dtype = shape.to_json(), call.data.dtype and call.data.dtype.name
         if job.op == SHAPE:
@@ -207,7 +207,7 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
         return
     try:
         result = run(
-            bound(job, op, inputs),
+            bind(job, op, inputs),
             max_bytes=_most_bytes(job, settings),
             memory=settings.memory,
             threads=settings.threads,
@@ -247,7 +247,7 @@ def _run_part(job: Job, settings: Settings, inputs: Inputs, part: Part) -> None:
     from gathercli.arrays.blocks import GatherBlocks
     from gathercli.io import chunkwise
 
-    blocks = GatherBlocks(bound(job, row_of(job, []), inputs))
+    blocks = GatherBlocks(bind(job, row_of(job, []), inputs))
     writer = creator("zarr").writer(part.path)  # the job of a part names no output
     chunkwise.fill(blocks, writer, part.chunks, part.box, settings.threads)
     inputs.recheck()
@@ -296,7 +296,7 @@ def _may_be_pairs(job: Job, dtype: DType | None) -> bool:
 
 def _output_path(job: Job, settings: Settings) -> tuple[str, str | None]:
     """Return the path of the output, and the folder that contains it whatever links there are."""
-    within = None if settings.anywhere else real_path(job.folder)
+    within = None if settings.allow_outside else real_path(job.folder)
     return os.path.join(job.folder, job.output or ""), within
 
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 from gathercli.io.files import STDIN
 from gathercli.io.write import STDOUT, let_signals_unwind, write_all
 from gathercli.jobs.job import Job, read
-from gathercli.jobs.jobfile import WrittenJob
+from gathercli.jobs.jobfile import JobEntry
 from gathercli.jobs.work import Part, Settings, line_of
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def tasks(fd: int) -> Iterator[tuple[int, int, int]]:
 
 def answer(number: int, record: bytes, settings: Settings) -> bytes:
     """Do a job, and return its answer."""
-    entry = WrittenJob.parse(record)
+    entry = JobEntry.parse(record)
     line = line_of(read(entry), entry.text, settings, Part.parse(entry.where))
     text, notes = bytes(line), json.dumps(line.kinds())
     return b"%d %s %d %s\n%s" % (number, line.status.encode(), len(text), notes.encode(), text)

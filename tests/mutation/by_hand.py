@@ -65,9 +65,9 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("jobs/queue.py", "self._again.extendleft(reversed(list(numbers)))", "pass"),
     ("jobs/queue.py", "reversed(list(numbers))", "numbers"),
     # Jobs that wait for an earlier one
-    ("jobs/queue.py", "len(self._begun) >= WAITING or ", ""),
-    ("jobs/queue.py", " or self._bytes >= HELD", ""),
-    ("jobs/queue.py", "            self._bytes -= len(done.line)\n", ""),
+    ("jobs/queue.py", "len(self._begun) >= MAX_WAITING or ", ""),
+    ("jobs/queue.py", " or self._bytes >= MAX_WAITING_BYTES", ""),
+    ("jobs/queue.py", "            self._bytes -= len(outcome.line)\n", ""),
     ("jobs/queue.py", "sorted(self._waiting)", "list(self._waiting)"),
     # What is no line of a report
     ("jobs/journal.py", "_parse(text) if is_whole else None", "_parse(text)"),

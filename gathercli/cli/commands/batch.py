@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gathercli.cli.patterns import Patterns
-    from gathercli.jobs.jobfile import WrittenJob
+    from gathercli.jobs.jobfile import JobEntry
     from gathercli.spec.op import Family
 
 
@@ -145,7 +145,7 @@ def run(
     if reporting.path is not None:
         check(reporting.path, resumes=reporting.resumes)
     running.allow_outside = running.allow_outside or patterns.op is not None
-    with Plan(entries, anywhere=running.allow_outside, reserved=reserved) as plan:
+    with Plan(entries, allow_outside=running.allow_outside, reserved=reserved) as plan:
         return Batch(plan, running, reporting, messages).run()
 
 
@@ -208,10 +208,10 @@ def _reserved(files: list[str], reporting: ReportOptions) -> dict[str, str]:
 
 def _entries(
     words: list[str], patterns: PatternOptions, reporting: ReportOptions, messages: Messages
-) -> tuple[Iterable[WrittenJob], list[str]]:
+) -> tuple[Iterable[JobEntry], list[str]]:
     """Return the jobs, and their files; the report may lie in a folder of jobs."""
     from gathercli.cli.patterns import is_matrix
-    from gathercli.jobs.jobfile import files, written
+    from gathercli.jobs.jobfile import files, read_entries
 
     if patterns.op is not None:
         for word in words:
@@ -222,7 +222,7 @@ def _entries(
                     value=word,
                     hint="a pattern is quoted, so that the shell leaves it: `--data 'in/*.npy'`",
                 )
-        return _patterns(patterns, words, messages).written(), []
+        return _patterns(patterns, words, messages).entries(), []
     if used := patterns.used():
         raise UsageError(
             f"`{used[0]}` is given without `--op`: expected it in the jobs themselves, or `--op`",
@@ -241,7 +241,7 @@ def _entries(
         path for word in words for path in files(word) if path == word or real_path(path) not in own
     ]
     _check_once(paths)
-    return chain.from_iterable(map(written, paths)), [path for path in paths if path != "-"]
+    return chain.from_iterable(map(read_entries, paths)), [path for path in paths if path != "-"]
 
 
 def _check_once(paths: list[str]) -> None:

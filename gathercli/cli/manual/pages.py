@@ -13,7 +13,7 @@ from gathercli.cli.registry import COMMANDS, load
 from gathercli.io.formats.table import FORMATS
 from gathercli.jobs.job import INLINE, SHAPE, Job, keys_of
 from gathercli.jobs.jobfile import LINES, LONGEST, SUFFIXES
-from gathercli.jobs.mistakes import WHOLE
+from gathercli.jobs.mistakes import MAX_FULL
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.manual import Block, Console, Page, Terms
 from gathercli.report.versions import cells, table, timeline, version_text
@@ -56,7 +56,7 @@ def _jobs() -> Page:
             "outside": listed(each.value for each in OutOfRange),
             "lines": ", ".join(LINES),
             "suffixes": listed(SUFFIXES),
-            "whole": str(WHOLE),
+            "whole": str(MAX_FULL),
             "longest": str(LONGEST >> 20),
             "inline": str(INLINE >> 20),
         },
