@@ -65,7 +65,9 @@ def test_jobs_of_an_ordered_queue_are_yielded_in_their_order() -> None:
     assert [done and done.number for done in ended] == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize(("name", "limit"), [("MAX_WAITING", 3), ("MAX_WAITING_BYTES", 2 * len(b"line\n"))])
+@pytest.mark.parametrize(
+    ("name", "limit"), [("MAX_WAITING", 3), ("MAX_WAITING_BYTES", 2 * len(b"line\n"))]
+)
 def test_no_job_begins_while_too_many_wait_for_an_earlier_one(
     name: str, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,8 +1,7 @@
-"""The report as a file: one write adds the line of a job when it ends.
+"""The report as a file, to which one write appends the line of each completed job.
 
-The file is locked while a run writes it. A run that is killed may leave half a line, which does not
-count. If a job was done again, its last line counts; a run that comes to its end sorts the lines by
-job.
+The file is locked while a run writes it. A killed run may leave an incomplete line, which is
+ignored. Of several lines of a job the last counts. At its end a run sorts the lines by job.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 _NONE: Final = -1
 _START: Final = b'{"id":'
-"""The start of every line; only such a line can be half of one."""
+"""The start of every line, by which an incomplete one is recognized."""
 
 _HINT: Final = (
     "`--resume` does what it does not have yet, `--resume-failed` also what failed; or remove it"
@@ -37,7 +36,7 @@ _HINT: Final = (
 
 
 class Journal:
-    """A report file; as a context it closes it.
+    """A context for an open report file.
 
     Parameters
     ----------
@@ -47,12 +46,12 @@ class Journal:
     Attributes
     ----------
     foreign
-        Lines of jobs that are not in the plan; `arrange` drops them.
+        The number of lines of jobs outside the plan; `arrange` drops them.
 
     Raises
     ------
     OutputError
-        ``output``: the file exists, another run writes it, or it cannot be written.
+        ``output``: the file exists, is locked by another run, or cannot be written.
     """
 
     def __init__(self, path: str, plan: Plan, *, resumes: bool) -> None:
@@ -61,7 +60,7 @@ class Journal:
         self._fd = _open_locked(path, resumes=resumes)
         self._file = open(os.dup(self._fd), "rb")  # noqa: SIM115  (closed with this)
         self._offsets = array("q", [_NONE]) * len(plan)
-        """Where the line of each job starts."""
+        """The offset of the line of each job."""
         self._end = self._count = 0
         self._sorted = True
         self.foreign = 0
@@ -74,23 +73,23 @@ class Journal:
         keep: Callable[[int, dict[str, Any]], object],
         progress: Callable[[], object],
     ) -> None:
-        """Read the lines of an earlier run, and forget those of jobs that must be done again.
+        """Read the lines of an earlier run; drop those of jobs to repeat.
 
         Parameters
         ----------
         failed
-            Whether failed jobs are done again.
+            Whether to repeat failed jobs.
         hashed
-            Whether files are compared by their contents.
+            Whether to compare files by content.
         keep
-            Called with the number and the line of every job that is not done again.
+            Called with the number and line of each job that is not repeated.
         progress
-            Called after every line.
+            Called after each line.
 
         Raises
         ------
         InputError
-            ``job``: the file is no report, or one of other jobs.
+            ``job``: the file is not a report of these jobs.
         """
         numbers = _Numbers(self._plan.ids)
         own = 0
@@ -123,18 +122,18 @@ class Journal:
                 keep(number, line)
 
     def _is_done(self, number: int, line: dict[str, Any], *, hashed: bool) -> bool:
-        """Return whether neither the job nor its files have changed since."""
+        """Return whether the job and its files are unchanged."""
         folder, text = self._plan.entry(number).folder, self._plan.texts[number].to_bytes(8)
         return is_done(line.get("stamp"), text, folder, line.get("output"), hashed=hashed)
 
     def _has_text_of(self, number: int, line: dict[str, Any]) -> bool:
-        """Return whether a line is of the job with its present text."""
+        """Return whether a line was written for the present text of the job."""
         stamp = line.get("stamp")
-        digest_then = stamp.get("job") if isinstance(stamp, dict) else None
-        return bool(digest_then == self._plan.texts[number].to_bytes(8).hex())
+        earlier = stamp.get("job") if isinstance(stamp, dict) else None
+        return bool(earlier == self._plan.texts[number].to_bytes(8).hex())
 
     def _read(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield every whole line, and where it starts."""
+        """Yield the offset and the content of each complete line."""
         with open(os.dup(self._fd), "rb") as file:
             file.seek(0)
             for number, text in enumerate(file, 1):
@@ -153,11 +152,11 @@ class Journal:
                 self._end += len(text)
 
     def todo(self) -> Iterator[int]:
-        """Return the numbers of the jobs without a line."""
+        """Yield the numbers of the jobs without a line."""
         return (number for number, offset in enumerate(self._offsets) if offset == _NONE)
 
     def write(self, number: int, line: bytes) -> None:
-        """Add the line of a job."""
+        """Append the line of a job."""
         write_all(self._fd, line)
         self._sorted &= number == self._count
         self._offsets[number] = self._end
@@ -165,7 +164,7 @@ class Journal:
         self._end += len(line)
 
     def arrange(self) -> None:
-        """Sort the lines by job, one for each."""
+        """Sort the lines by job, and keep the last line of each."""
         if self._sorted:
             return
         with Output(self.path) as output:
@@ -175,8 +174,8 @@ class Journal:
             output.commit()
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the line of every job that has one, in their order."""
-        with open(os.dup(self._fd), "rb") as file:  # `write` has moved the offset of the other
+        """Yield the lines in the order of the jobs."""
+        with open(os.dup(self._fd), "rb") as file:
             for offset in self._offsets:
                 if offset != _NONE:
                     file.seek(offset)
@@ -206,16 +205,16 @@ class _Numbers:
         self._digests = array("Q", digests[self._order].tobytes())
 
     def find(self, name: str) -> int | None:
-        """Return the number of the job with an id; None if there is none."""
-        wanted = int.from_bytes(digest(name.encode(errors="surrogatepass")))
-        at = bisect_left(self._digests, wanted)
-        if at < len(self._digests) and self._digests[at] == wanted:
+        """Return the number of the job with this id; None if there is none."""
+        key = int.from_bytes(digest(name.encode(errors="surrogatepass")))
+        at = bisect_left(self._digests, key)
+        if at < len(self._digests) and self._digests[at] == key:
             return int(self._order[at])
         return None
 
 
 def _parse(text: bytes) -> dict[str, Any] | None:
-    """Parse a line of a report, and check the keys that are used; None if it is no such line."""
+    """Parse a line of a report and check its keys; return None if it is invalid."""
     line = None
     with suppress(ValueError, RecursionError):
         line = None if is_deep(text.decode()) else json.loads(text)
@@ -230,13 +229,13 @@ def _parse(text: bytes) -> dict[str, Any] | None:
 
 
 def check(path: str, *, resumes: bool) -> None:
-    """Raise if a report exists and is not resumed."""
+    """Raise if a report exists and `resumes` is False."""
     if not resumes and os.path.lexists(path) and not is_stream(path):
         raise _unwritable(path, "it exists", "a new name", _HINT)
 
 
 def _open_locked(path: str, *, resumes: bool) -> int:
-    """Open a report that no other run writes, and lock it."""
+    """Open and lock a report; raise if another run has locked it."""
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
     while True:
         fd = -1
@@ -257,7 +256,7 @@ def _open_locked(path: str, *, resumes: bool) -> int:
             if fd >= 0:
                 os.close(fd)
             raise _unwritable(path, (error.strerror or "").lower(), "a file to write") from None
-        os.close(fd)  # it was replaced between open and flock
+        os.close(fd)  # the file was replaced between open and flock
 
 
 def _unwritable(path: str, why: str, expected: str, hint: str | None = None) -> OutputError:

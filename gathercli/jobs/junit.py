@@ -1,4 +1,4 @@
-"""The report of a batch as JUnit XML, which continuous integration shows."""
+"""The report of a batch as JUnit XML, for continuous integration."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _FOOT: Final = "</testsuite>\n</testsuites>\n"
 
 
 class JUnitReport:
-    """A JUnit file; its cases are in an unnamed file until their number is known.
+    """A context for a JUnit file; its cases are in an unnamed file until their number is known.
 
-    Entering the context opens the file, so that it is refused before any work.
+    Entering the context opens the file, so that an error is raised before any work.
     """
 
     def __init__(self, path: str) -> None:
@@ -31,11 +31,11 @@ class JUnitReport:
         self._open = ExitStack()
 
     def add(self, line: bytes) -> None:
-        """Add a job by its line of report."""
+        """Add a job by its line of the report."""
         self._cases.write(_case(json.loads(line)).encode(errors="backslashreplace"))
 
     def write(self, lines: Iterable[bytes], totals: BatchTotals, seconds: float) -> None:
-        """Add jobs by their lines, and write the file."""
+        """Add jobs by their lines and write the file."""
         for line in lines:
             self.add(line)
         self._cases.seek(0)
@@ -80,5 +80,5 @@ def _head(totals: BatchTotals, seconds: float) -> str:
 
 
 def _quoted(value: object) -> str:
-    """Quote an attribute; characters that XML lacks become escapes."""
+    """Quote an attribute; escape characters that XML lacks."""
     return quoteattr(clean(str(value)).replace("\ufffe", r"\ufffe").replace("\uffff", r"\uffff"))

@@ -1,7 +1,7 @@
-"""The unfinished output of a client that was killed: the workers remove it.
+"""Let the workers remove the unfinished output of a killed client.
 
-The scheduler notices first that the client is gone; a plugin of it tells the workers, which see the
-files.
+A scheduler plugin notices that the client is gone and sends a message to the workers, which have
+access to the files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Leftover(SchedulerPlugin):
-    """A plugin that has a folder removed when its client is gone.
+    """A scheduler plugin that lets a worker remove a folder when its client is gone.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ class Leftover(SchedulerPlugin):
 
 
 def remove(path: bytes) -> None:
-    """Remove a folder in the background while others may still write into it.
+    """Remove a folder in the background, while others may still write to it.
 
-    It is renamed first: nobody writes under the new name, and only one worker can rename it.
+    It is renamed first: nobody writes to the new name, and only one worker can rename it.
     """
     aside = path.removesuffix(b".tmp") + b".old"
     try:

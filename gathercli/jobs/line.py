@@ -1,4 +1,4 @@
-"""The line of the report that says how a job ended."""
+"""The line of the report with the outcome of a job."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MISMATCH: Final = "mismatch"
 ERROR: Final = "error"
 
 LONGEST: Final = 2000
-"""Characters of a message in the report."""
+"""The most characters of a message in the report."""
 
 _JSON: Final = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -29,13 +29,13 @@ class Line:
     Attributes
     ----------
     rule, message
-        The rule that refused, and its message; None if none did.
+        The violated rule, and its message; None for success.
     output
-        The file, as the job names it; None without one.
+        The output in the job; None without one.
     result
-        JSON of the typed tensor.
+        The typed tensor as JSON.
     notes, adjustments
-        Notes on the tensors, and on indices that were adjusted; no part of the line.
+        Notes on the tensors, and on adjusted indices; not in the line.
     """
 
     id: str
@@ -53,25 +53,25 @@ class Line:
     adjustments: tuple[Adjustment, ...] = ()
 
     def kinds(self) -> dict[str, str]:
-        """Return the notes by their kind, which other jobs may share."""
+        """Return the notes by kind; several jobs may have notes of one kind."""
         return {note: note for note in self.notes} | {
             each.how: str(each) for each in self.adjustments
         }
 
     def fail(self, error: GatherError) -> None:
-        """Note that the job failed, and why."""
+        """Set the status, the rule and the message of an error."""
         self.status = MISMATCH if isinstance(error, MismatchError) else ERROR
         self.explain(error)
 
     def explain(self, error: GatherError) -> None:
-        """Note the rule and the message of an error."""
+        """Set the rule and the message of an error."""
         message = error.message
         self.rule = error.rule
         self.message = message if len(message) <= LONGEST else f"{message[:LONGEST]}…"
         self.operator = self.operator or error.operator
 
     def __bytes__(self) -> bytes:
-        """Return it as JSON with a newline."""
+        """Return the line as JSON with a newline."""
         keys = ("id", "status", "rule", "message", "operator", "shape", "dtype")
         text = _JSON({key: getattr(self, key) for key in keys}).removesuffix("}")
         if self.output is None:

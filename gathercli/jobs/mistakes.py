@@ -1,4 +1,4 @@
-"""Mistakes in the jobs of a batch: the first in full, the others by rule and place."""
+"""Mistakes in the jobs of a batch: the first few in full, the others by rule and place."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from gathercli.errors import GatherError
 
 MAX_FULL: Final = 5
-"""Mistakes that are reported in full."""
+"""The most mistakes reported in full."""
 
 MAX_BRIEF: Final = 10_000
-"""Further mistakes with their place; there may be millions."""
+"""The most further mistakes reported by place, as there may be millions."""
 
 PLACES: Final = 20
-"""Places that are listed for a rule; a range of lines counts as one."""
+"""The most places listed for a rule; a range of lines counts as one."""
 
 
 class Mistakes:
@@ -29,7 +29,7 @@ class Mistakes:
     Attributes
     ----------
     number
-        How many there are.
+        The number of mistakes.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Mistakes:
         del self._full[MAX_FULL:], self._brief[MAX_BRIEF:]
 
     def check(self) -> None:
-        """Raise the first mistake, if there is one; it carries the others."""
+        """Raise the first mistake, with the others as attributes; do nothing if there is none."""
         if not self._full:
             return
         first, *others = (error for *_, error in self._full)
@@ -60,7 +60,7 @@ class Mistakes:
 
 
 def places(wheres: Iterable[str]) -> str:
-    """Return the places of jobs in few words.
+    """Summarize the places of jobs.
 
     >>> places(["a.jsonl, line 3", "a.jsonl, line 4", "a.jsonl, line 9", "b.json, $[0]", "c.json"])
     'a.jsonl, lines 3-4, 9; b.json, $[0]; c.json'

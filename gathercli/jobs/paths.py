@@ -1,4 +1,4 @@
-"""The files that jobs read and write: no output may overwrite a file of another job."""
+"""Check the paths of jobs: no output may overwrite a file of another job."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from gathercli.jobs.plan import Plan
 
 JOB_FILE: Final = "a file of jobs"
-"""What messages call a file that holds jobs."""
+"""The description of a file of jobs in messages."""
 
 LONGEST: Final = 4096
-"""Characters of a path; a longer token is a literal."""
+"""The most characters of a path; a longer token is a literal."""
 
 _MOST_FOLDERS: Final = 1000
-"""Folders in the cache of real paths: each job may have its own."""
+"""The most folders in the cache of real paths."""
 
 
 class JobPaths:
@@ -39,7 +39,7 @@ class JobPaths:
     allow_outside
         Whether outputs may lie outside the folder of their job.
     reserved
-        Files that no job may write, with what they are.
+        The files that no job may write, with their descriptions.
     """
 
     def __init__(self, *, allow_outside: bool, reserved: dict[str, str]) -> None:
@@ -48,16 +48,10 @@ class JobPaths:
         self._reserved = {self._real("", path): what for path, what in reserved.items()}
         self._inputs, self._outputs, self._writers = array("Q"), array("Q"), array("Q")
         self._parents, self._last = array("Q"), ""
-        """The folders of outputs; the path of the last."""
+        """The digests of folders of outputs, and the last of these folders."""
 
     def add(self, number: int, job: Job, where: str) -> None:
-        """Note the files of a job.
-
-        Raises
-        ------
-        InputError
-            ``job``: the output lies outside the folder, or is reserved.
-        """
+        """Add the files of a job; raise if its output is reserved or outside its folder."""
         for path in self._candidates(job):
             what = self._reserved.get(path)
             if what is not None and what != JOB_FILE:
@@ -85,9 +79,9 @@ class JobPaths:
         self._add_parents(os.path.dirname(path), folder, job, where)
 
     def mistakes(self, plan: Plan) -> Iterator[tuple[int, InputError]]:
-        """Find the jobs whose output is an output or an input of another, or lies below one.
+        """Yield errors for outputs that conflict with an output or input of another job.
 
-        Digests find the suspects; only their real paths are compared.
+        Only the paths of jobs with equal digests are compared.
         """
         if not self._outputs:
             return
@@ -110,7 +104,7 @@ class JobPaths:
     def _conflicts(
         self, plan: Plan, writers: list[int], *, reads: bool
     ) -> Iterator[tuple[int, InputError]]:
-        """Compare the outputs of some jobs with each other, and if `reads` with all inputs."""
+        """Compare the outputs of `writers` with each other, and if `reads` with all inputs."""
         outputs: dict[str, _Writer] = {}
         for number, where, job in plan.read(writers):
             path = self._real(job.folder, job.output or "")
@@ -120,7 +114,7 @@ class JobPaths:
             else:
                 outputs[path] = writer
         inside: dict[str, str] = {}
-        """Folders, and an output in each."""
+        """An output below each folder."""
         for path, writer in outputs.items():
             parent = os.path.dirname(path)
             while parent not in outputs and parent != os.path.dirname(parent):
@@ -139,7 +133,7 @@ class JobPaths:
                     yield writer.error(f"lies in an input of {where}")
 
     def _add_parents(self, path: str, root: str, job: Job, where: str) -> None:
-        """Note the folders of an output, up to that of its job; raise if one is reserved."""
+        """Add the folders of an output up to that of its job; raise if one is reserved."""
         if path == self._last:
             return
         self._last = path
@@ -150,7 +144,7 @@ class JobPaths:
             path = os.path.dirname(path)
 
     def _candidates(self, job: Job) -> Iterator[str]:
-        """Yield the real paths of the files that the tokens of a job may stand for."""
+        """Yield the real paths of all files that the tokens of a job may name."""
         for token in job.tensors:
             if not isinstance(token, str) or len(token) > LONGEST or not _may_be_name(token):
                 continue
@@ -172,7 +166,7 @@ class JobPaths:
         return os.path.join(self._folder(parent), last)
 
     def _folder(self, path: str) -> str:
-        """Return the real path of a folder, from the cache if it is there."""
+        """Return the real path of a folder, using the cache."""
         if path not in self._folders:
             if len(self._folders) >= _MOST_FOLDERS:
                 self._folders.clear()
@@ -202,7 +196,7 @@ def _output_error(where: str, job: Job, what: str, expected: str = "another file
 
 
 def repeated(digests: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the values that are there more than once.
+    """Return the values that occur more than once.
 
     >>> import numpy as np
     >>> repeated(np.array([3, 1, 3, 2], np.uint64)).tolist()
@@ -220,7 +214,7 @@ def _digest_number(path: str) -> int:
 
 
 def _may_be_name(token: str) -> bool:
-    """Return whether a token can be a path: no path has a NUL, or half of a surrogate pair."""
+    """Return whether a token can be a path: without NUL or lone surrogates."""
     try:
         return b"\0" not in os.fsencode(token)
     except UnicodeEncodeError:

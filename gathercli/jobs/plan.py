@@ -1,7 +1,7 @@
-"""All jobs of a batch, validated before the first is run.
+"""All jobs of a batch, validated before the first one runs.
 
-What is validated is what runs: the text of every job is copied to an unnamed file. Memory holds
-only its offset there and a few digests.
+The text of each valid job is copied to an unnamed file, so that later changes of its file have no
+effect. Memory contains only the offset of the copy and a few digests.
 """
 
 from __future__ import annotations
@@ -32,13 +32,7 @@ _DIGITS: Final = "Q"
 
 
 class Spool:
-    """Jobs in an unnamed file, each as a record of bytes; as a context it closes the file.
-
-    Attributes
-    ----------
-    fd
-        The file.
-    """
+    """A context for an unnamed file of jobs, each a record of bytes."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115  (closed with this)
@@ -58,13 +52,13 @@ class Spool:
         self._file.flush()
 
     def clear(self) -> None:
-        """Forget all jobs."""
+        """Remove all records."""
         self._file.seek(0)
         self._file.truncate()
         del self._starts[1:]
 
     def span(self, number: int) -> tuple[int, int]:
-        """Return where in the file a record starts and stops."""
+        """Return the start and stop of a record in the file."""
         return self._starts[number], self._starts[number + 1]
 
     def record(self, number: int) -> bytes:
@@ -80,16 +74,16 @@ class Spool:
 
 
 class Plan(Spool):
-    """The jobs of a batch, valid together.
+    """The valid jobs of a batch.
 
     Parameters
     ----------
     entries
-        The jobs as their files hold them.
+        The text of the jobs.
     allow_outside
         Whether outputs may lie outside the folder of their job.
     reserved
-        Files that no job may write, with what they are: ``the report``.
+        The files that no job may write, with their descriptions: ``the report``.
 
     Attributes
     ----------
@@ -99,8 +93,7 @@ class Plan(Spool):
     Raises
     ------
     InputError
-        ``job``: a job is wrong, or two are in conflict; ``version``: there is no such version. The
-        error lists the other mistakes too.
+        ``job``: a job is invalid, or two conflict; ``version``. The error lists all mistakes.
     """
 
     def __init__(
@@ -115,7 +108,7 @@ class Plan(Spool):
         self._paths = JobPaths(allow_outside=allow_outside, reserved=reserved or {})
         self._mistakes = Mistakes()
         self._positions = array(_DIGITS)
-        """The position of each job among all entries, malformed ones too."""
+        """The position of each job among all entries, including malformed ones."""
         self._entries = 0
         try:
             self._read_all(entries)
@@ -125,23 +118,23 @@ class Plan(Spool):
             raise
 
     def entry(self, number: int) -> JobEntry:
-        """Return the text of a job, with the place in its file."""
+        """Return the entry of a job, without line and column."""
         return JobEntry.parse(self.record(number))
 
     def read(self, numbers: Iterable[int]) -> Iterator[tuple[int, str, Job]]:
-        """Read jobs again; yield the number of each, its place and the job."""
+        """Parse jobs again; yield the number, the place and the job."""
         for number in numbers:
             entry = self.entry(number)
             yield number, entry.where, jobs.read(entry)
 
     def _read_all(self, entries: Iterable[JobEntry]) -> None:
-        """Read all jobs, and copy their text."""
+        """Read all jobs and copy their text."""
         try:
             for entry in entries:
                 self._read(entry)
                 self._entries += 1
             self.flush()
-        except (InputError, LimitError) as error:  # what follows cannot be cut into jobs
+        except (InputError, LimitError) as error:  # the rest cannot be split into jobs
             self._mistakes.add(self._entries, error)
         except OSError as error:
             if isinstance(error, GatherError):
@@ -152,7 +145,7 @@ class Plan(Spool):
             ) from None
 
     def _read(self, entry: JobEntry) -> None:
-        """Read a job, and copy it even if its output is wrong: other checks need it."""
+        """Read a job; copy it even if its output is invalid, for the other checks."""
         try:
             job = jobs.read(entry)
         except InputError as error:
@@ -169,7 +162,7 @@ class Plan(Spool):
         self.texts.append(int.from_bytes(digest(entry.text)))
 
     def _check(self) -> None:
-        """Raise the mistakes in single jobs, and those in several together."""
+        """Raise for conflicts between jobs, and for all earlier mistakes."""
         for number, error in chain(self._repeated(), self._paths.mistakes(self)):
             self._mistakes.add(self._positions[number], error)
         self._mistakes.check()
@@ -177,7 +170,7 @@ class Plan(Spool):
             raise InputError("there is no job: expected at least one", rule="job")
 
     def _repeated(self) -> Iterator[tuple[int, InputError]]:
-        """Find the jobs with the id of an earlier one."""
+        """Yield errors for jobs with the id of an earlier one."""
         seen: dict[str, str] = {}
         for number, where, job in self.read(_duplicates(self.ids)):
             if job.id in seen:
@@ -194,7 +187,7 @@ class Plan(Spool):
 
 
 def _duplicates(digests: array[int]) -> list[int]:
-    """Return the numbers of the jobs with the same digest as another."""
+    """Return the numbers of jobs whose digest occurs more than once."""
     import numpy as np
 
     values = np.frombuffer(digests, np.uint64)
@@ -225,7 +218,7 @@ def _check_output(job: Job, where: str) -> None:
 
 
 def _why_no_file(path: str) -> str | None:
-    """Return why a path cannot be a file; None if it can."""
+    """Return why a path cannot be an output file; None if it can."""
     try:
         if os.path.isdir(path):
             return "is a folder"

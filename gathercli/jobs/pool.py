@@ -1,7 +1,7 @@
-"""Processes that do jobs; a job that kills its process, or takes too long, is the only one lost.
+"""Run jobs in processes; a job that crashes its process, or takes too long, fails alone.
 
-Processes, not threads: two of them did 2,000 small jobs 1.3 times as fast as two threads, which
-share one interpreter, and 12 jobs of 60 MB as fast but for the 0.3 s in which they start.
+Two processes ran 2,000 small jobs 1.3 times as fast as two threads, which share one interpreter,
+and 12 jobs of 60 MB as fast except for 0.3 s of start-up.
 """
 
 from __future__ import annotations
@@ -33,33 +33,33 @@ if TYPE_CHECKING:
     from gathercli.jobs.work import Settings
 
 AHEAD: Final = 0.02
-"""Seconds of work that a process has in advance, so that it need not wait for the next job."""
+"""Seconds of work sent to a process in advance, so that it does not wait for the next job."""
 
 MOST_AHEAD: Final = 4
-"""Jobs that it has in advance at most."""
+"""The most jobs sent to a process in advance."""
 
 MOST_STARTS: Final = 5
-"""Processes that may die before they are ready."""
+"""The most processes that may die before they are ready."""
 
 _PART: Final = 1 << 20
 _START: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
     "from gathercli.jobs.worker import run; run()"
 )
-"""Start with the search path of this process, without the working folder."""
+"""The program of a worker: set the search path of this process without the working folder."""
 
 
 class _Worker:
-    """A process, and its jobs that have not ended.
+    """A process and its unfinished jobs.
 
     Attributes
     ----------
     tasks
-        The numbers of these jobs; the first is under way.
+        The numbers of the jobs; the first is running.
     since, began
-        When the first was given, or the one before it ended; when the process began it.
+        When the first job was sent or the previous one ended; when the process began it.
     late
-        The job that took too long, so that the process was killed.
+        The job that timed out, for which the process was killed.
     """
 
     def __init__(self, jobs: Spool, settings: Settings, *, folder: str | None, debug: bool) -> None:
@@ -74,7 +74,7 @@ class _Worker:
                 stderr=None if debug else subprocess.DEVNULL,
                 pass_fds=(jobs.fd,),
                 cwd=folder,
-                process_group=0,  # an interrupt from the keyboard is for who started it
+                process_group=0,  # the parent alone handles an interrupt from the keyboard
             )
         self.tasks: deque[int] = deque()
         self.since = self.began = 0.0
@@ -88,7 +88,7 @@ class _Worker:
         return int(self._socket.fileno())
 
     def send(self, number: int, span: tuple[int, int]) -> None:
-        """Send it a job; if it has died, `read` notices."""
+        """Send a job; if the process has died, `read` returns no bytes."""
         if not self.tasks:
             self.since = self.began = time.monotonic()
         self.tasks.append(number)
@@ -96,14 +96,14 @@ class _Worker:
             self._socket.sendall(b"%d %d %d\n" % (number, *span))
 
     def read(self) -> bytes:
-        """Wait for bytes of answers; there are none when it has ended."""
+        """Wait for bytes of answers; return none if the process has ended."""
         try:
             return self._socket.recv(_PART)
-        except ConnectionError:  # it was killed, with jobs in its socket
+        except ConnectionError:  # killed, with unread jobs in its socket
             return b""
 
     def receive(self, part: bytes) -> Iterator[Outcome]:
-        """Add bytes of answers, and yield the jobs whose answer is complete."""
+        """Append bytes of answers; yield the outcomes of complete answers."""
         self._answers += part
         if not self.ready and self._answers.startswith(READY):
             self.ready = True
@@ -121,41 +121,41 @@ class _Worker:
 
     @property
     def at_work(self) -> bool:
-        """Whether it is at a job: it is ready, was not killed, and has no answer under way."""
+        """Whether a job is running: the process is ready, not killed, and sends no answer."""
         return self.ready and bool(self.tasks) and self.late is None and not self._answers
 
     def is_busy(self, most: int, now: float) -> bool:
-        """Return whether it has more than `most` jobs, or has been at one for long."""
+        """Return whether there are more than `most` jobs, or the first one is long."""
         return len(self.tasks) > most or (bool(self.tasks) and now - self.since > AHEAD)
 
     def restart_clock(self) -> float:
-        """Begin the time of the next job; return the seconds of the last."""
+        """Start the clock of the next job; return the seconds of the last."""
         before, self.since = self.began, time.monotonic()
         self.began = self.since
         return self.since - before
 
     def end(self) -> int:
-        """Kill it, and return its status."""
+        """Kill the process and return its status."""
         self.process.kill()
         self._socket.close()
         return self.process.wait()
 
 
 class Pool:
-    """Processes that do the jobs of a spool; as a context it ends them.
+    """A context for processes that run the jobs of a spool.
 
     Parameters
     ----------
     count
-        Processes at most.
+        The most processes.
     timeout
-        Seconds that a job may take; None for any.
+        The time limit of a job in seconds; None for no limit.
     ahead
-        Jobs that a process may have at a time.
+        The most jobs sent to a process at a time.
     folder
-        Where relative paths start; None for the working folder.
+        The folder of relative paths; None for the working folder.
     debug
-        Whether their stderr is shown.
+        Whether to show the stderr of the processes.
     """
 
     def __init__(
@@ -175,15 +175,15 @@ class Pool:
         self._workers: list[_Worker] = []
         self._selector = selectors.DefaultSelector()
         self._early_deaths = 0
-        """Processes that died before they were ready."""
+        """The number of processes that died before they were ready."""
         self._mean = AHEAD
         """Moving average of the seconds of a job."""
 
     def feed(self, queue: JobQueue) -> None:
-        """Give jobs to processes that have few, and start processes."""
+        """Send jobs to processes with few, and start processes."""
         depth = max(1, min(self._ahead, int(AHEAD / self._mean)))
         now = time.monotonic()
-        for most in range(depth):  # nobody gets a second job before all have one
+        for most in range(depth):  # one job for each process, then a second one for each, …
             for at in range(self._count):
                 if at < len(self._workers) and self._workers[at].is_busy(most, now):
                     continue
@@ -196,7 +196,7 @@ class Pool:
                 self._workers[at].send(number, self._jobs.span(number))
 
     def _start(self) -> bool:
-        """Start a process; return False if there are others and the system refuses one more."""
+        """Start a process; return False if that fails and there are others."""
         try:
             worker = _Worker(self._jobs, self._settings, folder=self._folder, debug=self._debug)
         except OSError as error:
@@ -211,7 +211,7 @@ class Pool:
         return True
 
     def wait(self, queue: JobQueue, seconds: float) -> Iterator[Outcome]:
-        """Wait until a job ends, but at most some seconds; yield all that have."""
+        """Wait at most `seconds` for a job; yield all completed ones."""
         if self._timeout is not None:
             now = time.monotonic()
             began = [worker.began for worker in self._workers if worker.at_work]
@@ -228,7 +228,7 @@ class Pool:
         self._kill_late()
 
     def _kill_late(self) -> None:
-        """Kill processes whose job has taken too long."""
+        """Kill processes whose job exceeds the time limit."""
         if self._timeout is None:
             return
         now = time.monotonic()
@@ -238,10 +238,10 @@ class Pool:
                 worker.process.kill()
 
     def _remove_dead(self, worker: _Worker, queue: JobQueue) -> Iterator[Outcome]:
-        """Remove a dead process: the job it was at has failed, others do the rest."""
+        """Remove a dead process: its running job has failed, its others return to the queue."""
         self._selector.unregister(worker.out)
         self._workers.remove(worker)
-        with suppress(subprocess.TimeoutExpired):  # it has closed its output, and is ending
+        with suppress(subprocess.TimeoutExpired):  # it closed its output and is about to end
             worker.process.wait(GRACE)
         status = worker.end()
         if not worker.ready:
@@ -254,7 +254,7 @@ class Pool:
                 )
             queue.give_back(worker.tasks)
             return
-        # A job that ended just before its process was killed for it is not late.
+        # A job that ended just before its process was killed is not late.
         if worker.tasks and worker.late in (None, worker.tasks[0]):
             why = "died", f"its process ended with {_ending(status)}"
             if worker.late is not None:
@@ -282,7 +282,7 @@ class Pool:
 def lost_job(
     record: bytes, number: int, settings: Settings, why: tuple[str, str], seconds: float = 0.0
 ) -> Outcome:
-    """Return a job that could not write its own line; `why` is a rule and a message."""
+    """Return the failure of a job whose process died; `why` is a rule and a message."""
     entry = JobEntry.parse(record)
     job = read(entry)
     line = Line(job.id, job.output, ERROR, *why, seconds=seconds)
@@ -294,7 +294,7 @@ def lost_job(
 
 
 def _ending(status: int) -> str:
-    """Return how a process ended, from its status.
+    """Describe the exit status of a process.
 
     >>> _ending(-9), _ending(1)
     ('SIGKILL', 'status 1')

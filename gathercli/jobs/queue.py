@@ -1,4 +1,4 @@
-"""The queue of jobs: which is next, which are under way, and which wait for an earlier one."""
+"""The queue of jobs: waiting to run, running, or completed and waiting for an earlier one."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 MAX_WAITING: Final = 10_000
-"""Jobs that may end before an earlier one does; after that no more begin."""
+"""The most completed jobs that wait for an earlier one before no more begin."""
 
 MAX_WAITING_BYTES: Final = 64 << 20
-"""Bytes of their lines."""
+"""The most bytes of their lines."""
 
 
 class Outcome(NamedTuple):
-    """A job that has ended: its number, status, line of report, and notes by their kind."""
+    """A completed job: its number, status, line of the report, and notes by kind."""
 
     number: int
     status: str
@@ -25,51 +25,49 @@ class Outcome(NamedTuple):
 
 
 class Workers(Protocol):
-    """What takes jobs from a queue and does them: `Pool` and `Cluster`."""
+    """Workers that run the jobs of a queue: `Pool` or `Cluster`."""
 
     def feed(self, queue: JobQueue) -> None:
-        """Begin as many jobs as there are free workers."""
+        """Begin a job for each free worker."""
 
     def wait(self, queue: JobQueue, seconds: float) -> Iterable[Outcome]:
-        """Wait until a job ends, but at most some seconds; return all that have."""
+        """Wait at most `seconds` for a job; return all completed ones."""
 
 
 class JobQueue:
-    """Jobs that are to be done, under way, or done and waiting for an earlier one.
+    """A queue of jobs.
 
     Parameters
     ----------
     numbers
-        All jobs, in their order.
+        The jobs in order.
     ordered
-        Whether `run` yields them in this order.
+        Whether `run` yields the jobs in this order.
     """
 
     def __init__(self, numbers: Iterable[int], *, ordered: bool) -> None:
         self._numbers, self._ordered = iter(numbers), ordered
         self._again: deque[int] = deque()
         self._begun: deque[int] = deque()
-        """In an ordered queue, the jobs that have begun and were not yielded."""
+        """In an ordered queue, the jobs that began and were not yielded yet."""
         self._under_way = 0
         self._waiting: dict[int, Outcome] = {}
         self._bytes = 0
 
     @property
     def under_way(self) -> bool:
-        """Whether any job has begun and not ended."""
+        """Whether any job is running."""
         return self._under_way > 0
 
     def run(
         self, workers: Workers, ended: Callable[[Outcome], bool], *, every: float = 1.0
     ) -> Iterator[Outcome | None]:
-        """Have the jobs done; yield each, and None when none has ended for a while.
+        """Run the jobs; yield each, and None after `every` seconds without any.
 
         Parameters
         ----------
         ended
-            Called with every job as it ends, in any order; returns whether others may begin.
-        every
-            Seconds after which None is yielded.
+            Called with each completed job in any order; returns whether others may begin.
         """
         while True:
             workers.feed(self)
@@ -85,7 +83,7 @@ class JobQueue:
             yield from self._ready()
 
     def next(self) -> int | None:
-        """Begin a job and return its number; None if there is none, or too many wait."""
+        """Begin a job and return its number; None if there is none, or too many are waiting."""
         if self._again:
             return self._again.popleft()
         if len(self._begun) >= MAX_WAITING or self._bytes >= MAX_WAITING_BYTES:
@@ -98,21 +96,21 @@ class JobQueue:
         return number
 
     def give_back(self, numbers: Iterable[int]) -> None:
-        """Put jobs that did not end at the head of the queue; they still count as under way."""
+        """Return unfinished jobs to the head of the queue; they still count as running."""
         self._again.extendleft(reversed(list(numbers)))
 
     def stop(self) -> None:
-        """Begin no more jobs but those that were given back."""
+        """Begin no more jobs except those from `give_back`."""
         self._numbers = iter(())
 
     def end(self, outcome: Outcome) -> None:
-        """Take a job that has ended."""
+        """Add a completed job."""
         self._under_way -= 1
         self._waiting[outcome.number] = outcome
         self._bytes += len(outcome.line)
 
     def _ready(self) -> Iterator[Outcome]:
-        """Yield the jobs that have ended, up to the first whose turn has not come."""
+        """Yield completed jobs; in an ordered queue, up to the first unfinished one."""
         while (number := self._first()) in self._waiting:
             outcome = self._waiting.pop(number)
             self._bytes -= len(outcome.line)
@@ -121,11 +119,11 @@ class JobQueue:
             yield outcome
 
     def _first(self) -> int:
-        """Return the job whose turn it is, or -1."""
+        """Return the next job to yield, or -1."""
         numbers = self._begun if self._ordered else self._waiting
         return next(iter(numbers), -1)
 
     def rest(self) -> Iterator[Outcome]:
-        """Yield the jobs that wait for an earlier one, which will not end any more."""
+        """Yield the jobs that wait for an earlier one, after an interruption."""
         for number in sorted(self._waiting):
             yield self._waiting.pop(number)

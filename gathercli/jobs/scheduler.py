@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from distributed import Client, Security
 
 WAIT: Final = 5.0
-"""Seconds that a scheduler has to answer, and to have a worker before the user is told."""
+"""Seconds to wait for an answer of the scheduler, and for a worker before a message."""
 
 _LARGEST: Final = 1 << 20
 
 URL: Final = re.compile(r"(tcp|tls)://[^\s/]+:\d{1,5}", re.ASCII)
-"""The addresses that a scheduler may have."""
+"""The valid addresses of a scheduler."""
 
 
 class Address(NamedTuple):
@@ -34,7 +34,7 @@ class Address(NamedTuple):
     Attributes
     ----------
     url, file
-        ``tcp://host:8786``, or the file that the scheduler wrote; one of them.
+        ``tcp://host:8786``, or the file from ``--scheduler-file`` of dask; one of them.
     ca_file, cert, key
         Files for TLS.
     """
@@ -78,7 +78,7 @@ def connect(address: Address) -> Iterator[Client]:
                 require_encryption=True,
             )
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of other packages' versions; `Cluster` compares ours
+            warnings.simplefilter("ignore")  # warnings about versions; `Cluster` compares ours
             kind = asyncio.run(asyncio.wait_for(_server_type(url, security), WAIT))
             if kind != "Scheduler":
                 raise ValueError(f"it is a {kind.lower()}")  # noqa: TRY301
@@ -101,7 +101,7 @@ def connect(address: Address) -> Iterator[Client]:
 
 
 def _check_readable(path: str) -> None:
-    """Raise if a file for TLS cannot be read; dask would not name it."""
+    """Raise if a file for TLS cannot be read; dask's error would not name it."""
     try:
         check_kind(path, path, "a file for TLS")
         os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
@@ -121,7 +121,7 @@ def _unreadable(path: str, error: Exception, expected: str) -> NoInputError:
 
 
 async def _server_type(url: str, security: Security | None) -> str:
-    """Return what kind of server answers; `Client` has no timeout for one that is silent."""
+    """Return the type of the server; `Client` has no timeout for one that does not answer."""
     from distributed.core import rpc
 
     arguments = {} if security is None else security.get_connection_args("client")

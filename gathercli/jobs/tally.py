@@ -1,4 +1,4 @@
-"""Totals of a batch: how many jobs ended how, and some of those that failed."""
+"""Totals of a batch: the number of jobs by status, and examples of failures."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, Final, NamedTuple
 from gathercli.jobs.line import ERROR, MISMATCH, OK
 
 MAX_EXAMPLES: Final = 5
-"""Failed jobs that are listed for a cause."""
+"""The most failed jobs listed for a cause."""
 
 MAX_NOTES: Final = 10
-"""Kinds of notes that are reported."""
+"""The most kinds of notes reported."""
 
 
 class Limit(NamedTuple):
-    """How many jobs may fail: a number, or a share in percent."""
+    """The most jobs that may fail: a number, or a percentage."""
 
     number: float
     percent: bool = False
@@ -32,7 +32,7 @@ class Limit(NamedTuple):
 
 @dataclass
 class Cause:
-    """Jobs that failed by one rule: their count; number, id and message of the first few."""
+    """The failures by one rule: their count; number, id and message of the first few."""
 
     number: int = 0
     first: list[tuple[int, str, str]] = field(default_factory=list)
@@ -50,14 +50,14 @@ class Note:
 
 @dataclass
 class BatchTotals:
-    """Jobs by how they ended.
+    """The number of jobs by status.
 
     Attributes
     ----------
     total
-        All jobs.
+        The number of all jobs.
     kept, failed_before
-        Jobs that an earlier run did, and those of them that failed.
+        The number of jobs from an earlier run, and of the failed ones among them.
     """
 
     total: int
@@ -69,20 +69,20 @@ class BatchTotals:
 
     @property
     def done(self) -> int:
-        """Jobs that have ended."""
+        """The number of completed jobs."""
         return sum(self.counts.values())
 
     @property
     def failed(self) -> int:
-        """Jobs that ended in a mismatch or an error."""
+        """The number of jobs with a mismatch or an error."""
         return self.done - self.counts[OK]
 
     def count(self, status: str) -> None:
-        """Count a job that has ended."""
+        """Count a completed job."""
         self.counts[status] += 1
 
     def explain(self, number: int, line: dict[str, Any]) -> None:
-        """Note why a job failed, from its line."""
+        """Add the cause of a failed job from its line."""
         if line["status"] == OK:
             return
         cause = self.causes.setdefault(str(line.get("rule")), Cause())
@@ -91,14 +91,14 @@ class BatchTotals:
         del cause.first[MAX_EXAMPLES:]
 
     def keep(self, number: int, line: dict[str, Any]) -> None:
-        """Count a job that an earlier run did."""
+        """Count a job from an earlier run."""
         self.kept += 1
         self.failed_before += line["status"] != OK
         self.count(line["status"])
         self.explain(number, line)
 
     def note(self, number: int, name: str, notes: dict[str, str]) -> None:
-        """Count the notes of a job, by their kind."""
+        """Count the notes of a job by kind."""
         for kind, text in notes.items():
             note = self.notes.get(kind)
             if note is None:

@@ -1,4 +1,4 @@
-"""Run one job, and return its line of report."""
+"""Run one job and return its line of the report."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ if TYPE_CHECKING:
     from gathercli.spec.dtypes import DType
 
 PAUSE: Final = 0.1
-"""Seconds before the first retry; each further one waits twice as long."""
+"""Seconds before the first retry; the pause doubles with each retry."""
 
 LONGEST_PAUSE: Final = 5.0
-"""Seconds before a retry at most."""
+"""The longest pause before a retry in seconds."""
 
 _PART: Final = "\1part "
-"""A prefix that the name of no file has, as messages write it."""
+"""A prefix that names of files in messages cannot have."""
 
 
 class Settings(NamedTuple):
@@ -61,18 +61,18 @@ class Settings(NamedTuple):
     Attributes
     ----------
     memory, file, inline
-        Bytes of memory that a job may take, of a result in a file, and of one in the report; None
-        for any.
+        The most bytes of memory, of a result in a file, and of one in the report; None for no
+        limit.
     threads
         Threads of a job.
     retries
-        Retries after a fault of reading or writing.
+        Retries after a failed read or write.
     allow_outside
         Whether outputs may lie outside the folder of their job.
     dry
-        Whether shapes are inferred and nothing is run.
+        Whether to infer shapes only.
     stamped, hashed
-        Whether lines hold `Fingerprints`, and whether these have digests.
+        Whether lines have `Fingerprints`, and whether these have digests.
     """
 
     memory: int | None = None
@@ -95,7 +95,7 @@ class Part(NamedTuple):
 
     @classmethod
     def parse(cls, where: str) -> Part | None:
-        """Return the part that `where` wrote; None for the place of a job in a file."""
+        """Parse the result of `where`; return None for the place of a job in a file."""
         if not where.startswith(_PART):
             return None
         path, chunks, box = json.loads(where.removeprefix(_PART))
@@ -103,19 +103,19 @@ class Part(NamedTuple):
 
     @property
     def where(self) -> str:
-        """The part as text, in the place of the file of the job."""
+        """The part as text, for `JobEntry.where`."""
         return _PART + json.dumps(self)
 
 
 def line_of(job: Job, text: bytes, settings: Settings, part: Part | None = None) -> Line:
-    """Run a job; its line holds whatever goes wrong.
+    """Run a job; its line contains any error.
 
     Parameters
     ----------
     text
         The JSON of the job.
     part
-        The part of the output to write; None for all of it.
+        The part of the output to write; None for the whole output.
     """
     started = time.perf_counter()
     for attempt in range(settings.retries + 1):
@@ -132,7 +132,7 @@ def line_of(job: Job, text: bytes, settings: Settings, part: Part | None = None)
 def _attempt(
     job: Job, text: bytes, settings: Settings, line: Line, part: Part | None
 ) -> GatherError | None:
-    """Run a job once; return the error that ended it, if one did."""
+    """Run a job once; return its error, if any."""
     inputs = Inputs(settings.memory, notes=line.notes, folder=job.folder)
     try:
         with inputs:
@@ -156,14 +156,14 @@ def _attempt(
 
 
 def _is_fault(error: GatherError | None) -> bool:
-    """Return whether reading or writing failed, so that a retry may succeed."""
+    """Return whether a read or write failed, so that a retry may succeed."""
     return isinstance(error, TransferError | OutputError) or (
         isinstance(error, NoInputError) and error.rule == "unreadable"
     )
 
 
 def _check_expectation(job: Job, settings: Settings, line: Line, error: GatherError | None) -> None:
-    """Compare how a job ended with what it expects."""
+    """Compare the error of a job with its expectation; set the status of its line."""
     rule = job.expect_error
     expected = "a refusal" if rule is True else f"a refusal by the rule `{rule}`"
     if error is None:
@@ -180,7 +180,7 @@ def _check_expectation(job: Job, settings: Settings, line: Line, error: GatherEr
 
 
 _REFUSALS: Final = (OperatorError, InputError, LimitError, NoInputError, UsageError)
-"""The errors that a job may expect: of the call, or of a tensor."""
+"""The errors that a job may expect."""
 
 _DRY_RULES: Final = {
     "version",
@@ -188,7 +188,7 @@ _DRY_RULES: Final = {
     "limit",
     *(rule.__name__.replace("_", "-") for rule in RULES),
 }
-"""The rules that a dry run checks too; it reads neither indices nor contents."""
+"""The rules that a dry run checks; it does not read elements."""
 
 
 def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
@@ -236,14 +236,14 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
 
 
 def _most_bytes(job: Job, settings: Settings) -> int | None:
-    """Return the limit of the result in bytes; only the disk limits a .zarr output."""
+    """Return the limit of the result in bytes; None for a .zarr output, limited by the disk."""
     if job.output is None:
         return settings.inline
     return None if names_chunks(job.output) else settings.file
 
 
 def _run_part(job: Job, settings: Settings, inputs: Inputs, part: Part) -> None:
-    """Compute and write a part of the output; the indices are checked already."""
+    """Compute and write a part of the output, with checked indices."""
     from gathercli.arrays.blocks import GatherBlocks
     from gathercli.io import chunkwise
 
@@ -254,7 +254,7 @@ def _run_part(job: Job, settings: Settings, inputs: Inputs, part: Part) -> None:
 
 
 def _check_no_pipe(job: Job, inputs: Inputs) -> None:
-    """Raise if an input is a pipe, whose header cannot be read without its content."""
+    """Raise if an input is a pipe, as reading its header would consume it."""
     for token in job.tensors if job.op != SHAPE else ():
         path = inputs.file_of(token)[0] if isinstance(token, str) else None
         full = os.path.join(job.folder, path or "")
@@ -275,7 +275,7 @@ def _compare_shapes(job: Job, shape: Shape) -> None:
 
 
 def _check_dry(job: Job, settings: Settings, inputs: Inputs, call: Call) -> None:
-    """Check what needs no run: the size, the expected shape, the output."""
+    """Check the size, the expected shape and the output of a dry run."""
     shape, dtype = known(engine.infer(call)), call.data.dtype
     most = _most_bytes(job, settings)
     size = product(shape) * (dtype.itemsize if dtype else 1)
@@ -290,18 +290,18 @@ def _check_dry(job: Job, settings: Settings, inputs: Inputs, call: Call) -> None
 
 
 def _may_be_pairs(job: Job, dtype: DType | None) -> bool:
-    """Return whether `expect` may list complex numbers as pairs, which have another shape."""
+    """Return whether `expect` may list complex numbers as pairs, which changes its shape."""
     return dtype is not None and dtype.kind is Kind.COMPLEX and not isinstance(job.expect, dict)
 
 
 def _output_path(job: Job, settings: Settings) -> tuple[str, str | None]:
-    """Return the path of the output, and the folder that contains it whatever links there are."""
+    """Return the path of the output, and the real path of a folder that must contain it."""
     within = None if settings.allow_outside else real_path(job.folder)
     return os.path.join(job.folder, job.output or ""), within
 
 
 def _write_chunks(job: Job, result: Result, inputs: Inputs, settings: Settings) -> None:
-    """Write the output in chunks; it gets its name when it is complete."""
+    """Write the output in chunks atomically."""
     from gathercli.io import chunkwise
 
     path, within = _output_path(job, settings)
@@ -313,7 +313,7 @@ def _write_chunks(job: Job, result: Result, inputs: Inputs, settings: Settings) 
 
 
 def _write(job: Job, result: Result, inputs: Inputs, settings: Settings) -> None:
-    """Write the output; it gets its name when it is complete."""
+    """Write the output atomically."""
     path, within = _output_path(job, settings)
     with Output(path, within=within) as output:
         make_folder(os.path.dirname(path))

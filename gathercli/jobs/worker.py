@@ -1,12 +1,12 @@
-"""A process of a `Pool`: it reads tasks from its standard input and writes answers to stdout.
+"""A process of a `Pool`: read tasks from standard input, write answers to stdout.
 
 ::
 
-    task    number start stop           a job, and where its record is in the spool
-    answer  number status length notes  followed by the line of report, `length` bytes
+    task    number start stop           a job, and the span of its record in the spool
+    answer  number status length notes  followed by `length` bytes, the line of the report
 
-Both are lines of text. The process first writes ``ready``; it ends at the end of its input, or at
-once when the process that started it is gone.
+Both are lines of text. The process first writes ``ready``. It ends with its input, or as soon as
+its parent is gone.
 """
 
 from __future__ import annotations
@@ -31,23 +31,17 @@ if TYPE_CHECKING:
 
 READY: Final = b"ready\n"
 GRACE: Final = 2.0
-"""Seconds that a process has after SIGTERM, to remove the files it has begun."""
+"""Seconds after SIGTERM for a process to remove its temporary files."""
 
 _FIRST: Final = Job(id="first", op="gather", inputs={"data": [0], "indices": [0]})
-"""A job that loads all modules, before the time of others counts."""
+"""A job that imports all modules before other jobs are timed."""
 
 _PART: Final = 1 << 16
 
 
 def main(fd: int, settings: Settings) -> None:
-    """Do the jobs of all tasks.
-
-    Parameters
-    ----------
-    fd
-        The file of the spool.
-    """
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # even if this process inherited SIG_IGN
+    """Run the jobs of all tasks; `fd` is the file of the spool."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the parent may ignore it
     let_signals_unwind()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and decides
     requests, answers = _take_over(STDIN), _take_over(STDOUT)
@@ -59,7 +53,7 @@ def main(fd: int, settings: Settings) -> None:
 
 
 def _take_over(fd: int) -> int:
-    """Move a standard stream to another descriptor: a job may name ``/dev/stdin``."""
+    """Move a standard stream to another descriptor, as a job may read ``/dev/stdin``."""
     stream = os.dup(fd)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, fd)
@@ -68,7 +62,7 @@ def _take_over(fd: int) -> int:
 
 
 def _end_with(fd: int) -> None:
-    """End this process when its parent is gone, even if its job waits for ever."""
+    """End this process when its parent is gone, even during a job."""
     end = select.poll()
     end.register(fd, 0)
     end.poll()
@@ -80,7 +74,7 @@ def _end_with(fd: int) -> None:
 
 
 def tasks(fd: int) -> Iterator[tuple[int, int, int]]:
-    """Yield tasks as they come."""
+    """Yield tasks as they arrive."""
     rest = b""
     while part := os.read(fd, _PART):
         *lines, rest = (rest + part).split(b"\n")
@@ -90,7 +84,7 @@ def tasks(fd: int) -> Iterator[tuple[int, int, int]]:
 
 
 def answer(number: int, record: bytes, settings: Settings) -> bytes:
-    """Do a job, and return its answer."""
+    """Run a job and return its answer."""
     entry = JobEntry.parse(record)
     line = line_of(read(entry), entry.text, settings, Part.parse(entry.where))
     text, notes = bytes(line), json.dumps(line.kinds())
@@ -98,7 +92,7 @@ def answer(number: int, record: bytes, settings: Settings) -> bytes:
 
 
 def run() -> None:
-    """Read the arguments, the file of the spool and the settings, and do jobs."""
+    """Call `main` with the file of the spool and the settings in the arguments."""
     fd, settings = sys.argv[1:]
     try:
         main(int(fd), Settings(*json.loads(settings)))

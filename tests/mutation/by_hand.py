@@ -35,8 +35,8 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     (
         "jobs/journal.py",
-        "        os.close(fd)  # it was replaced",
-        "        pass  # it was replaced",
+        "        os.close(fd)  # the file was replaced",
+        "        pass  # the file was replaced",
     ),
     ("jobs/journal.py", "            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)\n", ""),
     # Processes that die
