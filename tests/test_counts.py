@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import gathercli
 from gathercli.arrays import counts
 from gathercli.arrays.counts import IndexCount, count_tuples
 from gathercli.arrays.indices import IndexKind, IndexPolicy
@@ -199,3 +200,18 @@ def test_the_axis_of_a_component_is_counted_behind_the_batch_dimensions(run: Run
     ran = run("gather-nd", "[[1,2,3],[4,5,6]]", "[[2],[3]]", "-b", "1")
 
     assert ran.err.startswith("error: index 3 at `[1,0]` is outside axis 1 of `data`")
+
+
+def test_tuples_without_components_take_no_memory_before_the_size_is_checked(run: Run) -> None:
+    ran = run("gather-nd", "zeros:2", "8589934592x0xi64=")
+
+    assert ran.err.startswith(
+        "error: the result i64[8589934592,2] takes 137438953472 bytes: expected at most "
+    )
+
+
+def test_many_tuples_without_components_copy_all_of_data() -> None:
+    output = gathercli.gather_nd([1, 2], np.empty((300_000, 0), np.int64))
+
+    assert output.shape == (300_000, 2)
+    assert (output == [1, 2]).all()

@@ -429,3 +429,14 @@ def test_standard_input_is_read_once_and_holds_all_inputs_by_their_names(run: Ru
         "hint: one stream that holds all is `-#step_ids`, `-#parent_ids`, `-#max_seq_len` and "
         "`-#end_token`",
     )
+
+
+@pytest.mark.parametrize("shape", [(2**33, 0, 1), (2**33, 1, 0), (0, 1, 2**33)])
+def test_no_elements_take_no_time_and_no_memory_whatever_their_shape(
+    shape: tuple[int, ...],
+) -> None:
+    empty = np.empty(shape, np.int64)
+
+    output = gathercli.gather_tree(empty, empty, np.ones(shape[1], np.int64), 9)
+
+    assert output.shape == shape

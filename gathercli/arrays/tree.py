@@ -66,6 +66,8 @@ class BeamPaths(NamedTuple):
 
     def cells(self) -> AnyArray:
         """Return the beam that each cell of the output copies, `ENDED` after the first end."""
+        if not self.beams.size:
+            return self.beams
         steps = np.arange(len(self.beams)).reshape(-1, 1, 1)
         return np.where(steps > self.ends, ENDED, self.beams)
 
@@ -117,6 +119,9 @@ def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) 
     steps, parents, lengths, end = (_integers(name, tensor) for name, tensor in tensors.items())
     size, batches, width = steps.shape
     lengths = np.clip(lengths.astype(object), 0, size).astype(np.int64).reshape(-1, 1)
+    if not steps.size:  # a dimension beside that of size 0 may be larger than memory
+        beams, ends = np.empty(steps.shape, np.int64), np.broadcast_to(size, (batches, width))
+        return BeamPaths(beams, lengths.reshape(-1), ends, [], None, beams, 0)
     batch = np.arange(batches).reshape(-1, 1)
     parents, policy = _as_indices(parents, width), policy_of(call, along)
     if policy.outside is OutOfRange.ERROR:  # a refused parent has no position either
