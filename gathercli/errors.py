@@ -82,6 +82,12 @@ class Hint(str):
         self.job = fill(_as_key)
         return self
 
+    def joined(self) -> Hint:
+        """Quote settings that stand side by side together: ``--a 1 --b 2``, ``"a":1,"b":2``."""
+        hint = Hint(self.replace("` `", " "))
+        hint.python, hint.job = self.python, self.job.replace("` `", ",")
+        return hint
+
 
 def _as_option(name: str, value: str | int) -> str:
     """Format a setting for the command."""
@@ -161,7 +167,7 @@ class GatherError(Exception):
     rest
         The positions of all further errors, by rule.
     swapped
-        Whether `data` and `indices` are probably swapped.
+        Which of the last two arguments comes first, ``DATA``, if they are probably swapped.
     """
 
     status: ClassVar[int] = 70
@@ -192,7 +198,7 @@ class GatherError(Exception):
         self.version_from: str | None = None
         self.others: list[GatherError] = []
         self.rest: dict[str, str] = {}
-        self.swapped = False
+        self.swapped = ""
 
     def add_call(
         self,

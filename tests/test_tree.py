@@ -395,6 +395,41 @@ def test_an_untyped_input_that_does_not_convert_is_refused_by_its_name(run: Run)
     assert line.startswith("error: `max_seq_len`: the value at `[0]` is 300, which int8 cannot")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "[[[1,2]]] [[[0,1.5]]] [1] 9",
+        "[[[1,2]]] [[[0,1]]] [1.5] 9",
+        "[[[1.5,2]]] [[[0,1]]] [1] 9",
+        "1x1x2xi64=1 1x1x2xf32=0.5 [1] 9",
+        "1x1x2xf64=1 1x1x2xf32=0.5 [1] 9",
+        "1x1x2xi32=1 1x1x2xi64=0 1xbool=true 9",
+    ],
+)
+def test_no_conversion_is_suggested_that_a_fraction_or_a_boolean_prevents(
+    words: str, run: Run
+) -> None:
+    ran = run("gather-tree", *words.split())
+
+    assert ran.err.endswith("\nrule: tree-dtype\n")
+    assert "hint:" not in ran.err
+
+
+def test_one_hint_names_every_input_to_convert(run: Run) -> None:
+    ran = run("gather-tree", "1x1x2xi32=1", "1x1x2xi64=0", "1xi64=1", "xi64=9")
+
+    assert (
+        "\nhint: `--parent-ids-dtype int32 --max-seq-len-dtype int32 --end-token-dtype int32` "
+        "convert them without loss or not at all\n"
+    ) in ran.err
+
+
+def test_steps_without_batches_are_told_their_shape(run: Run) -> None:
+    ran = run("gather-tree", "[[1,2],[3,4]]", "[[0,0],[1,0]]", "[2]", "9")
+
+    assert "\nhint: the shape of one batch is [2,1,2]: steps, batches, beams\n" in ran.err
+
+
 def test_untyped_inputs_of_two_kinds_have_no_type_in_common(run: Run) -> None:
     ran = run("gather-tree", WORDS[0], WORDS[1], "[3.0]", "9")
 

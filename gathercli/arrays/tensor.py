@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gathercli.arrays.chunks import Box
 
     AnyArray = npt.NDArray[Any]
+from gathercli.spec.call import FEW
 from gathercli.spec.dtypes import BFLOAT16, BOOL, DTYPES, STRING, DType, Kind, described, named
 
 _LETTERS = {Kind.BOOL: "b", Kind.INT: "i", Kind.UINT: "u", Kind.FLOAT: "f", Kind.COMPLEX: "c"}
@@ -33,9 +34,6 @@ _BY_LAYOUT = {
     if dtype.kind in _LETTERS and not dtype.opaque
 }
 """Types by the kind and the itemsize of a NumPy dtype."""
-
-FEW = 20
-"""The largest number of elements in a hint."""
 
 
 def storage_of(dtype: DType) -> np.dtype[Any]:
@@ -117,19 +115,22 @@ class Tensor(NamedTuple):
 
     @property
     def integers(self) -> Any:
-        """The indices that a few floats or booleans may mean, as nested lists, for hints.
+        """The indices that a few elements may mean, as nested lists, for hints.
 
-        Whole floats mean equal integers, a list of booleans the positions of true. None for other
-        elements, or more than `FEW`.
+        Integers mean themselves, whole floats equal integers, a list of booleans the positions of
+        true. None for other elements, or more than `FEW`.
         """
         listed = math.prod(takewhile(bool, self.shape))  # of shape (10**9, 0), 10**9 empty lists
-        if self.dtype.kind not in (Kind.FLOAT, Kind.BOOL) or listed > FEW:
+        numbers = self.dtype.integral or self.dtype.kind in (Kind.FLOAT, Kind.BOOL)
+        if not numbers or listed > FEW:
             return None
         if self.dtype.opaque and self.dtype is not BFLOAT16:  # decoding would load ml_dtypes
             return None
         if self.dtype is BOOL:
             is_list = len(self.shape) == 1
             return [at for at, v in enumerate(self.array.tolist()) if v] if is_list else None
+        if self.dtype.integral:
+            return self.array.tolist()
         values = self.values()
         if not all(float(v).is_integer() and abs(v) < 1 << 53 for v in values.reshape(-1).tolist()):
             return None

@@ -63,7 +63,7 @@ def suggest(words: Sequence[str], error: GatherError) -> str | None:
         return _quote_lists(joined)
     if error.swapped:
         line = shell_line(_swap_inputs(words))
-        return f"DATA comes first: `{line}`" if line else None
+        return f"{error.swapped} comes first: `{line}`" if line else None
     if isinstance(error, VersionError) and error.elsewhere:
         return did_you_mean(_change_operator(words, str(error.value), *error.elsewhere))
     if error.instead and error.value in words:
@@ -87,7 +87,7 @@ def _quote_lists(words: Sequence[str]) -> str | None:
 
 
 def _swap_inputs(words: Sequence[str]) -> list[str]:
-    """Swap DATA and INDICES, the last two arguments."""
+    """Swap the last two arguments."""
     *_, data, indices = (at for at, word in enumerate(_read(words).words, 1) if word.option is None)
     swapped = list(words)
     swapped[data], swapped[indices] = swapped[indices], swapped[data]

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from gathercli.errors import GatherError
-from gathercli.spec.dtypes import DType, described
+from gathercli.spec.dtypes import DType, Kind, described
 from gathercli.spec.op import IndexRange, Negative, OutOfRange
-from gathercli.spec.shapes import Shape
+from gathercli.spec.shapes import Shape, product
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
             """The path of the element that decided the type of untyped text; None if typed."""
 
 
+FEW: Final = 20
+"""The largest number of elements in a hint."""
+
 UNKNOWN_AXIS: Final = ("unknown", "?")
 """Values of `axis` for an axis that inference does not know."""
 
@@ -48,7 +51,7 @@ class Operand(NamedTuple):
     decided
         The path of the element that decided the type of untyped text (``$[1][2]``), for messages.
     integers
-        The integers that fractions or booleans may stand for, for hints: `Tensor.integers`.
+        The integers that a few elements may stand for, for hints: `Tensor.integers`.
     typed
         Whether the source states the type.
     """
@@ -67,6 +70,14 @@ class Operand(NamedTuple):
         integers = getattr(tensor, "integers", None)  # which nothing has that is read in chunks
         typed = getattr(tensor, "typed", True)
         return cls(Shape(tensor.shape), tensor.dtype, tensor.decided, integers, typed)
+
+    @property
+    def fractional(self) -> bool:
+        """Whether a few floats have a fraction, or untyped text has one."""
+        if self.dtype is None or self.dtype.kind is not Kind.FLOAT or self.integers is not None:
+            return False
+        sizes = self.shape.sizes
+        return self.decided is not None or (sizes is not None and product(sizes) <= FEW)
 
     def described(self) -> str:
         """Write type and shape as one word, ``i64[2,5]``."""

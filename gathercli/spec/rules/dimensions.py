@@ -13,7 +13,7 @@ from gathercli.errors import (
     TreeShapeError,
 )
 from gathercli.spec.op import OffAxis
-from gathercli.spec.rules.wording import interval, version_that
+from gathercli.spec.rules.wording import flat, interval, version_that
 from gathercli.spec.shapes import high, low, meet
 
 if TYPE_CHECKING:
@@ -80,7 +80,25 @@ def indices_depth(call: Call) -> None:
         expected=expected,
         hint=version_that(call, lambda op: op.shortest_tuple <= k, "takes empty tuples")
         if k < least
-        else None,
+        else _as_tuples(call),
+    )
+
+
+def _as_tuples(call: Call) -> Hint | None:
+    """Suggest tuples of one number in place of a list of numbers."""
+    indices, axis = call.indices, call.data.shape[:1].sizes
+    if indices.shape.rank != 1 or call.batch_dims or not axis:
+        return None
+    values = indices.integers
+    if values is None:
+        return Hint("{command} takes numbers along an axis", command="gather")
+    bottom, top = call.legal(axis[0]) or (0, -1)
+    if not all(bottom <= v <= top for v in values):
+        return None
+    return Hint(
+        "tuples of one number are {literal}; {command} takes numbers along an axis",
+        literal=str([[v] for v in values]),
+        command="gather",
     )
 
 
@@ -135,13 +153,15 @@ def tree_shape(call: Call) -> None:
     (first, steps), *others = ((name, each.shape) for name, each in call.inputs.items())
     for (name, shape), rank in zip([(first, steps), *others], (3, 3, 1, 0), strict=True):
         if shape.rank not in (None, rank):
-            raise TreeShapeError(
+            error = TreeShapeError(
                 f"`{name}` has rank {shape.rank}: expected rank {rank}",
                 rule="tree-shape",
                 where=f"`{name}`",
                 value=shape.rank,
                 expected=f"rank {rank}",
             )
+            _advise(call, error, name)
+            raise error
     (second, parents), (third, lengths), _ = others
     pairs = [(first, steps, d, second, parents, d) for d in range(3)]
     pairs += [
@@ -158,3 +178,30 @@ def tree_shape(call: Call) -> None:
             value=str(its[e]),
             expected=str(shape[d]),
         )
+
+
+def _advise(call: Call, error: TreeShapeError, name: str) -> None:
+    """Add a hint to the error on the rank of an input of GatherTree."""
+    steps, parents, lengths, end = call.inputs.values()
+    ranks = [each.shape.rank for each in (steps, parents, lengths, end)]
+    batches = steps.shape[1] if ranks[0] == 3 else None
+    value = call.inputs[name].integers
+    if ranks == [3, 3, 0, 1] and meet(end.shape[0], steps.shape[1]) is not None:
+        error.swapped = "MAX_SEQ_LEN"
+        error.hint = Hint("MAX_SEQ_LEN comes first, and then END_TOKEN")
+        error.hint.python = "max_seq_len comes first, and then end_token"
+    elif name == "max_seq_len" and value is not None and isinstance(batches, int):
+        numbers = flat(value)
+        numbers *= batches if len(numbers) == 1 else 1
+        if len(numbers) == batches and ranks[3] == 0:
+            error.hint = Hint("a length for each batch is {literal}", literal=str(numbers))
+    elif name == "end_token" and value is not None and len(flat(value)) == 1:
+        error.hint = Hint("one token for all is {literal}", literal=str(flat(value)[0]))
+    elif call.inputs[name].shape.rank == 2:
+        both = ranks[:2] == [2, 2]
+        if value is None or both or ranks[2:] != [1, 0]:
+            shape = call.inputs[name].shape
+            size = f"[{shape[0]},1,{shape[1]}]"
+            error.hint = Hint(f"the shape of one batch is {size}: steps, batches, beams")
+        else:
+            error.hint = Hint("as one batch it is {literal}", literal=str([[row] for row in value]))

@@ -9,7 +9,7 @@ from gathercli.errors import (
     Hint,
 )
 from gathercli.spec.dtypes import BOOL, DTYPES, PLAIN, Kind, in_words
-from gathercli.spec.rules.wording import types_text, version_that
+from gathercli.spec.rules.wording import flat, types_text, version_that
 from gathercli.text import listed
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def indices_dtype(call: Call) -> None:
         hint=_as_integers(call.indices, dtype),
     )
     if _are_swapped(call):
-        error.swapped, error.hint = True, Hint("DATA comes first, and then INDICES")
+        error.swapped, error.hint = "DATA", Hint("DATA comes first, and then INDICES")
         error.hint.python = "data come first, and then indices"
     raise error
 
@@ -79,7 +79,7 @@ def tree_dtype(call: Call) -> None:
                 where=operand.decided,
                 value=dtype.name,
                 expected=first[1].name,
-                hint=_as_type(each.name, first[1]),
+                hint=_as_type(call, first[1]),
             )
         first = first or (each.name, dtype)
 
@@ -90,11 +90,29 @@ def _are_swapped(call: Call) -> bool:
     if data.dtype is None or indices.dtype is None or indices.decided is not None:
         return False
     few, many = data.shape.rank or 0, indices.shape.rank or 0
-    likely = few < many or (few == many and indices.integers is None)
+    misses = call.op.tuples and _fit_swapped(call) and not _point_inside(call)
+    likely = few < many or (few == many and (indices.integers is None or misses))
     return (
         likely
         and indices.dtype.kind is Kind.FLOAT
         and data.dtype in call.op.input("indices").dtypes
+    )
+
+
+def _fit_swapped(call: Call) -> bool:
+    """Tell whether `data` would be tuples of `indices`, by their length."""
+    k, n = call.data.shape[-1:], call.indices.shape.rank or 0
+    return all(isinstance(size, int) and size <= n for size in k)
+
+
+def _point_inside(call: Call) -> bool:
+    """Tell whether `indices`, read as integers, are tuples that point into `data`."""
+    n, b, k = call.data.shape.sizes, call.batch_dims or 0, call.indices.shape[-1]
+    if n is None or not isinstance(k, int):
+        return True
+    sizes = n[b : b + k]
+    return len(sizes) == k and all(
+        -sizes[at % k] <= v < sizes[at % k] for at, v in enumerate(flat(call.indices.integers))
     )
 
 
@@ -121,10 +139,23 @@ def _as_integers(indices: Operand, dtype: DType) -> Hint | None:
     return None
 
 
-def _as_type(name: str, dtype: DType) -> Hint:
-    """Return a hint that an input can be converted."""
+def _as_type(call: Call, dtype: DType) -> Hint | None:
+    """Say how all inputs become one type; return None if a fraction or another type prevents it."""
+    others: list[str] = []
+    for each in call.op.inputs:
+        operand = call.inputs[each.name]
+        if operand.dtype is None:
+            continue
+        if operand.dtype not in each.dtypes or operand.fractional:
+            return None
+        if operand.dtype is not dtype:
+            others.append(each.name)
+    verb, it = ("converts", "it") if len(others) == 1 else ("convert", "them")
     hint = Hint(
-        f"{{{name}_dtype}} converts it without loss or not at all", **{f"{name}_dtype": dtype.name}
-    )
-    hint.python = f'`numpy.asarray({name}, "{dtype.name}")` converts it'
+        " ".join(f"{{{name}_dtype}}" for name in others)
+        + f" {verb} {it} without loss or not at all",
+        **{f"{name}_dtype": dtype.name for name in others},
+    ).joined()
+    calls = listed([f'`numpy.asarray({name}, "{dtype.name}")`' for name in others], "and")
+    hint.python = f"{calls} {verb} {it}"
     return hint

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gathercli.errors import (
     Hint,
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 def interval(bottom: int, top: int) -> str:
     """Return an interval of integers: ``-2 to 1``."""
     return f"{bottom} to {top}" if bottom < top else str(bottom)
+
+
+def flat(nested: Any) -> list[int]:
+    """Return the integers of nested lists, such as `Operand.integers`."""
+    return [n for each in nested for n in flat(each)] if isinstance(nested, list) else [nested]
 
 
 def types_text(types: tuple[DType, ...]) -> str:
