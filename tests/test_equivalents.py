@@ -471,3 +471,35 @@ def test_a_subscript_is_found_by_its_name_in_the_table(run: Run) -> None:
 
     assert written.status == 0
     assert written == own
+
+
+@pytest.mark.parametrize(
+    ("call", "command"),
+    [
+        ("gather_tree", "--like tensorflow_addons.seq2seq.gather_tree"),
+        ("gather_nd", "--like tensorflow.gather_nd"),
+        ("tf.raw_ops.GatherTree", "--like tensorflow_addons.seq2seq.gather_tree"),
+        ("tf.contrib.seq2seq.gather_tree", "--like tensorflow_addons.seq2seq.gather_tree"),
+        ("aten.index", "--like 'x[i, j]'"),
+        ("onnx.GatherND", "GatherND"),
+        ("onnx.GatherElements-13", "GatherElements"),
+    ],
+)
+def test_a_call_that_is_nearly_known_gets_a_hint(call: str, command: str, run: Run) -> None:
+    ran = run("ops", "--like", call)
+
+    assert ran.status == 2
+    assert f"`gathercli ops {command}`" in ran.err.splitlines()[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("gather-nd", "arange:2x2", "[[1]]", "-V", "torch-2"), "`gathercli ops --like 'x[i, j]'`"),
+        (("gather-tree", "1", "1", "1", "1", "-V", "torch"), "`-V openvino-1` is the only version"),
+    ],
+)
+def test_a_framework_as_version_names_its_call_of_the_operator(
+    words: tuple[str, ...], hint: str, run: Run
+) -> None:
+    assert hint in run(*words).err

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.errors import Hint, UsageError, VersionError
 from gathercli.ops import gather, gather_elements, gather_nd, gather_tree
-from gathercli.text import closest, listed, short
+from gathercli.text import closest, listed, shell_word, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -346,8 +346,10 @@ def _hint(word: str, family: Family) -> Hint | None:
         rows = {op.full_name: op for op in family.ROWS}
         for each in others:
             if row := rows.get(each.rows[0]):
-                more = f"`gathercli ops --like {each.name}`"
+                more = f"`gathercli ops --like {shell_word(each.name)}`"
                 return Hint(f"{{version}} is nearest to {each.name}: {more}", version=row.id)
+        if len(family.ROWS) == 1:
+            return Hint("{version} is the only version", version=family.ROWS[0].id)
         return Hint(f"`gathercli ops --like {others[0].name}` says which version is nearest")
     if not word:
         return Hint("{version} is the default", version=family.ROWS[0].id)

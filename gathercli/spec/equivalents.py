@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.errors import UsageError
 from gathercli.spec.op import FROM_THE_END, Negative, OutOfRange
-from gathercli.text import closest, listed
+from gathercli.text import closest, listed, shell_word
 
 if TYPE_CHECKING:
     from gathercli.spec.op import Op
@@ -422,6 +422,9 @@ _SUBSCRIPT: Final = re.compile(r"([A-Za-z_][\w.]*)\[(.*)\]", re.DOTALL)
 _MASK: Final = re.compile(r"mask|[<>]|[=!]=", re.IGNORECASE)
 """What an index that is a mask is called, or computed with."""
 
+_SUBSCRIPTS: Final = ("getitem", "index")
+"""The last names, without underscores, of calls that are written ``x[i, j]``."""
+
 _CALL: Final = re.compile(r"[A-Za-z_][\w.]*\((.*)\)", re.DOTALL)
 
 
@@ -438,14 +441,27 @@ def equivalent(call: str) -> Equivalent:
     library, _, name = _full_name(call).partition(".")
     names = [each[len(library) + 1 :] for each in _BY_NAME if each.startswith(f"{library}.")]
     near = None if why else closest(name, names, cutoff=0.75)
-    suggestion = _BY_NAME[f"{library}.{near}"].name if near else None
+    near_names = [_BY_NAME[f"{library}.{near}"].name] if near else _of_last_name(call)
+    suggestions = [] if why else [f"`gathercli ops --like {shell_word(n)}`" for n in near_names]
     raise UsageError(
         f"no call `{call[:40]}` is known{f' ({why})' if why else ''}: "
         f"expected {listed(each.name for each in EQUIVALENTS)}",
         rule="usage",
         value=call,
-        hint=f"did you mean `gathercli ops --like {suggestion}`?" if suggestion else None,
+        hint=f"did you mean {listed(suggestions)}?" if suggestions else None,
     )
+
+
+def _of_last_name(call: str) -> list[str]:
+    """Return the calls with the last name of a call: ``gather_nd``, ``tf.raw_ops.GatherNd``."""
+    last = re.sub("[-_]", "", _full_name(call).rpartition(".")[2])
+    if last in _SUBSCRIPTS:
+        return ["x[i, j]"]
+    return [
+        each.name
+        for each in EQUIVALENTS
+        if last == each.name.rpartition(".")[2].replace("_", "").lower()
+    ]
 
 
 def arguments_of(call: str) -> list[str]:
@@ -514,7 +530,10 @@ def of_framework(word: str) -> list[Equivalent]:
         return [each]
     framework = re.sub(r"[\s:_-]*[\d.]*$", "", _full_name(word))
     framework = _SHORT.get(framework, framework).partition(".")[0]
-    return [each for each in EQUIVALENTS if each.name.partition(".")[0] == framework]
+    named = [each for each in EQUIVALENTS if each.name.partition(".")[0] == framework]
+    aliases = (f"{framework}.ndarray[", f"{framework}.tensor[")
+    others = [e for e in EQUIVALENTS if any(a.lower().startswith(aliases) for a in e.aliases)]
+    return named + [each for each in others if each not in named]
 
 
 def not_here(word: str) -> str | None:

@@ -187,7 +187,14 @@ def _left_out(
 def _like(call: str) -> Answer:
     from gathercli.report import equivalents
 
-    each = equivalent(clean(call))
+    try:
+        each = equivalent(clean(call))
+    except UsageError as error:
+        framework, _, name = call.lower().partition(".")
+        names = [op.name for op in OPERATORS if op.framework == framework]
+        if near := max((n for n in names if name.startswith(n.lower())), key=len, default=None):
+            error.hint = f"`gathercli ops {near}` lists its versions"
+        raise
     nearest = next(op for op in OPERATORS if op.full_name == each.rows[0])
     return _answer(partial(equivalents.text, each, nearest), partial(equivalents.as_json, each))
 
