@@ -1,4 +1,4 @@
-"""Check every index of a call, and say what becomes of those that are not on the axis."""
+"""Check every index of a call, and report the treatment of those outside the axis."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
 
 class Adjustment(NamedTuple):
-    """Indices that were replaced because they do not address `data` as they are.
+    """The treatment of indices that do not address `data`.
 
     Attributes
     ----------
     how
-        What was done: ``zero-filled``, ``clamped``, ``wrapped``, ``counted from the end``.
+        The treatment: ``zero-filled``, ``clamped``, ``wrapped``, ``counted from the end``.
     number, total
-        How many, of how many.
+        The number of these indices, and of all.
     value, where
         The first of them, row-major, and its coordinates in `indices`.
     legal
-        What they were outside of.
+        A description of the range that they are outside of.
     axis
-        The axis they count along, where the components of tuples count along several.
+        The axis that they address, if tuples address several.
     """
 
     how: str
@@ -68,18 +68,18 @@ def check_indices(
     threads: int = 1,
     progress: ProgressCallback | None = None,
 ) -> tuple[Points, list[Adjustment]]:
-    """Check every index of an input, in memory that does not grow with their number.
+    """Check every index of an input in constant memory.
 
     Parameters
     ----------
     axes
-        What the indices count along: one axis, or one for each component of their tuples.
+        The indexed axis, or one for each component of tuples.
     indices
         Shape (I..) or (I.., K), an integer type.
 
     Returns
     -------
-        Their positions, and what becomes of those that are not on their axis.
+        The positions, and the adjustments of indices outside their axis.
 
     Raises
     ------
@@ -100,12 +100,12 @@ def check_indices(
 
 
 def policy_of(call: Call, along: IndexedAxis) -> IndexPolicy:
-    """Return what becomes of an index on an axis in a call."""
+    """Return the policy of a call for the indices of an axis."""
     return IndexPolicy(along.size, call.wraps_negative, call.outside)
 
 
 def are_tuples(axes: Sequence[IndexedAxis]) -> bool:
-    """Tell whether the last dimension of an input of indices holds tuples."""
+    """Return whether the last dimension of an input of indices has the components of tuples."""
     return not axes or axes[0].component is not None
 
 
@@ -117,15 +117,14 @@ def check_counts(
     *,
     used: int | None = None,
 ) -> list[Adjustment]:
-    """Return what becomes of indices that are not on their axis.
+    """Return the adjustments of indices outside their axis.
 
     Parameters
     ----------
     sums
-        For each axis, the counts of its indices, where s is added to negative ones if the call
-        does that.
+        The counts of the indices of each axis, with s added to negative ones if the call does so.
     shape, used
-        The shape of the indices, and how many of them are used; None for all.
+        The shape of the indices, and the number in use; None for all.
 
     Raises
     ------
@@ -170,7 +169,7 @@ def _refuse_first(  # noqa: PLR0917  (those of `check_counts`, and the rule)
     shape: tuple[int, ...],
     used: int,
 ) -> None:
-    """Raise for the first index, row-major, that was counted on any axis."""
+    """Raise for the first index, row-major, in the counts of any axis."""
     counted = [(count.first, n) for n, count in enumerate(counts) if count.number]
     if counted:
         _, n = min(counted)
@@ -180,7 +179,7 @@ def _refuse_first(  # noqa: PLR0917  (those of `check_counts`, and the rule)
 
 
 def outside_of(legal: tuple[int, int] | None) -> str:
-    """Write what indices are outside of; None is the range of an empty axis.
+    """Describe indices outside a legal range; None is the range of an empty axis.
 
     >>> outside_of((-5, 4)), outside_of(None)
     ('outside -5..4', 'on an empty axis')
@@ -189,7 +188,7 @@ def outside_of(legal: tuple[int, int] | None) -> str:
 
 
 def positions(call: Call, along: IndexedAxis, indices: AnyArray) -> AnyArray:
-    """Return the positions of some indices of a call on an axis, without refusing any.
+    """Return the positions of indices of a call on an axis, without refusing any.
 
     Parameters
     ----------
@@ -204,10 +203,10 @@ def positions(call: Call, along: IndexedAxis, indices: AnyArray) -> AnyArray:
     policy = policy_of(call, along)
     if not replaces:
         policy = policy._replace(outside=OutOfRange.ZERO)
-    at = resolve(indices, [policy], counts=False)[0].whole()
+    resolved = resolve(indices, [policy], counts=False)[0].whole()
     if call.negative is Negative.ERROR:
-        at[indices < 0] = -1
-    return at
+        resolved[indices < 0] = -1
+    return resolved
 
 
 def count(
@@ -241,9 +240,9 @@ def resolve(
     Parameters
     ----------
     policies
-        What becomes of an index; of tuples, of each component.
+        The policy for indices, or for each component of tuples.
     tuples
-        Whether the last dimension of `indices` holds tuples.
+        Whether the last dimension of `indices` has the components of tuples.
     counts, threads, progress
         As for `count_indices`.
     """
@@ -265,5 +264,5 @@ def resolve(
 
 
 def _first(count: IndexCount, shape: tuple[int, ...]) -> tuple[int, str]:
-    """Return the value and the coordinates of the first index that was counted."""
+    """Return the value and the coordinates of the first index of a count."""
     return count.value, cell(coordinate(count.first, shape))

@@ -1,4 +1,4 @@
-"""Count indices by what they are, block by block, and find the first of each sort."""
+"""Count indices by kind, block by block, with the first of each kind."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ CELLS: Final = 1 << 16
 """Indices in a block: they stay in a core's cache."""
 
 SHARED: Final = 16
-"""Blocks from which a second thread is worth starting."""
+"""The number of blocks from which a second thread is worth starting."""
 
 
 class IndexCount:
-    """How many indices are of one sort, and the first of them.
+    """The number of indices of one kind, and the first of them.
 
     Attributes
     ----------
     number
-        How many.
+        The number of indices.
     first, value
-        The flat position of the first, row-major, and the index; meaningless if there is none.
+        The flat position of the first, row-major, and its value; meaningless if there is none.
     """
 
     def __init__(self) -> None:
@@ -45,8 +45,8 @@ class IndexCount:
         mask, block
             Shape (C,): bool, and an integer type.
         start, step
-            The flat position of the first index of the block, and how far apart two consecutive
-            ones are. Blocks may come in any order.
+            The flat position of the first index of the block, and the distance of consecutive
+            ones. Blocks may come in any order.
         """
         number = int(mask.sum())
         if not number:
@@ -57,11 +57,11 @@ class IndexCount:
         self.number += number
 
     def clear(self) -> None:
-        """Count from the beginning."""
+        """Reset the count."""
         self.number, self.first, self.value = 0, 0, 0
 
     def __or__(self, other: IndexCount) -> IndexCount:
-        """Add up two counts that have no index in common."""
+        """Add two disjoint counts."""
         union = IndexCount()
         union.number = self.number + other.number
         nearest = min((each for each in (self, other) if each.number), key=_first, default=union)
@@ -74,16 +74,16 @@ def _first(count: IndexCount) -> int:
 
 
 class IndexCounts(NamedTuple):
-    """How many indices are negative, and where they point.
+    """Counts of negative indices, and of indices outside the axis.
 
     Attributes
     ----------
     negative
-        k < 0.
+        The indices k < 0.
     wrapped
-        Those of them that are on the axis once s is added.
+        Those of them that are on the axis after s is added.
     outside
-        Those that are not on the axis, with or without s added.
+        The indices that are not on the axis, with s added if the policy wraps.
     """
 
     negative: IndexCount
@@ -91,7 +91,7 @@ class IndexCounts(NamedTuple):
     outside: IndexCount
 
     def unwrapped(self) -> IndexCounts:
-        """Return the counts where s is added to no index."""
+        """Return the counts without adding s to any index."""
         return IndexCounts(self.negative, IndexCount(), self.wrapped | self.outside)
 
 
@@ -103,22 +103,22 @@ def count_indices(
     threads: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[IndexCounts, IndexKind]:
-    """Check every index once.
+    """Count indices, each read once.
 
     Parameters
     ----------
     indices
-        Shape (I..), an integer type, in either byte order.
+        Shape (I..), an integer type, in any byte order.
     counts
-        Whether negative indices that are on the axis have to be counted too.
+        Whether to count negative indices on the axis too.
     threads
-        How many threads may count.
+        The largest number of threads.
     progress
-        Takes the number of bytes checked so far, now and then.
+        A function of the number of bytes checked so far.
 
     Returns
     -------
-        The counts, and the narrowest kind that holds for all indices.
+        The counts, and the narrowest kind of all indices.
     """
     sums = IndexCounts(IndexCount(), IndexCount(), IndexCount())
     if indices.size <= CELLS:  # most calls have few indices, all of them legal
@@ -156,21 +156,21 @@ def count_tuples(
     threads: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[list[IndexCounts], IndexKind]:
-    """Check every component of every tuple once.
+    """Count the components of tuples, each read once.
 
     Parameters
     ----------
     tuples
-        Shape (I.., K), an integer type, in either byte order.
+        Shape (I.., K), an integer type, in any byte order.
     policies
-        For each of the K components, what becomes of it.
+        The policy for each of the K components.
     counts, threads, progress
         As for `count_indices`.
 
     Returns
     -------
-        The counts of each component, whose first ones are flat positions in `tuples`; and the
-        narrowest kind that holds for all.
+        The counts of each component, with flat positions in `tuples`; and the narrowest kind of
+        all components.
     """
     sums = [IndexCounts(IndexCount(), IndexCount(), IndexCount()) for _ in policies]
     kinds, lock = {IndexKind.PLAIN}, Lock()
@@ -215,22 +215,22 @@ def scan(
     cells: int = CELLS,
     in_order: bool = False,
 ) -> None:
-    """Pass all indices to `count`, in flat blocks, each with the position at which it starts.
+    """Pass all indices to `count` in flat blocks, each with its start position.
 
     Parameters
     ----------
     count
-        May be called by several threads at a time.
+        A function that several threads may call at a time.
     sums
-        The counts that `count` adds to. Indices in Fortran order are passed in the order of
-        memory, which is fast; only if some were counted, and so the first of them matters, are
-        they cleared and all indices passed again, row-major.
+        The counts that `count` adds to. Indices in Fortran order are passed in memory order, which
+        is fast. If any is counted, clear the counts and pass all again, row-major, as the first
+        one matters.
     threads, progress
         As for `count_indices`.
     cells
-        How many indices a block has; fewer at the end, and where the layout asks for it.
+        The number of indices of a block; the layout or the end may make it smaller.
     in_order
-        Whether only the order of rows will do.
+        Whether to pass the indices in row-major order only.
     """
     fortran = indices.flags.f_contiguous and not indices.flags.c_contiguous and not in_order
     if fortran or indices.flags.c_contiguous:

@@ -1,7 +1,7 @@
-"""Resolve indices to positions on an axis: 0 to s-1, or -1 where an index gives none.
+"""Resolve indices to positions on an axis: 0 to s-1, or -1 for none.
 
-Every index is checked first (`check.py`). Then any part of the indices is resolved, as often as it
-is needed, so that no array as large as the indices has to be kept.
+Every index is checked first (`check.py`). Then any part of the indices is resolved on demand, so
+that no array as large as the indices is needed.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from gathercli.arrays.tensor import AnyArray
 
 KEPT: Final = 1 << 20
-"""Largest number of indices whose positions are kept; those of more are computed when used."""
+"""The largest number of indices with stored positions; beyond it they are computed on use."""
 
 TUPLES: Final = 1 << 14
 """Tuples whose positions are computed at a time: they stay in a core's cache."""
 
 FOLD: Final = 256
-"""Tuples side by side whose components are compared with those of the next ones at once."""
+"""The number of adjacent tuples in a row that is compared with the next row at once."""
 
 
 class IndexPolicy(NamedTuple):
-    """What becomes of an index k on an axis.
+    """The treatment of an index k on an axis.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class IndexPolicy(NamedTuple):
     wraps
         Whether s is added, once, to k < 0.
     outside
-        What then becomes of a k outside [0, s); never ``spec``.
+        The treatment of a k that is then outside [0, s); never ``spec``.
     """
 
     size: int
@@ -50,7 +50,7 @@ class IndexPolicy(NamedTuple):
 
 
 class IndexKind(Enum):
-    """What is known of some indices, taken together."""
+    """The range that includes all of some indices."""
 
     PLAIN = "in [0, s)"
     SIGNED = "in [-s, s), where a negative one counts from the end"
@@ -59,7 +59,7 @@ class IndexKind(Enum):
 
 
 def index_kind(indices: AnyArray, policy: IndexPolicy) -> IndexKind:
-    """Return the narrowest kind that holds for all of some indices.
+    """Return the narrowest kind of indices.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def index_kind(indices: AnyArray, policy: IndexPolicy) -> IndexKind:
 
 
 def tuple_kind(tuples: AnyArray, policies: Sequence[IndexPolicy]) -> IndexKind:
-    """Return the narrowest kind that holds for all components of some tuples.
+    """Return the narrowest kind of all components of tuples.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def tuple_kind(tuples: AnyArray, policies: Sequence[IndexPolicy]) -> IndexKind:
 
 
 def _reduced(extreme: np.ufunc, tuples: AnyArray, k: int) -> list[int]:
-    """Return the extreme of each component of flat tuples, in one pass in the order of memory."""
+    """Return the extreme of each component of flat tuples, in one pass in memory order."""
     folded = tuples.size // (FOLD * k) * (FOLD * k)
     rows = tuples[folded:].reshape(-1, k)
     if folded:
@@ -121,8 +121,8 @@ def _reduced(extreme: np.ufunc, tuples: AnyArray, k: int) -> list[int]:
 def wrap_negative(indices: AnyArray, positions: AnyArray, policy: IndexPolicy) -> AnyArray:
     """Copy indices to `positions`, adding s to the negative ones if the policy wraps them.
 
-    No index changes its meaning on the way: s >= 0, so that -2^63 + s still fits, and a uint64
-    beyond int64 stays outside the axis whatever its bits are read as.
+    No index overflows: s >= 0, so -2^63 + s fits in int64, and a uint64 beyond int64 stays outside
+    the axis as a negative number.
 
     Parameters
     ----------
@@ -133,12 +133,12 @@ def wrap_negative(indices: AnyArray, positions: AnyArray, policy: IndexPolicy) -
 
     Returns
     -------
-        Shape (C..), bool: which positions are outside [0, s).
+        Shape (C..), bool: a mask of positions outside [0, s).
     """
     size = np.uint64(policy.size)
     if indices.dtype.kind == "u" or not policy.wraps:
         np.copyto(positions, indices, casting="unsafe")
-    else:  # the sign bit, copied to all bits, is a mask that lets s through where k < 0
+    else:  # the sign bit, copied to all bits, is a mask that selects s where k < 0
         np.right_shift(indices, 8 * indices.itemsize - 1, out=positions)
         positions &= policy.size
         positions += indices
@@ -148,7 +148,7 @@ def wrap_negative(indices: AnyArray, positions: AnyArray, policy: IndexPolicy) -
 
 
 def _resolve(indices: AnyArray, positions: AnyArray, policy: IndexPolicy, kind: IndexKind) -> None:
-    """Compute the positions of indices of a kind, into `positions`, int64 of the same shape."""
+    """Compute the positions of indices of a kind into `positions`, int64 of the same shape."""
     if kind is IndexKind.PLAIN:
         np.copyto(positions, indices, casting="unsafe")
         return
@@ -176,11 +176,11 @@ def resolve(indices: AnyArray, policy: IndexPolicy) -> AnyArray:
 
 
 class UnexpectedIndicesError(Exception):
-    """Indices that were not checked turn out to be `IndexKind.MIXED`."""
+    """Unchecked indices are `IndexKind.MIXED`."""
 
 
 def _expected_kind(indices: AnyArray, policy: IndexPolicy) -> IndexKind:
-    """Return the kind of indices that were not checked; raise if it is `IndexKind.MIXED`."""
+    """Return the kind of unchecked indices; raise if it is `IndexKind.MIXED`."""
     kind = index_kind(indices, policy)
     if kind is IndexKind.MIXED:
         raise UnexpectedIndicesError
@@ -244,16 +244,16 @@ class ResolvedIndices:
         Parameters
         ----------
         start
-            Where the first index lies, in elements of memory.
+            The position of the first index in memory, in elements.
         steps
-            For each dimension of `shape`, how many elements apart two consecutive indices are.
+            The step of each dimension of `shape` in memory, in elements.
         room
-            Returns an int64 array of a shape, which takes the positions if they must be computed.
+            A function that returns an int64 array of a shape for computed positions.
 
         Raises
         ------
         UnexpectedIndicesError
-            The indices were not checked, and some of the part are negative or outside.
+            The indices are unchecked, and some of the part are outside the axis.
         """
         indices, kind = self._memory.view(start, shape, steps), self._kind
         if kind is IndexKind.UNSEEN:
@@ -351,7 +351,7 @@ class ResolvedTuples:
                 np.add(positions, component, positions, dtype=np.int64, casting="unsafe")
             else:
                 np.copyto(positions, component, casting="unsafe")
-            if kind is IndexKind.SIGNED:  # the sign bit, copied to all bits, lets s through
+            if kind is IndexKind.SIGNED:  # the sign bit, copied to all bits, selects s
                 np.right_shift(component, 8 * tuples.itemsize - 1, out=scratch)
                 scratch &= policy.size
                 positions += scratch

@@ -1,18 +1,18 @@
-"""Copy any stretch of the output of a gather along one axis, by ``numpy.take`` of whole chunks.
+"""Copy any range of the output of a gather along one axis, by ``numpy.take`` of whole chunks.
 
-Each output dimension runs along a dimension of `data`, of `indices`, or of both
-(`AxisGather.dim_map`). So the position in memory of an output element is a sum: a step for each
-coordinate, and a step along the axis for the index. Dimensions that continue each other are merged
-into one loop, and what is contiguous in `data` behind the last index is one chunk. The chunks are
-taken in one of two ways:
+Each output dimension corresponds to a dimension of `data`, of `indices`, or of both
+(`AxisGather.dim_map`). The position in memory of an output element is a sum: a step for each
+coordinate, and a step along the axis for the index. Contiguous dimensions are merged into one loop.
+The contiguous elements of `data` after the last index are one chunk. Chunks are taken in one of two
+ways:
 
 rows
-    straight from `data`, where consecutive outer coordinates use the same indices;
+    directly from `data`, if consecutive outer coordinates use the same indices;
 positions
     by the sums, computed for a block of chunks at a time.
 
-Every index was checked before, so that ``take`` may clip: it then neither buffers nor checks again,
-and releases the interpreter's lock. It copies bytes, whatever their type, byte order and alignment.
+All indices are legal, so ``take`` may clip: it then neither buffers nor checks, and releases the
+interpreter's lock. It copies bytes of any type, byte order and alignment.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ CELLS: Final = 1 << 17
 """Chunks whose positions are computed at a time."""
 
 EACH: Final = 1 << 15
-"""Bytes of output from which a call of ``take`` of its own is worth its time."""
-
+"""Bytes of output from which a separate call of ``take`` is worth its time."""
 
 SHORT: Final = 32
 """Coordinates below which starting numpy's innermost loop costs more than it saves."""
@@ -53,10 +52,9 @@ class Loop(NamedTuple):
     Attributes
     ----------
     size
-        How many coordinates.
+        The number of coordinates.
     data, indices
-        How many elements apart two consecutive coordinates are in `data` and in `indices`; 0 where
-        they share an element.
+        The step of a coordinate in `data` and in `indices`, in elements; 0 for a shared element.
     """
 
     size: int
@@ -65,18 +63,18 @@ class Loop(NamedTuple):
 
 
 class Kernel:
-    """The output of one call.
+    """The output of a gather along one axis.
 
     Parameters
     ----------
     dim_map
-        For each output dimension, the dimensions of `data` and of `indices` it runs along.
+        The dimensions of `data` and of `indices`, or None, for each output dimension.
     data
         Shape (D..), any type, memory order and byte order.
     axis
         The dimension of `data` that the index replaces.
     points
-        The indices, each of which was checked, or is when it is used.
+        The indices, checked before or on use.
     """
 
     def __init__(
@@ -108,17 +106,17 @@ class Kernel:
 
     @property
     def uses_each_once(self) -> bool:
-        """Whether no index picks more than one stretch of `data`."""
+        """Whether each index picks one contiguous run of `data`, so that it is read once."""
         return self.size == self.points.size * self.chunk
 
     def worker(self) -> Worker:
-        """Make what one thread needs to copy."""
+        """Return a worker for one thread."""
         return Worker(self)
 
     def _way(self, level: int) -> Literal["rows", "each", "positions"]:
-        """Choose how a stretch of the loop at a level, with all loops inside it, is copied.
+        """Choose the way to copy a loop with all inner loops.
 
-        By ``rows``; by the rows of ``each`` coordinate, one after the other; or by ``positions``.
+        By ``rows``, by the rows of ``each`` coordinate in turn, or by ``positions``.
         """
         loops = self.loops[level:]
         if self.step == 1 and len(loops) <= 2:
@@ -140,7 +138,7 @@ class Kernel:
 def _merged(
     dim_map: DimMap, data: AnyArray, memory: Memory, points: Points | SteppedTuples
 ) -> list[Loop]:
-    """Return a loop for each output dimension; dimensions that continue each other share one."""
+    """Return a loop for each output dimension; contiguous dimensions share one."""
     loops = list[Loop]()
     shape = points.shape
     for d, i in dim_map:
@@ -160,7 +158,7 @@ def _merged(
 
 
 def _spans(loops: Sequence[Loop]) -> list[int]:
-    """Return how many chunks one coordinate of each loop spans."""
+    """Return the number of chunks that a coordinate of each loop spans."""
     spans = [1]
     for loop in reversed(loops[1:]):
         spans.append(spans[-1] * loop.size)
@@ -168,7 +166,7 @@ def _spans(loops: Sequence[Loop]) -> list[int]:
 
 
 def _aligned(cells: int, spans: Sequence[int]) -> int:
-    """Shorten a block of elements so that it ends where the largest loop inside it ends."""
+    """Shorten a block of elements to whole runs of the largest loop inside it."""
     for span in spans:
         if 0 < span <= cells:
             return cells // span * span
@@ -176,7 +174,7 @@ def _aligned(cells: int, spans: Sequence[int]) -> int:
 
 
 def _windows(chunks: AnyArray, shape: tuple[int, ...], step: int) -> AnyArray:
-    """View chunks as an array of `shape` whose first dimension starts `step` chunks further on."""
+    """View chunks as an array of `shape`, with a step of `step` chunks in the first dimension."""
     *_, size, width = shape
     return np.ndarray(shape, np.uint8, chunks, 0, (step * width, size * width, width, 1))
 
@@ -191,18 +189,18 @@ def _clear(target: AnyArray, none: AnyArray) -> None:
 
 
 class _Place(NamedTuple):
-    """Where a stretch starts: a number of chunks into `data`, of elements into `indices`."""
+    """The start of a range: a number of chunks in `data`, and of elements in `indices`."""
 
     data: int
     indices: int
 
     def on(self, loop: Loop, count: int) -> _Place:
-        """Return the place `count` coordinates of a loop further on."""
+        """Advance by `count` coordinates of a loop."""
         return _Place(self.data + count * loop.data, self.indices + count * loop.indices)
 
 
 class Worker:
-    """Copies stretches of the output, with buffers of its own; a thread has one."""
+    """A copier of ranges of the output, with the buffers of one thread."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
@@ -217,7 +215,7 @@ class Worker:
         start, stop
             Flat positions in the output, row-major.
         out
-            Shape ((stop - start) * itemsize,), uint8: takes their bytes, in native byte order.
+            Shape ((stop - start) * itemsize,), uint8, for their bytes in native byte order.
         """
         kernel = self._kernel
         if not kernel.bytes.size:
@@ -228,7 +226,7 @@ class Worker:
             out.view(kernel.dtype).byteswap(inplace=True)
 
     def _stretch(self, level: int, start: int, stop: int, place: _Place, out: AnyArray) -> None:
-        """Copy a stretch of the loop at a level: first its cut ends, then the whole middle."""
+        """Copy a range of the loop at a level: first the partial ends, then the middle."""
         kernel = self._kernel
         if level == len(kernel.loops):
             self._part(start, stop, place, out)
@@ -269,7 +267,7 @@ class Worker:
             self._rows(level, 1, count, place, out)
             return
         inner = kernel.loops[level + 1].size if level + 1 < len(kernel.loops) else 1
-        # As many coordinates at a time as there is room for their indices or positions.
+        # The number of coordinates with indices or positions that fit in the buffer.
         fit = 4 * CELLS // kernel.loops[-1].size if way == "each" else CELLS // kernel.spans[level]
         for at in range(0, count, max(fit, 1)):
             part = out[at * width : (at + max(fit, 1)) * width]
@@ -282,16 +280,16 @@ class Worker:
                 self._whole(level + 1, inner, there, part)
 
     def _rows(self, level: int, times: int, count: int, place: _Place, out: AnyArray) -> None:
-        """Copy rows straight from `data`.
+        """Copy rows directly from `data`.
 
         Parameters
         ----------
         level
             A loop over rows that share their indices, or over the chunks of one row.
         times
-            For how many coordinates of the loop around it.
+            The number of coordinates of the outer loop.
         count
-            How many coordinates of it.
+            The number of coordinates of the loop.
         """
         kernel = self._kernel
         first, *inner = kernel.loops[level:]
@@ -328,7 +326,7 @@ class Worker:
             _clear(target, none)
 
     def _points(self, place: _Place, shape: tuple[int, ...], steps: tuple[int, ...]) -> AnyArray:
-        """Return where the indices from a place on point that are `steps` apart."""
+        """Return the positions of the indices from a place on, at distances `steps`."""
         return self._kernel.points.part(place.indices, shape, steps, self._scratch)
 
     def _scratch(self, shape: tuple[int, ...]) -> AnyArray:
@@ -338,7 +336,7 @@ class Worker:
         return self._positions[:size].reshape(shape)
 
     def _base(self, level: int) -> AnyArray | None:
-        """Return what the coordinates add to the positions of a block; None if they add nothing."""
+        """Return the offsets of coordinates in a block; None if all are 0."""
         if level in self._bases:
             return self._bases[level]
         kernel = self._kernel

@@ -1,4 +1,4 @@
-"""Arrays as they lie in memory: a flat view, and how far each dimension steps in it."""
+"""The memory layout of arrays: a flat view, and the step of each dimension in it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class Memory(NamedTuple):
-    """An array as it lies in memory.
+    """The memory of an array.
 
     Attributes
     ----------
     flat
-        Shape (N,): its elements in the order of memory.
+        Shape (N,): the elements in memory order.
     steps
-        For each dimension, how many elements apart two consecutive coordinates are.
+        The stride of each dimension in elements.
     """
 
     flat: AnyArray
@@ -31,7 +31,7 @@ class Memory(NamedTuple):
 
     @classmethod
     def of(cls, array: AnyArray) -> Memory:
-        """View an array; one with negative or unaligned strides is copied first."""
+        """View an array, or a copy if it has negative or unaligned strides."""
         itemsize = array.dtype.itemsize or 1
         if any(stride < 0 or stride % itemsize for stride in array.strides):
             array = np.ascontiguousarray(array)
@@ -42,7 +42,7 @@ class Memory(NamedTuple):
         return cls(as_strided(array, (span if array.size else 0,), (itemsize,)), steps)
 
     def view(self, start: int, shape: tuple[int, ...], steps: tuple[int, ...]) -> AnyArray:
-        """View the elements from `start` on, `steps` apart in each dimension."""
+        """View the elements from `start` on, with `steps` as strides in elements."""
         dtype = self.flat.dtype
         strides = tuple(step * dtype.itemsize for step in steps)
         return np.ndarray(shape, dtype, self.flat, start * dtype.itemsize, strides)
@@ -51,20 +51,19 @@ class Memory(NamedTuple):
 def one_axis(
     array: AnyArray, axis: int, count: int, view: Sequence[int]
 ) -> tuple[AnyArray, list[int] | None]:
-    """View `count` consecutive axes as one, and copy nothing that `Memory` does not copy.
+    """View `count` consecutive axes as one, without more copies than `Memory` makes.
 
     Parameters
     ----------
     axis
         The first of them.
     view
-        The shape of the view where they follow each other row-major.
+        The shape of the view if the axes are contiguous, row-major.
 
     Returns
     -------
-        The view, and None; or where the axes do not follow each other row-major, for each of them
-        how many coordinates of the one axis apart two consecutive coordinates are. The one axis
-        then has as many coordinates as lie between their first element and their last.
+        The view, and None if the axes are contiguous. Otherwise the one axis spans all elements
+        from their first to their last, and the second item is the step along it of each axis.
     """
     itemsize = array.itemsize or 1
     each = list(zip(array.shape, array.strides, strict=True))[axis : axis + count]

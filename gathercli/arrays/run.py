@@ -1,4 +1,4 @@
-"""The way to the output of a call: in memory or mapped by the kernel, else chunk by chunk."""
+"""Run a call: with the kernel for inputs in memory or mapped, else chunk by chunk."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gathercli.ops import FAMILIES, indexed_inputs
 from gathercli.spec.shapes import product
 
 POSITION_BYTES: Final = 8
-"""Bytes of the position of an output element that is computed beforehand."""
+"""Bytes of the precomputed position of an output element."""
 
 if TYPE_CHECKING:
     from gathercli.arrays.bound import BoundCall
@@ -32,18 +32,18 @@ def run(
     threads: int = 1,
     progress: ProgressCallback | None = None,
 ) -> GatherOutput:
-    """Check every index and the size of the result, before any of it is made.
+    """Check every index and the size of the result, and return a result that computes on demand.
 
     Parameters
     ----------
     max_bytes
-        How large the result may be; None for any size that exists.
+        The largest size of the result; None for no limit.
     memory
-        Bytes of memory for the result where it is made chunk by chunk; None for any.
+        Bytes of memory for a result computed chunk by chunk; None for no limit.
     threads
-        How many may work at a time.
+        The largest number of threads.
     progress
-        Takes now and then what is being done, how many bytes of it are, and of how many.
+        A function of the stage, the bytes done and the total bytes.
 
     Raises
     ------
@@ -80,13 +80,7 @@ def run(
 
 
 def _check_memory(bound: BoundCall, limit: int) -> None:
-    """Raise if an output that is computed as a whole, and what is read for it, takes too much.
-
-    Raises
-    ------
-    LimitError
-        ``limit``.
-    """
+    """Raise `LimitError` if an output computed as a whole and its inputs exceed the limit."""
     cells = product(bound.shape)
     size = cells * (bound.data.storage.itemsize + POSITION_BYTES) + sum(
         product(each.shape) * each.storage.itemsize
@@ -99,16 +93,15 @@ def _check_memory(bound: BoundCall, limit: int) -> None:
 
 
 def answer(bound: BoundCall, *, threads: int = 1, out: AnyArray | None = None) -> Tensor:
-    """Return all of the output of a call of tensors in memory, as ``run(…).whole()`` does.
+    """Return the whole output of a call on tensors in memory, as ``run(…).whole()`` does.
 
-    Many indices are checked while they are used, each block of them once, as they pass the cache;
-    only if a block holds more than legal ones are all of them checked beforehand.
+    Many indices are checked block by block while they are in the cache for use. If a block has an
+    illegal one, all indices are checked first.
 
     Parameters
     ----------
     out
-        Takes the output: its shape and element size, C-ordered. After a refusal it may hold
-        anything.
+        An array for the output, of its shape and element size, C-ordered; undefined after an error.
 
     Raises
     ------
@@ -120,7 +113,7 @@ def answer(bound: BoundCall, *, threads: int = 1, out: AnyArray | None = None) -
     family = FAMILIES[call.op.family]
     (name, axes), *others = indexed_inputs(call).items()
     indices = tensors[name].array
-    # Of few indices, or of data without elements, nothing would be used, or checked.
+    # Few indices are checked first; with empty data none would be used, and so none checked.
     if not others and indices.size > KEPT and data.nbytes and family.as_gather(call):
         check_size(bound.shape, bound.data, None)
         policies = [policy_of(call, along) for along in axes]

@@ -114,9 +114,9 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("lessons/warnings.py", "along.size > WIDEST + 1", "along.size > WIDEST"),
     ("lessons/warnings.py", "along.size > WIDEST + 1", "along.size > WIDEST + 2"),
     # What no position stands for
-    ("arrays/check.py", "        found[indices < 0] = -1", "        pass"),
-    ("arrays/check.py", "found[indices < 0] = -1", "found[indices <= 0] = -1"),
-    ("arrays/check.py", "found[indices < 0] = -1", "found[indices < -1] = -1"),
+    ("arrays/check.py", "        resolved[indices < 0] = -1", "        pass"),
+    ("arrays/check.py", "resolved[indices < 0] = -1", "resolved[indices <= 0] = -1"),
+    ("arrays/check.py", "resolved[indices < 0] = -1", "resolved[indices < -1] = -1"),
     # Tuples: the last of them, those of another byte order, and those in another order of memory
     (
         "arrays/indices.py",
