@@ -454,7 +454,10 @@ def equivalent(call: str) -> Equivalent:
 
 def _of_last_name(call: str) -> list[str]:
     """Return the calls with the last name of a call: ``gather_nd``, ``tf.raw_ops.GatherNd``."""
-    last = re.sub("[-_]", "", _full_name(call).rpartition(".")[2])
+    module, _, last = _full_name(call).rpartition(".")
+    if any(each.name.rpartition(".")[0] == module for each in EQUIVALENTS if module):
+        return []  # a known library without this call
+    last = re.sub("[-_]", "", last)
     if last in _SUBSCRIPTS:
         return ["x[i, j]"]
     return [
