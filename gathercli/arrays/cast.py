@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli.arrays.conversion import cast, check_kinds, not_held, whole
+from gathercli.arrays.conversion import cast, check_kinds, conversion_error, whole
 from gathercli.arrays.tensor import Tensor, place, storage_of
 from gathercli.errors import InputError
 from gathercli.spec.dtypes import BOOL, STRING, DType, Kind, described
@@ -101,13 +101,13 @@ class CastTensor:
         start = changed = 0
         first = None
         for block in self._tensor.blocks():
-            array, kept = self._cast(block)
-            bad = ~kept & self._out_of_range(block, array) if self._lossy else ~kept
+            array, unchanged = self._cast(block)
+            bad = ~unchanged & self._out_of_range(block, array) if self._lossy else ~unchanged
             if bad.any():
                 raise self._refusal(start + int(bad.argmax()))
-            if not kept.all():
-                first = start + int(kept.argmin()) if first is None else first
-                changed += int((~kept).sum())
+            if not unchanged.all():
+                first = start + int(unchanged.argmin()) if first is None else first
+                changed += int((~unchanged).sum())
             start += block.size
         if first is None:
             return None
@@ -136,7 +136,7 @@ class CastTensor:
         return np.zeros(block.shape, np.bool_)
 
     def _refusal(self, at: int) -> InputError:
-        error = not_held(self._tensor, at, self.dtype)
+        error = conversion_error(self._tensor, at, self.dtype)
         if self._lossy:
             error.message = error.message.replace("converts without loss", "is within its range")
         error.hint = "; ".join(self._advice()) or None

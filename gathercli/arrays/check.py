@@ -258,7 +258,7 @@ def resolve(
         return resolved, each
     size = product([policy.size for policy in policies])
     flat = IndexPolicy(size, wraps=False, outside=OutOfRange.ZERO)
-    # Empty tuples all have the position 0, of which one element is enough.
+    # All empty tuples have the position 0: store it once.
     positions = resolved.whole() if policies else np.broadcast_to(np.int64(0), resolved.shape)
     return ResolvedIndices(positions, flat, IndexKind.PLAIN, fills=fills), each
 

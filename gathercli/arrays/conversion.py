@@ -233,9 +233,9 @@ def convert(tensor: Tensor, dtype: DType) -> Tensor:
     if tensor.dtype is dtype:
         return tensor
     check_kinds(tensor.dtype, dtype)
-    array, kept = cast(tensor, dtype)
-    if not kept.all():
-        raise not_held(tensor, int(kept.reshape(-1).argmin()), dtype)
+    array, unchanged = cast(tensor, dtype)
+    if not unchanged.all():
+        raise conversion_error(tensor, int(unchanged.reshape(-1).argmin()), dtype)
     return Tensor(dtype, array, tensor.typed)
 
 
@@ -256,15 +256,15 @@ def cast(tensor: Tensor, dtype: DType, *, truncate: bool = False) -> tuple[AnyAr
         array = as_bits(whole(values, truncate=truncate) if dtype.integral else values, dtype)
         back = Tensor(dtype, array).values()
         if tensor.dtype.integral and not dtype.integral:
-            kept = _survive_as_floats(values, back)
+            unchanged = _survive_as_floats(values, back)
         elif dtype.integral and not tensor.dtype.integral:
-            kept = (values == np.floor(values)) & _within(values, dtype) & (back == values)
+            unchanged = (values == np.floor(values)) & _within(values, dtype) & (back == values)
         elif dtype.integral:
             bottom, top = dtype.bounds
-            kept = (values >= bottom) & (values <= top)
+            unchanged = (values >= bottom) & (values <= top)
         else:
-            kept = _same(back.real, values.real) & _same(back.imag, values.imag)
-    return array, kept
+            unchanged = _same(back.real, values.real) & _same(back.imag, values.imag)
+    return array, unchanged
 
 
 def whole(values: AnyArray, *, truncate: bool) -> AnyArray:
@@ -280,7 +280,7 @@ def whole(values: AnyArray, *, truncate: bool) -> AnyArray:
     return rounded
 
 
-def not_held(tensor: Tensor, at: int, dtype: DType) -> InputError:
+def conversion_error(tensor: Tensor, at: int, dtype: DType) -> InputError:
     """Return the error for the element at a flat position that does not convert."""
     where = cell(coordinate(at, tensor.shape))
     value = str(tensor.at(at))

@@ -25,7 +25,7 @@ KEPT: Final = 1 << 20
 """The largest number of indices with stored positions; beyond it they are computed on use."""
 
 TUPLES: Final = 1 << 14
-"""Tuples whose positions are computed at a time: they stay in a core's cache."""
+"""The number of tuples to resolve at a time: their positions stay in a core's cache."""
 
 FOLD: Final = 256
 """The number of adjacent tuples in a row that is compared with the next row at once."""
@@ -89,7 +89,7 @@ def tuple_kind(tuples: AnyArray, policies: Sequence[IndexPolicy]) -> IndexKind:
     tuples
         Shape (T * K,), an integer type in native byte order, C-contiguous; K > 0.
     policies
-        For each of the K components, what becomes of it.
+        The policy for each of the K components.
     """
     k, unsigned = len(policies), np.dtype(f"u{tuples.itemsize}")
     sizes = [policy.size for policy in policies]
@@ -195,11 +195,11 @@ class ResolvedIndices:
     indices
         Shape (I..), an integer type.
     policy
-        What becomes of each index.
+        The policy for each index.
     kind
-        What is known of all of them; if they are unseen, each part is checked when it is used.
+        The kind of all indices; if they are unseen, each part is checked on use.
     fills
-        Whether some give no position.
+        Whether any has no position.
 
     Attributes
     ----------
@@ -276,11 +276,11 @@ class ResolvedTuples:
     indices
         Shape (I.., K), an integer type.
     policies
-        For each of the K components, what becomes of it.
+        The policy for each of the K components.
     kind
-        What is known of all components; if they are unseen, each part is checked when it is used.
+        The kind of all components; if they are unseen, each part is checked on use.
     fills
-        Whether some give no position.
+        Whether any tuple has no position.
 
     Attributes
     ----------

@@ -37,7 +37,7 @@ BLOCK: Final = 1 << 20
 """Bytes of output computed at a time: few enough for a cache, many enough for a system call."""
 
 CELLS: Final = 1 << 17
-"""Chunks whose positions are computed at a time."""
+"""The number of chunks to locate at a time."""
 
 EACH: Final = 1 << 15
 """Bytes of output from which a separate call of ``take`` is worth its time."""

@@ -285,7 +285,7 @@ class GatherResult(ComputedResult):
 
 
 def _kernel(gather: AxisGather, data: AnyArray, points: Points) -> Kernel:
-    """Return the kernel of a gather along one axis, which may stand for several of `data`."""
+    """Return the kernel of a gather along one axis, which may merge several of `data`."""
     axis, count = gather.axis, data.ndim - len(gather.view) + 1
     view, steps = one_axis(data, axis, count, gather.view)
     if steps is None:

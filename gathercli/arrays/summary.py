@@ -157,7 +157,7 @@ class _Total:
         self._count += values.size
         if values.dtype.kind in "iu":
             whole = 0
-            if values.itemsize == 8:  # in halves, whose sums do not overflow
+            if values.itemsize == 8:  # the sums of halves do not overflow
                 whole = int((values >> 32).sum(dtype=np.int64)) << 32
                 values = values & 0xFFFFFFFF
             self._sum += (whole + int(values.sum(dtype=np.int64))) << _PLACES

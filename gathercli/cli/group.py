@@ -32,7 +32,7 @@ def _usage_errors(line: CommandLine) -> Iterator[None]:
 
 
 class TensorCommand(TyperCommand):
-    """A command whose arguments may be negative numbers without `--` before them."""
+    """A command that accepts negative numbers as arguments without `--` before them."""
 
     once: frozenset[str] = frozenset()
     """The first names of the options that may not be repeated."""

@@ -182,7 +182,7 @@ def openvino_cpu_batch_of_one(checked: CheckedCall) -> str | None:
 
 
 def onnxruntime_strings(checked: CheckedCall) -> str | None:
-    """Strings are gathered in slices of more than one, of which onnxruntime keeps the first."""
+    """Strings are gathered in slices of more than one; onnxruntime copies only the first."""
     call, data = checked.chosen.call, checked.case.data
     if call is None or call.op.framework != "onnx" or not _is_gather(call):
         return None

@@ -264,7 +264,7 @@ def _row_of_opset(text: str, family: Family, rows: list[Op], opset: int) -> Vers
 def find_for_any(version: str, command: str) -> VersionMatch:
     """Return the row of one operator for a version that is set for all of them.
 
-    The row of another operator stands for the opset that introduced it. Raise as `find` does.
+    The row of another operator means the opset that introduced it. Raise as `find` does.
 
     >>> find_for_any("openvino.Gather-8", "gather-elements").op.full_name
     'openvino.GatherElements-6'

@@ -89,7 +89,7 @@ class BeamPanels:
         return shown(size, *limits, None if here is None else here[j])
 
     def _find_users(self) -> dict[tuple[int, int, int], list[int]]:
-        """Return the beams on whose path a cell of `step_ids` is, by step, batch and beam."""
+        """Return the beams that pass each cell of `step_ids`, by step, batch and beam."""
         users: dict[tuple[int, int, int], list[int]] = {}
         for b, w in self.letters:
             for t in self.steps:

@@ -100,7 +100,7 @@ def panels(lesson: BeamLesson, look: Look) -> Text:
 
 
 def panel_dims(lesson: BeamLesson) -> range:
-    """Return the dimensions of the output whose coordinates are panels of a picture."""
+    """Return the output dimensions that are panels of a picture."""
     del lesson
     return range(1, 2)
 
@@ -144,7 +144,7 @@ def _table(beam_panels: BeamPanels, room: int) -> list[Line]:
 def _rows(
     beam_panels: BeamPanels, beams: list[tuple[tuple[int, int], str]], columns: list[int | None]
 ) -> list[Line]:
-    """Return the lines of a table; None among its steps stands for those that are left out."""
+    """Return the lines of a table; None among its steps marks hidden ones."""
     marks, several = beam_panels.look.marks, len(beam_panels.batches) > 1
     names = [
         f"{letter}  batch {b}, beam {w}" if several else f"{letter}  beam {w}"

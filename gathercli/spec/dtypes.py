@@ -31,7 +31,7 @@ class DType(NamedTuple):
     name, short, oip
         Its name here, its short name, and its name in the Open Inference Protocol.
     bits
-        The bits of an element, stored in whole bytes; 0 for strings, whose width varies by tensor.
+        The bits of an element, stored in whole bytes; 0 for strings, as their width varies.
     opaque
         Whether numpy lacks it and stores its bits as unsigned integers.
     """

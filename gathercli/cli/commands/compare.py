@@ -71,7 +71,7 @@ class ComparedOperators(OperatorOptions):
 
     @classmethod
     def of(cls, command: str) -> type[Options]:
-        """Return the group itself, whose versions are a list."""
+        """Return the group itself, as its versions are a list."""
         del command
         return cls
 
