@@ -1,4 +1,4 @@
-"""Run the jobs of a plan, report on them and sum up."""
+"""Run the jobs of a plan, write the report and the summary."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from gathercli.jobs.scheduler import Address
     from gathercli.report.batch import Bar
 
-SHOWN: Final = 40
-"""Jobs that a person sees a line of each; of more, the summary alone."""
+MAX_LINES: Final = 40
+"""The most jobs with a line each in the pretty report; larger batches have a summary alone."""
 
 
 class ReportOptions(Options):
-    """Where the report goes, and whether it resumes an earlier one."""
+    """Options of the report."""
 
     report: Annotated[
         str | None,
@@ -92,7 +92,7 @@ class ReportOptions(Options):
 
 
 class RunOptions(Options):
-    """How jobs are done."""
+    """Options of the run."""
 
     dry_run: Annotated[
         bool,
@@ -154,7 +154,7 @@ class RunOptions(Options):
 
     @cached_property
     def limit(self) -> Limit | None:
-        """How many jobs may fail."""
+        """The most jobs that may fail; None for any number."""
         text = self.max_failures
         if text is None:
             return Limit(0) if self.fail_fast else None
@@ -173,7 +173,7 @@ class RunOptions(Options):
 
     @cached_property
     def address(self) -> Address | None:
-        """The scheduler with the workers; None for processes of this machine."""
+        """The scheduler; None for processes on this machine."""
         return self.cluster.address()
 
 
@@ -186,12 +186,12 @@ class Batch:
         self._plan, self._running, self._reporting = plan, running, reporting
         self._messages = messages
         self._totals = BatchTotals(len(plan))
-        self._begun = time.monotonic()
+        self._start = time.monotonic()
         self._stopped = False
         self._bar: Bar | None = None
 
     def run(self) -> int:
-        """Do the jobs, and return the status."""
+        """Run the jobs and return the exit status."""
         reporting = self._reporting
         with ExitStack() as stack:
             junit: JUnitReport | None = None
@@ -213,7 +213,7 @@ class Batch:
         return int(self._totals.failed > 0)
 
     def _remarks(self, journal: Journal | None) -> Iterator[str]:
-        """Yield the remarks of a run that came to its end; sort the report."""
+        """Yield the remarks of a completed run; sort the report."""
         if self._stopped:
             yield f"too many have failed{_resume_hint(journal)}"
         if self._running.dry_run:
@@ -224,28 +224,28 @@ class Batch:
             yield f"{counted(journal.foreign, 'line')} of other jobs left out of the report"
         try:
             journal.arrange()
-        except GatherError as error:  # it has all lines
+        except GatherError as error:  # the report is complete but unsorted
             yield f"the report is not in the order of the jobs: {clean(error.message)}"
 
     def _clear(self) -> None:
-        """Remove the bar, before another message."""
+        """Erase the progress bar before another message."""
         if self._bar is not None:
             self._bar.clear()
 
     @property
     def _seconds(self) -> float:
-        return time.monotonic() - self._begun
+        return time.monotonic() - self._start
 
     @property
     def _pretty(self) -> bool:
-        """Whether stdout is for a person."""
+        """Whether stdout has the pretty report."""
         fmt = self._reporting.fmt
         return self._reporting.path is None and (
             fmt == "pretty" or (fmt == "auto" and is_terminal(STDOUT))
         )
 
     def _open_journal(self, stack: ExitStack) -> Journal | None:
-        """Open the report, if it is a file, and read an earlier one."""
+        """Open a report file, and read the lines to resume."""
         reporting = self._reporting
         if reporting.path is None or is_stream(reporting.path):
             return None
@@ -261,10 +261,10 @@ class Batch:
         return journal
 
     def _do(self, journal: Journal | None, junit: JUnitReport | None) -> None:
-        """Do the jobs without a line in the journal, and report them."""
+        """Run the jobs without a line in the journal, and report them."""
         with ExitStack() as stack:
             write = journal.write if journal is not None else self._line_writer(stack)
-            # A report file takes lines as jobs end, and is sorted last; stdout takes them in order.
+            # Lines go to a report file as jobs end, to be sorted later, but to stdout in order.
             numbers = range(len(self._plan)) if journal is None else journal.todo()
             queue = JobQueue(numbers, ordered=journal is None)
 
@@ -325,38 +325,38 @@ class Batch:
             settings,
             count,
             timeout=running.timeout,
-            # A job in advance begins even after too many have failed.
+            # A job sent in advance begins even after too many have failed.
             ahead=MOST_AHEAD if running.limit is None else 1,
             debug=self._messages.debug,
         )
 
     def _spare(self) -> float:
-        """Return how many more jobs may fail before none may begin."""
+        """Return how many more jobs may fail before the batch stops."""
         totals, limit = self._totals, self._running.limit
         if limit is None:
             return float("inf")
         return limit.spare(totals.failed - totals.failed_before, totals.total)
 
     def _remark(self, text: str) -> None:
-        """Tell the user something at once."""
+        """Print a message at once."""
         self._clear()
         self._messages.announce(text)
 
     def _count(self, outcome: Outcome) -> bool:
-        """Count a job that has ended; return whether others may begin."""
+        """Count a completed job; return whether others may begin."""
         self._totals.count(outcome.status)
         self._stopped |= self._spare() < 0
         return not self._stopped
 
     def _line_writer(self, stack: ExitStack) -> Callable[[int, bytes], object]:
-        """Return the function that writes a line to a stream, or shows it to a person."""
+        """Return the function that writes a line to a stream or prints it."""
         if self._reporting.path is not None:
             output = stack.enter_context(Output(self._reporting.path))
             output.open()
             return lambda _, line: output.stream.write(line)
         if not self._pretty:
             return lambda _, line: write_all(STDOUT, line)
-        if len(self._plan) > SHOWN and not self._running.dry_run:
+        if len(self._plan) > MAX_LINES and not self._running.dry_run:
             return lambda *_: None
         width, color = width_of(STDOUT), wants_color(self._messages.color, STDOUT)
 
@@ -369,7 +369,7 @@ class Batch:
         return show
 
     def _new_bar(self) -> Bar | None:
-        """Return the progress bar, unless lines of report go through the same terminal."""
+        """Return the progress bar; None if lines of the report go to the same terminal."""
         messages = self._messages
         lines = self._reporting.path is None and not self._pretty and is_terminal(STDOUT)
         if messages.quiet or messages.json_errors or (lines and is_terminal(STDERR)):
@@ -379,7 +379,7 @@ class Batch:
         return Bar(self._totals, messages.write, width_of(STDERR))
 
     def _sum_up(self, *remarks: str) -> None:
-        """Print the summary: on stdout for a person who reads it, else on stderr."""
+        """Print the summary: on stdout with the pretty report, else on stderr."""
         messages = self._messages
         if not self._pretty and (messages.quiet or messages.json_errors):
             return
@@ -387,11 +387,8 @@ class Batch:
 
         fd = STDOUT if self._pretty else STDERR
         text = summary(self._totals, self._seconds, remarks, width_of(fd))
-        shown = rendered(text, color=wants_color(messages.color, fd))
-        if self._pretty:
-            print_text(shown)
-        else:
-            messages.write(shown)
+        write = print_text if self._pretty else messages.write
+        write(rendered(text, color=wants_color(messages.color, fd)))
 
 
 def _resume_hint(journal: Journal | None) -> str:

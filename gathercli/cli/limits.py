@@ -1,7 +1,4 @@
-"""`--max-bytes`: the limits of memory and of a result, in every format but .zarr.
-
-Only the disk limits a .zarr, which is for tensors that nothing else can hold.
-"""
+"""`--max-bytes`: the limits of memory and of a result, but not of a .zarr, limited by the disk."""
 
 from __future__ import annotations
 
@@ -28,12 +25,12 @@ _UNITS: Final = {
 
 
 class Limits(NamedTuple):
-    """The most bytes to hold in memory, and of a result; None for no limit.
+    """The most bytes in memory and of a result; None for no limit.
 
     Attributes
     ----------
     explicit
-        Whether the user gave the limit.
+        Whether the option is set.
     """
 
     memory: int | None
@@ -42,7 +39,7 @@ class Limits(NamedTuple):
 
     @classmethod
     def parse(cls, text: str | None) -> Limits:
-        """Read the option.
+        """Parse the option.
 
         >>> Limits.parse("2Ki").memory, Limits.parse("0").memory
         (2048, None)

@@ -23,7 +23,7 @@ _Item = TypeVar("_Item")
 
 
 class NoteOptions(Options):
-    """The option that silences notes."""
+    """The option that suppresses notes."""
 
     quiet: Annotated[bool, option(MESSAGES, "--quiet", "-q", help="Print no notes.")] = False
 
@@ -64,7 +64,7 @@ class ErrorOptions(Options):
 
     @staticmethod
     def write(text: str) -> None:
-        """Write to stderr; ignore that it is closed or full."""
+        """Write to stderr; ignore errors, such as a closed pipe."""
         with suppress(TransferError, BrokenPipeError):
             write_all(STDERR, text.encode(errors="backslashreplace"))
 
@@ -78,7 +78,7 @@ class Messages(ErrorOptions, NoteOptions):
         self._progress: Progress | None = None
 
     def progress(self) -> Progress | None:
-        """Return the progress line for a terminal; None without one, or with `--quiet`."""
+        """Return the progress line; None without a terminal, or with `--quiet`."""
         if self._interactive and not self.json_errors and self._progress is None:
             from gathercli.report.progress import Progress
 
@@ -112,7 +112,7 @@ class Messages(ErrorOptions, NoteOptions):
             self._print(text + "\n")
 
     def announce(self, text: str) -> None:
-        """Print a note at once, even if notes are silenced; with `--json-errors` as JSON."""
+        """Print a note at once, even with `--quiet`; as JSON with `--json-errors`."""
         if self.json_errors:
             import json
 
@@ -126,33 +126,28 @@ class Messages(ErrorOptions, NoteOptions):
         return note_text(text, color=wants_color(self.color, STDERR), width=width_of(STDERR))
 
     def inputs(self, max_bytes: int | None, progress: ProgressCallback | None = None) -> Inputs:
-        """Return a reader of the command's tensors, with notes and progress that go here."""
+        """Return the inputs of a command, with their notes and prompts on stderr."""
         from gathercli.io.source import Inputs
 
         return Inputs(max_bytes, notes=self.notes, progress=progress, prompt=self._prompt)
 
     def _prompt(self, what: str) -> None:
-        """Say what to type if standard input is a terminal."""
+        """Prompt for input if standard input is a terminal."""
         if is_terminal(STDIN) and not (self.quiet or self.json_errors):
             text = f"type {what}, such as 0,1,2 or [[0,1],[2,3]], and end it with Ctrl-D"
             self._print(self._note(text))
 
     def each(self, items: Sequence[_Item], do: Callable[[_Item], int]) -> int:
-        """Process every item; print the errors and go on.
-
-        Parameters
-        ----------
-        do
-            Processes an item and returns a status.
+        """Call `do`, which returns a status, with each item; print errors and continue.
 
         Returns
         -------
-            The first status that is not 0, or 0.
+            The first nonzero status, or 0.
 
         Raises
         ------
         GatherError
-            There is one item, and it failed.
+            The only item failed.
         """
         first = 0
         for item in items:

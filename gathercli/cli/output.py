@@ -1,4 +1,4 @@
-"""The options for the output of a result, and its writing."""
+"""The options of the output, and the functions that write it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ViewOptions(Options):
 
 
 class WriteOptions(Options):
-    """Options on how a file is written, whatever its content."""
+    """Options of writing any file."""
 
     no_clobber: NoClobber = False
     fsync: Annotated[
@@ -51,11 +51,11 @@ class WriteOptions(Options):
     ] = False
 
     def output(self, path: str) -> Output:
-        """Return the output file at a path."""
+        """Return a context for an output file."""
         return Output(path, no_clobber=self.no_clobber, fsync=self.fsync)
 
     def creation(self, path: str, fmt: str) -> Creation:
-        """Return the output folder at a path, in a format of chunks."""
+        """Return a context for an output folder in a format of chunks."""
         return creator(fmt)(path, no_clobber=self.no_clobber, fsync=self.fsync)
 
     def write(
@@ -68,29 +68,29 @@ class WriteOptions(Options):
         *,
         way: str = "-o ",
     ) -> None:
-        """Write a file, which gets its name once it is complete, or to stdout.
+        """Write a file atomically, or write to stdout.
 
         Parameters
         ----------
         path
             The file; None for stdout.
         size
-            The bytes that the disk must have room for.
+            The required free space on the disk in bytes.
         encode
-            Writes the bytes.
+            The function that writes the content.
         way
-            The words before the name of a file in the hint for binary on a terminal.
+            The words before the file name in the hint for binary on a terminal.
         """
         if path is None:
             if save.is_binary(fmt) and is_terminal(STDOUT):
-                raise binary_refused(fmt, "stdout", way=way)
+                raise binary_error(fmt, "stdout", way=way)
             encode(CheckedStream(Stream(STDOUT), inputs))
             inputs.recheck()
             return
         with self.output(path) as output:
             output.open(size)
             if save.is_binary(fmt) and output.is_terminal:
-                raise binary_refused(fmt, f"`{clean(path)}`", way=way)
+                raise binary_error(fmt, f"`{clean(path)}`", way=way)
             encode(CheckedStream(output.stream, inputs))
             inputs.recheck()
             output.commit()
@@ -108,7 +108,7 @@ class WriteOptions(Options):
 
 
 class OutputOptions(Options):
-    """Options on where a result goes, in which format, and how large it may be."""
+    """Options of the output: its path, format and size."""
 
     memory: MemoryOptions
     output: Annotated[
@@ -134,7 +134,7 @@ class OutputOptions(Options):
         ),
     ] = "auto"
     force_format: ForceFormat = False
-    keeping: WriteOptions
+    write_options: WriteOptions
     nonfinite: Nonfinite = "quoted"
     view: ViewOptions
 
@@ -164,7 +164,7 @@ class OutputOptions(Options):
 
     @property
     def chosen(self) -> str:
-        """The format: that of `-f`, else that of the suffix, else that for stdout."""
+        """The format of `-f`, else of the suffix, else the default for stdout."""
         if self.fmt != "auto":
             return self.fmt
         if self.path is not None:
@@ -178,37 +178,36 @@ class OutputOptions(Options):
 
     @property
     def leaves_terminal(self) -> bool:
-        """Whether the terminal is free for progress: no blocks of text are written to it."""
+        """Whether progress may be shown: no blocks of text go to the terminal."""
         return self.path is not None or not (self.streams and is_terminal(STDOUT))
 
     @property
     def most_bytes(self) -> int | None:
-        """The largest result; None for an output in chunks, which only the disk limits."""
+        """The largest result in bytes; None for chunks, which only the disk limits."""
         if is_chunked(self.chosen):
             return None
         return self.limits.result if self.streams else self.limits.memory
 
     def check(self) -> None:
-        """Check the options before anything is read.
+        """Check the options before reading the inputs.
 
         Raises
         ------
         UsageError
-            The suffix is unknown or of another format, the format has no chunks, or it is binary
-            and goes to a terminal.
+            The options conflict, or binary would go to a terminal.
         OutputError
-            The output exists and `--no-clobber` is given, or it cannot be a file.
+            The output cannot be created, or exists and `--no-clobber` is set.
         """
-        _ = self.chunk_sizes
-        asked = None if self.fmt == "auto" else self.fmt
-        save.check_format(self.path, asked, option="-f", force=self.force_format)
+        _ = self.chunk_sizes  # raises for invalid sizes
+        explicit = None if self.fmt == "auto" else self.fmt
+        save.check_format(self.path, explicit, option="-f", force=self.force_format)
         if self.path is not None and self.fmt == "auto" and names_chunks(self.path):
-            self.keeping.creation(self.path, save.format_of(self.path))
+            self.write_options.creation(self.path, save.format_of(self.path))
         elif self.path is not None:
-            self.keeping.output(self.path)
+            self.write_options.output(self.path)
         chosen = self.chosen  # raises if the suffix names no format
         if self.path is None and save.is_binary(chosen) and is_terminal(STDOUT):
-            raise binary_refused(self.chosen, "stdout")
+            raise binary_error(self.chosen, "stdout")
 
     def write(
         self,
@@ -217,11 +216,11 @@ class OutputOptions(Options):
         messages: Messages,
         workers: BoxWorkers | None = None,
     ) -> None:
-        """Write a result; a file gets its name once it is complete."""
+        """Write a result, atomically to a file."""
         path, fmt = self.path, self.chosen
         messages.notes += losses(fmt, result, path)
         if path is not None and is_chunked(fmt):
-            self.keeping.write_chunks(
+            self.write_options.write_chunks(
                 path,
                 fmt,
                 result.source(),
@@ -234,7 +233,7 @@ class OutputOptions(Options):
             )
         else:
             encode = partial(self._encode, result, messages)
-            self.keeping.write(path, fmt, result.nbytes, inputs, encode)
+            self.write_options.write(path, fmt, result.nbytes, inputs, encode)
         if path is not None:
             messages.say(f"wrote {clean(path)}: {result}")
 
@@ -273,7 +272,7 @@ def chunks_of(text: str | None, output: str | None, fmt: str) -> tuple[int, ...]
     Parameters
     ----------
     output, fmt
-        The name of the output, and its format; ``auto`` for that of its suffix.
+        The name of the output, and its format; ``auto`` means the suffix.
 
     Raises
     ------
@@ -300,19 +299,19 @@ def chunks_of(text: str | None, output: str | None, fmt: str) -> tuple[int, ...]
 
 
 def losses(fmt: str, result: Result, path: str | None, *, option: str = "-f") -> Iterator[str]:
-    """Yield notes on what a format does not store of a result.
+    """Yield notes on properties of a result that a format does not store.
 
     Parameters
     ----------
     option
-        The option that chooses a format, for the notes.
+        The option of the format, for the notes.
     """
     if fmt in FORMATS and FORMATS[fmt].losses:
         yield from load(FORMATS[fmt].losses)(result, path, option)
 
 
-def binary_refused(fmt: str, target: str, *, way: str = "-o ") -> UsageError:
-    """Return the error for binary on a terminal; the hint has `way` before the name of a file."""
+def binary_error(fmt: str, target: str, *, way: str = "-o ") -> UsageError:
+    """Return the error for binary on a terminal; the hint has `way` before the file name."""
     name = new_name("result", FORMATS[fmt].suffix)
     return UsageError(
         f"{fmt} is binary, and {target} is a terminal: expected a file or a pipe",

@@ -1,4 +1,4 @@
-"""`batch` without a job file: a job for every file of a pattern and every mix of settings."""
+"""`batch` without a job file: a job for each file of a pattern and each combination of settings."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 NAMES: Final = ("stem", "name", "dir")
-"""What braces may name of a file that is found: its name without suffix, with it, its folder."""
+"""The names in braces for each file: its name without suffix, its name, its folder."""
 
 _PLACE: Final = re.compile(r"\{([a-z_-]+)\}")
 _WILD: Final = re.compile(r"[*?[]")
 _RAW: Final = re.compile(r"(bin:[^@]*@)(.+)", re.DOTALL)
-"""A token of raw elements: their type and shape, and their file."""
+"""A token of raw elements: type and shape, and the file."""
 
 
 def settings_of(op: str) -> tuple[str, ...]:
@@ -48,11 +48,11 @@ class Patterns(NamedTuple):
     pattern
         The first input: a token, or a pattern of files such as ``in/*.npy``.
     templates
-        Keys of a job whose values may hold ``{stem}`` and the like: other inputs, output, expect.
+        Keys with names in braces, such as ``{stem}``: other inputs, output, expect.
     fixed
-        Keys of a job with the same value in all.
+        Keys with the same value in all jobs.
     matrix
-        Keys of a job and their values; there is a job for every combination.
+        Keys with several values; each combination makes a job.
     """
 
     op: str
@@ -63,18 +63,18 @@ class Patterns(NamedTuple):
 
     @property
     def first(self) -> str:
-        """The input that the pattern finds."""
+        """The name of the first input."""
         return keys_of(self.op).inputs[0]
 
     def entries(self) -> Iterator[JobEntry]:
-        """Yield the jobs, sorted by the names of their files.
+        """Yield the jobs, sorted by file name.
 
         Raises
         ------
         NoInputError
             ``missing``: no file matches.
         UsageError
-            Braces hold an unknown name, or several jobs would write the same file.
+            A name in braces is unknown, or several jobs would write the same file.
         """
         matches = _matches(self.pattern, option_of(self.first))
         first, second = next(matches), next(matches, None)
@@ -84,7 +84,7 @@ class Patterns(NamedTuple):
                 yield self._job(match, dict(zip(self.matrix, values, strict=True)))
 
     def _check_output(self, *, several: bool) -> None:
-        """Raise if several jobs would write one output; `several` says that files match."""
+        """Raise if several jobs would write one output; `several` is True for several files."""
         output = self.templates.get("output")
         if output is None:
             return
@@ -107,7 +107,7 @@ class Patterns(NamedTuple):
                 )
 
     def _job(self, match: _Match, settings: dict[str, str]) -> JobEntry:
-        """Return the job of a file with some settings of the matrix."""
+        """Return the job of a file with a combination of settings."""
         names = dict(match.names)
         for key, value in settings.items():
             names[key] = names[key.replace("_", "-")] = value
@@ -123,7 +123,7 @@ class Patterns(NamedTuple):
 
 
 def values_of(op: str, settings: Mapping[str, str]) -> dict[str, Any]:
-    """Return settings as the values of a job's keys, attributes as integers."""
+    """Convert settings to values of a job: attributes to integers."""
     attrs = keys_of(op).attrs
     return {key: integer(text) if key in attrs else text for key, text in settings.items()}
 
@@ -134,7 +134,7 @@ def option_of(key: str) -> str:
 
 
 class _Match(NamedTuple):
-    """A token for the first input: its name in ids, the token, and the values of `NAMES`."""
+    """A match of the pattern: its name in ids, the token, and the values of `NAMES`."""
 
     name: str
     token: str
@@ -142,7 +142,7 @@ class _Match(NamedTuple):
 
 
 def _matches(pattern: str, option: str) -> Iterator[_Match]:
-    """Yield the files of a pattern; a token without one is its own match."""
+    """Yield the files of a pattern; any other token matches itself."""
     before, path, key = _parts(pattern)
     if path is None:
         yield _Match(pattern, pattern, {})
@@ -151,7 +151,7 @@ def _matches(pattern: str, option: str) -> Iterator[_Match]:
         raise _no_pattern(pattern, path, option)
     whole = path if key is None else f"{path}#{key}"
     wild = _WILD.search(whole)
-    # The name of a file may hold `#`, so try the whole token first, as everywhere.
+    # A file name may contain `#`, so try the whole token first.
     paths = _files(whole) if wild and key else []
     if paths:
         key = None
@@ -194,11 +194,11 @@ def _parts(pattern: str) -> tuple[str, str | None, str | None]:
 
     The path is None if the token is no file.
     """
-    if declared := _RAW.fullmatch(pattern):
-        return declared[1], declared[2], None
+    if match := _RAW.fullmatch(pattern):
+        return match[1], match[2], None
     try:
         path, key = Inputs(None).file_of(pattern)
-    except InputError:  # such as `[ab]/*.npy`, which starts like a list
+    except InputError:  # `[ab]/*.npy` starts like a list
         if not _files(pattern) and not _files(pattern.rpartition("#")[0]):
             raise
         path, key = Inputs(None).file_of(f"@{pattern}")
@@ -232,18 +232,7 @@ def _fill(template: str, names: Mapping[str, str], key: str) -> str:
 
 
 def check_setting(op: str, key: str, value: str) -> None:
-    """Raise if no job could have a value.
-
-    Parameters
-    ----------
-    op, key
-        The command, and one of `settings_of` it.
-
-    Raises
-    ------
-    UsageError
-        ``version``, ``dtype`` or ``usage``.
-    """
+    """Raise for a value that is invalid for `key`, one of `settings_of` the command `op`."""
     choices = {"negative": Negative, "out_of_range": OutOfRange}.get(key)
     is_integer = key in keys_of(op).attrs
     if key == "version":
@@ -266,7 +255,7 @@ def check_setting(op: str, key: str, value: str) -> None:
 
 
 def is_matrix(word: str) -> bool:
-    """Return whether a word may be a value of `--matrix`: ``axis=0,1``."""
+    """Return whether a word can be a value of `--matrix`: ``axis=0,1``."""
     return "=" in word
 
 
@@ -276,7 +265,7 @@ def matrix_of(op: str, words: Iterable[str]) -> dict[str, list[str]]:
     Raises
     ------
     UsageError
-        A word has no key of `settings_of` the operator, or repeats a key or a value.
+        A key is not in `settings_of` the operator, or a key or value is repeated.
 
     >>> matrix_of("gather", ["axis=0,1", "version=openvino-8"])
     {'axis': ['0', '1'], 'version': ['openvino-8']}

@@ -1,4 +1,4 @@
-"""The options that name a scheduler."""
+"""The options of a scheduler."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ClusterOptions(Options):
-    """Where a dask scheduler is, and how each side shows who it is."""
+    """The address of a dask scheduler, and the files for TLS."""
 
     scheduler: Annotated[
         str | None,
@@ -64,19 +64,15 @@ class ClusterOptions(Options):
         return cls.hidden() if is_refused else cls
 
     def address(self) -> Address | None:
-        """Read where the scheduler is, if there is one.
+        """Return the address of the scheduler; None without one.
 
         Raises
         ------
         UsageError
-            The options contradict each other, or one needs another.
+            The options conflict, or a required one is missing.
         """
-        url, file, ca_file, cert = (
-            self.scheduler,
-            self.scheduler_file,
-            self.tls_ca_file,
-            self.tls_cert,
-        )
+        url, file = self.scheduler, self.scheduler_file
+        ca_file, cert = self.tls_ca_file, self.tls_cert
         tls = {"--tls-ca-file": ca_file, "--tls-cert": cert, "--tls-key": self.tls_key}
         used = [name for name, path in tls.items() if path is not None]
         if url is not None and file is not None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Target(NamedTuple):
-    """The target of the tensors.
+    """The target of a conversion.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Target(NamedTuple):
 def split_paths(
     paths: Sequence[str], to: str | None, folder: str | None, *, force: bool
 ) -> tuple[list[str], Target]:
-    """Split paths into the sources and the target, and find its format.
+    """Split paths into the sources and the target, and choose the format.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def split_paths(
     Raises
     ------
     UsageError
-        There is no target, or it cannot hold several sources, or its format is unknown.
+        The target is missing, of unknown format, or cannot store several sources.
     """
     *tokens, last = paths
     if folder is not None:
@@ -80,7 +80,7 @@ def split_paths(
     instead = _each_in_folder(to) if several or exists else None
     save.check_format(last, to, option="--to", force=force, instead=instead)
     if several and exists:
-        raise _refused(last, f"{len(sources)} sources", _beside(tokens, last, to))
+        raise _would_replace(last, f"{len(sources)} sources", _beside(tokens, last, to))
     fmt = _format(last, to)
     if len(sources) > 1 and not FORMATS[fmt].several:
         raise UsageError(
@@ -94,7 +94,7 @@ def split_paths(
 
 
 def _in_folder(token: str) -> list[str]:
-    """List the tensor files of a folder; any other token stands for itself."""
+    """List the tensor files of a folder; return any other token itself."""
     path = token.removeprefix("@")
     if not is_plain_folder(path) or (path == token and Inputs(None).file_of(token)[0] is None):
         return [token]
@@ -107,7 +107,7 @@ def _exists(path: str) -> bool:
 
 
 def _each_in_folder(to: str | None, fmt: str = "") -> str:
-    """Suggest a folder of files; without `to`, in another format than `fmt`."""
+    """Suggest a folder for the files; without `to` also a format other than `fmt`."""
     option = "" if to else f" --to {'json' if fmt == 'npy' else 'npy'}"
     return f"`-d {new_name('out', '')}{option}` writes a file for every source"
 
@@ -124,7 +124,7 @@ def _for_one(source: str, to: str | None) -> str:
 def _beside(sources: Sequence[str], path: str, to: str | None) -> str:
     """Suggest a target for several sources in place of a file that exists."""
     stem, suffix = os.path.splitext(path)
-    if any(os.path.splitext(source)[1] == suffix for source in sources):  # which is one of them
+    if any(os.path.splitext(source)[1] == suffix for source in sources):  # probably a source
         fmt = BY_SUFFIX.get(suffix, "")
         holds = suffix if fmt and FORMATS[fmt].several else FORMATS["npz"].suffix
         every, every_in_one = _each_in_folder(to, fmt), shell_word(new_name("all", holds))
@@ -132,7 +132,7 @@ def _beside(sources: Sequence[str], path: str, to: str | None) -> str:
     return f"`{shell_word(new_name(stem, suffix))}` in its place is a new file"
 
 
-def _refused(path: str, what: str, hint: str) -> OutputError:
+def _would_replace(path: str, what: str, hint: str) -> OutputError:
     """Return the error for a file that is probably a source, not the target."""
     return OutputError(
         f"`{clean(path)}` exists, and {what} would replace it: expected a new name, or `-d DIR`",
@@ -143,19 +143,14 @@ def _refused(path: str, what: str, hint: str) -> OutputError:
 
 
 def check_copy(source: Source, target: Target, to: str | None) -> None:
-    """Raise if a conversion would only copy a file over another: the target is probably missing.
+    """Raise if a conversion would only copy a file over another, as the target is probably missing.
 
     Parameters
     ----------
     source
-        A source whose elements and type do not change.
+        A source with unchanged elements and type.
     to
         The value of `--to`.
-
-    Raises
-    ------
-    OutputError
-        ``output``: the target exists, and is another file of the same format.
     """
     path, file = target.path, source.file
     if path is None or file is None or not _exists(path) or source.content.format != target.fmt:
@@ -164,7 +159,7 @@ def check_copy(source: Source, target: Target, to: str | None) -> None:
     if not is_stored or source.key is not None or real_path(file.name) == real_path(path):
         return
     hint = f"{_each_in_folder(to, target.fmt)}; cp replaces a file with another"
-    raise _refused(path, f"a copy of `{clean(file.name)}`", hint)
+    raise _would_replace(path, f"a copy of `{clean(file.name)}`", hint)
 
 
 def _for_several(path: str, to: str | None) -> str:
@@ -192,12 +187,7 @@ def _format(path: str, to: str | None) -> str:
 
 
 def check_names(sources: Sequence[str], inputs: Inputs) -> dict[str, str]:
-    """Raise, before anything is read, if two sources would become files of one name.
-
-    Returns
-    -------
-        The real path of the file of every source, and its token.
-    """
+    """Raise if two sources would become files of one name; return the tokens by real path."""
     tokens: dict[str, str] = {}
     files: dict[str, str] = {}
     for token in sources:
@@ -245,13 +235,7 @@ def check_path(
 
 
 def named_members(tokens: Sequence[str], sources: Sequence[Source]) -> dict[str, Source]:
-    """Name the tensors of several sources in one file: after their files, and their keys if many.
-
-    Raises
-    ------
-    UsageError
-        Two would have one name.
-    """
+    """Name the tensors of several sources after their files, with the key if a file has several."""
     members_by_name: dict[str, Source] = {}
     for token, source in zip(tokens, sources, strict=True):
         keys = [] if source.key is not None else source.content.names or []
@@ -278,19 +262,14 @@ def _name(token: str, path: str | None, key: str | None) -> str:
             hint="`gathercli convert TENSOR FILE` writes one",
         )
     stem = "stdin" if path == "-" else os.path.splitext(os.path.basename(path))[0]
-    # The name of a member is a key and never a path.
+    # The name of a member is a key, not a path.
     return stem if key is None else stem + "." + re.sub(f"/|{UNSAFE}", "_", key)
 
 
 def outputs_of(source: Source, token: str, target: Target) -> list[tuple[str | None, list[Source]]]:
-    """Return the files that a source becomes, and the tensors in each.
+    """Return the output files of a source, each with its tensors.
 
-    In a folder, a format of one tensor has a file for each member of an archive.
-
-    Raises
-    ------
-    UsageError
-        Two members would become one file.
+    In a folder, a format of a single tensor has a file for each member of an archive.
     """
     keys = [] if source.key is not None else source.content.names or []
     fmt = FORMATS[target.fmt]

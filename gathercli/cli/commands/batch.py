@@ -37,11 +37,11 @@ Jobs = Annotated[
 
 
 class InputPatterns(Options):
-    """The inputs of jobs that are made without a file; `of` makes an option of each."""
+    """Options of the inputs of jobs without a file, from `of`."""
 
     @classmethod
     def of(cls, command: str) -> type[Options]:
-        """Return the group with the inputs of all operators."""
+        """Return a class with an option for each input of the operators."""
         taking: dict[str, list[Family]] = {}
         for family in families(command):
             for each in inputs_of(family):
@@ -50,7 +50,7 @@ class InputPatterns(Options):
 
 
 def _pattern_option(name: str, taking: list[Family]) -> Field:
-    """Make the option of an input of some operators; the first input of each finds files."""
+    """Return the option of an input of the operators `taking` it."""
     default = next(iter(FAMILIES.values()))
     is_shared = default in taking
     owners = listed((family.COMMAND for family in taking), "and")
@@ -64,12 +64,12 @@ def _pattern_option(name: str, taking: list[Family]) -> Field:
             f"The {name} of each: a tensor, or 'idx/{{stem}}.npy'; {{name}} has the suffix too, "
             "{dir} is the folder below the first *."
         )
-    declared = option(NO_FILE, f"--{name.replace('_', '-')}", metavar="PATTERN", help=text)
-    return Field(Annotated[str | None, declared], None)
+    annotation = option(NO_FILE, f"--{name.replace('_', '-')}", metavar="PATTERN", help=text)
+    return Field(Annotated[str | None, annotation], None)
 
 
 class PatternOptions(Options):
-    """Options that make jobs without a file."""
+    """Options of jobs without a file."""
 
     op: Annotated[
         str | None,
@@ -118,12 +118,12 @@ class PatternOptions(Options):
     near: ToleranceOptions
 
     def settings(self) -> dict[str, str]:
-        """Return the options that are keys of a job, and that `--matrix` may set too."""
+        """Return the options that `--matrix` may also set, by key of a job."""
         options = self.operator.typed() | self.types.changed()
         return {key: getattr(value, "value", value) for key, value in options.items()}
 
     def used(self) -> list[str]:
-        """Return the names of all options on the command line."""
+        """Return the names of the options on the command line."""
         keys = [*self.inputs.changed(), *self.changed(), *self.settings(), *self.near.changed()]
         return [f"--{key.replace('_', '-')}" for key in keys]
 
@@ -150,7 +150,7 @@ def run(
 
 
 def _check(running: RunOptions, reporting: ReportOptions) -> None:
-    """Raise if options contradict each other, or one has no valid value."""
+    """Raise if options conflict or have invalid values."""
     _ = running.memory.limits, running.limit  # which raise
     if running.workers is not None and running.address is not None:
         raise UsageError(
@@ -209,7 +209,7 @@ def _reserved(files: list[str], reporting: ReportOptions) -> dict[str, str]:
 def _entries(
     words: list[str], patterns: PatternOptions, reporting: ReportOptions, messages: Messages
 ) -> tuple[Iterable[JobEntry], list[str]]:
-    """Return the jobs, and their files; the report may lie in a folder of jobs."""
+    """Return the jobs and their files, without a report in a folder of jobs."""
     from gathercli.cli.patterns import is_matrix
     from gathercli.jobs.jobfile import files, read_entries
 
@@ -245,7 +245,7 @@ def _entries(
 
 
 def _check_once(paths: list[str]) -> None:
-    """Raise if a file of jobs is named twice: all its ids would be repeated."""
+    """Raise if a file of jobs is repeated, as all its ids would be."""
     seen: set[str] = set()
     for path in paths:
         normal = os.path.normpath(path)
@@ -260,7 +260,7 @@ def _check_once(paths: list[str]) -> None:
 
 
 def _patterns(options: PatternOptions, words: list[str], messages: Messages) -> Patterns:
-    """Check the options, and return the jobs that they describe."""
+    """Validate the options and return their jobs."""
     from gathercli.cli.patterns import (
         Patterns,
         check_setting,
@@ -310,7 +310,7 @@ def _patterns(options: PatternOptions, words: list[str], messages: Messages) -> 
 
 
 def _options(keys: Iterable[str]) -> str:
-    """List the options that set some keys."""
+    """List the options of `keys` for a message."""
     from gathercli.cli.patterns import option_of
 
     return listed((f"`{option_of(key)}`" for key in keys), "and")

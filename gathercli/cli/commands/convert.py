@@ -44,7 +44,7 @@ else:
 
 
 class _ProgressStream:
-    """Writes to a stream and reports progress; `size` is an estimate of all bytes."""
+    """A stream that reports progress; `size` is an estimate of the total in bytes."""
 
     def __init__(self, stream: CheckedStream, size: int, progress: ProgressCallback | None) -> None:
         self._stream, self._size, self._progress = stream, size, progress
@@ -58,12 +58,12 @@ class _ProgressStream:
             self._progress("wrote", self._written, max(self._written, self._size))
 
     def place(self, result: object) -> bool:
-        """Return False: the bytes of a converted tensor come in order."""
+        """Return False: the bytes must come in order to be counted."""
         del result
         return False
 
 
-def _described(name: str) -> str:
+def _describe(name: str) -> str:
     about = FORMATS[name].about
     return f"{name} ({about})" if about else name
 
@@ -85,7 +85,7 @@ class ConvertOptions(Options):
             OUTPUT,
             "--to",
             metavar="FORMAT",
-            help=f"{listed(map(_described, FORMATS))}; without it the suffix of DEST says so.",
+            help=f"{listed(map(_describe, FORMATS))}; without it the suffix of DEST says so.",
         ),
     ] = None
     force_format: ForceFormat = False
@@ -125,7 +125,7 @@ class ConvertOptions(Options):
     data_dtype: SourceDtype = None
     memory: MemoryOptions
     chunks: Chunks = None
-    keeping: WriteOptions
+    write_options: WriteOptions
     nonfinite: Nonfinite = "quoted"
 
     @property
@@ -144,26 +144,27 @@ class ConvertOptions(Options):
         return type_of(self.data_dtype)
 
     @cached_property
-    def wanted(self) -> DType | None:
+    def target_dtype(self) -> DType | None:
         """The type of the output."""
         return type_of(self.dtype)
 
     @property
     def changes(self) -> bool:
         """Whether an option changes more than the format."""
-        return bool(self.wanted or self.declared or self.chunks) or self.nonfinite != "quoted"
+        return bool(self.target_dtype or self.declared or self.chunks) or self.nonfinite != "quoted"
 
     def check(self) -> None:
-        """Raise for chunks of another format, and for options on loss without effect."""
-        _ = self.chunk_sizes
+        """Raise for invalid chunks, and for `--lossy` or `--truncate` without effect."""
+        _ = self.chunk_sizes  # raises for invalid sizes
         option = "--truncate" if self.truncate else "--lossy"
-        if (self.lossy or self.truncate) and self.wanted is None:
+        if (self.lossy or self.truncate) and self.target_dtype is None:
             raise UsageError(f"`{option}` is given without `--dtype`: expected both", rule="usage")
-        if self.truncate and self.wanted is not None and not self.wanted.integral:
+        if self.truncate and self.target_dtype is not None and not self.target_dtype.integral:
             raise UsageError(
-                f"`--truncate` is given with `--dtype {self.wanted}`: expected an integer type",
+                f"`--truncate` is given with `--dtype {self.target_dtype}`: "
+                "expected an integer type",
                 rule="usage",
-                value=self.wanted.name,
+                value=self.target_dtype.name,
                 hint="`--lossy` in its place converts to the nearest value",
             )
 
@@ -195,7 +196,7 @@ def run(options: ConvertOptions, messages: Messages) -> int:
             path, members = output
             check_path(path, token, files, written)
             _check_memory(members, options)
-            # --data-dtype converts a single tensor; of several it is the type of untyped ones.
+            # --data-dtype converts a single tensor, but of several only declares untyped ones.
             one = len(members) == 1
             results = [_read(member, options, messages, converts=one) for member in members]
             if target.folder is not None:
@@ -223,15 +224,16 @@ def _merge(
     sources: list[str], target: Target, options: ConvertOptions, inputs: Inputs, messages: Messages
 ) -> None:
     """Write the tensors of several sources to one file."""
-    opened = [inputs.open(token, declared=options.declared) for token in sources]
-    named = named_members(sources, opened)
-    _check_memory(list(named.values()), options)
-    results = [(name, _read(member, options, messages)[1]) for name, member in named.items()]
+    members = named_members(
+        sources, [inputs.open(token, declared=options.declared) for token in sources]
+    )
+    _check_memory(list(members.values()), options)
+    results = [(name, _read(member, options, messages)[1]) for name, member in members.items()]
     _write(target.fmt, target.path, results, options, inputs, messages)
 
 
 def _check_memory(members: list[Source], options: ConvertOptions) -> None:
-    """Raise if several tensors together take more memory than allowed."""
+    """Raise if several tensors together exceed the memory limit."""
     mapped = FORMATS[members[0].content.format].mapped
     if len(members) == 1 or options.limits.memory is None or mapped:
         return
@@ -244,26 +246,20 @@ def _check_memory(members: list[Source], options: ConvertOptions) -> None:
 def _read(
     source: Source, options: ConvertOptions, messages: Messages, *, converts: bool = False
 ) -> NamedResult:
-    """Read a tensor, and convert its elements.
-
-    Parameters
-    ----------
-    converts
-        Whether `--data-dtype` converts a tensor that has another type.
-    """
+    """Read and convert a tensor; if `converts`, `--data-dtype` applies to typed tensors too."""
     declared = options.declared if converts else None
     name = "output" if source.key is None else source.key
-    if is_chunked(source.content.format) and options.wanted is None:
+    if is_chunked(source.content.format) and options.target_dtype is None:
         array = source.chunked(declared=declared)
         if array.in_memory is None:
-            held, progress = options.limits.memory, messages.progress()
-            return name, BlockResult(CopyBlocks(array), held, threads=cores(), progress=progress)
+            memory, progress = options.limits.memory, messages.progress()
+            return name, BlockResult(CopyBlocks(array), memory, threads=cores(), progress=progress)
     tensor = source.tensor(declared=declared, assumed=options.declared)
-    if options.wanted is None or options.wanted is tensor.dtype:
+    if options.target_dtype is None or options.target_dtype is tensor.dtype:
         return name, tensor
     lossy = options.lossy or options.truncate
     try:
-        cast = CastTensor(tensor, options.wanted, lossy=lossy, truncate=options.truncate)
+        cast = CastTensor(tensor, options.target_dtype, lossy=lossy, truncate=options.truncate)
     except GatherError as error:
         source.name(error)
         raise
@@ -280,7 +276,7 @@ def _write(
     inputs: Inputs,
     messages: Messages,
 ) -> None:
-    """Write an output; it gets its name once it is complete."""
+    """Write an output, atomically to a file."""
     if is_chunked(fmt):
         if path is None:
             raise UsageError(f"{fmt} is a folder: expected a name for it", rule="usage", value="-")
@@ -298,7 +294,7 @@ def _write(
         nonfinite, memory = options.nonfinite, options.limits.memory
         save.write(fmt, results, stream, nonfinite=nonfinite, max_bytes=memory)
 
-    options.keeping.write(path, fmt, size, inputs, encode, way="")
+    options.write_options.write(path, fmt, size, inputs, encode, way="")
     if path is None:
         return
     what = str(results[0][1]) if len(results) == 1 else counted(len(results), "tensor")
@@ -315,7 +311,7 @@ def _write_chunks(
 ) -> None:
     """Write a tensor in chunks."""
     messages.notes += losses(fmt, result, path, option="--to")
-    options.keeping.write_chunks(
+    options.write_options.write_chunks(
         path,
         fmt,
         result.source(),

@@ -67,7 +67,7 @@ def run(files: Files, options: InfoOptions, messages: Messages) -> int:
 
 
 def _info(source: Source, token: str, options: InfoOptions) -> Info:
-    """Read no more of a file than the options need."""
+    """Describe a source, reading no more than the options need."""
     from gathercli.arrays.summary import summarise
 
     names = source.content.names
@@ -77,8 +77,8 @@ def _info(source: Source, token: str, options: InfoOptions) -> Info:
         members = (_member(source._replace(key=name), options.declared) for name in listed)
         info = info._replace(members=tuple(members), hidden=len(names) - len(listed))
     else:
-        info = info._replace(one=_described(source, source.layout(assumed=options.declared)))
-    if source.file is not None:  # after a stream was read as far as it should go
+        info = info._replace(one=_describe(source, source.layout(assumed=options.declared)))
+    if source.file is not None:  # last, as the size of a stream needs its end
         info = info._replace(size=source.file.size)
     if info.one is None or options.header:
         return info
@@ -87,14 +87,14 @@ def _info(source: Source, token: str, options: InfoOptions) -> Info:
 
 
 def _member(source: Source, declared: DType | None) -> FileDescription:
-    """Describe a member, or give the error that prevents it."""
+    """Describe a member, or return its error as the description."""
     try:
-        return _described(source, source.content.layout(source.key, declared))
+        return _describe(source, source.content.layout(source.key, declared))
     except GatherError as error:
         return FileDescription(source.key, refused=error.message)
 
 
-def _described(source: Source, layout: Layout) -> FileDescription:
+def _describe(source: Source, layout: Layout) -> FileDescription:
     names, dtype = source.content.names, layout.file_dtype
     ordered = FORMATS[source.content.format].ordered
     ordered = ordered and dtype.itemsize > 1 and dtype.kind != "U"
