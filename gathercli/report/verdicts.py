@@ -163,10 +163,11 @@ def check_json(
     """Yield one object in parts, the illegal indices one by one."""
     chosen, case = checked.chosen, checked.case
     call = chosen.call
+    op = chosen.op
+    names = ["axis", "batch_dims"] if op.attr("axis") else [each.name for each in op.attrs]
     fields: dict[str, Any] = {
-        "operator": chosen.op.full_name,
-        "axis": call and call.axis,
-        "batch_dims": call and call.batch_dims,
+        "operator": op.full_name,
+        **{name: call and getattr(call, name) for name in names},
     }
     fields |= {
         name: tensor_json(tensor.dtype, tensor.shape)
