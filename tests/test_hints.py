@@ -119,6 +119,18 @@ CALLS: Final = (
     Wrong("gather-tree arange:2x1x2 [[0,0],[1,0]] [2] 9", 2),
     Wrong("gather-tree [[[1]],[[1]]] [[[0]],[[1]]] [2] 9", names=("clamp", "wrap")),
     Wrong("gather-tree [[[1]],[[1]]] [[[0]],[[-1]]] [2] 9", names=("clamp", "wrap")),
+    Wrong("gather-nd pair.npz"),
+    Wrong("gather-nd -", stdin=b'{"data":[1,2],"indices":[[0]]}'),
+    Wrong("gather-tree tree.json#step_ids"),
+    Wrong("check gather-tree tree.json"),
+    Wrong("explain gather-tree", names=("--job FILE#ID",)),
+    Wrong("explain gather-nd 1,2", names=("--job FILE#ID",)),
+    Wrong("check gather-tree 1 2"),
+    Wrong("shape gather-elements 2"),
+    Wrong("gather-tree 2x1x1xi64=1 --end-token 9 --parent-ids=2x1x1xi64=0 --max-seq-len [2] -q"),
+    Wrong("explain gather-nd --data 1,2 --indices 1, -q"),
+    Wrong("gather-elements --data 1,2"),
+    Wrong("compare arange:2x1x2 zeros:2x1x2xi64 [1] 9"),
     Wrong("gather 1,2 0 -V torch"),
     Wrong("gather-elements 1, 0, -a 0 -V tf"),
     Wrong("gather eye:2x2 0", 1),
@@ -376,6 +388,9 @@ def _write_tensors(folder: Path) -> None:
     save_file({"a": array, "b": array}, folder / "m.safetensors")
     (folder / "m.json").write_text('{"a":[1],"b":[2]}')
     (folder / "l.json").write_text("[1,2,3]")
+    (folder / "tree.json").write_text(
+        '{"step_ids":[[[1]]],"parent_ids":[[[0]]],"max_seq_len":[1],"end_token":9}'
+    )
     (folder / "v.npy").write_bytes(saved(np.array([0x3F80], np.uint16).view("V2")))
     (folder / "bytes.bin").write_bytes(b"\1\0\0")
     group = zarr.open_group(folder / "g.zarr", mode="w")

@@ -320,11 +320,11 @@ WRONG: Final[dict[str, tuple[str, str]]] = {
     "check gather-tree [[[1]]] [[[0]]] [1]": (
         "`END_TOKEN` is missing: expected STEP_IDS, PARENT_IDS, MAX_SEQ_LEN and END_TOKEN of "
         "gather-tree",
-        "`gathercli gather-tree --help`",
+        "`gathercli check gather-tree arange:2x1x2 zeros:2x1x2xi64 '[1]' xi64=9` is an example",
     ),
     "check gather-tree [1]": (
-        "`INDICES` is missing: expected OP, STEP_IDS, PARENT_IDS, MAX_SEQ_LEN and END_TOKEN",
-        "`gathercli check gather 1.5,2,3,4,5 3,10,-20 --allow-fill` is an example",
+        "`PARENT_IDS` is missing: expected OP, STEP_IDS, PARENT_IDS, MAX_SEQ_LEN and END_TOKEN",
+        "`gathercli check gather-tree arange:2x1x2 zeros:2x1x2xi64 '[1]' xi64=9` is an example",
     ),
     "hepl": ("no command `hepl`", meant("gathercli help")),
     "help gathr": ("no command `gathr`", meant("gathercli help gather")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, cast
 
 from gathercli.cli.command import Field, Options, argument, option
 from gathercli.cli.groups import INPUT
@@ -71,6 +71,7 @@ class TensorOptions(Options):
     """
 
     required = True
+    command = ""
     types: TypeOptions
 
     @classmethod
@@ -88,7 +89,9 @@ class TensorOptions(Options):
         if rest := [_names(family, fewest) for family in operators if inputs_of(family)[fewest:]]:
             more = argument("[MORE]...", f"Further inputs: {listed(rest, 'and')}.")
             fields["more"] = Field(Annotated[list[str] | None, more], None)
-        return cls.with_fields(fields)
+        group: Any = cls.with_fields(fields)
+        group.command = command
+        return cast("type[Options]", group)
 
     @classmethod
     def _help(cls, each: Input, *, is_first: bool) -> str:
@@ -120,7 +123,7 @@ class TensorOptions(Options):
         """
         names, words = [each.name for each in inputs_of(family)], self.words
         if len(words) != len(names):
-            raise _miscounted(family, words)
+            raise _miscounted(self.command or family.COMMAND, family, words)
         return {name: self.types.token(name, word) for name, word in zip(names, words, strict=True)}
 
 
@@ -140,8 +143,10 @@ def _names(family: Family, fewest: int) -> str:
     return f"{names} of {family.COMMAND}"
 
 
-def _miscounted(family: Family, words: list[Any]) -> UsageError:
+def _miscounted(command: str, family: Family, words: list[Any]) -> UsageError:
     """Return the error for fewer or more arguments than inputs."""
+    from gathercli.cli.suggest import suggest_example
+
     names = [each.name.upper() for each in inputs_of(family)]
     what = (
         f"`{clean(str(words[len(names)]))}` is one argument too many"
@@ -151,7 +156,7 @@ def _miscounted(family: Family, words: list[Any]) -> UsageError:
     return UsageError(
         f"{what}: expected {listed(names, 'and')} of {family.COMMAND}",
         rule="usage",
-        hint=f"`gathercli {family.COMMAND} --help`",
+        hint=suggest_example(command, family.ROWS[0], words),
     )
 
 

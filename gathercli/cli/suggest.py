@@ -217,6 +217,68 @@ def _sample(op: Op) -> list[str]:
     return ["arange:2x3", "[1,2]"] if op.tuples else ["arange:3", "[2]"]
 
 
+def suggest_example(
+    command: str, op: Op, inputs: Sequence[str] = (), options: Sequence[str] = ()
+) -> str:
+    """Suggest a complete line for a command that lacks inputs of an operator.
+
+    Parameters
+    ----------
+    inputs, options
+        Those on the line. If a single input has members with the names of all, they are suggested.
+    """
+    members = members_of_all(op, inputs)
+    head = [command] if command == op.family else [command, op.family]
+    axis = op.attr("axis")
+    lacks_axis = axis is not None and axis.default is None
+    if lacks_axis and not any(word.startswith(("-a", "--axis")) for word in options):
+        options = [*options, "--axis", "0"]
+    line = shell_line([*head, *(members or _sample(op)), *options])
+    return f"`{line}` {'names the members' if members else 'is an example'}"
+
+
+def members_of_all(op: Op, inputs: Sequence[str]) -> list[str]:
+    """Return the members of the only input that have the names of all inputs; nothing if one lacks.
+
+    Standard input may have them; nobody can look.
+    """
+    if len(inputs) != 1:
+        return []
+    from gathercli.cli.names import completions
+
+    path = inputs[0].rpartition("#")[0] or inputs[0]
+    names = [f"{path}#{each.name}" for each in op.inputs]
+    known = completions("tensor", f"{path}#").splitlines()
+    return names if path == "-" or set(names) <= set(known) else []
+
+
+def inputs_as_arguments(line: CommandLine, option: str) -> str | None:
+    """Suggest a line whose inputs are arguments, if they are options as those of `batch`."""
+    operator = next((word for word in (line.command, *line.arguments) if word in FAMILIES), None)
+    if operator is None:
+        return None
+    op = FAMILIES[operator].ROWS[0]
+    names = ["--" + each.name.replace("_", "-") for each in op.inputs]
+    if option not in names:
+        return None
+    inputs: dict[str, str] = {}
+    rest: list[str] = []
+    words = iter(line.words)
+    for word in words:
+        name, mark, value = word.text.partition("=")
+        if word.option is None or word.is_value or name not in names:
+            rest.append(word.text)
+        else:
+            inputs[name] = value if mark else next(words, word).text
+    others = CommandLine.read(line.command, line.params, rest)
+    head = [operator] if operator in others.arguments else []
+    free = iter(others.arguments[len(head) :])
+    arguments = [inputs.get(name) or next(free, "") for name in names]
+    if not all(arguments) or any(free):
+        return suggest_example(line.command, op, (), others.options)
+    return did_you_mean([line.command, *head, *arguments, *others.options])
+
+
 def _add_operator(words: Sequence[str], error: GatherError) -> str | None:
     """Insert an operator before its inputs, or suggest the lesson with a word's name."""
     from gathercli.cli.registry import COMMANDS

@@ -8,7 +8,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.cli.dialects import PICTURES, choices_of, similar_option, translate, translate_value
-from gathercli.cli.suggest import did_you_mean, rejoin, shell_line
+from gathercli.cli.suggest import (
+    did_you_mean,
+    inputs_as_arguments,
+    members_of_all,
+    rejoin,
+    shell_line,
+    suggest_example,
+)
 from gathercli.errors import UsageError
 from gathercli.ops import FAMILIES
 from gathercli.text import closest, listed, short
@@ -121,6 +128,8 @@ def _option_hint(line: CommandLine, option: str) -> str | None:
         and not each.is_value
         and (each.text.startswith(option) or (each.text[1:2] != "-" and option[1:] in each.text))
     )
+    if inputs_hint := inputs_as_arguments(line, option):
+        return inputs_hint
     similar = similar_option(line, option)
     param = line.param(similar) if similar else None
     takes_value = param is not None and not param.is_flag and ":" not in option
@@ -196,22 +205,38 @@ def _version_hint(param: Any, option: str) -> str | None:
 def _missing(line: CommandLine, param: Any) -> UsageError:
     from gathercli.cli.manual.examples import EXAMPLES
 
-    operator = next((word for word in line.arguments[:1] if word in FAMILIES), None)
+    operator, inputs = _operator_inputs(line)
     lines = [each.command for each in EXAMPLES[line.command]]
-    example = next((each for each in lines if f" {operator} " in each), lines[0])
-    more = ""
-    if param.metavar == "INDICES" and line.command in ("gather", "compare"):
-        example = shell_line([line.command, *line.arguments, "0,", *line.options]) or example
-        more = ", and `-` reads INDICES from standard input"
-    choices = choices_of(param)
-    expected = listed(choices) if choices else listed(_arguments(line, operator), "and")
+    example = next((each for each in lines if f" {operator} " in each), None)
+    hint = f"`{example or lines[0]}` is an example"
+    is_last = param.metavar == "INDICES" and line.command in ("gather", "compare")
+    if is_last and (short_line := shell_line([line.command, *line.arguments, "0,", *line.options])):
+        hint = f"`{short_line}` is an example"
+    if is_last:
+        hint += ", and `-` reads INDICES from standard input"
+    if operator is not None and not (is_last and inputs == ["-"]):
+        op = FAMILIES[operator].ROWS[0]
+        if example is None or members_of_all(op, inputs):
+            hint = suggest_example(line.command, op, inputs, line.options)
+    choices, names = choices_of(param), _arguments(line, operator)
+    expected = listed(choices) if choices else listed(names, "and")
     first = param.metavar.partition(" ")[0].removesuffix("...")
+    if operator is not None:  # whose names the inputs have
+        first = names[line.metavars.index(param.metavar)]
     return UsageError(
         f"`{first}` is missing: expected {expected}",
         rule="usage",
         expected=expected,
-        hint=f"`{example}` is an example{more}",
+        hint=hint,
     )
+
+
+def _operator_inputs(line: CommandLine) -> tuple[str | None, list[str]]:
+    """Return the operator that a line names, and the inputs on the line."""
+    if line.command in FAMILIES:
+        return line.command, line.arguments
+    operator, *inputs = line.arguments or [""]
+    return (operator, inputs) if operator in FAMILIES else (None, [])
 
 
 def _arguments(line: CommandLine, operator: str | None) -> list[str]:
@@ -278,7 +303,19 @@ def _too_many(line: CommandLine) -> UsageError:
         rule="usage",
         value=extra,
         expected=expected,
-        hint=did_you_mean(*_with_fewer(line, most)) or _list_hint(line),
+        hint=did_you_mean(*_with_fewer(line, most)) or _only_version(line) or _list_hint(line),
+    )
+
+
+def _only_version(line: CommandLine) -> str | None:
+    """Suggest `check` for as many inputs as only an operator of one version has."""
+    if line.command != "compare":
+        return None
+    rows = (family.ROWS for family in FAMILIES.values() if len(family.ROWS) == 1)
+    op = next((op for (op,) in rows if len(op.inputs) == len(line.arguments)), None)
+    checked = op and shell_line(["check", op.family, *line.arguments])
+    return (
+        f"{op} is the only version with {len(line.arguments)} inputs: `{checked}`" if op else None
     )
 
 

@@ -19,7 +19,7 @@ from gathercli.cli.operator import OP_HELP, OperatorOptions
 from gathercli.cli.options import NoClobber, Precision, TextFormat
 from gathercli.errors import UsageError
 from gathercli.io.write import STDOUT, Output
-from gathercli.ops import family_of
+from gathercli.ops import OPERATORS, family_of
 from gathercli.report.terminal import rendered, wants_color, width_of
 from gathercli.spec.shapes import Shape, product
 from gathercli.text import clean, counted, grouped, listed
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gathercli.lessons.provenance import Provenance
     from gathercli.report.selection import Look, Window
     from gathercli.report.terminal import Styled
+    from gathercli.spec.op import Op
 
 
 class OptionalTensors(TensorOptions):
@@ -64,16 +65,25 @@ class CallOptions(Options):
                     value=self.job,
                 )
             return
-        if self.op:
-            family_of(self.op)
-        names = ["OP", *self.tensors.names]
+        op = family_of(self.op).ROWS[0] if self.op else None
         words = [self.op or None, *self.tensors.words]
         if None in words:
-            raise UsageError(
-                f"`{names[words.index(None)]}` is missing: expected {listed(names, 'and')}",
-                rule="usage",
-                hint="`gathercli explain gather '[10,20,30]' '[2,0]'`, or `--job FILE#ID`",
-            )
+            raise self._incomplete(op, words)
+
+    def _incomplete(self, op: Op | None, words: list[str | None]) -> UsageError:
+        """Return the error for a missing operator or input."""
+        names, hint = self.tensors.names, "`gathercli explain gather '[10,20,30]' '[2,0]'`"
+        if op is not None and op is not OPERATORS[0]:
+            from gathercli.cli.suggest import suggest_example
+
+            names = [each.name.upper() for each in op.inputs]
+            hint = suggest_example("explain", op, [word for word in words[1:] if word is not None])
+        names = ["OP", *names]
+        return UsageError(
+            f"`{names[words.index(None)]}` is missing: expected {listed(names, 'and')}",
+            rule="usage",
+            hint=f"{hint}, or `--job FILE#ID`",
+        )
 
     def read(self, limits: Limits, messages: Messages) -> OpenCall:
         """Read the tensors and bind the call."""
