@@ -1,6 +1,6 @@
-"""Fast ways to read and write long JSON texts, with orjson.
+"""Read and write long JSON texts with orjson.
 
-Each gives what the slow way gives, or None; then the slow way does the work and raises the errors.
+A function returns the same as the slow code, or None, so that the slow code runs and raises errors.
 """
 
 from __future__ import annotations

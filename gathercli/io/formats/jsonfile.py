@@ -1,4 +1,4 @@
-"""Files of JSON text: their tensors, and what is wrong with a file that is no JSON."""
+"""Files of JSON text, and hints for files that are not JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PROBE: Final = 1 << 20
 """Bytes of a stream after which its start must parse."""
 
 _VALUE_BYTES: Final = 64
-"""Bytes of memory for a value while it is parsed: an object, and its place in a list."""
+"""Bytes of memory for a parsed value: an object, and its entry in a list."""
 
 _WIDEST: Final = 4
 """The most bytes of memory for a character."""
@@ -109,7 +109,7 @@ class Document(TextContent):
 
 
 class Watch:
-    """Checks a text while it is read, and stops once it is no text or needs too much memory."""
+    """A check of a text while it is read: it raises for binary, or for too much memory."""
 
     marks: Sequence[bytes] = (b",", b"[", b":", b":")
     """Bytes that are beside every value."""
@@ -118,7 +118,7 @@ class Watch:
         self.file, self._limit = file, file.limit
         self.size = self._values = 0
         self._width, self._string_width = 1, 0
-        # A file so small that even one of marks alone fits the limit need not be counted.
+        # Do not count the values of a file that fits the limit even if it is all marks.
         most = file.size * (1 + 2 * _WIDEST + 2 * _VALUE_BYTES) if file.regular else None
         self._counts = self._limit is not None and (most is None or most > self._limit)
         self._probed = file.regular
@@ -148,7 +148,7 @@ class Watch:
             self.probe(self.file.start(_PROBE))
 
     def probe(self, start: bytes) -> None:
-        """Raise if no text with this start is JSON."""
+        """Raise if the text cannot be JSON by its start."""
         text = start.rstrip(bytes(range(0x80, 0x100)))  # it may end within a character
         try:
             jsontext.load(text.decode(errors="replace"), "json")
@@ -166,7 +166,7 @@ def _width(part: bytes) -> int:
 
 
 def _advise(error: InputError, file: File) -> None:
-    """Add to an error the known format of the text, and how to read or convert it."""
+    """Add the format of the text to an error, with a hint that reads or converts it."""
     from gathercli.io.formats import foreign
 
     start = file.start(SNIFF_SIZE)

@@ -77,7 +77,7 @@ def looks_literal(token: str) -> bool:
 
 
 def starts_literal(text: str) -> bool:
-    """Tell whether a text begins like a typed literal or a generator."""
+    """Tell whether a text starts like a typed literal or a generator."""
     return bool(re.match(_START, text))
 
 
@@ -149,7 +149,7 @@ def _is_json(word: str) -> bool:
 
 
 def item(word: str) -> Any:
-    """Parse a number or a word for one; return None for any other."""
+    """Parse a number, or a word such as nan or true; return None for any other word."""
     if re.fullmatch(_INTEGER, word):
         return int(word)
     if re.fullmatch(_FLOAT, word):

@@ -1,4 +1,4 @@
-"""The .npy format, read with bounds that `numpy.load` lacks.
+"""The .npy format, read within limits that `numpy.load` lacks.
 
 `numpy.load` checks the length of a header after it reads it, lets TypeError, SyntaxError,
 TokenError and MemoryError escape, and accepts types that hang later. This module checks the length
@@ -37,7 +37,7 @@ PREAMBLE: Final = len(MAGIC) + 2 + 4 + MAX_HEADER
 """Bytes of a file that contain its header."""
 
 _OPAQUE: Final = {1: ("a byte", "float8_e4m3fn"), 2: ("two bytes", "bfloat16")}
-"""The void types in which numpy saves other types: by size, its words, and such a type."""
+"""By the size of a void type: its description, and a type that numpy saves as such."""
 
 _LENGTH_BYTES: Final[dict[tuple[int, ...], int]] = {(1, 0): 2, (2, 0): 4, (3, 0): 4}
 """The bytes of the header's length, by the version of the format."""
@@ -67,13 +67,7 @@ class Header(NamedTuple):
         return product(self.shape) * self.file_dtype.itemsize
 
     def layout(self, declared: DType | None) -> Layout:
-        """Choose the element type; `declared` is that of opaque elements.
-
-        Raises
-        ------
-        InputError
-            ``npy``: no tensor has this type.
-        """
+        """Return the layout; `declared` is the type of opaque elements."""
         import numpy as np
 
         file_dtype = self.file_dtype
@@ -163,7 +157,7 @@ def read_header(start: bytes) -> Header:
 
 @lru_cache(maxsize=64)
 def _parse(text: bytes, version: tuple[int, ...]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Parse the length and the text of a header; many files have the same."""
+    """Parse the length and the text of a header, with a cache, as many files have the same."""
     import io
     import warnings
 
@@ -223,7 +217,7 @@ def check_length(header: Header, length: int, *, has_more: bool = False) -> None
     Parameters
     ----------
     has_more
-        Whether it is a stream that was not read to its end.
+        Whether a stream has unread bytes.
     """
     if length == header.offset + header.nbytes:
         return
@@ -238,7 +232,7 @@ def check_length(header: Header, length: int, *, has_more: bool = False) -> None
 
 
 def view(layout: Layout, buffer: Any) -> Tensor:
-    """View the elements in all the bytes of a file, mapped or in memory."""
+    """View the elements in the bytes of a file; check strings."""
     tensor = layout.view(buffer, rule="npy")
     if layout.dtype is STRING:
         check_strings(tensor.array)
@@ -246,7 +240,7 @@ def view(layout: Layout, buffer: Any) -> Tensor:
 
 
 def check_strings(array: AnyArray, *, rule: str = "npy") -> None:
-    """Raise for code points that are no characters; numpy fails when it reads such an element."""
+    """Raise for invalid code points, on which numpy fails when it reads the element."""
     import numpy as np
 
     width = array.dtype.itemsize // 4

@@ -1,7 +1,7 @@
 """The .npz format: members of a zip archive, inflated within bounds.
 
-`zipfile` reads. This module refuses members that overlap, repeat a name, misstate their size, or
-use a method other than stored and deflate. Names are keys and never paths.
+`zipfile` reads. This module rejects members that overlap, repeat a name, declare a wrong size, or
+use a method other than stored and deflate. Names are keys, not paths.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _refuse(what: str, expected: str, hint: str | None = None) -> NoReturn:
 
 @contextmanager
 def _name_member(info: zipfile.ZipInfo) -> Iterator[None]:
-    """Add the name of a member to the errors of its .npy bytes."""
+    """Prefix the errors of a .npy member with its name."""
     try:
         yield
     except InputError as error:
@@ -189,7 +189,7 @@ def npz_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
 
 
 class _MemberTarget:
-    """A member of an archive; `npy.npy_file` writes to it."""
+    """A member of an archive, a `raw.ByteTarget`."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.write = stream.write
@@ -201,9 +201,9 @@ class _MemberTarget:
 
 
 class _ZipTarget:
-    """The methods of a file that zipfile needs to write forwards.
+    """A forward-only output file for zipfile.
 
-    After an error in its context it drops bytes: zipfile would finish the archive.
+    After an error in its context it drops bytes, as zipfile would complete the archive.
     """
 
     def __init__(self, out: ByteTarget) -> None:

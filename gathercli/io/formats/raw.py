@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from gathercli.io.files import File
 
     class ByteTarget(Protocol):
-        """Takes bytes in order, and perhaps a whole result at its position."""
+        """A target of bytes in order, or of a whole result written by threads."""
 
         def write(self, part: bytes | memoryview, /) -> object:
             """Append bytes."""
 
         def place(self, result: Result, /) -> bool:
-            """Have the threads of a result append its elements; return False if impossible."""
+            """Let the threads of a result append its elements; return False if impossible."""
 
 
 NamedResult: TypeAlias = "tuple[str, Result]"
@@ -114,7 +114,7 @@ class Raw:
         return layout
 
     def _advice(self, size: int) -> str | None:
-        """Suggest a first dimension that fits the size of the file, if there is one."""
+        """Suggest a first dimension that matches the size of the file, if possible."""
         (first, *rest), dtype = self._description.shape or (1,), self._description.dtype
         row = product(rest) * dtype.itemsize
         if not row or size % row or first == size // row:

@@ -1,4 +1,4 @@
-"""Nested lists to tensors: the type inference of all text formats.
+"""Convert nested lists to tensors, with the type inference of all text formats.
 
 The inference of numpy turns ``[2**63, -1]`` into float64, ``[2**64]`` into objects, ``[True, 1]``
 into integers and ``[]`` into float64, and is not used.
@@ -32,13 +32,7 @@ _LISTS: Final = frozenset({list, tuple})
 
 
 def check_depth(value: Any, root: str = "$") -> None:
-    """Raise for lists nested deeper than `MAX_RANK`; only first elements are followed.
-
-    Raises
-    ------
-    LimitError
-        ``limit``.
-    """
+    """Raise LimitError if the first elements are lists nested deeper than `MAX_RANK`."""
     for _ in range(MAX_RANK):
         if type(value) not in _LISTS or not value:
             return
@@ -180,7 +174,7 @@ def _sizes(shape: Sequence[int]) -> str:
 def _infer(  # noqa: PLR0911  (a type each)
     flat: list[Any], kinds: set[type], where: Place, empty: DType
 ) -> tuple[DType, int]:
-    """Return the type of elements, and the first one that requires it."""
+    """Return the type of elements, and the position of the first one that requires it."""
     if not kinds:
         return empty, 0
     if kinds == {int}:
@@ -209,7 +203,7 @@ def _infer(  # noqa: PLR0911  (a type each)
 
 
 def _check_mixture(flat: list[Any], where: Place) -> None:
-    """Raise for a value that is no element, and for elements of several sorts."""
+    """Raise for an invalid element, or for elements of different kinds."""
     numeric = {int, float, Overflow, complex}
     words = NON_FINITE.keys() if numeric & set(map(type, flat)) else set()
     if not words and set(map(type, flat)) == {str}:
