@@ -107,6 +107,7 @@ CALLS: Final = (
     Wrong("gather-nd arange:5 zeros:30xi64"),
     Wrong("gather-nd [[0,1],[1,1]] arange:2x2xf32"),
     Wrong("gather-nd [[0,1],[1,1]] 2x2xf32=0 1 1 1", 2),
+    Wrong("gather-nd [[0,1],[1,1]] 2x2xf32=0.5"),
     Wrong("gather-tree 2x1x2xi32=1 2x1x2xi64=0 1xi64=2 xi64=9"),
     Wrong("gather-tree 2x1x2xi64=1 2x1x2xf32=1 1xf32=2 xi64=9"),
     Wrong("gather-tree [[[1.0,2]],[[3,4]]] [[[0,0]],[[1,0]]] [2] 9"),

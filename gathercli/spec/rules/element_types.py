@@ -90,13 +90,11 @@ def _are_swapped(call: Call) -> bool:
     if data.dtype is None or indices.dtype is None or indices.decided is not None:
         return False
     few, many = data.shape.rank or 0, indices.shape.rank or 0
-    misses = call.op.tuples and _fit_swapped(call) and not _point_inside(call)
-    likely = few < many or (few == many and (indices.integers is None or misses))
-    return (
-        likely
-        and indices.dtype.kind is Kind.FLOAT
-        and data.dtype in call.op.input("indices").dtypes
-    )
+    if indices.dtype.kind is not Kind.FLOAT or data.dtype not in call.op.input("indices").dtypes:
+        return False
+    if few != many or indices.integers is None:
+        return few <= many
+    return call.op.tuples and _fit_swapped(call) and not _point_inside(call)
 
 
 def _fit_swapped(call: Call) -> bool:
