@@ -144,7 +144,18 @@ def closest_member(key: str | None, names: Iterable[str]) -> str | None:
     >>> closest_member("wieght", ["", "weight"]), closest_member(None, ["", "weight"])
     ('weight', 'weight')
     """
-    return closest(key, names) if key else next(filter(None, names), None)
+    names = list(names)
+    return beginning(key, names) or closest(key, names) if key else next(filter(None, names), None)
+
+
+def beginning(word: str, known: Iterable[str]) -> str | None:
+    """Return the only known word that begins with `word`, or None.
+
+    >>> beginning("emb", ["bias", "embedding"])
+    'embedding'
+    """
+    words = [each for each in known if each.startswith(word)]
+    return words[0] if len(words) == 1 else None
 
 
 def closest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:

@@ -138,6 +138,9 @@ CALLS: Final = (
     Wrong("gather"),
     Wrong("xyzzy"),
     Wrong("help gather x"),
+    Wrong("help formats"),
+    Wrong("gather 1,2 -1 --neg wrap"),
+    Wrong("gather long.npz#emb 0", 1),
     Wrong("torch.gather 1,2 0,"),
     Wrong("openvino.Gather-7 1,2 0"),
     Wrong("explain openvino.Gather-7 1,2 0"),
@@ -384,6 +387,7 @@ def _write_tensors(folder: Path) -> None:
         np.save(folder / name, array)
     np.savez(folder / "x.npz", a=array, b=array)
     np.savez(folder / "pair.npz", data=array, indices=[[2]])
+    np.savez(folder / "long.npz", embedding=array, bias=array)
     raw = saved(array)
     (folder / "slash.npz").write_bytes(archive({"a/b.npy": raw, "a_b.npy": raw}))
     save_file({"a": array, "b": array}, folder / "m.safetensors")

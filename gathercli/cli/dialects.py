@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.cli.line import CommandLine
-from gathercli.text import closest
+from gathercli.text import beginning, closest
 
 if TYPE_CHECKING:
     from typing import Any
@@ -57,7 +57,8 @@ def similar_option(line: CommandLine, option: str) -> str | None:
     if translations:
         return None
     word = option.lower().replace("_", "-").lstrip("-")
-    similar = closest(word, [name[2:] for name in names if name.startswith("--")], cutoff=0.7)
+    long = [name[2:] for name in names if name.startswith("--")]
+    similar = closest(word, long, cutoff=0.7) or (word and beginning(word, long))
     return f"--{similar}" if similar else None
 
 

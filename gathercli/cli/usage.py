@@ -94,10 +94,12 @@ def one_dash(line: CommandLine, word: Word) -> UsageError:
 
 def no_command(name: str) -> UsageError:
     """Return the error for an unknown command."""
+    from gathercli.cli.manual.pages import TOPICS
     from gathercli.cli.registry import COMMANDS
     from gathercli.ops import foreign_name_error
 
-    hint = "`gathercli --help` lists the commands"
+    page = f"`gathercli man {name}` is a page"
+    hint = page if name in TOPICS else "`gathercli --help` lists the commands"
     if usage := foreign_name_error(name, "no command"):
         usage.hint = usage.hint or hint
         return usage
