@@ -220,7 +220,7 @@ ADVICE: dict[str, tuple[str, dict[str, Any], str]] = {
     "a suffix": (
         "save",
         {"path": "x.foo", "array": DATA},
-        '`"x-1.npy"` in its place names one',
+        'a name with a suffix, such as `"x-1.npy"`',
     ),
     "a suffix that is nearly right": (
         "save",

@@ -135,3 +135,15 @@ def test_a_lesson_that_is_not_there_is_a_usage_error(
     ran = run("demo", *words)
     assert (ran.status, ran.out) == (2, "")
     assert said in ran.err
+
+
+@pytest.mark.parametrize(
+    ("word", "name"), [("batch", "batch-dims"), ("3", "negative"), ("gather_nd", "gather-nd")]
+)
+def test_a_lesson_is_suggested_by_its_number_or_the_start_of_its_name(
+    word: str, name: str, run: Run
+) -> None:
+    ran = run("demo", word)
+
+    assert ran.status == 2
+    assert ran.err.endswith(f"hint: did you mean `gathercli demo {name}`?\n")

@@ -994,3 +994,11 @@ def test_reads_of_very_many_indices_are_not_counted(monkeypatch: pytest.MonkeyPa
     text = str(gathercli.explain("gather", [1, 2], [1, 0, 1]))
     assert "read   not counted: there are 3 indices" in text
     assert "no letter" not in text
+
+
+@pytest.mark.parametrize("text", ["1,0", "[1,0]", "(1,0)", "(1, 0)", "out[1,0]", " out[1, 0] "])
+def test_a_cell_is_read_as_screens_and_python_write_it(text: str, run: Run) -> None:
+    ran = run("explain", "gather", "arange:2x2", "0,1", "--cell", text)
+
+    assert ran.status == 0
+    assert ran.out.startswith("out[1,0]")

@@ -79,6 +79,8 @@ CALLS: Final = (
     Wrong("explain --job shape.jsonl", names=("gathercli shape",)),
     Wrong("gather-nd arange:3x2 0", 2),
     Wrong("ops --diff openvino-8 gather-7", 3),
+    Wrong("demo batch"),
+    Wrong("demo 3"),
     Wrong("ops --like gather_tree"),
     Wrong("ops --like gather_nd"),
     Wrong("ops --like tf.raw_ops.GatherTree"),

@@ -554,3 +554,20 @@ def test_a_pattern_of_steps_that_finds_nothing_names_its_option(run: Run) -> Non
 
     assert ran.status == 66
     assert ran.err.startswith("error: `--step-ids` is `in/*.npy`, and no file has such a name")
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["--indices", "idx/*.npy"], "`--indices 'idx/{stem}.npy'` is a file for each file of"),
+        (["--indices", "idx/**/*.npy"], "`--indices 'idx/{stem}.npy'` is a file for each file of"),
+        (["--indices", "0,", "-V", "onnx-11,onnx-13"], "`--matrix version=onnx-11,onnx-13` tries"),
+    ],
+)
+def test_a_pattern_or_list_where_one_is_expected_gets_a_hint(
+    words: list[str], hint: str, run: Run
+) -> None:
+    ran = run("batch", "--op", "gather", "--data", "arange:3", *words)
+
+    assert (ran.status, ran.out) == (2, "")
+    assert f"\nhint: {hint}" in ran.err

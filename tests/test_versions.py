@@ -294,9 +294,9 @@ def test_a_hint_names_the_version_as_the_command_takes_it(
 
 
 def test_comparing_knows_the_rows_of_a_version_however_it_is_spelt(run: Run) -> None:
-    assert run("ops", "--diff", "OpenVINO:6", "onnx11") == run(
-        "ops", "--diff", "openvino-6", "onnx-11"
-    )
+    usual = run("ops", "--diff", "openvino-6", "onnx-11")
+
+    assert run("ops", "--diff", "OpenVINO:6", "onnx11").out == usual.out
 
 
 # GATHERCLI_VERSION

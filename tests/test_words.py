@@ -250,3 +250,10 @@ def test_a_note_in_colour_marks_its_first_word() -> None:
 
 def test_a_note_shows_no_control_character() -> None:
     assert note_text("a\x1b[2Jb\nc", color=False) == "note: a\\x1b[2Jb\\x0ac\n"
+
+
+def test_further_mistakes_are_listed_by_rule() -> None:
+    error = GatherError("no", rule="job")
+    error.others, error.count, error.rest = [], 2, {"job": "j.jsonl, line 9"}
+
+    assert "\n1 more mistake:\n  rule job: j.jsonl, line 9\n" in error_text(error, color=False)

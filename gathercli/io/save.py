@@ -41,7 +41,7 @@ def _suggest_suffix(path: str, suffix: str) -> Hint:
     name = new_name(os.path.splitext(path)[0] if suffix else path, near or ".npy")
     if near:
         return Hint("did you mean {source}?", source=name)
-    return Hint("{source} in its place names one", source=name)
+    return Hint("a name with a suffix, such as {source}", source=name)
 
 
 def check_format(

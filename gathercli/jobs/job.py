@@ -278,7 +278,8 @@ def _job(job: Any, where: str, folder: str) -> Job:
     checks = keys.checks
     for key in job:
         if key not in checks:
-            kind = SHAPE if job.get("op") == SHAPE else _kind(keys)
+            op = job.get("op")
+            kind = op if op in (*FAMILIES, SHAPE) else _kind(keys)
             near = _OTHERWISE.get(key)
             near = near if near in checks else closest(key, checks)
             what = f"`$.{short(clean(key))}` is unknown in a {kind} job"

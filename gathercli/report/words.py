@@ -36,7 +36,8 @@ def error_text(error: GatherError, *, color: bool, width: int | None = None) -> 
         number = (error.count or 0) - 1 - len(error.others)
         lines.append(_marked(f"{counted(number, 'more mistake')}:", _CYAN, "", color, width))
         lines += [
-            _marked(f"  {rule}:", "", where, False, width) for rule, where in error.rest.items()
+            _marked(f"  rule {rule}:", "", where, False, width)
+            for rule, where in error.rest.items()
         ]
     return "\n".join(lines) + "\n"
 

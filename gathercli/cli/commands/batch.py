@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
@@ -295,6 +296,14 @@ def _patterns(options: PatternOptions, words: list[str], messages: Messages) -> 
             f"`{option_of(min(twice))}` is given, and in `--matrix` too: expected it once",
             rule="usage",
         )
+    if "," in settings.get("version", ""):
+        raise UsageError(
+            f"`--version` is `{clean(settings['version'])}`: expected one version",
+            rule="version",
+            value=settings["version"],
+            hint=f"`--matrix version={shell_word(settings['version'])}` tries each of them",
+        )
+    _check_templates({name: inputs[name] for name in others}, option_of(first))
     for key, values in [*((key, [v]) for key, v in settings.items()), *matrix.items()]:
         for value in values:
             check_setting(op, key, value)
@@ -307,6 +316,23 @@ def _patterns(options: PatternOptions, words: list[str], messages: Messages) -> 
     templates = {name: inputs[name] for name in others}
     templates |= {key: v for key in ("output", "expect") if (v := getattr(options, key))}
     return Patterns(op, inputs[first], templates, fixed, matrix)
+
+
+def _check_templates(templates: dict[str, str], finder: str) -> None:
+    """Raise if an input beside the first is a pattern such as ``idx/*.npy``."""
+    from gathercli.cli.patterns import option_of
+
+    for key, text in templates.items():
+        if "*" in text and not os.path.lexists(text):
+            template = re.sub(r"\*\*/\*|\*+", "{stem}", text, count=1)
+            raise UsageError(
+                f"`{option_of(key)}` is `{clean(text)}`, but only `{finder}` takes a pattern: "
+                "expected one tensor, or a name with {stem}",
+                rule="usage",
+                value=text,
+                hint=f"`{option_of(key)} {shell_word(template)}` is a file for each file of "
+                f"`{finder}`",
+            )
 
 
 def _options(keys: Iterable[str]) -> str:

@@ -59,7 +59,7 @@ def _one(name: str | None) -> Answer:
 
     first, *rest = names = [lesson.name for lesson in LESSONS]
     if name not in (None, *names):
-        near = closest(name or "", names)
+        near = _near(name or "", names)
         raise UsageError(
             f"no lesson `{name}`: expected {listed(names)}",
             rule="usage",
@@ -70,6 +70,14 @@ def _one(name: str | None) -> Answer:
     if name is None:
         text.append_text(others(rest, _width()))
     return Answer(lambda _, color: rendered(text, color=color))
+
+
+def _near(word: str, names: list[str]) -> str | None:
+    """Return the lesson of a number, or with the most similar name, or part of its name."""
+    if word.isascii() and word.isdigit():
+        return dict(enumerate(names, 1)).get(int(word[:9]))
+    parts = (name for name in names if name.startswith(word.lower().replace("_", "-")))
+    return next(parts, None) or closest(word, names)
 
 
 def _all(errors: ErrorOptions) -> Answer:

@@ -146,10 +146,12 @@ class ExplainOptions(Options):
 
     @cached_property
     def cell(self) -> tuple[int, ...] | None:
-        """The coordinates of the cell to trace: ``0,-1`` or ``[0,-1]``."""
+        """The coordinates of the cell to trace: ``0,-1``, ``[0,-1]``, ``(0,-1)``, ``out[0,-1]``."""
         if self.cell_text is None:
             return None
-        text = self.cell_text.strip().removeprefix("[").removesuffix("]").strip()
+        text = self.cell_text.strip()
+        if brackets := re.fullmatch(r"(?:out\s*)?\[(.*)\]|\((.*?),?\s*\)", text):
+            text = (brackets[1] or brackets[2] or "").strip()
         words = [word.strip() for word in text.split(",")] if text else []
         if not all(re.fullmatch(r"[+-]?\d{1,18}", word, re.ASCII) for word in words):
             raise _unreadable("--cell", self.cell_text, "coordinates such as 0,2")
