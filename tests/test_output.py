@@ -118,7 +118,8 @@ def test_an_unknown_suffix_without_a_format_is_a_usage_error(
     assert run("gather", "[1]", "0", "-o", name) == (
         2,
         "",
-        f"error: `{name}` {what}\nhint: a name with a suffix, such as `{name.removesuffix('.txt')}.npy`\n",
+        f"error: `{name}` {what}\n"
+        f"hint: a name with a suffix, such as `{name.removesuffix('.txt')}.npy`\n",
     )
     assert os.listdir(folder) == []
 

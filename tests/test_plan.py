@@ -154,8 +154,8 @@ def test_five_mistakes_are_said_whole_and_the_rest_by_rule_and_place(run: Run) -
         "".join(f"error: jobs is.jsonl, line {number}: {SORT}\n" for number in range(1, 6))
         + "rule: job\n"
         "7 more mistakes:\n"
-        "  job: jobs is.jsonl, lines 6-8, 11-12; d.json\n"
-        "  version: jobs is.jsonl, line 10\n",
+        "  rule job: jobs is.jsonl, lines 6-8, 11-12; d.json\n"
+        "  rule version: jobs is.jsonl, line 10\n",
     )
 
 
@@ -191,7 +191,7 @@ def test_of_very_many_mistakes_some_places_are_named(
     ran = run("batch", "j.jsonl")
 
     places = ", ".join(str(2 * number) for number in range(6, 26))
-    assert ran.err.endswith(f"\n295 more mistakes:\n  job: j.jsonl, lines {places}…\n")
+    assert ran.err.endswith(f"\n295 more mistakes:\n  rule job: j.jsonl, lines {places}…\n")
 
 
 def test_a_list_that_cannot_be_cut_is_a_mistake_behind_those_before_it(run: Run) -> None:

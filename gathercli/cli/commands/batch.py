@@ -296,14 +296,8 @@ def _patterns(options: PatternOptions, words: list[str], messages: Messages) -> 
             f"`{option_of(min(twice))}` is given, and in `--matrix` too: expected it once",
             rule="usage",
         )
-    if "," in settings.get("version", ""):
-        raise UsageError(
-            f"`--version` is `{clean(settings['version'])}`: expected one version",
-            rule="version",
-            value=settings["version"],
-            hint=f"`--matrix version={shell_word(settings['version'])}` tries each of them",
-        )
     _check_templates({name: inputs[name] for name in others}, option_of(first))
+    _check_version(settings.get("version", ""))
     for key, values in [*((key, [v]) for key, v in settings.items()), *matrix.items()]:
         for value in values:
             check_setting(op, key, value)
@@ -316,6 +310,17 @@ def _patterns(options: PatternOptions, words: list[str], messages: Messages) -> 
     templates = {name: inputs[name] for name in others}
     templates |= {key: v for key in ("output", "expect") if (v := getattr(options, key))}
     return Patterns(op, inputs[first], templates, fixed, matrix)
+
+
+def _check_version(version: str) -> None:
+    """Raise if there are several versions, which `--matrix` takes."""
+    if "," in version:
+        raise UsageError(
+            f"`--version` is `{clean(version)}`: expected one version",
+            rule="version",
+            value=version,
+            hint=f"`--matrix version={shell_word(version)}` tries each of them",
+        )
 
 
 def _check_templates(templates: dict[str, str], finder: str) -> None:
