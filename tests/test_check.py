@@ -634,10 +634,7 @@ def test_a_long_list_is_written_as_it_is_found(run: Run, monkeypatch: pytest.Mon
     assert len({len(line) for line in ran.out.splitlines() if line.endswith("  zero-filled")}) == 1
 
 
-def test_a_verdict_says_on_which_axis_components_were_filled(run: Run) -> None:
+def test_a_verdict_counts_the_components_of_all_axes_that_were_filled(run: Run) -> None:
     ran = run("check", "gather-nd", "arange:2x3", "[[0,9],[9,0]]", "--out-of-range", "zero")
 
-    assert (
-        "openvino.GatherND-5  1 zero-filled on axis 0, first 9 at [1,0]; "
-        "1 zero-filled on axis 1, first 9 at [0,1]\n"
-    ) in ran.out
+    assert "openvino.GatherND-5  2 zero-filled, first 9 at [0,1]\n" in ran.out

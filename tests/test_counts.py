@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -128,17 +129,16 @@ def test_tuples_of_no_index_are_plain() -> None:
         (
             ("-V", "openvino-5", "--negative", "wrap", "--out-of-range", "zero"),
             (
-                "note: 1 of 4 indices of axis 0 negative, counted from the end; first -1 at [2,0]",
-                "note: 2 of 4 indices of axis 0 outside -2..1, zero-filled; first 5 at [1,0]",
-                "note: 1 of 4 indices of axis 1 negative, counted from the end; first -3 at [0,1]",
-                "note: 1 of 4 indices of axis 1 outside -3..2, zero-filled; first 7 at [3,1]",
+                "note: 2 of 8 indices negative, counted from the end; first -3 at [0,1]",
+                "note: 3 of 8 indices outside -2..1 on axis 0 or outside -3..2 on axis 1, "
+                "zero-filled; first 5 at [1,0]",
             ),
         ),
         (
             ("--out-of-range", "clamp"),
             (
-                "note: 2 of 4 indices of axis 0 outside -2..1, clamped; first 5 at [1,0]",
-                "note: 1 of 4 indices of axis 1 outside -3..2, clamped; first 7 at [3,1]",
+                "note: 3 of 8 indices outside -2..1 on axis 0 or outside -3..2 on axis 1, "
+                "clamped; first 5 at [1,0]",
             ),
         ),
     ],
@@ -149,6 +149,24 @@ def test_a_note_says_along_which_axis_a_component_of_tuples_counts(
     ran = run("gather-nd", "[[1,2,3],[4,5,6]]", "[[0,-3],[5,0],[-1,1],[-9,7]]", *options)
 
     assert ran.err.splitlines() == list(notes)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("gather-nd", "[[1,2],[3,4]]", "[[0,1],[9,7],[1,5]]"),
+        ("gather-tree", "[[[1,2]],[[3,4]]]", "[[[0,0]],[[1,2]]]", "[2]", "9"),
+        ("gather", "[1,2]", "[0,1,7]", "-V", "onnx-13"),
+    ],
+)
+def test_the_error_the_note_and_check_count_alike(words: tuple[str, ...], run: Run) -> None:
+    refused = run(*words)
+    filled = run(*words, "--out-of-range", "zero")
+    checked = run("check", *words)
+
+    (share,) = re.findall(r"\((\d+ of \d+) indices\)", refused.err)
+    assert filled.err.startswith(f"note: {share} indices outside ")
+    assert f"\n{share} indices outside " in checked.out
 
 
 def test_a_note_of_tuples_of_one_index_names_no_axis(run: Run) -> None:
@@ -169,7 +187,7 @@ def test_a_note_names_the_axis_that_is_empty(run: Run) -> None:
     ran = run("gather-nd", "[[],[]]", "[[1,3]]", "--out-of-range", "zero")
 
     assert (
-        ran.err == "note: 1 of 1 index on axis 1, which is empty, zero-filled; first 3 at [0,1]\n"
+        ran.err == "note: 1 of 2 indices on axis 1, which is empty, zero-filled; first 3 at [0,1]\n"
     )
 
 

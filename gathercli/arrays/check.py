@@ -39,8 +39,6 @@ class Adjustment(NamedTuple):
         The first of them, row-major, and its coordinates in `indices`.
     legal
         A description of the range that they are outside of.
-    axis
-        The axis that they address, if tuples address several.
     """
 
     how: str
@@ -49,12 +47,10 @@ class Adjustment(NamedTuple):
     value: int
     where: str
     legal: str
-    axis: int | None = None
 
     def __str__(self) -> str:
-        of = "" if self.axis is None else f" of axis {self.axis}"
         return (
-            f"{grouped(self.number)} of {counted(self.total, 'index', 'indices')}{of} "
+            f"{grouped(self.number)} of {counted(self.total, 'index', 'indices')} "
             f"{self.legal}, {self.how}; "
             f"first {self.value} at {self.where}"
         )
@@ -143,22 +139,34 @@ def check_counts(
         for along, each in zip(axes, sums, strict=True)
     ]
     _refuse_first(call, rules.index_range, axes, refused, shape, used)
-    adjustments = []
     wraps = call.wraps_negative and call.op.index_range is IndexRange.UNSIGNED
-    total = used // max(1, len(axes))
-    for along, each in zip(axes, sums, strict=True):
-        axis, legal = along.axis if len(axes) > 1 else None, outside_of(call.legal(along.size))
-        if axis is not None and not along.size:
-            axis, legal = None, f"on axis {axis}, which is empty"
-        kinds = [
-            (FROM_THE_END, each.wrapped if wraps else IndexCount(), "negative"),
-            (outside.done, each.outside, legal),
-        ]
-        for how, number, what in kinds:
-            if number.number:
-                value, where = _first(number, shape)
-                adjustments.append(Adjustment(how, number.number, total, value, where, what, axis))
+    kinds: list[tuple[str, list[tuple[IndexCount, str]]]] = [
+        (FROM_THE_END, [(each.wrapped, "negative") for each in sums if wraps]),
+        (
+            outside.done,
+            [
+                (each.outside, _outside_axis(call, along, several=len(axes) > 1))
+                for along, each in zip(axes, sums, strict=True)
+            ],
+        ),
+    ]
+    adjustments = []
+    for how, counts in kinds:
+        hits = [(count, legal) for count, legal in counts if count.number]
+        if hits:
+            first = min((count for count, _ in hits), key=lambda count: count.first)
+            number = sum(count.number for count, _ in hits)
+            legal = " or ".join(dict.fromkeys(legal for _, legal in hits))
+            adjustments.append(Adjustment(how, number, used, *_first(first, shape), legal))
     return adjustments
+
+
+def _outside_axis(call: Call, along: IndexedAxis, *, several: bool) -> str:
+    """Write what indices on an axis are outside of, and which axis, if there are several."""
+    if several and not along.size:
+        return f"on axis {along.axis}, which is empty"
+    where = f" on axis {along.axis}" if several else ""
+    return outside_of(call.legal(along.size)) + where
 
 
 def _refuse_first(  # noqa: PLR0917  (those of `check_counts`, and the rule)

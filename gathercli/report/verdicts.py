@@ -44,8 +44,7 @@ def outcome(verdict: Verdict, plain: str) -> str:
     if error is not None:
         return f"{error.rule} refuses"
     parts = (
-        f"{grouped(each.number)} {each.how}{'' if each.axis is None else f' on axis {each.axis}'}, "
-        f"first {each.value} at {each.where}"
+        f"{grouped(each.number)} {each.how}, first {each.value} at {each.where}"
         for each in verdict.adjustments
     )
     return "; ".join(parts) or plain
