@@ -657,6 +657,7 @@ UNTRIED: Final = (
     " > FILE` unpacks it",
     " writes a file",
     "` with ",
+    "`python -m pip install '",
 )
 """Words of hints that take too long to follow, or that are followed in tests of their own."""
 
