@@ -118,12 +118,8 @@ def test_values_that_are_no_integers_are_refused_beside_the_verdict(run: Run) ->
     ran = run("check", "gather-tree", *words)
 
     assert ran.status == 65
-    assert ran.out.endswith(
-        "openvino.GatherTree-1  integer-values refuses\n"
-        "\n"
-        "integer-values  `parent_ids` is 0.5 at `[1,0,0]`, which is no integer: expected whole "
-        "numbers\n"
-    )
+    assert ran.out.endswith("openvino.GatherTree-1  integer-values refuses\n")
+    assert "`parent_ids` is 0.5 at `[1,0,0]`" in ran.err
     assert ran.err.splitlines()[-1] == "rule: integer-values"
 
 
@@ -154,8 +150,6 @@ def test_a_rule_of_shapes_refuses_and_the_verdicts_of_the_others_are_told(run: R
         "openvino.GatherElements-6  axis-required refuses\n"
         "onnx.GatherElements-13     fine\n"
         "onnx.GatherElements-11     fine\n"
-        "\n"
-        "axis-required  the version requires an axis and none was given: expected -2 to 1\n"
         "\n"
         'warning: 1 index is -1 and no other is negative: -1 may be meant as "none"\n'
         "warning: dimension 1 of `indices` is 2, smaller than 3 in `data`: only onnx-13 and "
@@ -230,8 +224,8 @@ def test_a_narrow_terminal_wraps_reasons_below_themselves(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    words = ["check", "gather-elements", "arange:2x3", "[[0,-1]]", "--color", "never", "-q"]
-    ran = run(*words, terminal=(1,))
+    words = ["check", "gather-elements", "arange:2x3", "[[0,-1]]", "-V", "onnx-13"]
+    ran = run(*words, "--color", "never", "-q", terminal=(1,))
     assert all(len(line) <= 80 for line in ran.out.splitlines())
     assert "\naxis-required  the version requires an axis and none was given: expected" in ran.out
     assert "\n         and onnx-11 may take that, openvino-6 not\n" in ran.out

@@ -50,13 +50,16 @@ def outcome(verdict: Verdict, plain: str) -> str:
     return "; ".join(parts) or plain
 
 
-def _reasons(verdicts: Iterable[Verdict], width: int | None) -> str:
-    """List the distinct errors of the rules of shapes, types and attributes."""
-    reasons = {
+def _reasons_of(verdicts: Iterable[Verdict]) -> dict[tuple[str, str], None]:
+    """Return the distinct errors of the rules of shapes, types and attributes."""
+    return {
         (each.error.rule, each.error.message.replace(each.op.full_name, "the version")): None
         for each in verdicts
         if each.error is not None and not each.refuses_index
     }
+
+
+def _reason_lines(reasons: Iterable[tuple[str, str]], width: int | None) -> str:
     return "".join(hanging(f"{rule}  ", clean(message), width) for rule, message in reasons)
 
 
@@ -148,7 +151,10 @@ def closing(checked: CheckedCall, warnings: Sequence[Warning_], width: int | Non
     lines = [("version", "verdict")]
     lines += [(each.op.full_name, outcome(each, "fine")) for each in checked.family]
     messages = (hanging("warning: ", clean(message), width) for _, message in warnings)
-    parts = (_columns(lines, width), _reasons(checked.family, width), "".join(messages))
+    chosen = checked.chosen
+    raised = {} if chosen.refuses_index else _reasons_of([chosen])  # printed as the error
+    reasons = [reason for reason in _reasons_of(checked.family) if reason not in raised]
+    parts = (_columns(lines, width), _reason_lines(reasons, width), "".join(messages))
     return _styled("".join(f"\n{part}" for part in parts if part))
 
 
@@ -244,7 +250,7 @@ def compared_text(
         shape = "" if each.shape is None else str(each.shape)
         lines.append((each.op.full_name, shape, letter or "-", outcome(each, "values")))
     text = hanging("", clean(inputs), width) + "\n" + _columns(lines, width)
-    if reasons := _reasons(comparison.verdicts, width):
+    if reasons := _reason_lines(_reasons_of(comparison.verdicts), width):
         text += "\n" + reasons
     differences = map(_difference, comparison.differences, values)
     parts = [*differences] or [("", _agreement(comparison))]
