@@ -147,3 +147,13 @@ def test_a_lesson_is_suggested_by_its_number_or_the_start_of_its_name(
 
     assert ran.status == 2
     assert ran.err.endswith(f"hint: did you mean `gathercli demo {name}`?\n")
+
+
+def test_a_long_tensor_breaks_between_its_rows(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    command = run("demo", "batch-and-axis", terminal=(1,)).out.partition("$ ")[2]
+    first, *rest = command.partition("\n\n")[0].splitlines()
+
+    ends = [line for line in (first, *rest) if line.endswith(",")]
+    assert all(line.endswith("],") for line in ends)

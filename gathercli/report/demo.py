@@ -78,7 +78,8 @@ def screen_text(screen: Screen, width: int) -> Text:
 def _folded(command: str, width: int, indent: str) -> str:
     """Break a command line into lines that can be pasted.
 
-    An option stays with its value; a literal longer than a line breaks after a comma.
+    An option stays with its value; a literal longer than a line breaks after a row if possible,
+    or else after a comma.
     """
     room, lines = width - len(indent) - 2, [""]
     for word in re.findall(r"--?[A-Za-z][\w-]* [^-'\s]\S*|\S+", command):
@@ -90,8 +91,10 @@ def _folded(command: str, width: int, indent: str) -> str:
             lines.append(word)
             continue
         lines[-1] += " "
-        for part in re.findall(r"[^,]+,?", word):
-            if len(lines[-1]) + len(part) > room:
-                lines.append("")
-            lines[-1] += part
+        for part in re.findall(r".+?\],|.+", word):
+            pieces = [part] if len(part) <= room else re.findall(r"[^,]+,?", part)
+            for piece in pieces:
+                if len(lines[-1]) + len(piece) > room:
+                    lines.append("")
+                lines[-1] += piece
     return f"\n{indent}".join(lines)
