@@ -326,6 +326,16 @@ def test_minus_one_as_the_only_negative_index_may_mean_none(
     assert not warned(run("check", "gather", "1.5,2,3", "-1,-2", *words, "-f", "json"))
 
 
+@pytest.mark.parametrize(
+    ("policy", "fate"),
+    [("spec", "takes the last position of its axis"), ("error", "refuses it")],
+)
+def test_minus_one_in_a_tuple_is_a_position_of_its_axis(policy: str, fate: str, run: Run) -> None:
+    ran = run("check", "gather-nd", "arange:2x2", "[[0,-1],[1,1]]", "--negative", policy)
+
+    assert f"know that openvino.GatherND-8 {fate}\n" in ran.out
+
+
 def test_an_index_without_dimensions_drops_the_axis(run: Run) -> None:
     ran = run("check", "gather", "arange:2x3xf32", "1", "-V", "onnx-13", "-f", "json")
     assert warned(ran) == {

@@ -100,6 +100,15 @@ def test_a_version_on_tuples_that_is_named_stays(run: Run) -> None:
     }
 
 
+@pytest.mark.parametrize(("options", "axis"), [((), ""), (("--axis", "0"), "   axis 0")])
+def test_an_axis_is_named_where_a_version_has_one_or_it_is_passed(
+    options: tuple[str, ...], axis: str, run: Run
+) -> None:
+    ran = run("compare", "--ops", "gather-nd", "arange:2x2", "[[0,1]]", *options)
+
+    assert ran.out.startswith(f"data i64[2,2]   indices i64[1,2]{axis}   batch_dims 0\n")
+
+
 def test_an_operator_with_other_inputs_is_refused(run: Run) -> None:
     assert run("compare", "1,2", "0", "--ops", "gather,gather-tree") == (
         2,

@@ -47,7 +47,9 @@ def minus_one(checked: CheckedCall) -> str | None:
 
 def _fate_of_minus_one(call: Call) -> str:
     what = "slice" if not call.op.elementwise else "element"
-    along = FAMILIES[call.op.family].indexed_axes(call)[0]
+    along, *others = FAMILIES[call.op.family].indexed_axes(call)
+    if others:
+        what = "position of its axis"
     low, _ = legal(call, along) or (0, 0)
     does = fate(call, along)(-1)
     if low < 0 or does in ("counted from the end", OutOfRange.WRAP.done):

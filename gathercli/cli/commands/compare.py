@@ -160,8 +160,10 @@ def _answer(
         line = compared_json(comparison, fields, _values(comparison, "quoted"))
         return Answer(lambda *_: line, lambda: line)
     call = f"data {data}   indices {indices}"
+    used = {attr.name for verdict in comparison.verdicts for attr in verdict.op.attrs}
     for name, value in operator.attrs.typed.items():
-        call += f"   {name} {'by default' if value is None else value}"
+        if name in used or value is not None:
+            call += f"   {name} {'by default' if value is None else value}"
     for name in ("negative", "out_of_range"):
         if (value := getattr(operator, name).value) != "spec":
             call += f"   --{name.replace('_', '-')} {value}"
