@@ -318,6 +318,15 @@ def test_the_summary_goes_to_stdout_where_a_person_reads_it(run: Run) -> None:
     assert "2 jobs: 1 ok, 1 error   " in ran.out
 
 
+def test_the_lines_of_jobs_are_aligned_behind_the_longest_id(run: Run) -> None:
+    ran = run("batch", write_jobs(job("a"), job("longer")), "-f", "pretty", "--dry-run")
+
+    assert ran.out.startswith(
+        "ok        a        openvino.Gather-8   int64[2]\n"
+        "ok        longer   openvino.Gather-8   int64[2]\n"
+    )
+
+
 @pytest.mark.parametrize("option", ["-q", "--json-errors"])
 def test_nothing_is_summed_up_for_a_program(option: str, run: Run) -> None:
     ran = run("batch", write_jobs(job("a", indices=[9])), option)

@@ -11,7 +11,7 @@ from gathercli.spec.coordinates import cell
 from gathercli.text import clean, counted, grouped, short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gathercli.jobs.tally import BatchTotals
     from gathercli.report.terminal import Styled
@@ -81,8 +81,21 @@ class Bar(StatusLine):
         return text
 
 
-def row(line: dict[str, Any], width: int | None) -> Styled:
-    """Format a line of the report as text: the status of a job, its id, its output or error."""
+def name_width(names: Iterable[str]) -> int:
+    """Return the width of a column of ids."""
+    return max((len(clean(short(name, _LONGEST))) for name in names), default=0)
+
+
+def row(line: dict[str, Any], width: int | None, column: int = 0) -> Styled:
+    """Format a line of the report as text: the status of a job, its id, its output or error.
+
+    Parameters
+    ----------
+    width
+        The columns of the terminal; None without one.
+    column
+        The width of the column of ids.
+    """
     from rich.text import Text
 
     word, style = _MARKS[line["status"]]
@@ -94,7 +107,8 @@ def row(line: dict[str, Any], width: int | None) -> Styled:
         if line.get("output"):
             what += f"   {line['output']}"
     text = Text().append(f"{word:10}", style)
-    text.append(f"{clean(short(line['id'], _LONGEST))}   ", "bold").append(clean(what))
+    name = clean(short(line["id"], _LONGEST)).ljust(column)
+    text.append(f"{name}   ", "bold").append(clean(what))
     if width is not None:
         text.truncate(width - 1, overflow="ellipsis")
     return text.append("\n")
