@@ -79,6 +79,14 @@ CALLS: Final = (
     Wrong("explain --job shape.jsonl", names=("gathercli shape",)),
     Wrong("gather-nd arange:3x2 0", 2),
     Wrong("ops --diff openvino-8 gather-7", 3),
+    Wrong(
+        "batch --op gather --data 1,2 --indices 'idx/*.npy'",
+        names=("--indices 'idx/{stem}.npy'", "--data"),
+    ),
+    Wrong(
+        "batch --op gather --data 1,2 --indices 0, -V onnx-11,onnx-13",
+        names=("--matrix version=onnx-11,onnx-13",),
+    ),
     Wrong("demo batch"),
     Wrong("demo 3"),
     Wrong("ops --like gather_tree"),
