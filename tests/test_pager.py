@@ -72,7 +72,7 @@ def test_a_pipe_has_no_pager(
 
 @pytest.mark.parametrize(
     ("lines", "columns", "pages"),
-    [("24", "80", False), ("14", "80", False), ("13", "80", True), ("24", "20", True)],
+    [("24", "80", False), ("15", "80", False), ("14", "80", True), ("24", "20", True)],
 )
 def test_text_that_fits_the_terminal_needs_no_pager(
     run: Run,
@@ -83,7 +83,7 @@ def test_text_that_fits_the_terminal_needs_no_pager(
     pages: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert run(*SHORT, terminal=(1,)).out.count("\n") == 13
+    assert run(*SHORT, terminal=(1,)).out.count("\n") == 14
     monkeypatch.setenv("PAGER", KEEPS)
     monkeypatch.setenv("LINES", lines)
     monkeypatch.setenv("COLUMNS", columns)

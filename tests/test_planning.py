@@ -77,7 +77,10 @@ def test_the_page_says_what_a_process_takes() -> None:
     assert isinstance(memory, Terms)
     said = dict(memory.pairs)
 
-    assert f"the {PROGRAM / 1e6:.0f} MB of the program, {SHARE:.0%} may" in said["--max-bytes"]
+    program = (
+        f"The program takes {PROGRAM / 1e6:.0f} MB. Of the rest, a process may use {SHARE:.0%}"
+    )
+    assert said["--max-bytes"].startswith(program)
     assert f"{INDEX_BYTES} bytes, of GatherElements {FLAT_INDEX_BYTES} where" in said["a box"]
     assert f"of GatherND {TUPLE_BYTES} more" in said["a box"]
     assert f"{COPIES} chunks of the data" in said["a box"]
@@ -88,5 +91,5 @@ def test_the_page_says_how_many_tasks_a_scheduler_knows() -> None:
     (others,) = page("planning").blocks("WHAT OTHERS HOLD")
     assert isinstance(others, Terms)
 
-    tasks = f"At most {AHEAD} tasks for each thread are known to it, however many boxes there are: "
+    tasks = f"It knows at most {AHEAD} tasks per thread, however many boxes there are: "
     assert dict(others.pairs)["the scheduler"].startswith(f"{tasks}{AHEAD * WORKERS} here")

@@ -59,7 +59,7 @@ def test_the_wheel_carries_manual_completions_fixtures_and_types(installed: Path
     assert (package / "py.typed").exists()
     assert (package / "cli" / "completions" / "gathercli.zsh").exists()
     said = python(installed, "from gathercli.cli import main; main(['man', 'planning'])")
-    assert said.startswith("NAME\n    gathercli-planning - what a gather of arrays in chunks")
+    assert said.startswith("NAME\n    gathercli-planning - the cost of a gather of chunked arrays")
 
 
 def test_the_manual_of_the_wheel_needs_no_man(installed: Path) -> None:
