@@ -279,7 +279,7 @@ def test_a_shape_job_names_its_operator_and_may_leave_the_axis_unknown() -> None
         ),
         (
             {"op": "gather-nd", "data": 1, "axes": 1},
-            f"here: `$.axes` is unknown in a gather job: expected {GATHER_KEYS}",
+            f"here: `$.axes` is unknown in a gather-nd job: expected {GATHER_KEYS}",
         ),
         (
             {"op": "gather-tree", "data": 1},
