@@ -167,7 +167,8 @@ def standard_input(content: bytes) -> Iterator[None]:
         yield
 
 
-def _drain(fd: int, into: list[bytes]) -> None:
+def drain(fd: int, into: list[bytes]) -> None:
+    """Collect what the other side of a terminal is sent, until it is closed."""
     with suppress(OSError):  # EIO: the other side is closed
         while part := os.read(fd, 1 << 16):
             into.append(part)
@@ -182,7 +183,7 @@ def _terminal_at(fd: int, seen: list[bytes]) -> Iterator[None]:
     saved = os.dup(fd)
     os.dup2(theirs, fd)
     os.close(theirs)
-    thread = threading.Thread(target=_drain, args=(ours, seen))
+    thread = threading.Thread(target=drain, args=(ours, seen))
     thread.start()
     try:
         yield

@@ -31,6 +31,7 @@ from gathercli.report.selection import Look
 from gathercli.report.tensor_panels import STYLES
 from gathercli.report.view import view_of
 from tests import oracle
+from tests.conftest import drain
 from tests.test_laws import (
     Case,
     Dice,
@@ -649,13 +650,14 @@ def test_the_terminal_is_restored(folder: Path, end: str) -> None:
         os.write(ours, b"q")
     else:
         program.send_signal(signal.Signals[end])
-    status = program.wait(timeout=30)
+    rest: list[bytes] = []
+    reader = threading.Thread(target=drain, args=(ours, rest))  # to restore waits for readers
+    reader.start()
+    status = program.wait(timeout=60)
     assert termios.tcgetattr(theirs) == before
     os.close(theirs)
-    with suppress(OSError):  # EIO: the other side is closed
-        while part := os.read(ours, 1 << 16):
-            seen += part
-    os.close(ours)
+    reader.join()
+    seen += b"".join(rest)
     assert seen.endswith(b"\x1b[?25h\x1b[?1049l")
     assert status == {"q": 0, "SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}[end]
 
