@@ -91,7 +91,7 @@ def cases(draw: st.DrawFn) -> Case:
 
 @settings(max_examples=400, deadline=None)
 @given(
-    cases(), st.sampled_from([None, 200_000, 400_000]), st.integers(1, 3), st.sampled_from("dib")
+    cases(), st.sampled_from([None, 300_000, 400_000]), st.integers(1, 3), st.sampled_from("dib")
 )
 def test_chunks_give_what_the_oracle_gives(
     case: Case, memory: int | None, threads: int, in_chunks: str
