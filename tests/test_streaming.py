@@ -280,6 +280,23 @@ def test_progress_fits_the_terminal() -> None:
     assert shown == ["\rgathered 1 B of 100"]
 
 
+def test_a_line_is_cleared_whose_writing_was_interrupted() -> None:
+    shown = list[str]()
+
+    def write(text: str) -> None:
+        shown.append(text)
+        if len(shown) == 1:
+            raise KeyboardInterrupt
+
+    line = progress.StatusLine(write, 80)
+
+    with pytest.raises(KeyboardInterrupt):
+        line.show("gathered")
+    line.clear()
+
+    assert shown[1:] == ["\r" + " " * 10 + "\r"]
+
+
 @pytest.mark.usefixtures("in_small_blocks")
 def test_progress_is_for_a_terminal_and_goes_away(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch

@@ -28,7 +28,10 @@ class StatusLine:
     def show(self, text: str) -> None:
         """Replace the line."""
         text = text[: self._width - 1]
-        self._write("\r" + text.ljust(self._columns))
+        shown = self._columns
+        # counted before it is written: an interrupt between the two would leave the line
+        self._columns = max(shown, len(text))
+        self._write("\r" + text.ljust(shown))
         self._columns = len(text)
 
     def clear(self) -> None:
