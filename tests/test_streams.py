@@ -88,8 +88,6 @@ def test_raw_elements_of_a_stream_are_refused_at_the_first_byte_too_many(count: 
 
 @pytest.mark.parametrize("more", ["", "x", '{"b":{"data_offsets":[0,9999999999999999999999]}}'])
 def test_a_safetensors_stream_is_refused_at_the_first_byte_too_many(more: str) -> None:
-    pytest.importorskip("safetensors")
-
     status, err, taken = fed(safetensors(300_000, more=more), bytes(1 << 16), "info", "-")
 
     assert status == 65
@@ -98,7 +96,6 @@ def test_a_safetensors_stream_is_refused_at_the_first_byte_too_many(more: str) -
 
 
 def test_an_onnx_stream_is_refused_where_it_takes_more_than_may_be_held() -> None:
-    pytest.importorskip("onnx")
     start = b"\x08\x03\x10\x02\x4a\xff\xff\xff\xff\x07"  # raw_data of 2^31 - 1 bytes
 
     status, err, taken = fed(start, bytes(1 << 16), "info", "-", "--max-bytes", "40M")

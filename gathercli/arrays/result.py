@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -100,7 +101,7 @@ if TYPE_CHECKING:
             """Report that `done` bytes have been ``gathered`` or the like."""
 
 
-class ComputedResult:
+class ComputedResult(ABC):
     """A result that is computed part by part: the base of `GatherResult` and `BlockResult`.
 
     Attributes
@@ -125,13 +126,13 @@ class ComputedResult:
     def __str__(self) -> str:
         return described(self.dtype, ",".join(map(str, self.shape)))
 
+    @abstractmethod
     def parts(self) -> Callable[[int, int], AnyArray]:
         """Return a function of two flat positions that computes the elements between them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def store(self, out: AnyArray) -> None:
         """Compute all elements into `out`, C-ordered, of the output's shape, native byte order."""
-        raise NotImplementedError
 
     def blocks(self, cells: int | None = None) -> Iterator[AnyArray]:
         """Yield the elements in row-major order, flat, up to `cells` at a time.

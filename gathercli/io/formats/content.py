@@ -5,6 +5,7 @@ The rows of `table` name the reader of each format, a `Content`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import Hint, InputError, LimitError
@@ -108,7 +109,7 @@ class Layout(NamedTuple):
         return Tensor(self.dtype, array)
 
 
-class TextContent:
+class TextContent(ABC):
     """The base class of readers of text, which has no header."""
 
     def layout(self, key: str | None, declared: DType | None) -> Layout:
@@ -116,9 +117,9 @@ class TextContent:
         tensor = self.tensor(key, declared, FLOAT64)
         return Layout(tensor.dtype, tensor.shape, tensor.storage)
 
+    @abstractmethod
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
         """Parse a tensor."""
-        raise NotImplementedError
 
 
 class Literal(TextContent):
