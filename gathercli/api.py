@@ -9,10 +9,10 @@ import numpy as np
 
 from gathercli import engine
 from gathercli.arraylike import arguments, as_numpy, as_tensor, check_number
-from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.result import no_memory
 from gathercli.arrays.run import answer
-from gathercli.arrays.tensor import Tensor, dtype_of
+from gathercli.arrays.tensor import dtype_of
+from gathercli.bound import BoundCall
 from gathercli.errors import DtypeError, GatherError, InputError, UsageError
 from gathercli.io.files import cores
 from gathercli.ops import family_of, find
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from gathercli.spec.call import Call
+    from gathercli.tensor import Tensor
 
 
 def gather(

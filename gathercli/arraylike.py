@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gathercli.arrays.bound import of_one_type
 from gathercli.arrays.exchange import viewed
-from gathercli.arrays.tensor import Tensor, dtype_of
+from gathercli.arrays.tensor import dtype_of
+from gathercli.bound import of_one_type
 from gathercli.errors import GatherError, Hint, InputError, UsageError
 from gathercli.io.formats.values import check_depth, tensor_of
 from gathercli.spec.dtypes import FLOAT64, INT64, STRING, Kind
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gathercli.spec.call import CallContext
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Input, Op
+    from gathercli.tensor import Tensor
 
 
 def arguments(context: CallContext, values: Iterable[Any]) -> list[Tensor]:

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from gathercli import engine
 from gathercli.arrays.blocks import GatherBlocks
-from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.chunks import (
     Box,
     slices,
     tiled,
 )
-from gathercli.arrays.tensor import Tensor, dtype_of
+from gathercli.arrays.tensor import dtype_of
+from gathercli.bound import BoundCall
 from gathercli.ops import find
 from gathercli.spec.call import Operand
+from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from gathercli.spec.dtypes import DType

@@ -19,18 +19,19 @@ from gathercli.arrays.blocks import (
     GatherBlocks,
     chunk_sizes,
 )
-from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.chunkpart import PIECE
 from gathercli.arrays.chunks import (
     everything,
     slices,
 )
 from gathercli.arrays.run import run
-from gathercli.arrays.tensor import Tensor, dtype_of
+from gathercli.arrays.tensor import dtype_of
+from gathercli.bound import BoundCall
 from gathercli.errors import GatherError, TransferError
 from gathercli.ops import find
 from gathercli.spec.call import Operand
 from gathercli.spec.op import Negative, OutOfRange
+from gathercli.tensor import Tensor
 from tests.chunked import Chunks, gathering
 
 

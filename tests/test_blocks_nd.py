@@ -19,15 +19,15 @@ from gathercli.arrays.blocks import (
     TUPLE_BYTES,
     GatherBlocks,
 )
-from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.chunks import slices
 from gathercli.arrays.run import run
-from gathercli.arrays.tensor import Tensor
+from gathercli.bound import BoundCall
 from gathercli.errors import GatherError, TransferError
 from gathercli.ops import find
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import INT64
 from gathercli.spec.shapes import product
+from gathercli.tensor import Tensor
 from tests import oracle, oracle_nd
 from tests.chunked import Chunks
 

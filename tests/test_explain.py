@@ -23,13 +23,14 @@ from rich.cells import cell_len
 from rich.color import Color
 
 import gathercli
-from gathercli.arrays.tensor import Tensor, dtype_of
+from gathercli.arrays.tensor import dtype_of
 from gathercli.cli import main
 from gathercli.lessons.provenance import Fate
 from gathercli.report.layout import ASCII
 from gathercli.report.selection import Look
 from gathercli.report.tensor_panels import STYLES
 from gathercli.report.view import view_of
+from gathercli.tensor import Tensor
 from tests import oracle
 from tests.conftest import drain
 from tests.test_laws import (

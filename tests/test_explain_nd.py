@@ -13,11 +13,12 @@ from hypothesis import given
 from rich.cells import cell_len
 
 import gathercli
-from gathercli.arrays.tensor import Tensor, dtype_of
+from gathercli.arrays.tensor import dtype_of
 from gathercli.lessons.provenance import Fate
 from gathercli.report.layout import ASCII
 from gathercli.report.selection import Look
 from gathercli.report.view import view_of
+from gathercli.tensor import Tensor
 from tests import oracle
 from tests.test_explain import same
 from tests.test_laws import Case, Dice, as_compared, as_passed, moderately, seeds

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from gathercli import engine, ops
-from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.run import run as gather
-from gathercli.arrays.tensor import Tensor
+from gathercli.bound import BoundCall
 from gathercli.cli.registry import COMMANDS, CommandEntry
 from gathercli.errors import InputError, OperatorError, OutOfRangeError
 from gathercli.jobs.job import parse
@@ -22,6 +21,7 @@ from gathercli.spec.coordinates import Position, coordinates, flat_positions
 from gathercli.spec.dtypes import DTYPES, INT64
 from gathercli.spec.op import INTEGERS, Attr, IndexedAxis, IndexRange, Input, Op, OutOfRange
 from gathercli.spec.shapes import Shape
+from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

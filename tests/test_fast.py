@@ -10,12 +10,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from gathercli.arrays.tensor import Tensor, storage_of
+from gathercli.arrays.tensor import storage_of
 from gathercli.errors import GatherError
 from gathercli.io.formats import encode, fast
 from gathercli.io.source import Inputs
 from gathercli.spec.dtypes import DTYPES, Kind
 from gathercli.spec.dtypes import dtype as dtype_named
+from gathercli.tensor import Tensor
 from tests.tensorfiles import encoded
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from gathercli import OPERATORS, engine
-from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.run import run
+from gathercli.bound import BoundCall
 from gathercli.errors import GatherError, InputError, NoInputError
 from gathercli.io.source import Inputs
 from gathercli.jobs import job as job_files
@@ -23,7 +23,7 @@ from gathercli.spec.rules import RULES
 from gathercli.spec.shapes import Shape, as_shape
 
 if TYPE_CHECKING:
-    from gathercli.arrays.tensor import Tensor
+    from gathercli.tensor import Tensor
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 TOUR = FIXTURES / "tour"

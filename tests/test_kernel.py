@@ -20,14 +20,15 @@ import gathercli
 from gathercli import engine
 from gathercli.arrays import check, counts, indices, kernel, result, threads
 from gathercli.arrays import run as run_module
-from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.run import answer, run
 from gathercli.arrays.sources import SourceKernel
-from gathercli.arrays.tensor import Tensor, dtype_of
+from gathercli.arrays.tensor import dtype_of
+from gathercli.bound import BoundCall
 from gathercli.errors import OutOfRangeError
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.spec.call import Operand
 from gathercli.spec.op import OffAxis
+from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

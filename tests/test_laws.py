@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 
 import gathercli
 from gathercli import engine
-from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.result import GatherResult
 from gathercli.arrays.run import run
-from gathercli.arrays.tensor import Tensor, storage_of
+from gathercli.arrays.tensor import storage_of
+from gathercli.bound import BoundCall
 from gathercli.ops import FAMILIES
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import DTYPES, dtype
 from gathercli.spec.op import OffAxis
 from gathercli.spec.shapes import Dim, product
+from gathercli.tensor import Tensor
 from tests import oracle, oracle_nd
 
 if TYPE_CHECKING:

@@ -11,13 +11,16 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "gathercli"
-LOW = {"errors", "text", "spec", "ops", "engine", "arrays"}
+LOW = {"errors", "text", "spec", "ops", "engine", "tensor", "bound", "small", "arrays"}
 LEFT_OF = {
     "errors": {"text"},
     "text": {"errors"},
     "spec": {"errors", "text"},
     "ops": {"errors", "text", "spec"},
     "engine": {"errors", "text", "spec", "ops"},
+    "tensor": {"spec", "small", "arrays"},
+    "bound": {"errors", "spec", "ops", "engine", "tensor", "arrays"},
+    "small": {"errors", "spec", "ops", "engine", "tensor", "bound"},
     "arrays": LOW,
     "lessons": LOW,
     "io": LOW,

@@ -16,16 +16,16 @@ from gathercli.arrays.blocks import (
     TUPLE_BYTES,
     GatherBlocks,
 )
-from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.chunkpart import PIECE
 from gathercli.arrays.partition import PROGRAM, SHARE
-from gathercli.arrays.tensor import Tensor
+from gathercli.bound import BoundCall
 from gathercli.cli.manual.pages import page
 from gathercli.jobs.cluster import AHEAD
 from gathercli.ops import find
 from gathercli.report.manual import Console, Terms
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import dtype
+from gathercli.tensor import Tensor
 from tests.benchmarks.planning import LARGE, WORKERS, Plan, reads, table
 from tests.chunked import Chunks, gathering
 

@@ -10,12 +10,13 @@ import pytest
 from gathercli import engine
 from gathercli.arrays import streamed
 from gathercli.arrays.blocks import CopyBlocks, GatherBlocks
-from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.run import run
-from gathercli.arrays.tensor import Tensor, dtype_of
+from gathercli.arrays.tensor import dtype_of
+from gathercli.bound import BoundCall
 from gathercli.errors import GatherError
 from gathercli.ops import find
 from gathercli.spec.call import Operand
+from gathercli.tensor import Tensor
 from tests.chunked import Chunks
 
 

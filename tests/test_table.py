@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import gathercli
-from gathercli.arrays.tensor import Tensor
 from gathercli.io.formats.content import Layout
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, Format, is_chunked, load, names_chunks
 from gathercli.spec.dtypes import INT64
+from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -14,9 +14,9 @@ import gathercli
 from gathercli import engine
 from gathercli.arraylike import arguments
 from gathercli.arrays import indices
-from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.result import GatherResult
 from gathercli.arrays.run import run as bound_run
+from gathercli.bound import BoundCall
 from gathercli.io.formats.table import BY_SUFFIX
 from gathercli.ops import FAMILIES, find
 from gathercli.spec.call import CallContext

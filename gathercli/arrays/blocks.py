@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from gathercli.arrays.bound import BoundCall
     from gathercli.arrays.chunks import Box, ChunkedTensor, Span
-    from gathercli.arrays.tensor import AnyArray, Tensor
+    from gathercli.arrays.tensor import AnyArray
+    from gathercli.bound import BoundCall
     from gathercli.spec.call import Call
+    from gathercli.tensor import Tensor
 
 
 INDEX_BYTES: Final = 48

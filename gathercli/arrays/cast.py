@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gathercli.arrays.conversion import cast, check_kinds, conversion_error, whole
-from gathercli.arrays.tensor import Tensor, place, storage_of
+from gathercli.arrays.tensor import place, storage_of
 from gathercli.errors import InputError
 from gathercli.spec.dtypes import BOOL, STRING, DType, Kind, described
 from gathercli.spec.dtypes import dtype as dtype_named
+from gathercli.tensor import Tensor
 from gathercli.text import counted, grouped
 
 if TYPE_CHECKING:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from itertools import product as combinations
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+import numpy as np
+
 from gathercli.spec.coordinates import coordinate
 from gathercli.spec.shapes import product
+from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any, Protocol
 
-    import numpy as np
-
-    from gathercli.arrays.tensor import AnyArray, Tensor
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.spec.dtypes import DType
 
     class ChunkedTensor(Protocol):
@@ -144,6 +145,11 @@ def inside(part: Box, box: Box) -> Box:
 def everything(shape: Sequence[int]) -> Box:
     """Return the box of all coordinates."""
     return tuple((0, size) for size in shape)
+
+
+def load(tensor: ChunkedTensor) -> Tensor:
+    """Read a whole tensor into memory, in native byte order."""
+    return Tensor(tensor.dtype, np.asarray(tensor.read(everything(tensor.shape)), tensor.storage))
 
 
 def flat_boxes(start: int, stop: int, shape: Sequence[int]) -> Iterator[Box]:

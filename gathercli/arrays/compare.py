@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.arrays.tensor import Tensor, equal
+from gathercli.arrays.tensor import equal
 from gathercli.errors import InputError, MismatchError
 from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.dtypes import DType, Kind
+from gathercli.tensor import Tensor
 from gathercli.text import counted, grouped, json_string
 
 if TYPE_CHECKING:
@@ -103,7 +104,9 @@ def read_expected(
             with suppress(InputError):
                 written = read(None)
                 if written.dtype.kind in NUMBERS:
-                    return written._replace(typed=False)
+                    return Tensor(
+                        written.dtype, written.array, typed=False, decided=written.decided
+                    )
         return MismatchError(
             f"the result is {dtype}, but {error.message}",
             rule="expect",

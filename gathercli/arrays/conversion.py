@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli.arrays.tensor import Tensor, storage_of
+from gathercli.arrays.tensor import storage_of
 from gathercli.errors import InputError
 from gathercli.spec.coordinates import cell, coordinate, path
 from gathercli.spec.dtypes import BFLOAT16, BOOL, FLOAT64, STRING, DType, Kind
 from gathercli.spec.dtypes import dtype as dtype_named
+from gathercli.tensor import Tensor
 from gathercli.text import NON_FINITE, Overflow, value_text
 
 if TYPE_CHECKING:

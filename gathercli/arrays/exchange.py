@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli.arrays.tensor import Tensor, dtype_of, storage_of
+from gathercli.arrays.tensor import dtype_of, storage_of
 from gathercli.errors import InputError
 from gathercli.spec.dtypes import foreign, named
+from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from gathercli.arrays.tensor import AnyArray

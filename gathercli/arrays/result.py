@@ -11,24 +11,24 @@ from gathercli.arrays.indices import SteppedTuples
 from gathercli.arrays.kernel import Kernel
 from gathercli.arrays.memory import one_axis
 from gathercli.arrays.sources import SourceKernel
-from gathercli.arrays.tensor import Tensor
 from gathercli.arrays.threads import share
 from gathercli.errors import LimitError
 from gathercli.ops import FAMILIES
 from gathercli.spec.dtypes import described
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
+from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Protocol
 
     from gathercli.arrays.blocks import BlockSource
-    from gathercli.arrays.bound import BoundCall
     from gathercli.arrays.check import Adjustment
     from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.arrays.kernel import Points
     from gathercli.arrays.tensor import AnyArray
     from gathercli.arrays.threads import ProgressCallback
+    from gathercli.bound import BoundCall
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import AxisGather
 

@@ -16,12 +16,13 @@ POSITION_BYTES: Final = 8
 """Bytes of the precomputed position of an output element."""
 
 if TYPE_CHECKING:
-    from gathercli.arrays.bound import BoundCall
     from gathercli.arrays.check import Adjustment
     from gathercli.arrays.kernel import Points
     from gathercli.arrays.result import GatherOutput
-    from gathercli.arrays.tensor import AnyArray, Tensor
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.arrays.threads import ProgressCallback
+    from gathercli.bound import BoundCall
+    from gathercli.tensor import Tensor
 
 
 def run(

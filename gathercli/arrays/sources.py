@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gathercli.arrays.kernel import Points
-    from gathercli.arrays.tensor import AnyArray, Tensor
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.spec.call import Call
     from gathercli.spec.op import Family
+    from gathercli.tensor import Tensor
 
 CELLS: Final = 1 << 15
 """Output cells computed at a time: their positions stay in the cache."""

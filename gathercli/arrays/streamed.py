@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from gathercli.arrays.blocks import BlockSource
-    from gathercli.arrays.bound import BoundCall
     from gathercli.arrays.check import Adjustment
     from gathercli.arrays.chunks import Box, ChunkedTensor
     from gathercli.arrays.tensor import AnyArray
     from gathercli.arrays.threads import ProgressCallback
+    from gathercli.bound import BoundCall
 
 
 class BlockResult(ComputedResult):

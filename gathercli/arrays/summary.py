@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.arrays.tensor import Tensor
 from gathercli.spec.coordinates import coordinate
 from gathercli.spec.dtypes import STRING, Kind
+from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,25 +6,17 @@ same bits. They become an `ml_dtypes` array only if their values are displayed o
 
 from __future__ import annotations
 
-import math
-from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from gathercli.arrays.chunks import slices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     import numpy.typing as npt
 
-    from gathercli.arrays.blocks import BlockSource
-    from gathercli.arrays.chunks import Box
-
     AnyArray = npt.NDArray[Any]
-from gathercli.spec.call import FEW
-from gathercli.spec.dtypes import BFLOAT16, BOOL, DTYPES, STRING, DType, Kind, described, named
+from gathercli.spec.dtypes import BFLOAT16, DTYPES, STRING, DType, Kind, named
 
 _LETTERS = {Kind.BOOL: "b", Kind.INT: "i", Kind.UINT: "u", Kind.FLOAT: "f", Kind.COMPLEX: "c"}
 
@@ -53,121 +45,27 @@ def dtype_of(storage: np.dtype[Any]) -> DType | None:
     return _BY_LAYOUT.get((storage.kind, storage.itemsize)) or named(storage.name)
 
 
-class Tensor(NamedTuple):
-    """A tensor in memory or mapped.
+def view(dtype: DType, shape: tuple[int, ...], raw: memoryview | None) -> AnyArray:
+    """View bytes, row-major and little-endian, as an array; read-only if the buffer is."""
+    return np.ndarray(shape, storage_of(dtype).newbyteorder("<"), raw)
 
-    Attributes
+
+def values(dtype: DType, stored: AnyArray) -> AnyArray:
+    """Return stored elements in native byte order, as `Tensor.values` does.
+
+    Parameters
     ----------
-    dtype
-        The type of the elements.
-    array
-        Shape (D..); dtype `storage_of(dtype)` in either byte order, possibly read-only or mapped.
-    typed
-        Whether the source states the type; False if it was inferred from plain text.
-    decided
-        The path of the element that determined an inferred type (``$[1][2]``).
+    stored
+        Shape (D..), of dtype `storage_of(dtype)` in either byte order.
     """
+    array = stored.astype(stored.dtype.newbyteorder("="), copy=False)
+    if dtype is BFLOAT16:
+        return (array.astype(np.uint32) << 16).view(np.float32)
+    if dtype.opaque:
+        from gathercli.arrays.narrow import values as narrow_values
 
-    dtype: DType
-    array: AnyArray
-    typed: bool = True
-    decided: str | None = None
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Sizes of the dimensions."""
-        return self.array.shape
-
-    @property
-    def storage(self) -> np.dtype[Any]:
-        """The NumPy dtype of the elements in native byte order."""
-        return self.array.dtype.newbyteorder("=")
-
-    @property
-    def nbytes(self) -> int:
-        """The size of the elements in bytes."""
-        return self.array.nbytes
-
-    @property
-    def chunks(self) -> tuple[int, ...]:
-        """The sizes of a chunk: a tensor in memory is one."""
-        return tuple(max(1, size) for size in self.shape)
-
-    @property
-    def in_memory(self) -> Tensor:
-        """The tensor itself."""
-        return self
-
-    def source(self) -> BlockSource:
-        """Return a source of any box of the tensor."""
-        from gathercli.arrays.blocks import CopyBlocks
-
-        return CopyBlocks(self)
-
-    def place(self, put: Callable[[AnyArray, int], None]) -> None:
-        """Pass the bytes to `put` in blocks, each with its offset."""
-        place(self.blocks(), put)
-
-    def read(self, box: Box) -> AnyArray:
-        """Return a view of a box."""
-        part: AnyArray = self.array[slices(box)]
-        return part
-
-    @property
-    def integers(self) -> Any:
-        """The indices that a few elements may mean, as nested lists, for hints.
-
-        Integers mean themselves, whole floats equal integers, a list of booleans the positions of
-        true. None for other elements, or more than `FEW`.
-        """
-        listed = math.prod(takewhile(bool, self.shape))  # of shape (10**9, 0), 10**9 empty lists
-        numbers = self.dtype.integral or self.dtype.kind in (Kind.FLOAT, Kind.BOOL)
-        if not numbers or listed > FEW:
-            return None
-        if self.dtype.opaque and self.dtype is not BFLOAT16:  # decoding would load ml_dtypes
-            return None
-        if self.dtype is BOOL:
-            is_list = len(self.shape) == 1
-            return [at for at, v in enumerate(self.array.tolist()) if v] if is_list else None
-        if self.dtype.integral:
-            return self.array.tolist()
-        values = self.values()
-        if not all(float(v).is_integer() and abs(v) < 1 << 53 for v in values.reshape(-1).tolist()):
-            return None
-        return values.astype("int64").tolist()
-
-    def whole(self) -> Tensor:
-        """Return the tensor itself, as a `Result` does."""
-        return self
-
-    def values(self) -> AnyArray:
-        """Return the elements in native byte order.
-
-        Those of types that NumPy lacks become the equal float32 or 8-bit integers.
-        """
-        array = self.array.astype(self.storage, copy=False)
-        if self.dtype is BFLOAT16:
-            return (array.astype(np.uint32) << 16).view(np.float32)
-        if self.dtype.opaque:
-            from gathercli.arrays.narrow import values
-
-            return np.asarray(values(self.dtype)[array])
-        return array
-
-    def at(self, position: int) -> Any:
-        """Return the element at a flat position, as `values` does."""
-        from gathercli.spec.coordinates import coordinate
-
-        one = self.array[coordinate(position, self.shape)]
-        return Tensor(self.dtype, np.asarray(one, self.array.dtype).reshape(1)).values()[0]
-
-    def blocks(self, cells: int = 1 << 17) -> Iterator[AnyArray]:
-        """Yield the elements in row-major order, flat, up to `cells` at a time."""
-        for block in row_major(self.array, cells):
-            yield block.astype(self.storage, copy=False)
-
-    def __str__(self) -> str:
-        return described(self.dtype, ",".join(map(str, self.shape)))
+        return np.asarray(narrow_values(dtype)[array])
+    return array
 
 
 def place(blocks: Iterable[AnyArray], put: Callable[[AnyArray, int], None]) -> None:

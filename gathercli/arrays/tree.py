@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gathercli.arrays.check import Adjustment
-    from gathercli.arrays.tensor import AnyArray, Tensor
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.spec.call import Call
     from gathercli.spec.op import IndexedAxis
+    from gathercli.tensor import Tensor
 
 ENDED: Final = -1
 """The beam of a cell that copies `end_token`."""

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from gathercli.arrays.chunks import ChunkedTensor
-    from gathercli.arrays.tensor import Tensor
     from gathercli.spec.call import CallContext, Operand
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Family, Input
+    from gathercli.tensor import Tensor
 _Read = TypeVar("_Read", bound="Tensor | ChunkedTensor | Operand")
 
 
@@ -182,7 +182,7 @@ def read(
         context.inputs[each.name] = Operand.of(tensor)
         tensors.append(tensor)
     if context.op is not None and context.op.one_type:
-        from gathercli.arrays.bound import of_one_type
+        from gathercli.bound import of_one_type
 
         tensors = of_one_type(context.op, tensors)
         context.describe(tensors)

@@ -16,7 +16,7 @@ from gathercli.text import clean, closest, counted, listed, shell_word, some
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gathercli.arrays.bound import BoundCall
+    from gathercli.bound import BoundCall
     from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages
     from gathercli.io.source import Inputs

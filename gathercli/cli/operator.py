@@ -26,14 +26,14 @@ from gathercli.text import listed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from gathercli.arrays.bound import BoundCall
     from gathercli.arrays.chunks import ChunkedTensor
-    from gathercli.arrays.tensor import Tensor
     from gathercli.arrays.threads import ProgressCallback
+    from gathercli.bound import BoundCall
     from gathercli.cli.messages import Messages
     from gathercli.lessons.verdicts import Case
     from gathercli.spec.call import Call, CallContext, Operand
     from gathercli.spec.op import Attr, Op
+    from gathercli.tensor import Tensor
 
 
 VARIABLE: Final = "GATHERCLI_VERSION"
@@ -248,7 +248,7 @@ class OperatorOptions(Options):
         tokens: Mapping[str, Token],
     ) -> BoundCall:
         """Read the inputs and bind the call."""
-        from gathercli.arrays.bound import BoundCall
+        from gathercli.bound import BoundCall
 
         tensors = read(context, reader, tokens, op.inputs)
         return BoundCall(self.bind(op, context.inputs.values()), *tensors)

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from gathercli.arrays.blocks import BlockSource
     from gathercli.arrays.check import Adjustment
     from gathercli.arrays.result import GatherOutput, Result
-    from gathercli.arrays.tensor import Tensor
     from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages
     from gathercli.io.chunkwise import BoxWorkers
     from gathercli.io.source import Inputs
     from gathercli.io.zarr.created import Creation
     from gathercli.spec.call import Call
+    from gathercli.tensor import Tensor
 
 
 class ViewOptions(Options):

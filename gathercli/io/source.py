@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from gathercli.arrays.chunks import ChunkedTensor
-    from gathercli.arrays.tensor import Tensor
     from gathercli.arrays.threads import ProgressCallback
     from gathercli.io.folders import Folder
     from gathercli.io.formats.content import ChunkedContent, Content
+    from gathercli.tensor import Tensor
 
     _AnyFile = TypeVar("_AnyFile", bound="File | Folder")
 

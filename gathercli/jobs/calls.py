@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gathercli import engine
-from gathercli.arrays.bound import BoundCall, of_one_type
+from gathercli.bound import BoundCall, of_one_type
 from gathercli.jobs.job import SHAPE
 from gathercli.ops import family_of, find
 from gathercli.spec.call import Operand

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from gathercli.arrays.chunks import ChunkedTensor
-    from gathercli.arrays.tensor import Tensor
     from gathercli.io.source import Inputs
     from gathercli.spec.dtypes import DType
+    from gathercli.tensor import Tensor
 
     Check = tuple[Callable[[Any], bool], str]  # whether a value is valid, and what is expected
 

@@ -230,7 +230,7 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
         _write_chunks(job, result, inputs, settings)
     else:
         _write(job, result, inputs, settings)
-    difference = expected and tolerance.difference(result, expected)
+    difference = None if expected is None else tolerance.difference(result, expected)
     if difference is not None:
         raise difference
 

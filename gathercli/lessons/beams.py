@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.arrays.tensor import Tensor
 from gathercli.arrays.tree import ENDED, NONE, REFUSED, follow_beams
 from gathercli.lessons.provenance import Fate, Provenance
 from gathercli.ops import indexed_inputs
 from gathercli.spec.coordinates import coordinates
+from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gathercli.arrays.bound import BoundCall
     from gathercli.arrays.tensor import AnyArray
     from gathercli.arrays.threads import ProgressCallback
+    from gathercli.bound import BoundCall
 
 BLOCK: Final = 1 << 12
 """Output cells of a block."""

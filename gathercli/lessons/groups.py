@@ -10,18 +10,19 @@ import numpy as np
 
 from gathercli.arrays.counts import CELLS
 from gathercli.arrays.run import run
-from gathercli.arrays.tensor import Tensor, equal
+from gathercli.arrays.tensor import equal
 from gathercli.arrays.threads import share
 from gathercli.errors import OperatorError
 from gathercli.lessons.verdicts import number_illegal, verdict
 from gathercli.ops import indexed_inputs
 from gathercli.spec.coordinates import coordinate
+from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from gathercli.arrays.bound import BoundCall
     from gathercli.arrays.result import GatherOutput
+    from gathercli.bound import BoundCall
     from gathercli.lessons.verdicts import Case, Verdict
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op

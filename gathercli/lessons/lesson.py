@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from gathercli.arrays import check, result, threads
-from gathercli.arrays.tensor import Tensor
 from gathercli.errors import OutOfRangeError, UsageError
 from gathercli.lessons.beams import BeamLesson
 from gathercli.lessons.provenance import Fate, Provenance
@@ -20,12 +19,13 @@ from gathercli.ops import indexed_inputs
 from gathercli.spec.coordinates import coordinate, coordinates, flat_positions
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.spec.shapes import product
+from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gathercli.arrays.bound import BoundCall
     from gathercli.arrays.tensor import AnyArray
+    from gathercli.bound import BoundCall
 
 COUNTED: Final = 1 << 24
 DENSE: Final = 1 << 22

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from gathercli.arrays import check, result
-from gathercli.arrays.bound import BoundCall
 from gathercli.arrays.counts import CELLS, IndexCount, IndexCounts, scan
 from gathercli.arrays.indices import IndexPolicy
 from gathercli.arrays.tensor import row_major
 from gathercli.arrays.tree import follow_beams
+from gathercli.bound import BoundCall
 from gathercli.errors import LimitError, OperatorError, OutOfRangeError
 from gathercli.ops import FAMILIES, indexed_inputs
 from gathercli.spec.coordinates import coordinates
@@ -35,11 +35,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gathercli.arrays.check import Adjustment
-    from gathercli.arrays.tensor import AnyArray, Tensor
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.arrays.threads import ProgressCallback
     from gathercli.errors import GatherError
     from gathercli.spec.call import Call
     from gathercli.spec.op import IndexedAxis, Op
+    from gathercli.tensor import Tensor
 
 WIDEST: Final = 2**31 - 1
 """The largest index of a runtime with 32-bit indices."""

@@ -19,10 +19,10 @@ from gathercli.text import counted, grouped, listed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gathercli.arrays.tensor import Tensor
     from gathercli.lessons.verdicts import CheckedCall
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op
+    from gathercli.tensor import Tensor
 
 
 def warnings(checked: CheckedCall) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from gathercli import engine, ops
 from gathercli.arraylike import arguments
-from gathercli.arrays.bound import BoundCall
+from gathercli.bound import BoundCall
 from gathercli.lessons.beams import BeamLesson, BeamTrace
 from gathercli.lessons.lesson import Lesson, Trace
 from gathercli.lessons.provenance import CellTrace, Provenance

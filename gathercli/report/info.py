@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from gathercli.arrays.chunks import ChunkLayout
     from gathercli.arrays.summary import Histogram, Summary
-    from gathercli.arrays.tensor import Tensor
     from gathercli.spec.dtypes import DType
+    from gathercli.tensor import Tensor
 
 PREVIEW: Final = 10
 """The largest number of elements of a preview in JSON."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gathercli.arrays.tensor import Tensor
 from gathercli.lessons.provenance import Fate
 from gathercli.report.layout import REFUSED, Cell, Line, Placement, TensorPart
 from gathercli.report.selection import FACETS, arrays
@@ -16,6 +15,7 @@ from gathercli.report.trace import TARGETS, index_text, unit_text, writer
 from gathercli.spec.coordinates import flat_positions
 from gathercli.spec.dtypes import STRING, Kind, described
 from gathercli.spec.shapes import Shape
+from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,7 +74,8 @@ class Parts:
         return TensorPart(title, shape[lead:], inner, place, lambda _: Cell("", ""))
 
     def _data_part(self, panel: tuple[int, ...]) -> TensorPart:
-        lesson, (dtype, array) = self._lesson, self._lesson.data[:2]
+        lesson = self._lesson
+        dtype, array = lesson.data.dtype, lesson.data.array
         coords = self._selection.coordinates(panel, self._selection.data)
         elements = Tensor(dtype, array[arrays(coords, array.ndim)]).values().tolist()
         values = dict(zip(coords, elements, strict=True))

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli.arrays.tensor import Tensor
 from gathercli.errors import GatherError
 from gathercli.io import source
 from gathercli.io.formats import jsontext as json
@@ -31,6 +30,7 @@ from gathercli.report.words import LONGEST, error_json, error_text
 from gathercli.spec import shapes as dims
 from gathercli.spec.dtypes import FLOAT64, STRING, DType, Kind
 from gathercli.spec.shapes import as_shape
+from gathercli.tensor import Tensor
 from gathercli.text import UNSAFE
 from tests.tensorfiles import encoded
 

@@ -20,9 +20,9 @@ from gathercli.spec.call import CallContext
 from gathercli.text import listed
 
 if TYPE_CHECKING:
-    from gathercli.arrays.tensor import Tensor
     from gathercli.lessons.groups import Comparison
     from gathercli.spec.op import Op
+    from gathercli.tensor import Tensor
 
 FIRST: Final = next(iter(FAMILIES.values()))
 COMPARED: Final = tuple(

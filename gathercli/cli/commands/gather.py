@@ -24,7 +24,6 @@ from gathercli.text import clean
 
 if TYPE_CHECKING:
     from gathercli.arrays.compare import Tolerance
-    from gathercli.arrays.tensor import Tensor
     from gathercli.cli.limits import Limits
     from gathercli.errors import MismatchError
     from gathercli.io.source import Inputs
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from gathercli.jobs.scheduler import Address
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Op
+    from gathercli.tensor import Tensor
 
 EACH: Final = 1 << 30
 """Bytes of memory for each thread of a worker, unless `--max-bytes` is set."""

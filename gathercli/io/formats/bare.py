@@ -16,12 +16,13 @@ import codecs
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.arrays.tensor import Tensor, dtype_of
+from gathercli.arrays.tensor import dtype_of
 from gathercli.errors import InputError
 from gathercli.io.formats import fast, jsonfile, jsontext, literal
 from gathercli.io.formats.content import SNIFF_SIZE, Literal, TextContent
 from gathercli.io.formats.values import tensor_of
 from gathercli.spec.dtypes import FLOAT64
+from gathercli.tensor import Tensor
 from gathercli.text import clean, short
 
 if TYPE_CHECKING:

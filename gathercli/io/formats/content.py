@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from gathercli.arrays.chunks import ChunkedTensor, ChunkLayout
-    from gathercli.arrays.tensor import AnyArray, Tensor
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.io.files import File
     from gathercli.io.folders import Folder
+    from gathercli.tensor import Tensor
 
     class Content(Protocol):
         """The tensors of one source."""
@@ -97,7 +98,7 @@ class Layout(NamedTuple):
         """View the elements in `buffer`, the bytes of the source; raise if it is too short."""
         import numpy as np
 
-        from gathercli.arrays.tensor import Tensor
+        from gathercli.tensor import Tensor
 
         end = self.offset + self.nbytes
         if len(buffer) < end:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from gathercli.arrays.tensor import Tensor
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats import fast
 from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.dtypes import STRING, DType, Kind
 from gathercli.spec.shapes import product
+from gathercli.tensor import Tensor
 from gathercli.text import json_string
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from gathercli.spec.shapes import DEEPEST, product
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gathercli.arrays.tensor import AnyArray, Tensor
+    from gathercli.arrays.tensor import AnyArray
+    from gathercli.tensor import Tensor
 
 LONG: Final = 1 << 16
 """Bytes of text, read or written, from which orjson is worth its import."""

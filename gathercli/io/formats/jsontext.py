@@ -20,8 +20,8 @@ from gathercli.spec.shapes import LARGEST, MAX_RANK
 from gathercli.text import NON_FINITE, Overflow, clean, listed, short, some, value_text
 
 if TYPE_CHECKING:
-    from gathercli.arrays.tensor import Tensor
     from gathercli.spec.dtypes import DType
+    from gathercli.tensor import Tensor
 
 
 _VALUE: Final = "Expecting value"

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.arrays.conversion import as_bits, convert
-from gathercli.arrays.tensor import Tensor, storage_of
+from gathercli.arrays.tensor import storage_of
 from gathercli.errors import GatherError, Hint, InputError, LimitError
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats.values import tensor_of
@@ -33,6 +33,7 @@ from gathercli.spec.dtypes import (
     named,
 )
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
+from gathercli.tensor import Tensor
 from gathercli.text import NON_FINITE, Overflow, closest
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import re
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.arrays.tensor import Tensor, dtype_of
+from gathercli.arrays.tensor import dtype_of
 from gathercli.errors import Hint, InputError
 from gathercli.io.formats.content import Layout, check_shape, malformed
 from gathercli.io.formats.raw import write_elements
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gathercli.arrays.tensor import AnyArray
     from gathercli.io.files import File
     from gathercli.io.formats.raw import ByteTarget, NamedResult
+    from gathercli.tensor import Tensor
 
 MAX_HEADER: Final = 10_000
 """The longest header in bytes; the limit of numpy."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.arrays.tensor import Tensor, storage_of
+from gathercli.arrays.tensor import storage_of
 from gathercli.errors import InputError, LimitError, UsageError
 from gathercli.io.formats.content import Layout, check_shape, malformed
 from gathercli.io.formats.foreign import conversion_hint, not_installed
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, STRING, DType, Kind, in_words
 from gathercli.spec.shapes import product
+from gathercli.tensor import Tensor
 from gathercli.text import clean, listed
 
 if TYPE_CHECKING:

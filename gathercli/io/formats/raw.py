@@ -6,7 +6,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from gathercli.arrays.tensor import Tensor, storage_of
+from gathercli.arrays.tensor import storage_of
 from gathercli.errors import Hint, InputError
 from gathercli.io.formats.content import Layout, check_shape
 from gathercli.spec.dtypes import STRING, DType, described, named
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gathercli.arrays.result import Result
     from gathercli.arrays.tensor import AnyArray
     from gathercli.io.files import File
+    from gathercli.tensor import Tensor
 
     class ByteTarget(Protocol):
         """A target of bytes in order, or of a whole result written by threads."""

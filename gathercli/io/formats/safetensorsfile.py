@@ -11,13 +11,14 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.arrays.tensor import Tensor, storage_of
+from gathercli.arrays.tensor import storage_of
 from gathercli.errors import InputError
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats.content import Layout, check_shape, key_hint, malformed
 from gathercli.io.formats.foreign import not_installed
 from gathercli.spec.dtypes import DTYPES, DType
 from gathercli.spec.shapes import product
+from gathercli.tensor import Tensor
 from gathercli.text import counted, listed, short, some
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.arrays.conversion import EXACT, PARTS, Place, numbers, store
-from gathercli.arrays.tensor import Tensor
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats.content import check_shape
 from gathercli.spec.coordinates import path
 from gathercli.spec.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, STRING, UINT64, DType, Kind
 from gathercli.spec.shapes import MAX_RANK, product
+from gathercli.tensor import Tensor
 from gathercli.text import NON_FINITE, Overflow, value_text
 
 if TYPE_CHECKING:

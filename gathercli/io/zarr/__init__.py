@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final
 from gathercli.arrays.blocks import CopyBlocks
 from gathercli.arrays.chunks import everything
 from gathercli.arrays.streamed import BlockResult
-from gathercli.arrays.tensor import Tensor
 from gathercli.errors import GatherError, LimitError
 from gathercli.io.formats.content import key_hint
 from gathercli.io.zarr.chunkwriter import Writer, writer
 from gathercli.io.zarr.created import Creation
 from gathercli.io.zarr.members import invalid
 from gathercli.io.zarr.stored import Node, ZarrArray
+from gathercli.tensor import Tensor
 from gathercli.text import clean, short, some
 
 if TYPE_CHECKING:

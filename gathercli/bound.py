@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
-from gathercli.arrays.chunks import everything
-from gathercli.arrays.tensor import Tensor
 from gathercli.engine import infer
 from gathercli.errors import GatherError
 from gathercli.spec.call import Operand
@@ -20,6 +16,7 @@ if TYPE_CHECKING:
     from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Op
+    from gathercli.tensor import Tensor
 
 _Tensor = TypeVar("_Tensor", bound="ChunkedTensor | Operand")
 
@@ -62,11 +59,9 @@ class BoundCall:
 
     def loaded(self) -> dict[str, Tensor]:
         """Return the inputs by name, all in memory."""
-        return {
-            name: each.in_memory
-            or Tensor(each.dtype, np.asarray(each.read(everything(each.shape)), each.storage))
-            for name, each in self.tensors.items()
-        }
+        from gathercli.arrays.chunks import load
+
+        return {name: each.in_memory or load(each) for name, each in self.tensors.items()}
 
 
 def of_one_type(op: Op, tensors: Sequence[_Tensor]) -> list[_Tensor]:

@@ -1,0 +1,1 @@
+"""Small calls without NumPy, whose import takes longer than they do."""

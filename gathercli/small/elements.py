@@ -1,0 +1,52 @@
+"""Convert between the bytes of a few elements and Python's numbers.
+
+Types with a layout of the `struct` module have one here: booleans, integers of 8 to 64 bits, and
+floats; bfloat16 is the upper half of a float32.
+"""
+
+from __future__ import annotations
+
+from struct import pack as pack_bytes
+from struct import unpack as unpack_bytes
+from typing import TYPE_CHECKING
+
+from gathercli.spec.dtypes import BFLOAT16, DTYPES, DType, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+_CODES = {Kind.BOOL: {8: "?"}, Kind.FLOAT: {16: "e", 32: "f", 64: "d"}}
+_CODES[Kind.INT] = {8: "b", 16: "h", 32: "i", 64: "q"}
+_CODES[Kind.UINT] = {bits: code.upper() for bits, code in _CODES[Kind.INT].items()}
+
+CODES: dict[DType, str] = {
+    dtype: code
+    for dtype in DTYPES
+    if not dtype.opaque and (code := _CODES.get(dtype.kind, {}).get(dtype.bits))
+}
+"""The format characters of `struct`, of the types that have one."""
+
+
+def is_packed(dtype: DType) -> bool:
+    """Tell whether elements of a type can be packed and unpacked here."""
+    return dtype in CODES or dtype is BFLOAT16
+
+
+def pack(dtype: DType, values: Sequence[Any]) -> bytes:
+    """Return values that a type of `CODES` represents as little-endian bytes."""
+    return pack_bytes(f"<{len(values)}{CODES[dtype]}", *values)
+
+
+def unpack(dtype: DType, raw: bytes | memoryview) -> list[Any]:
+    """Return the elements of a type that `is_packed` from their little-endian bytes.
+
+    >>> from gathercli.spec.dtypes import INT64
+    >>> unpack(INT64, pack(INT64, [1, -2]))
+    [1, -2]
+    """
+    if dtype is BFLOAT16:
+        raw = bytes(byte for at in range(0, len(raw), 2) for byte in (0, 0, *raw[at : at + 2]))
+        return list(unpack_bytes(f"<{len(raw) // 4}f", raw))
+    code = CODES[dtype]
+    return list(unpack_bytes(f"<{len(raw) // dtype.itemsize}{code}", raw))
