@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import gathercli
+from gathercli.adjustments import IndexCount
 from gathercli.arrays import counts
-from gathercli.arrays.counts import IndexCount, count_tuples
+from gathercli.arrays.counts import count_tuples
 from gathercli.arrays.indices import IndexKind, IndexPolicy
 from gathercli.spec.op import OutOfRange
 

@@ -11,16 +11,28 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "gathercli"
-LOW = {"errors", "text", "spec", "ops", "engine", "tensor", "bound", "small", "arrays"}
+LOW = {
+    "errors",
+    "text",
+    "spec",
+    "ops",
+    "engine",
+    "adjustments",
+    "tensor",
+    "bound",
+    "small",
+    "arrays",
+}
 LEFT_OF = {
     "errors": {"text"},
     "text": {"errors"},
     "spec": {"errors", "text"},
     "ops": {"errors", "text", "spec"},
     "engine": {"errors", "text", "spec", "ops"},
+    "adjustments": {"errors", "text", "spec"},
     "tensor": {"spec", "small", "arrays"},
     "bound": {"errors", "spec", "ops", "engine", "tensor", "arrays"},
-    "small": {"errors", "spec", "ops", "engine", "tensor", "bound"},
+    "small": {"errors", "text", "spec", "ops", "engine", "adjustments", "tensor", "bound"},
     "arrays": LOW,
     "lessons": LOW,
     "io": LOW,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
+from gathercli.adjustments import are_tuples
 from gathercli.arrays import check
 from gathercli.arrays.chunkgroups import IndexedChunks
 from gathercli.arrays.chunkpart import PIECE, ChunkPart
@@ -143,7 +144,7 @@ class GatherBlocks:
         if self.depth > 1 and not self._is_viewed(self.data):
             thread += product(self.chunks) * itemsize  # the copy that merges dimensions
         index = FLAT_INDEX_BYTES if self._is_flat(box) else INDEX_BYTES
-        if check.are_tuples(self.axes):
+        if are_tuples(self.axes):
             index += TUPLE_BYTES + len(self.axes) * self.indices.storage.itemsize
         indices = cells(self._points_box(box)) * index
         parts = self._max_parts(box) * PART_BYTES
@@ -209,7 +210,7 @@ class GatherBlocks:
 
     def _resolved(self, box: Box) -> AnyArray:
         """Return the positions of a box of indices or tuples along the indexed axes."""
-        if not check.are_tuples(self.axes):
+        if not are_tuples(self.axes):
             indices = self.indices.read(box)
             positions = check.positions(self.call, self.axes[0], indices)
         else:

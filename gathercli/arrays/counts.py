@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from threading import Lock
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gathercli.adjustments import IndexCount, IndexCounts
 from gathercli.arrays.indices import IndexKind, IndexPolicy, index_kind, tuple_kind, wrap_negative
 from gathercli.arrays.tensor import row_major
 from gathercli.arrays.threads import share
@@ -21,78 +22,6 @@ CELLS: Final = 1 << 16
 
 SHARED: Final = 16
 """The number of blocks from which a second thread is worth starting."""
-
-
-class IndexCount:
-    """The number of indices of one kind, and the first of them.
-
-    Attributes
-    ----------
-    number
-        The number of indices.
-    first, value
-        The flat position of the first, row-major, and its value; meaningless if there is none.
-    """
-
-    def __init__(self) -> None:
-        self.number, self.first, self.value = 0, 0, 0
-
-    def add(self, mask: AnyArray, block: AnyArray, start: int, step: int = 1) -> None:
-        """Count the indices of a block that `mask` marks.
-
-        Parameters
-        ----------
-        mask, block
-            Shape (C,): bool, and an integer type.
-        start, step
-            The flat position of the first index of the block, and the distance of consecutive
-            ones. Blocks may come in any order.
-        """
-        number = int(mask.sum())
-        if not number:
-            return
-        at = int(mask.argmax())
-        if not self.number or start + at * step < self.first:
-            self.first, self.value = start + at * step, int(block[at])
-        self.number += number
-
-    def clear(self) -> None:
-        """Reset the count."""
-        self.number, self.first, self.value = 0, 0, 0
-
-    def __or__(self, other: IndexCount) -> IndexCount:
-        """Add two disjoint counts."""
-        union = IndexCount()
-        union.number = self.number + other.number
-        nearest = min((each for each in (self, other) if each.number), key=_first, default=union)
-        union.first, union.value = nearest.first, nearest.value
-        return union
-
-
-def _first(count: IndexCount) -> int:
-    return count.first
-
-
-class IndexCounts(NamedTuple):
-    """Counts of negative indices, and of indices outside the axis.
-
-    Attributes
-    ----------
-    negative
-        The indices k < 0.
-    wrapped
-        Those of them that are on the axis after s is added.
-    outside
-        The indices that are not on the axis, with s added if the policy wraps.
-    """
-
-    negative: IndexCount
-    wrapped: IndexCount
-    outside: IndexCount
-
-    def unwrapped(self) -> IndexCounts:
-        """Return the counts without adding s to any index."""
-        return IndexCounts(self.negative, IndexCount(), self.wrapped | self.outside)
 
 
 def count_indices(

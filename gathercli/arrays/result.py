@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Protocol
 
+    from gathercli.adjustments import Adjustment
     from gathercli.arrays.blocks import BlockSource
-    from gathercli.arrays.check import Adjustment
     from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.arrays.kernel import Points
     from gathercli.arrays.tensor import AnyArray

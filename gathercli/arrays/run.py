@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from gathercli.arrays.check import are_tuples, check_indices, policy_of
+from gathercli.adjustments import are_tuples
+from gathercli.arrays.check import check_indices, policy_of
 from gathercli.arrays.indices import KEPT, ResolvedIndices, ResolvedTuples, UnexpectedIndicesError
 from gathercli.arrays.result import GatherResult, check_size
 from gathercli.errors import LimitError
@@ -16,7 +17,7 @@ POSITION_BYTES: Final = 8
 """Bytes of the precomputed position of an output element."""
 
 if TYPE_CHECKING:
-    from gathercli.arrays.check import Adjustment
+    from gathercli.adjustments import Adjustment
     from gathercli.arrays.kernel import Points
     from gathercli.arrays.result import GatherOutput
     from gathercli.arrays.tensor import AnyArray

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gathercli.adjustments import IndexCount, IndexCounts, are_tuples, check_counts
 from gathercli.arrays import check
 from gathercli.arrays.chunks import ChunkGrid, cells, everything, sizes
-from gathercli.arrays.counts import IndexCount, IndexCounts
 from gathercli.arrays.kernel import BLOCK
 from gathercli.arrays.partition import cut_boxes
 from gathercli.arrays.result import ComputedResult
@@ -24,8 +24,8 @@ from gathercli.spec.shapes import product
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from gathercli.adjustments import Adjustment
     from gathercli.arrays.blocks import BlockSource
-    from gathercli.arrays.check import Adjustment
     from gathercli.arrays.chunks import Box, ChunkedTensor
     from gathercli.arrays.tensor import AnyArray
     from gathercli.arrays.threads import ProgressCallback
@@ -138,7 +138,7 @@ def check_indices(
     if indices.in_memory is not None:
         array = indices.in_memory.array
         return check.check_indices(call, axes, array, threads=threads, progress=progress)[1]
-    tuples = check.are_tuples(axes)
+    tuples = are_tuples(axes)
     grid = ChunkGrid(everything(indices.shape), _larger_chunks(indices, whole_rows=tuples))
     totals = [IndexCounts(IndexCount(), IndexCount(), IndexCount()) for _ in axes]
     policies, lock = [check.policy_of(call, along) for along in axes], Lock()
@@ -163,7 +163,7 @@ def check_indices(
             progress("checked", nbytes * done // grid.number, nbytes)
 
     share(grid.number, lambda: scan, threads, report)
-    return check.check_counts(call, axes, totals, indices.shape)
+    return check_counts(call, axes, totals, indices.shape)
 
 
 def _larger_chunks(tensor: ChunkedTensor, *, whole_rows: bool) -> list[int]:

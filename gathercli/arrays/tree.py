@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.arrays.check import check_counts, count, policy_of
+from gathercli.adjustments import check_counts
+from gathercli.arrays.check import count, policy_of
 from gathercli.arrays.indices import IndexKind, IndexPolicy, ResolvedIndices, resolve
 from gathercli.errors import OutOfRangeError
 from gathercli.spec import rules
@@ -21,7 +22,7 @@ from gathercli.spec.op import Negative, OutOfRange
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gathercli.arrays.check import Adjustment
+    from gathercli.adjustments import Adjustment
     from gathercli.arrays.tensor import AnyArray
     from gathercli.spec.call import Call
     from gathercli.spec.op import IndexedAxis

@@ -22,8 +22,8 @@ from gathercli.text import clean, listed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from gathercli.adjustments import Adjustment
     from gathercli.arrays.blocks import BlockSource
-    from gathercli.arrays.check import Adjustment
     from gathercli.arrays.result import GatherOutput, Result
     from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages

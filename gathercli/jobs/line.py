@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from gathercli.errors import GatherError, MismatchError
 
 if TYPE_CHECKING:
-    from gathercli.arrays.check import Adjustment
+    from gathercli.adjustments import Adjustment
     from gathercli.jobs.fingerprints import Fingerprints
 
 OK: Final = "ok"

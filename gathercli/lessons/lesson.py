@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from gathercli.adjustments import are_tuples
 from gathercli.arrays import check, result, threads
 from gathercli.errors import OutOfRangeError, UsageError
 from gathercli.lessons.beams import BeamLesson
@@ -147,7 +148,7 @@ class Lesson(Provenance[Trace]):
         self.view = as_gather.view
         indexed = indexed_inputs(call)
         self.name, self.along = next(iter(indexed.items()))
-        self.is_tuple = check.are_tuples(self.along)
+        self.is_tuple = are_tuples(self.along)
         self.axes = range(self.axis, self.axis + len(self.along))
         self.data, self.indices = inputs[0], tensors[self.name]
         self.index_shape = self.indices.shape[: -1 if self.is_tuple else None]

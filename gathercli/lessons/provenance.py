@@ -18,7 +18,7 @@ from gathercli.text import as_written, counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gathercli.arrays.check import Adjustment
+    from gathercli.adjustments import Adjustment
     from gathercli.arrays.tensor import AnyArray
     from gathercli.spec.call import Call
 

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from gathercli.adjustments import IndexCount, IndexCounts, are_tuples, check_counts
 from gathercli.arrays import check, result
-from gathercli.arrays.counts import CELLS, IndexCount, IndexCounts, scan
+from gathercli.arrays.counts import CELLS, scan
 from gathercli.arrays.indices import IndexPolicy
 from gathercli.arrays.tensor import row_major
 from gathercli.arrays.tree import follow_beams
@@ -34,7 +35,7 @@ from gathercli.spec.shapes import Shape
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from gathercli.arrays.check import Adjustment
+    from gathercli.adjustments import Adjustment
     from gathercli.arrays.tensor import AnyArray
     from gathercli.arrays.threads import ProgressCallback
     from gathercli.errors import GatherError
@@ -104,7 +105,7 @@ class Case:
 
         The counts for the same sizes are cached.
         """
-        key = name, tuple(along.size for along in axes), check.are_tuples(axes)
+        key = name, tuple(along.size for along in axes), are_tuples(axes)
         if key not in self._counts:
             policies = [IndexPolicy(s, wraps=True, outside=OutOfRange.ERROR) for s in key[1]]
             array = self.array(op, name)
@@ -222,7 +223,7 @@ def verdict(op: Op, case: Case, max_bytes: int | None = None) -> Verdict:
             counts = case.counts(op, name, axes)
             if not call.wraps_negative:
                 counts = [each.unwrapped() for each in counts]
-            adjustments += check.check_counts(
+            adjustments += check_counts(
                 call, axes, counts, bound.tensors[name].shape, used=case.number(op, name)
             )
         result.check_size(bound.shape, case.data, max_bytes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.arrays.check import outside_of
+from gathercli.adjustments import outside_of
 from gathercli.lessons.verdicts import legal_ends, number_illegal
 from gathercli.report.header import header, tensor_json
 from gathercli.report.versions import hanging

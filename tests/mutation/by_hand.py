@@ -91,15 +91,15 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("arrays/indices.py", ">= -policy.size:", "> -policy.size:"),
     ("arrays/indices.py", '"i8" and indices.dtype.isnative\n', '"i8"\n'),
     # The first of several
-    ("arrays/counts.py", "start + at * step < self.first", "start + at * step > self.first"),
+    ("adjustments.py", "start + at * step < self.first", "start + at * step > self.first"),
     (
-        "arrays/counts.py",
+        "adjustments.py",
         "if not self.number or start + at * step < self.first:",
         "if not self.number:",
     ),
     ("arrays/counts.py", "nearest = min((each", "nearest = max((each"),
     (
-        "arrays/counts.py",
+        "adjustments.py",
         "for each in (self, other) if each.number)",
         "for each in (self, other))",
     ),
@@ -151,9 +151,9 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
         "negative is Negative.ERROR or call.op.index_range is IndexRange.UNSIGNED",
         "negative is Negative.ERROR",
     ),
-    ("arrays/check.py", "_, n = min(counted)", "_, n = counted[0]"),
+    ("adjustments.py", "_, n = min(counted)", "_, n = counted[0]"),
     (
-        "arrays/check.py",
+        "adjustments.py",
         "number = sum(count.number for count in counts)",
         "number = counts[n].number",
     ),
