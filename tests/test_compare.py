@@ -49,6 +49,7 @@ def test_versions_that_agree_have_a_letter_and_the_others_a_reason(run: Run) -> 
         "\n"
         "elements-shape  dimension 1 of `indices` is 2, but that of `data` is 3: expected 3, as "
         "only axis 0 may differ, and 1 does not broadcast\n"
+        "axis-unsupported  `axis` is 0, but GatherND has no axis: its versions are left out\n"
         "\n"
         "A and B  have the shapes [1,2,3] and [1,2]\n",
         "",

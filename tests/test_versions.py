@@ -153,7 +153,7 @@ def test_a_framework_without_an_operator_is_named_in_the_refusal(run: Run) -> No
         )
 
 
-@pytest.mark.parametrize("version", ["0", "99", "opset", "²", "x" * 1000])
+@pytest.mark.parametrize("version", ["opset", "²", "x" * 1000])
 def test_a_version_that_is_like_none_has_no_hint(version: str) -> None:
     with pytest.raises(VersionError) as refused:
         find(version)

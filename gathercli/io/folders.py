@@ -49,7 +49,7 @@ class Folder:
     @property
     def format(self) -> str:
         """The format; without metadata the first one, as its reader raises the error."""
-        return format_of_folder(self.path) or next(iter(CHUNKED.values()))
+        return chunk_format(self.path)
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
@@ -140,6 +140,11 @@ def format_of_folder(path: str) -> str | None:
         if any(os.path.lexists(os.path.join(path, mark)) for mark in FORMATS[name].marks):
             return name
     return None
+
+
+def chunk_format(path: str) -> str:
+    """Return the format of a folder of chunks; without metadata the first one."""
+    return format_of_folder(path) or next(iter(CHUNKED.values()))
 
 
 def is_plain_folder(path: str) -> bool:

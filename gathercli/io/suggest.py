@@ -92,7 +92,7 @@ def suggest(token: str, folder: str) -> Hint | None:
     for pattern, translate in _NOTATIONS:
         if (match := re.fullmatch(pattern, token.strip())) and (source := translate(match)):
             return Hint("did you mean {source}?", source=source) if _is_literal(source) else None
-    if source := _unquoted(token, folder):
+    if source := _unquoted(token, folder) or _balanced(token.strip()):
         return Hint("did you mean {source}?", source=source)
     return _generator(token)
 
@@ -116,6 +116,19 @@ def _unquoted(token: str, folder: str) -> str | None:
         return None
     exists = os.path.exists(os.path.join(folder, match[1].partition("#")[0]))
     return match[1] if exists or _is_literal(match[1]) else None
+
+
+def _balanced(token: str) -> str | None:
+    """Add the closing brackets that lists lack, or drop those at the end that close nothing."""
+    missing: list[str] = []
+    for at, letter in enumerate(token):
+        if letter in _CLOSING:
+            missing.append(_CLOSING[letter])
+        elif letter in _CLOSING.values() and (not missing or missing.pop() != letter):
+            rest = token[at:].strip("]}")
+            return token[:at] if not rest and _is_literal(token[:at]) else None
+    source = token + "".join(reversed(missing))
+    return source if missing and _is_literal(source) else None
 
 
 def quoted_file(token: str, folder: str) -> str | None:
@@ -246,6 +259,7 @@ def _literal(value: list[Any]) -> str | None:
 
 
 _BRACKETS: Final = str.maketrans("();", "[] ")
+_CLOSING: Final = {"[": "]", "{": "}"}
 _CALL: Final = r"([a-z_]+):(\d+(?:x\d+)*)(x[a-z]\w*)?"
 _SHAPE: Final = r"(?a)\d+(?:x\d+)*x[a-z]\w*"
 _QUOTED: Final = "[\u2018-\u201f'\"](.*)[\u2018-\u201f'\"]"

@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
 from gathercli.errors import OutputError, TransferError, reason_of
-from gathercli.text import clean
+from gathercli.text import clean, shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -204,6 +204,14 @@ def unwritable(path: str, why: str, expected: str, hint: str | None = None) -> O
     return OutputError(message, rule="output", value=path, hint=hint)
 
 
+def bad_folder(path: str, error: Exception) -> tuple[str, str, str | None]:
+    """Return the arguments of `unwritable` for an error of the folder of `path`."""
+    folder = os.path.dirname(path)
+    absent = isinstance(error, FileNotFoundError) and not os.path.lexists(folder)
+    hint = f"`mkdir -p {shell_word(folder)}` creates it" if folder and absent else None
+    return reason_of(error), "a folder that can be written", hint
+
+
 class Output:
     """A context that creates a file; without `commit` nothing remains of it.
 
@@ -302,7 +310,7 @@ class Output:
         except OSError as error:
             if isinstance(error, OutputError):
                 raise
-            raise self._unwritable(reason_of(error), "a folder that can be written") from None
+            raise self._unwritable(*bad_folder(self._target, error)) from None
 
     def _recheck_place(self, fd: int, path: str) -> None:
         """Check the path of an open file, as a link may have replaced its folder."""

@@ -246,9 +246,10 @@ def _run_part(job: Job, settings: Settings, inputs: Inputs, part: Part) -> None:
     """Compute and write a part of the output, with checked indices."""
     from gathercli.arrays.blocks import GatherBlocks
     from gathercli.io import chunkwise
+    from gathercli.io.folders import chunk_format
 
     blocks = GatherBlocks(bind(job, row_of(job, []), inputs))
-    writer = creator("zarr").writer(part.path)  # the job of a part names no output
+    writer = creator(chunk_format(part.path)).writer(part.path)
     chunkwise.fill(blocks, writer, part.chunks, part.box, settings.threads)
     inputs.recheck()
 

@@ -19,7 +19,7 @@ from gathercli.spec.coordinates import coordinate
 from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Sequence
 
     from gathercli.arrays.result import GatherOutput
     from gathercli.bound import BoundCall
@@ -55,11 +55,22 @@ class Group(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The verdicts, the letter of the group of each (None if it refuses), and the differences."""
+    """The versions on the same inputs.
+
+    Attributes
+    ----------
+    verdicts, letters
+        The verdict of each version, and the letter of its group; None if it refuses.
+    differences
+        The first difference between each pair of groups.
+    left_out
+        The verdict of one version of each operator on tuples that is left out.
+    """
 
     verdicts: tuple[Verdict, ...]
     letters: tuple[str | None, ...]
     differences: tuple[Difference, ...]
+    left_out: tuple[Verdict, ...] = ()
 
     @property
     def groups(self) -> dict[str, list[Op]]:
@@ -71,15 +82,8 @@ class Comparison(NamedTuple):
         return groups
 
 
-def applicable(ops: Iterable[Op], case: Case, named: Collection[Op] = ()) -> list[Op]:
-    """Drop operators on tuples that accept the shapes and attributes in no version.
-
-    Parameters
-    ----------
-    named
-        Versions to keep, as the user named them.
-    """
-    rows = tuple(ops)
+def _applicable(rows: Sequence[Op], case: Case, named: Collection[Op]) -> list[Op]:
+    """Drop operators on tuples that accept the shapes and attributes in no version."""
     families = {op.family for op in rows if not op.tuples or _is_bound(op, case)}
     return [op for op in rows if op in named or op.family in families]
 
@@ -92,19 +96,25 @@ def _is_bound(op: Op, case: Case) -> bool:
     return True
 
 
-def compared(ops: Iterable[Op], case: Case, max_bytes: int | None = None) -> Comparison:
+def compared(
+    rows: Sequence[Op], case: Case, max_bytes: int | None = None, named: Collection[Op] = ()
+) -> Comparison:
     """Group the versions that accept; gather only if two results could be equal.
 
     Parameters
     ----------
     max_bytes
         The largest size of a result.
+    named
+        Versions to keep, as the user named them, whether they apply or not.
     """
+    ops = _applicable(rows, case, named)
     verdicts = tuple(verdict(op, case, max_bytes) for op in ops)
+    left_out = {op.family: verdict(op, case) for op in rows if op not in ops}
     grouping = _Grouping(case, max_bytes)
     letters = tuple(map(grouping.letter, verdicts))
     grouping.differences.sort(key=lambda difference: difference.groups)
-    return Comparison(verdicts, letters, tuple(grouping.differences))
+    return Comparison(verdicts, letters, tuple(grouping.differences), tuple(left_out.values()))
 
 
 class _Grouping:

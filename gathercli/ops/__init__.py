@@ -354,6 +354,8 @@ def _hint(word: str, family: Family) -> Hint | None:
     if not word:
         return Hint("{version} is the default", version=family.ROWS[0].id)
     near = _likely_versions(re.sub(r"(?<=\d)\.0+$", "", word), family)
+    if not near and word.isdecimal():
+        return Hint("`gathercli ops` lists the versions")
     return Hint("did you mean {version}?", version=near) if near else None
 
 

@@ -250,11 +250,21 @@ def compared_text(
         shape = "" if each.shape is None else str(each.shape)
         lines.append((each.op.full_name, shape, letter or "-", outcome(each, "values")))
     text = hanging("", clean(inputs), width) + "\n" + _columns(lines, width)
-    if reasons := _reason_lines(_reasons_of(comparison.verdicts), width):
-        text += "\n" + reasons
+    reasons = [*_reasons_of(comparison.verdicts), *_reasons_without_axis(comparison.left_out)]
+    if reasons:
+        text += "\n" + _reason_lines(reasons, width)
     differences = map(_difference, comparison.differences, values)
     parts = [*differences] or [("", _agreement(comparison))]
     return _styled(text + "\n" + "".join(hanging(*part, width) for part in parts))
+
+
+def _reasons_without_axis(left_out: Iterable[Verdict]) -> Iterator[tuple[str, str]]:
+    """Yield why operators are left out that have no axis, if one is given."""
+    for each in left_out:
+        if each.error is not None and each.error.rule == "axis-unsupported":
+            reason, _, _ = each.error.message.partition(": expected")
+            reason = reason.replace(each.op.full_name, each.op.name)
+            yield each.error.rule, f"{reason}: its versions are left out"
 
 
 def _agreement(comparison: Comparison) -> str:

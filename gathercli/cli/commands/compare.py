@@ -86,7 +86,7 @@ def run(
 ) -> Answer:
     """Call every version, and group those with equal output."""
     from gathercli.io.source import Inputs
-    from gathercli.lessons.groups import applicable, compared
+    from gathercli.lessons.groups import compared
 
     rows, by_name = _rows(operators.version, messages)
     tokens = tensors.tokens(FIRST)
@@ -96,7 +96,7 @@ def run(
         with CallContext(None) as call:
             read_tensors = read(call, inputs.tensor, tokens, inputs_of(FIRST))
         case = operators.case(read_tensors, threads, progress)
-        comparison = compared(applicable(rows, case, by_name), case, memory.limits.result)
+        comparison = compared(rows, case, memory.limits.result, by_name)
         inputs.recheck()
         return _answer(comparison, operators, case.data, case.indices, fmt)
 

@@ -15,7 +15,7 @@ from gathercli.cli.messages import ErrorOptions
 from gathercli.cli.operator import VARIABLE, Choice, choice
 from gathercli.cli.options import TextFormat
 from gathercli.errors import UsageError, VersionError
-from gathercli.ops import FAMILIES, OPERATORS, VersionMatch, find, foreign_name_error
+from gathercli.ops import FAMILIES, NEWEST_OPSET, OPERATORS, VersionMatch, find, foreign_name_error
 from gathercli.spec.decisions import DECISIONS
 from gathercli.spec.equivalents import equivalent, of_framework
 from gathercli.text import clean, closest, listed
@@ -222,10 +222,10 @@ def named(version: str, prefix: str = "") -> list[VersionMatch]:
             matches.append(find(version, family))
         except VersionError as error:
             refusals.append(error)
-    is_number = version.isascii() and version.isdigit()
-    if matches and not (is_number and _is_of_both(int(version))):
+    number = int(version) if version.isascii() and version.isdigit() else 0
+    if matches and not _is_of_both(number):
         return matches
-    if is_number:  # of both frameworks, or of none
+    if 0 < number <= max(NEWEST_OPSET.values()):  # of both frameworks, or an opset
         first = refusals[0]
         first.hint = first.hint and first.hint.replace("-V ", prefix)
         raise first

@@ -15,7 +15,7 @@ from gathercli.arrays.tensor import storage_of
 from gathercli.errors import GatherError, InputError, TransferError, reason_of
 from gathercli.io.folders import Folder
 from gathercli.io.links import lies_in
-from gathercli.io.write import EXISTS, OUTSIDE, is_stream, persist, unwritable
+from gathercli.io.write import EXISTS, OUTSIDE, bad_folder, is_stream, persist, unwritable
 from gathercli.io.zarr import metadata
 from gathercli.io.zarr.arrayspec import ArraySpec, zero_fill
 from gathercli.io.zarr.chunkwriter import Writer, writer
@@ -126,7 +126,7 @@ class Creation:
         except (OSError, ValueError) as error:
             if isinstance(error, GatherError):
                 raise
-            raise self._unwritable(reason_of(error), "a folder that can be written") from None
+            raise self._unwritable(*bad_folder(self.path.rstrip("/"), error)) from None
 
     def open(
         self,

@@ -79,7 +79,7 @@ def tree_dtype(call: Call) -> None:
                 where=operand.decided,
                 value=dtype.name,
                 expected=first[1].name,
-                hint=_as_type(call, first[1]),
+                hint=_as_one_type(call, first[1]),
             )
         first = first or (each.name, dtype)
 
@@ -137,7 +137,7 @@ def _as_integers(indices: Operand, dtype: DType) -> Hint | None:
     return None
 
 
-def _as_type(call: Call, dtype: DType) -> Hint | None:
+def _as_one_type(call: Call, dtype: DType) -> Hint | None:
     """Say how all inputs become one type; return None if a fraction or another type prevents it."""
     others: list[str] = []
     for each in call.op.inputs:
