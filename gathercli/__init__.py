@@ -12,9 +12,10 @@ hint: openvino-8 fills such slices with zeros: `version="openvino-8"`, or `out_o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
+    from typing import Any
+
     from gathercli.api import (
         gather,
         gather_elements,

@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import NoReturn
+
+TYPE_CHECKING = False  # as in `gathercli.errors`
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
 def run() -> NoReturn:

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from gathercli.cli import batch_run
-from gathercli.io.write import write_all
+from gathercli.io.descriptors import write_all
 from gathercli.jobs import job as jobs
 from gathercli.jobs import pool
 from gathercli.jobs.tally import BatchTotals, Limit, Note

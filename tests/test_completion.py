@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pytest
 
+from gathercli.cli.generated import SCRIPTS, script
 from gathercli.cli.main import SHELLS, main
 from gathercli.cli.manual import generate
 from gathercli.cli.manual.lessons import LESSONS
 from gathercli.cli.registry import COMMANDS, load
-from gathercli.cli.scripts import SCRIPTS
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.spec.dtypes import DTYPES
 from tests.conftest import only_error
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 
     Run = Callable[..., Ran]
 
-SCRIPT: Final = {
-    shell: (SCRIPTS / f"gathercli.{shell}").read_text(encoding="utf-8") for shell in SHELLS
-}
+SCRIPT: Final = {shell: script(shell) for shell in SHELLS}
 VERSIONS: Final = {name: [op.id for op in family.ROWS] for name, family in FAMILIES.items()}
 HELP: Final = ["-h", "--help"]
 
@@ -57,7 +55,7 @@ def completed(*words: str, folder: Path, before: str = "", line: str = "") -> li
     code = (
         f"COMP_LINE={shlex.quote(line)}; COMP_POINT={len(line)}\n"
         f"{before}\n"
-        f'source "{SCRIPTS / "gathercli.bash"}"\n'
+        f'source "{SCRIPTS}/gathercli.bash"\n'
         'COMP_WORDS=(gathercli "$@"); COMP_CWORD=$#\n'
         '_gathercli gathercli "${@: -1}" "${@: -2:1}"\n'
         'for word in "${COMPREPLY[@]}"; do printf "%s\\n" "$word"; done\n'
@@ -240,7 +238,7 @@ def test_bash_completes_file_names(words: list[str], tmp_path: Path) -> None:
 
 
 def test_bash_registers_the_function(tmp_path: Path) -> None:
-    code = f'source "{SCRIPTS / "gathercli.bash"}"; complete -p gathercli'
+    code = f'source "{SCRIPTS}/gathercli.bash"; complete -p gathercli'
 
     process = subprocess.run(
         ["bash", "--norc", "-c", code],
@@ -397,7 +395,7 @@ def in_fish(line: str) -> list[str]:
     """Let fish complete a line; return the candidates without what describes them."""
     if shutil.which("fish") is None:
         pytest.skip("there is no fish")
-    code = f"source {SCRIPTS / 'gathercli.fish'}; complete -C $argv[1]"
+    code = f"source {SCRIPTS}/gathercli.fish; complete -C $argv[1]"
     process = subprocess.run(
         ["fish", "--no-config", "-c", code, line],
         env=environment(),
@@ -450,7 +448,7 @@ def test_zsh_offers_members_after_the_last_hash(kind: str, typed: str, expected:
     if shutil.which("zsh") is None:
         pytest.skip("there is no zsh")
     code = (
-        f"compdef() {{}}; source {SCRIPTS / 'gathercli.zsh'}\n"
+        f"compdef() {{}}; source {SCRIPTS}/gathercli.zsh\n"
         "compset() {}; _files() { print files }; compadd() { print -rl -- $names }\n"
         f"PREFIX=$1; _gathercli_{kind}"
     )

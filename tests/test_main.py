@@ -120,15 +120,6 @@ def imported(program: Program, *words: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "words", [["--version"], ["completion", "bash"], ["completion", "fish"]], ids=" ".join
-)
-def test_the_version_and_completion_import_neither_numpy_nor_typer(
-    words: list[str], program: Program
-) -> None:
-    assert not imported(program, *words) & {"numpy", "typer", "rich", "ml_dtypes"}
-
-
-@pytest.mark.parametrize(
     "words",
     [
         ["shape", "gather", "[N,3]", "[2]"],
@@ -138,7 +129,6 @@ def test_the_version_and_completion_import_neither_numpy_nor_typer(
         ["ops", "--like", "torch.gather"],
         ["ops", "--decisions"],
         ["man", "gather"],
-        ["gather", "--help"],
     ],
     ids=" ".join,
 )

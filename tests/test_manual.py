@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from gathercli.cli.generated import HELP
 from gathercli.cli.main import main
 from gathercli.cli.manual import generate
 from gathercli.cli.manual.examples import EXAMPLES
@@ -350,10 +351,12 @@ def test_every_generated_file_is_current() -> None:
     assert stale == [], "rewrite them with: python -m gathercli.cli.manual.generate"
 
 
-def test_every_committed_page_is_generated() -> None:
-    generated = {path for path in generate.files() if path.suffix in (".1", ".5", ".7")}
+def test_every_committed_page_and_help_is_generated() -> None:
+    generated = {path for path in generate.files() if path.suffix in (".1", ".5", ".7", ".txt")}
 
-    assert set((generate.ROOT / "man").rglob("gathercli*")) == generated
+    committed = {*(generate.ROOT / "man").rglob("gathercli*"), *Path(HELP).iterdir()}
+
+    assert committed == generated
 
 
 # examples

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 from gathercli.errors import OutputError, TransferError
+from gathercli.io import descriptors
 from gathercli.io import write as write_module
-from gathercli.io.write import Output, write_all
+from gathercli.io.descriptors import write_all
+from gathercli.io.write import Output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,7 +57,8 @@ class Shim:
 
 def give(patch: pytest.MonkeyPatch, name: str, function: Callable[..., Any] | None = None) -> None:
     """Replace a name of os, for the writer alone."""
-    patch.setattr(write_module, "os", Shim(vars(write_module)["os"], name, function))
+    for module in (write_module, descriptors):
+        patch.setattr(module, "os", Shim(vars(module)["os"], name, function))
 
 
 @pytest.fixture(params=["unnamed", "named"])

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 from typing import TYPE_CHECKING
 
 from gathercli.cli.messages import ErrorOptions, Messages
-from gathercli.io.write import STDOUT
+from gathercli.io.descriptors import STDOUT
 from gathercli.report.terminal import is_terminal, wants_color, width_of
 
 if TYPE_CHECKING:
@@ -79,6 +79,6 @@ def print_answer(answer: Answer, fmt: str, options: ErrorOptions) -> int:
 
 def print_text(text: str) -> None:
     """Write text to stdout."""
-    from gathercli.io.write import STDOUT, write_all
+    from gathercli.io.descriptors import STDOUT, write_all
 
     write_all(STDOUT, text.encode(errors="backslashreplace"))

@@ -16,8 +16,9 @@ from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.options import TextFormat
 from gathercli.cli.scheduler import ClusterOptions
 from gathercli.errors import GatherError, UsageError
+from gathercli.io.descriptors import STDERR, STDOUT, write_all
 from gathercli.io.files import cores
-from gathercli.io.write import STDERR, STDOUT, Output, is_stream, write_all
+from gathercli.io.write import Output, is_stream
 from gathercli.jobs.job import INLINE
 from gathercli.jobs.journal import Journal
 from gathercli.jobs.line import OK

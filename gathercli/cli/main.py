@@ -7,22 +7,16 @@ arrives here.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Final
 
-from gathercli.cli.registry import COMMANDS, command_of
-from gathercli.errors import TransferError, UsageError, refusal_of
-
+TYPE_CHECKING = False  # as in `gathercli.errors`; other imports wait for the lines that need them
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Final
 
     from gathercli.cli.command import Request
     from gathercli.cli.messages import ErrorOptions
-    from gathercli.errors import GatherError
 
 SHELLS: Final = ("bash", "zsh", "fish")
-
-NAMES: Final = "__names"
-"""A command for the completion scripts alone."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -33,24 +27,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv
         The words after the program's name; None for the process's own.
     """
-    from gathercli.io.write import let_signals_unwind
-
     words = list(sys.argv[1:] if argv is None else argv)
     errors: ErrorOptions | None = None
     try:
         try:
-            let_signals_unwind()
             if (text := _text_of(words)) is not None:
-                from gathercli.cli.answer import print_text
+                from gathercli.io.descriptors import STDOUT, write_all
 
-                print_text(text)
+                write_all(STDOUT, text.encode(errors="backslashreplace"))
                 return 0
+            from gathercli.io.write import let_signals_unwind
+
+            let_signals_unwind()
             run, errors = _parse(_help_words(words))
             return run()
         except BrokenPipeError:
             raise
         except Exception as error:  # noqa: BLE001  (whatever it is, nobody gets a traceback)
-            return _failed(words, errors or _error_options(words), refusal_of(error))
+            return _failed(words, errors or _error_options(words), error)
     except BrokenPipeError:
         return 141
     except KeyboardInterrupt:
@@ -62,25 +56,36 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _text_of(words: list[str]) -> str | None:
     """Return the text that a command line prints, if it is known without typer."""
-    if words == ["--version"]:
-        from gathercli import __version__
+    match words:
+        case ["--version"]:
+            from gathercli import __version__
 
-        return f"gathercli {__version__}\n"
-    if len(words) == 2 and words[0] == "completion" and words[1] in SHELLS:
-        from gathercli.cli.scripts import script
+            return f"gathercli {__version__}\n"
+        case ["-h" | "--help"]:
+            from gathercli.cli.generated import help_text
 
-        return script(words[1])
-    if len(words) == 3 and words[0] == NAMES:
-        from gathercli.cli.names import completions
+            return help_text()
+        case [command, "-h" | "--help"]:
+            from gathercli.cli.generated import help_text
 
-        return completions(*words[1:])
+            return help_text(command)
+        case ["completion", shell] if shell in SHELLS:
+            from gathercli.cli.generated import script
+
+            return script(shell)
+        case ["__names", kind, word]:  # for the completion scripts alone
+            from gathercli.cli.names import completions
+
+            return completions(kind, word)
     return None
 
 
-def _failed(words: Sequence[str], errors: ErrorOptions, error: GatherError) -> int:
-    """Print an error, with a better hint if there is one, and return its status."""
+def _failed(words: Sequence[str], errors: ErrorOptions, exception: Exception) -> int:
+    """Print an exception as an error, with a better hint if there is one; return its status."""
     from gathercli.cli.suggest import suggest
+    from gathercli.errors import refusal_of
 
+    error = refusal_of(exception)
     error.hint = suggest(words, error) or error.hint
     errors.print_error(error)
     return error.status
@@ -116,6 +121,9 @@ def _help_words(words: list[str]) -> list[str]:
     if topic == ["help"]:
         topic = []
     if len(topic) > 1:
+        from gathercli.cli.registry import COMMANDS
+        from gathercli.errors import UsageError
+
         raise UsageError(
             f"`help` is given `{' '.join(topic)[:80]}`: expected one command",
             rule="usage",
@@ -127,6 +135,8 @@ def _help_words(words: list[str]) -> list[str]:
 
 def _parse(words: list[str]) -> Request:
     """Parse the words, by typer unless they are ordinary."""
+    from gathercli.cli.registry import COMMANDS, command_of
+
     if words[0] in COMMANDS:
         from gathercli.cli import plain
 
@@ -143,6 +153,7 @@ def _parse_by_typer(words: list[str]) -> Request:
 
     from gathercli.cli.command import Request
     from gathercli.cli.group import group
+    from gathercli.errors import UsageError
 
     if words[:1] == ["--version"]:
         raise UsageError(
@@ -168,6 +179,8 @@ def _flush_help(status: object) -> int:
         stdout is closed.
     """
     if sys.stdout is None:
+        from gathercli.errors import TransferError
+
         raise TransferError("stdout is closed: expected a place for the output", rule="output")
     sys.stdout.flush()
     return status if isinstance(status, int) else 0

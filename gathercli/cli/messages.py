@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 from gathercli.cli.command import Options, option
 from gathercli.cli.groups import MESSAGES, VIEW
 from gathercli.errors import GatherError, TransferError
+from gathercli.io.descriptors import STDERR, write_all
 from gathercli.io.files import STDIN
-from gathercli.io.write import STDERR, write_all
 from gathercli.report.terminal import is_terminal, wants_color, width_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from gathercli.cli.answer import print_text
-from gathercli.io.write import STDOUT
+from gathercli.io.descriptors import STDOUT
 from gathercli.report.terminal import DEFAULT_WIDTH, height_of, is_terminal, width_of
 
 _LESS: Final = {"LESS": "FRX"}

@@ -17,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
 from gathercli.errors import OutputError, TransferError, reason_of
+from gathercli.io.descriptors import incomplete, write_all
 from gathercli.text import clean, shell_word
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from gathercli.arrays.result import Result
     from gathercli.io.source import Inputs
 
-STDOUT: Final = 1
-STDERR: Final = 2
 ALLOCATED: Final = 1 << 20
 """The smallest output in bytes that is allocated on the disk before it is written."""
 
@@ -130,31 +129,6 @@ def _allocate(fd: int, start: int, size: int) -> None:
             ) from None
 
 
-def write_all(fd: int, part: bytes | memoryview, position: int | None = None) -> None:
-    """Write all bytes to a descriptor.
-
-    Parameters
-    ----------
-    position
-        The offset in the file; None to append at the offset of the descriptor.
-
-    Raises
-    ------
-    BrokenPipeError
-        The reader closed the pipe.
-    TransferError
-        ``output``: any other failure.
-    """
-    view = memoryview(part)
-    with _incomplete_on_error():
-        while view:
-            if position is None:
-                view = view[os.write(fd, view) :]
-            else:
-                number = os.pwrite(fd, view, position)
-                view, position = view[number:], position + number
-
-
 @contextmanager
 def _incomplete_on_error() -> Iterator[None]:
     """Convert OSError to the error for an incomplete output."""
@@ -163,10 +137,7 @@ def _incomplete_on_error() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise TransferError(
-            f"writing stopped ({(error.strerror or '').lower()}), the output is not complete",
-            rule="output",
-        ) from None
+        raise incomplete(error) from None
 
 
 def let_signals_unwind() -> None:

@@ -15,8 +15,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from gathercli.errors import InputError, OutputError
+from gathercli.io.descriptors import write_all
 from gathercli.io.formats.fast import is_deep
-from gathercli.io.write import Output, is_stream, write_all
+from gathercli.io.write import Output, is_stream
 from gathercli.jobs.fingerprints import digest, is_done
 from gathercli.jobs.line import ERROR, MISMATCH, OK
 from gathercli.text import clean

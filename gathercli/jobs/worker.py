@@ -20,8 +20,9 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
+from gathercli.io.descriptors import STDOUT, write_all
 from gathercli.io.files import STDIN
-from gathercli.io.write import STDOUT, let_signals_unwind, write_all
+from gathercli.io.write import let_signals_unwind
 from gathercli.jobs.job import Job, read
 from gathercli.jobs.jobfile import JobEntry
 from gathercli.jobs.work import Part, Settings, line_of

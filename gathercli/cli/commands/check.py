@@ -77,7 +77,7 @@ def run(
 
 def _print(result: CheckedCall, options: CheckOptions, messages: Messages) -> None:
     """Print the result with a list of the illegal indices."""
-    from gathercli.io.write import STDOUT
+    from gathercli.io.descriptors import STDOUT
     from gathercli.lessons.verdicts import illegal, legal_ends, number_illegal
     from gathercli.lessons.warnings import warnings
     from gathercli.report import verdicts as report

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from gathercli.cli.answer import Answer
 from gathercli.cli.command import argument
-from gathercli.cli.scripts import script
+from gathercli.cli.generated import script
 
 Shell = Annotated[Literal["bash", "zsh", "fish"], argument("SHELL", "bash, zsh or fish.")]
 

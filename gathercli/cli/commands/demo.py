@@ -11,7 +11,7 @@ from gathercli.cli.limits import Limits
 from gathercli.cli.manual.lessons import LESSONS, command_line, fixture
 from gathercli.cli.messages import ErrorOptions, Messages
 from gathercli.errors import UsageError
-from gathercli.io.write import STDOUT
+from gathercli.io.descriptors import STDOUT
 from gathercli.report.terminal import rendered, wants_color, width_of
 from gathercli.text import closest, listed
 

@@ -18,7 +18,8 @@ from gathercli.cli.open_call import OpenCall, job_named, of_job, of_words
 from gathercli.cli.operator import OP_HELP, OperatorOptions
 from gathercli.cli.options import NoClobber, Precision, TextFormat
 from gathercli.errors import UsageError
-from gathercli.io.write import STDOUT, Output
+from gathercli.io.descriptors import STDOUT
+from gathercli.io.write import Output
 from gathercli.ops import OPERATORS, family_of
 from gathercli.report.terminal import rendered, wants_color, width_of
 from gathercli.spec.shapes import Shape, product

@@ -11,8 +11,8 @@ from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import TENSOR_HELP, Precision, SourceDtype, TextFormat, type_of
 from gathercli.errors import GatherError, InputError
+from gathercli.io.descriptors import STDOUT
 from gathercli.io.formats.table import FORMATS
-from gathercli.io.write import STDOUT
 from gathercli.report.info import MEMBERS, FileDescription, Info, as_json, text
 from gathercli.report.terminal import rendered, wants_color, width_of
 

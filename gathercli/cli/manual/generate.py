@@ -1,20 +1,24 @@
-"""Generate the man pages, completion scripts and README tables from the declarations.
+"""Generate the man pages, help texts, completion scripts and README tables from the declarations.
 
 Run ``python -m gathercli.cli.manual.generate``. A test checks that the committed files are current.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.cli.answer import print_text
 from gathercli.cli.dialects import choices_of
+from gathercli.cli.generated import HELP, SCRIPTS, help_name
 from gathercli.cli.manual.lessons import LESSONS
 from gathercli.cli.manual.pages import TOPICS, pages
 from gathercli.cli.registry import COMMANDS, load
-from gathercli.cli.scripts import SCRIPTS
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.manual import roff
 from gathercli.report.versions import HEADINGS, cells
@@ -36,11 +40,25 @@ def files() -> dict[Path, str]:
     text = readme.read_text(encoding="utf-8")
     return {
         **{ROOT / "man" / f"man{page.number}" / page.file_name: roff(page) for page in pages()},
-        SCRIPTS / "gathercli.bash": bash(),
-        SCRIPTS / "gathercli.zsh": zsh(),
-        SCRIPTS / "gathercli.fish": fish(),
+        Path(HELP, help_name()): typer_help(),
+        **{Path(HELP, help_name(command)): typer_help(command) for command in COMMANDS},
+        Path(SCRIPTS, "gathercli.bash"): bash(),
+        Path(SCRIPTS, "gathercli.zsh"): zsh(),
+        Path(SCRIPTS, "gathercli.fish"): fish(),
         readme: _MARKED.sub(lambda marks: marks[1] + tables[marks[2]]() + marks[3], text),
     }
+
+
+@cache
+def typer_help(*command: str) -> str:
+    """Return the help that Typer prints into a pipe, whose width is that of COLUMNS or 80."""
+    return subprocess.run(  # noqa: S603  (our own command)
+        [sys.executable, "-m", "gathercli", *command, "--help"],
+        env={**os.environ, "COLUMNS": "80"},
+        capture_output=True,
+        check=True,
+        encoding="utf-8",
+    ).stdout
 
 
 def versions_table() -> str:
@@ -129,7 +147,7 @@ def _first_argument(command: str) -> list[str]:
 
 def _template(shell: str, **values: Iterable[str]) -> str:
     """Fill the placeholders in the template of a shell's script with lines."""
-    text = (SCRIPTS / f"template.{shell}").read_text(encoding="utf-8")
+    text = Path(SCRIPTS, f"template.{shell}").read_text(encoding="utf-8")
     return _PLACE.sub(lambda place: "\n".join(values[place[1]]), text)
 
 

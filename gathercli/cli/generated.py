@@ -1,0 +1,48 @@
+"""The generated texts: the help for a pipe and the completion scripts; reading one loads nothing.
+
+``python -m gathercli.cli.manual.generate`` writes them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gathercli.report.terminal import STDOUT, is_terminal
+
+TYPE_CHECKING = False  # as in `gathercli.errors`
+if TYPE_CHECKING:
+    from typing import Final
+
+HELP: Final = os.path.join(os.path.dirname(__file__), "help")
+SCRIPTS: Final = os.path.join(os.path.dirname(__file__), "completions")
+
+
+def help_text(*command: str) -> str | None:
+    """Return the help of a command, or of the program; None if Typer must write it.
+
+    Typer writes the help of a terminal, of a width in COLUMNS, and of no command.
+    """
+    if is_terminal(STDOUT) or sys.stdout is None or "COLUMNS" in os.environ:
+        return None
+    if not all(word.replace("-", "").isalpha() for word in command):  # it names a file below
+        return None
+    try:
+        return _read(HELP, help_name(*command))
+    except FileNotFoundError:
+        return None
+
+
+def help_name(*command: str) -> str:
+    """Return the name of the file with the help of a command, or of the program."""
+    return "-".join(("gathercli", *command)) + ".txt"
+
+
+def script(shell: str) -> str:
+    """Return the completion script of a shell."""
+    return _read(SCRIPTS, f"gathercli.{shell}")
+
+
+def _read(folder: str, name: str) -> str:
+    with open(os.path.join(folder, name), encoding="utf-8") as file:
+        return file.read()

@@ -1,0 +1,53 @@
+"""Write to open descriptors, such as stdout; imports nothing that takes time."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False  # as in `gathercli.errors`
+if TYPE_CHECKING:
+    from typing import Final
+
+    from gathercli.errors import TransferError
+
+STDOUT: Final = 1
+STDERR: Final = 2
+
+
+def write_all(fd: int, part: bytes | memoryview, position: int | None = None) -> None:
+    """Write all bytes to a descriptor.
+
+    Parameters
+    ----------
+    position
+        The offset in the file; None to append at the offset of the descriptor.
+
+    Raises
+    ------
+    BrokenPipeError
+        The reader closed the pipe.
+    TransferError
+        ``output``: any other failure.
+    """
+    view = memoryview(part)
+    try:
+        while view:
+            if position is None:
+                view = view[os.write(fd, view) :]
+            else:
+                number = os.pwrite(fd, view, position)
+                view, position = view[number:], position + number
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise incomplete(error) from None
+
+
+def incomplete(error: OSError) -> TransferError:
+    """Return the error for an output that is not complete."""
+    from gathercli.errors import TransferError
+
+    return TransferError(
+        f"writing stopped ({(error.strerror or '').lower()}), the output is not complete",
+        rule="output",
+    )
