@@ -1,0 +1,84 @@
+"""The Gather nodes of models: ONNX and OpenVINO IR, read without their frameworks.
+
+::
+
+    read(path, options)  ->  Model    every node of the family, its row, its inputs, the constants
+    judge(node)          ->  NodeVerdict
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from gathercli.io.files import File
+    from gathercli.models.graph import Model
+
+
+class ReadOptions(NamedTuple):
+    """How a model is read.
+
+    Attributes
+    ----------
+    folder
+        The folder of a relative name.
+    external
+        Whether tensors in other files are read: regular files beside the model.
+    infer
+        Whether unknown shapes are inferred by the `onnx` package, in a process of its own.
+    limit
+        The most bytes of a stream in memory; None for no limit.
+    guarded
+        Whether the process survives the truncation of a mapped file.
+    """
+
+    folder: str = ""
+    external: bool = False
+    infer: bool = False
+    limit: int | None = None
+    guarded: bool = False
+
+
+def read(path: str, options: ReadOptions = ReadOptions()) -> Model:  # noqa: B008  (a tuple)
+    """Read a model file.
+
+    Parameters
+    ----------
+    path
+        An ONNX model, or an OpenVINO IR .xml whose .bin is beside it; the content decides.
+
+    Raises
+    ------
+    NoInputError
+        ``missing``, ``unreadable``.
+    InputError, LimitError
+        ``format``, ``dtype``, ``limit``: the file is no sound model.
+    """
+    from gathercli.io.files import STDIN, File, open_file
+
+    if path == "-":
+        file = File("-", STDIN, options.limit)
+    else:
+        file = open_file(path, options.folder, options.limit)
+    file.guarded = options.guarded
+    return read_file(file, options)
+
+
+def read_file(file: File, options: ReadOptions) -> Model:
+    """Read a model from an open file, as `read` does; `Model.close`, or an error, closes it."""
+    from gathercli.errors import GatherError
+    from gathercli.text import clean
+
+    try:
+        start = file.start(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
+        if start[:1] == b"<":
+            from gathercli.models.openvino_ir import read_ir
+
+            return read_ir(file, options)
+        from gathercli.models.onnx_model import read_onnx
+
+        return read_onnx(file, options)
+    except GatherError as error:
+        file.close()
+        error.prefix("standard input" if file.name == "-" else clean(file.name))
+        raise

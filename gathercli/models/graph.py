@@ -1,0 +1,360 @@
+"""The nodes of a model that are operators of the family, and what the model says of their inputs.
+
+::
+
+    read(path)  ->  Model  ->  Node  ->  Value  ->  Constant
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gathercli.engine import bind, infer
+from gathercli.errors import GatherError, InputError, VersionError
+from gathercli.ops import FAMILIES, attributes, find
+from gathercli.spec.call import Operand
+from gathercli.spec.shapes import UNKNOWN, Shape, product
+from gathercli.text import clean, closest_member, counted, listed, short, some
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from gathercli.arrays.tensor import Tensor
+    from gathercli.io.files import File
+    from gathercli.spec.call import Call
+    from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import Family, Op
+
+OPERATOR_FAMILIES: Final[dict[str, Family]] = {
+    family.ROWS[0].name: family for family in FAMILIES.values()
+}
+"""The operators by their names in models: ``GatherND``."""
+
+MAX_DEPTH: Final = 64
+"""The deepest body in a body."""
+
+
+class Constant:
+    """A tensor that a model stores, or that follows from one; its elements are read on demand.
+
+    Parameters
+    ----------
+    dtype, shape
+        The type and the shape.
+    load
+        A function that reads the tensor; it raises `GatherError` if the elements are malformed.
+    unread
+        Why the elements cannot be read: they are in a file that is not opened. Empty if they can.
+    """
+
+    __slots__ = ("_load", "_tensor", "dtype", "shape", "unread")
+
+    def __init__(
+        self, dtype: DType, shape: tuple[int, ...], load: Callable[[], Tensor], unread: str = ""
+    ) -> None:
+        self.dtype, self.shape, self.unread = dtype, shape, unread
+        self._load = load
+        self._tensor: Tensor | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the elements in bytes, one each for the types of less than 8 bits."""
+        return product(self.shape) * self.dtype.itemsize
+
+    def tensor(self) -> Tensor:
+        """Return the tensor; stored elements are mapped, not copied."""
+        if self._tensor is None:
+            self._tensor = self._load()
+        return self._tensor
+
+    def __repr__(self) -> str:
+        return f"<Constant {self.dtype.short}{Shape(self.shape)}>"
+
+
+class Value(NamedTuple):
+    """An input or an output of a node.
+
+    Attributes
+    ----------
+    name
+        The name in the model; empty for an input that is left out.
+    dtype, shape
+        The type, or None if it is not known, and the shape.
+    constant
+        The tensor, if the model decides it.
+    inferred
+        Whether the shape was inferred; else the model declares it.
+    """
+
+    name: str
+    dtype: DType | None = None
+    shape: Shape = Shape.of_unknown_rank()
+    constant: Constant | None = None
+    inferred: bool = False
+
+    @classmethod
+    def of(cls, name: str, constant: Constant) -> Value:
+        """Return the value of a constant."""
+        return cls(name, constant.dtype, Shape(constant.shape), constant)
+
+    @property
+    def operand(self) -> Operand:
+        """The shape and type, for a call."""
+        return Operand(self.shape, self.dtype)
+
+
+class Node(NamedTuple):
+    """A node of the family.
+
+    Attributes
+    ----------
+    name
+        A name that no other node of the model has.
+    own_name
+        The name that the model gives the node; it may be empty or repeated.
+    path
+        The nodes and bodies around it: ``("If_3", "then_branch")``; empty in the main graph.
+    framework, operator, opset
+        ``onnx``, ``GatherND`` and the opset that resolves its version.
+    op
+        The row; None if the opset has no such operator.
+    error
+        Why there is no row.
+    note
+        A note on how the row was found.
+    attributes
+        The attributes as the model has them, by name; ``axis`` of an OpenVINO Gather, which is an
+        input, is ``"unknown"`` unless it is constant.
+    inputs
+        The inputs in order; those of the row come first, then an axis that is an input.
+    outputs
+        The output, as the model declares it; its shape is of unknown rank if it does not.
+    """
+
+    name: str
+    own_name: str
+    path: tuple[str, ...]
+    framework: str
+    operator: str
+    opset: int
+    op: Op | None
+    error: VersionError | None
+    note: str | None
+    attributes: Mapping[str, Any]
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+
+    @property
+    def family(self) -> Family:
+        """The operator."""
+        return OPERATOR_FAMILIES[self.operator]
+
+    @property
+    def named_inputs(self) -> dict[str, Value]:
+        """The inputs by the names of the row; fewer if the node lacks some."""
+        rows = (self.op or self.family.ROWS[0]).inputs
+        return {row.name: value for row, value in zip(rows, self.inputs, strict=False)}
+
+
+def node(  # noqa: PLR0917  (the fields of a node)
+    own_name: str,
+    path: tuple[str, ...],
+    framework: str,
+    operator: str,
+    opset: int,
+    attributes: Mapping[str, Any],
+    inputs: Iterable[Value],
+    outputs: Iterable[Value],
+) -> Node:
+    """Return a node with the row that its opset resolves to; `unique_names` names it."""
+    op = error = note = None
+    try:
+        op, note = find(f"{framework}-{opset}", OPERATOR_FAMILIES[operator].COMMAND)
+    except VersionError as absent:
+        error = absent
+    return Node(
+        own_name,
+        own_name,
+        path,
+        framework,
+        operator,
+        opset,
+        op,
+        error,
+        note,
+        attributes,
+        tuple(inputs),
+        tuple(outputs),
+    )
+
+
+def unique_names(nodes: Iterable[Node]) -> tuple[Node, ...]:
+    """Name each node: as the model does, by its output, by its path, else with a number.
+
+    A name serves that is neither empty nor that of another node.
+    """
+    nodes = tuple(nodes)
+    choices = (
+        [each.own_name for each in nodes],
+        [each.outputs[0].name if each.outputs else "" for each in nodes],
+        ["/".join((*each.path, each.own_name or each.operator)) for each in nodes],
+    )
+    counts = [Counter(names) for names in choices]
+    taken: set[str] = set()
+    result = []
+    for n, each in enumerate(nodes):
+        candidates = [
+            names[n]
+            for names, count in zip(choices, counts, strict=True)
+            if names[n] and count[names[n]] == 1 and names[n] not in taken
+        ]
+        name = candidates[0] if candidates else choices[-1][n]
+        number = 1
+        while name in taken or not name:
+            number += 1
+            name = f"{choices[-1][n]}:{number}"
+        taken.add(name)
+        result.append(each._replace(name=name))
+    return tuple(result)
+
+
+@dataclass
+class Model:
+    """A model.
+
+    Attributes
+    ----------
+    path, format
+        Its file, and ``onnx`` or ``openvino``.
+    version
+        The version of its format: `ir_version` of ONNX, 10 or 11 of OpenVINO.
+    producer
+        The program that wrote it; may be empty.
+    opsets
+        The opset of each domain; that of ONNX itself is ``""``. Layers of OpenVINO have one each.
+    nodes
+        The nodes of the family in the order of the file, each under a unique name.
+    tensors
+        The initializers and constants by name; of equal names the first.
+    number
+        The number of all nodes.
+    notes
+        What the reader has to say: a missing .bin.
+    files
+        The open files: the model, and those beside it.
+    """
+
+    path: str
+    format: str
+    version: int
+    producer: str = ""
+    opsets: dict[str, int] = field(default_factory=dict)
+    nodes: tuple[Node, ...] = ()
+    tensors: dict[str, Constant] = field(default_factory=dict)
+    number: int = 0
+    notes: list[str] = field(default_factory=list)
+    files: list[File] = field(default_factory=list)
+
+    def close(self) -> None:
+        """Close the files; mapped tensors stay valid."""
+        for file in self.files:
+            file.close()
+
+    def recheck(self) -> None:
+        """Raise `TransferError` if a file changed since it was opened."""
+        for file in self.files:
+            file.recheck()
+
+    def node(self, name: str) -> Node:
+        """Return the node of a name, or of the name that the model gives it, or its output.
+
+        Raises
+        ------
+        InputError
+            No node has the name, or several have.
+        """
+        nodes = [each for each in self.nodes if name == each.name]
+        nodes = nodes or [
+            each
+            for each in self.nodes
+            if name in (each.own_name, *(output.name for output in each.outputs))
+        ]
+        if len(nodes) == 1:
+            return nodes[0]
+        known = [each.name for each in nodes or self.nodes]
+        near = closest_member(name, known)
+        what = (
+            f"{len(nodes)} nodes `{clean(short(name))}`"
+            if nodes
+            else (f"no node `{clean(short(name))}`")
+        )
+        raise InputError(
+            f"`{clean(self.path)}` has {what} of the Gather family: expected "
+            + (some(f"`{clean(each)}`" for each in known) if known else "a model that has one"),
+            rule="format",
+            value=name,
+            hint=f"did you mean `{clean(near)}`?" if near else None,
+        )
+
+
+def axis_of(value: Value | None) -> Any:
+    """Return the axis that an input decides: its elements, or ``"unknown"``."""
+    if value is None or value.constant is None or value.constant.unread:
+        return "unknown"
+    axis = value.constant.tensor().values().tolist()
+    return axis[0] if isinstance(axis, list) and len(axis) == 1 else axis
+
+
+def infer_output(node: Node) -> Value | None:
+    """Return the output with the inferred type and shape; None if a rule refuses the node."""
+    try:
+        call = bound(node)
+    except GatherError:
+        return None
+    name = node.outputs[0].name if node.outputs else ""
+    return Value(name, call.data.dtype, infer(call), inferred=True)
+
+
+def bound(node: Node) -> Call:
+    """Bind the call of a node, whose shapes and axis may be unknown.
+
+    Raises
+    ------
+    GatherError
+        A rule refuses the node, it lacks an input, or its opset has no such operator.
+    """
+    if node.op is None:
+        raise node.error or LookupError(node.operator)
+    values = node.named_inputs
+    absent = [row.name for row in node.op.inputs if row.name not in values]
+    if absent:
+        raise InputError(
+            f"the node has {counted(len(node.inputs), 'input')}: "
+            f"expected {listed((f'`{row.name}`' for row in node.op.inputs), 'and')}",
+            rule="format",
+            value=len(node.inputs),
+        )
+    known = attributes(node.family)
+    return bind(
+        node.op,
+        *(value.operand for value in values.values()),
+        shapes_only=True,
+        **{name: value for name, value in node.attributes.items() if name in known},
+    )
+
+
+def merged(declared: Value, inferred: Value) -> Value:
+    """Return what a declared and an inferred value say together; the declared type stays.
+
+    A dimension is the declared one unless that is unknown.
+    """
+    shape, dtype = inferred.shape, declared.dtype or inferred.dtype
+    if declared.shape.rank is not None and declared.shape.rank == shape.rank:
+        pairs = zip(declared.shape, shape, strict=True)
+        shape = Shape(other if one == UNKNOWN else one for one, other in pairs)
+    elif declared.shape.rank is not None:
+        shape = declared.shape
+    same = shape == declared.shape
+    return inferred._replace(name=declared.name, dtype=dtype, shape=shape, inferred=not same)

@@ -1,0 +1,126 @@
+"""The layers of an OpenVINO IR, and what their ports declare."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from gathercli.io.formats.content import malformed
+from gathercli.models.graph import OPERATOR_FAMILIES, Value
+from gathercli.spec.dtypes import DType, foreign, named
+from gathercli.spec.shapes import MAX_RANK, UNKNOWN, Shape, parse
+from gathercli.text import clean, short
+
+_TYPES: Final = {
+    "boolean": "bool",
+    "bool": "bool",
+    "fp16": "float16",
+    "fp32": "float32",
+    "fp64": "float64",
+    "f8e4m3": "float8_e4m3fn",
+    "f8e5m2": "float8_e5m2",
+    "f8e8m0": "float8_e8m0fnu",
+    "f4e2m1": "float4_e2m1fn",
+}
+"""The types whose names in an IR are not our short ones."""
+
+
+class Layer:
+    """A layer as it is read: its attributes, its ports, and what leads to it."""
+
+    __slots__ = ("data", "id", "inputs", "name", "outputs", "sources", "type", "version")
+
+    def __init__(self, attributes: dict[str, str]) -> None:
+        self.id = attributes.get("id", "")
+        self.name = attributes.get("name", "")
+        self.type = attributes.get("type", "")
+        self.version = attributes.get("version", "")
+        self.data: dict[str, str] = {}
+        self.inputs: list[Port] = []
+        self.outputs: dict[str, Port] = {}
+        self.sources: dict[str, tuple[str, str]] = {}
+
+    @property
+    def opset(self) -> int | None:
+        """The opset; None for an extension."""
+        number = re.fullmatch(r"opset([1-9]\d{0,5})", self.version, re.ASCII)
+        return int(number[1]) if number else None
+
+    @property
+    def is_family(self) -> bool:
+        """Whether it is an operator of the family."""
+        return self.type in OPERATOR_FAMILIES and self.opset is not None
+
+
+class Port:
+    """A port: its id, its type as the file has it, the names of its tensor, its dimensions."""
+
+    __slots__ = ("dims", "id", "names", "precision")
+
+    def __init__(self, attributes: dict[str, str]) -> None:
+        self.id = attributes.get("id", "")
+        self.precision = attributes.get("precision", "")
+        self.names = attributes.get("names", "")
+        self.dims: list[str] = []
+
+    def value(self, name: str) -> Value:
+        """Return what the port declares."""
+        if not self.dims:
+            return Value(name, type_of(self.precision))
+        if len(self.dims) > MAX_RANK:
+            raise malformed(f"a port has {len(self.dims)} dimensions", f"at most {MAX_RANK}")
+        sizes = [integer(dim, "a dimension", least=-1) for dim in self.dims]
+        shape = Shape(UNKNOWN if size < 0 else size for size in sizes)
+        return Value(name, type_of(self.precision), shape)
+
+
+class Body:
+    """The layers of a model or of a body in it, and how many elements are around it."""
+
+    def __init__(self, path: tuple[str, ...], depth: int) -> None:
+        self.path, self.depth = path, depth
+        self.layers: dict[str, Layer] = {}
+        self.last: Layer | None = None
+
+
+def parameter(layer: Layer, name: str) -> Value | None:
+    """Return what a Parameter declares, which tells 0-D from an unknown rank."""
+    text = layer.data.get("shape")
+    if text is None:
+        return None
+    return Value(name, type_of(layer.data.get("element_type", "")), shape_of(text))
+
+
+def shape_of(text: str) -> Shape:
+    """Read a shape: sizes, intervals and ``?`` between commas, or ``...``."""
+    if text.count(",") >= MAX_RANK:
+        raise malformed(f"a shape has {text.count(',') + 1} dimensions", f"at most {MAX_RANK}")
+    return parse(f"[{text}]")
+
+
+def type_of(word: str) -> DType | None:
+    """Return the type of a word, which may be unknown to us; None for none."""
+    if not word or word in ("dynamic", "undefined", "UNSPECIFIED"):
+        return None
+    lower = word.lower()
+    return named(_TYPES.get(lower, lower)) or foreign(clean(short(lower)))
+
+
+_STORED_NAMES: Final = """
+bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 string
+float8_e4m3fn float8_e5m2 float8_e8m0fnu float4_e2m1fn int4 uint4 uint2
+"""
+STORED_TYPES: Final = frozenset(_STORED_NAMES.split())
+"""The types of constants that are read."""
+
+
+def integer(text: str, what: str, least: int = 0) -> int:
+    """Read an integer; raise InputError for other text, of which `what` says what it is."""
+    if re.fullmatch(r"\s*-?\d{1,18}\s*", text, re.ASCII) and int(text) >= least:
+        return int(text)
+    raise malformed(f"{what} is `{clean(short(text, 40))}`", f"an integer of {least} or more")
+
+
+def attribute(text: str) -> int | str:
+    """Return an attribute as an integer if it is one; else a rule refuses it."""
+    return int(text) if re.fullmatch(r"\s*-?\d{1,18}\s*", text, re.ASCII) else text

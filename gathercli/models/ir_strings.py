@@ -1,0 +1,40 @@
+"""The elements of a string constant in an OpenVINO .bin."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from gathercli.arrays.conversion import Place, store
+from gathercli.arrays.tensor import Tensor
+from gathercli.errors import InputError
+from gathercli.io.formats.content import malformed
+from gathercli.spec.dtypes import STRING
+from gathercli.spec.shapes import product
+
+
+def strings(buffer: Any, shape: tuple[int, ...], offset: int, size: int) -> Tensor:
+    """Read strings.
+
+    Their number N, N + 1 offsets of their bytes, and the bytes in UTF-8; the numbers are 32-bit
+    integers, little-endian.
+    """
+    number = product(shape)
+    if size < 4 * (number + 2):
+        raise malformed(f"the strings take {size} bytes", f"{4 * (number + 2)} or more")
+    head = np.frombuffer(buffer, "<u4", number + 2, offset).tolist()
+    start = offset + 4 * (number + 2)
+    ends = head[1:]
+    if head[0] != number or sorted(ends) != ends or start + ends[-1] > offset + size:
+        raise malformed("the offsets of the strings are wrong", "offsets in order")
+    words = []
+    for at, (one, other) in enumerate(pairwise(ends)):
+        try:
+            words.append(bytes(buffer[start + one : start + other]).decode())
+        except UnicodeDecodeError:
+            raise InputError(
+                f"the string {at} is no UTF-8 text: expected UTF-8", rule="format", value=at
+            ) from None
+    return Tensor(STRING, store(words, STRING, Place("strings", (number,))).reshape(shape))

@@ -1,0 +1,79 @@
+"""The .bin beside an OpenVINO .xml."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, Any
+
+from gathercli.errors import InputError, NoInputError
+from gathercli.io.files import File, open_file, unreadable
+from gathercli.io.formats.content import malformed
+from gathercli.models.graph import Constant, Model
+from gathercli.models.ir_strings import strings
+from gathercli.models.stored import stored
+from gathercli.spec.dtypes import STRING, DType
+from gathercli.text import clean
+
+if TYPE_CHECKING:
+    from gathercli.models import ReadOptions
+
+
+class Weights:
+    """The .bin beside an .xml, which is opened for its size and mapped for its elements."""
+
+    def __init__(self, model: Model, options: ReadOptions) -> None:
+        self._model, self._options = model, options
+        self._file: File | None = None
+        self._buffer: Any = None
+        self._opened = False
+
+    def constant(self, dtype: DType, shape: tuple[int, ...], offset: int, size: int) -> Constant:
+        """Return a constant, after checking that it lies in the .bin."""
+        if not self._opened:
+            self._opened = True
+            self._file = self._open()
+        if self._file is None:
+            reason = "its elements are in the .bin, which is missing"
+
+            def refuse() -> Any:
+                raise InputError(f"{reason}: expected it beside the .xml", rule="missing")
+
+            return Constant(dtype, shape, refuse, unread=reason)
+        if offset + size > self._file.size:
+            raise malformed(
+                f"its elements are at bytes {offset} to {offset + size} "
+                f"of a .bin of {self._file.size}",
+                "bytes of the .bin",
+            )
+        if dtype is STRING:
+            return Constant(dtype, shape, lambda: strings(self._bytes(), shape, offset, size))
+        return stored(self._bytes, dtype, shape, offset, size)
+
+    def _open(self) -> File | None:
+        """Open the .bin; None, and a note, if there is none."""
+        path, suffix = os.path.splitext(self._model.path)
+        name = f"{path}.bin"
+        whole = os.path.join(self._options.folder, name)
+        if suffix.lower() != ".xml" or not os.path.lexists(whole):
+            self._model.notes.append(f"there is no `{clean(name)}`, so no constant was read")
+            return None
+        try:
+            regular = stat.S_ISREG(os.stat(whole).st_mode)
+        except OSError as error:
+            raise unreadable(name, error) from None
+        if not regular:
+            raise NoInputError(
+                f"`{clean(name)}` is no regular file: expected the .bin of the model",
+                rule="unreadable",
+                value=name,
+            )
+        file = open_file(name, self._options.folder, self._options.limit)
+        file.guarded = self._options.guarded
+        self._model.files.append(file)
+        return file
+
+    def _bytes(self) -> Any:
+        if self._buffer is None and self._file is not None:
+            self._buffer = self._file.buffer()
+        return self._buffer

@@ -1,0 +1,433 @@
+"""ONNX models: the nodes of the family in every graph, body and function.
+
+The fields of the messages are those of `onnx.proto`. Only what the family needs is decoded:
+names, types, and the nodes that constants pass through.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gathercli.errors import GatherError
+from gathercli.io.formats.content import malformed
+from gathercli.models import fold
+from gathercli.models.graph import (
+    MAX_DEPTH,
+    OPERATOR_FAMILIES,
+    Constant,
+    Model,
+    Node,
+    Value,
+    infer_output,
+    merged,
+    node,
+    unique_names,
+)
+from gathercli.models.onnx_tensor import TYPES, tensor_constant, type_of
+from gathercli.models.stored import open_beside
+from gathercli.models.wire import Span, WireReader, number_of, signed, span_of
+from gathercli.spec.dtypes import INT64, foreign
+from gathercli.spec.shapes import LARGEST, MAX_RANK, UNKNOWN, AnyDim, Dim, Shape
+from gathercli.text import clean, short
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gathercli.io.files import File
+    from gathercli.models import ReadOptions
+    from gathercli.spec.dtypes import DType
+
+_ONNX_DOMAINS: Final = ("", "ai.onnx")
+
+_IR_VERSION, _PRODUCER, _RELEASE, _GRAPH, _OPSETS, _FUNCTIONS = 1, 2, 3, 7, 8, 25
+"""The fields of ModelProto."""
+
+_AXES_INPUT: Final = 13
+"""The opset from which Unsqueeze and Squeeze have their axes as an input."""
+
+_KINDS: Final = {4: "sequence", 5: "map", 7: "opaque", 8: "sparse tensor", 9: "optional"}
+"""The types of TypeProto that are no tensors, by field."""
+
+
+def read_onnx(file: File, options: ReadOptions) -> Model:
+    """Read an ONNX model.
+
+    Raises
+    ------
+    InputError, LimitError, NoInputError
+        The file is no sound model, or a tensor is in a file that cannot be read.
+    """
+    reader = _OnnxReader(file, options)
+    try:
+        return reader.read()
+    except BaseException:
+        reader.model.close()
+        raise
+
+
+class _Scope:
+    """The values of a graph by name, and the graph around it."""
+
+    def __init__(self, outer: _Scope | None = None) -> None:
+        self._outer = outer
+        self.values: dict[str, Value] = {}
+        self.declared: dict[str, Value] = {}
+
+    def value(self, name: str) -> Value:
+        """Return what is known of a value: from its node, as declared, or nothing."""
+        scope: _Scope | None = self
+        while scope is not None:
+            known = scope.values.get(name) or scope.declared.get(name)
+            if known is not None:
+                return known
+            scope = scope._outer  # noqa: SLF001  (its own class)
+        return Value(name)
+
+
+class _NodeFields(NamedTuple):
+    """The fields of a NodeProto; the attributes are not decoded."""
+
+    name: str
+    operator: str
+    domain: str
+    inputs: list[Span]
+    outputs: list[Span]
+    attributes: list[Span]
+
+
+class _OnnxReader:
+    """A reader of one model; `read` may be called once."""
+
+    def __init__(self, file: File, options: ReadOptions) -> None:
+        self._file, self._options = file, options
+        self._wire = WireReader(file.buffer())
+        self.model = Model(file.name, "onnx", 0, files=[file])
+        self._nodes: list[Node] = []
+        self._opset = 0
+        self._beside: dict[str, File] = {}
+
+    def read(self) -> Model:
+        """Read the model."""
+        wire, model = self._wire, self.model
+        graph: Span | None = None
+        functions: list[Span] = []
+        for field, value in wire.fields(wire.whole):
+            if field == _IR_VERSION:
+                model.version = number_of(value, "`ir_version`")
+            elif field in (_PRODUCER, _RELEASE):
+                text = wire.text(span_of(value, "the producer"))
+                model.producer = f"{model.producer} {text}".strip()
+            elif field == _OPSETS:
+                self._add_opset(model.opsets, span_of(value, "`opset_import`"))
+            elif field == _FUNCTIONS:
+                functions.append(span_of(value, "a function"))
+            elif field == _GRAPH:
+                if graph is not None:
+                    raise malformed("the model has two graphs", "one")
+                graph = span_of(value, "the graph")
+        if graph is None:
+            raise malformed(
+                "it is no ONNX model: it has no graph", "a ModelProto or an OpenVINO IR"
+            )
+        self._opset = model.opsets.get("", 1)
+        self._read_graph(graph, (), _Scope())
+        for each in functions:
+            self._read_function(each)
+        model.nodes = unique_names(self._nodes)
+        return model
+
+    def _add_opset(self, opsets: dict[str, int], message: Span) -> None:
+        domain, version = "", 1
+        for field, value in self._wire.fields(message):
+            if field == 1:
+                domain = self._wire.text(span_of(value, "a domain"))
+            elif field == 2:
+                version = signed(number_of(value, "an opset"))
+        opsets["" if domain in _ONNX_DOMAINS else domain] = version
+
+    def _read_function(self, message: Span) -> None:
+        """Read the nodes of a function, of whose inputs nothing is known."""
+        wire, opsets = self._wire, dict[str, int]()
+        domain = name = ""
+        nodes: list[Span] = []
+        scope = _Scope()
+        for field, value in wire.fields(message):
+            if field == 1:
+                name = wire.text(span_of(value, "the name of a function"))
+            elif field == 7:
+                nodes.append(span_of(value, "a node"))
+            elif field == 9:
+                self._add_opset(opsets, span_of(value, "`opset_import`"))
+            elif field == 10:
+                domain = wire.text(span_of(value, "a domain"))
+            elif field == 12:
+                self._declare(scope, span_of(value, "`value_info`"))
+        self._opset = opsets.get("", self.model.opsets.get("", 1))
+        path = (f"{domain}.{name}" if domain else name,)
+        self._read_nodes(nodes, path, scope)
+
+    def _read_graph(self, message: Span, path: tuple[str, ...], scope: _Scope) -> None:
+        """Read the tensors, the declared values and the nodes of a graph."""
+        if len(path) > 2 * MAX_DEPTH:
+            raise malformed("a body is too deep in others", f"at most {MAX_DEPTH} around it")
+        wire = self._wire
+        nodes: list[Span] = []
+        for field, value in wire.fields(message):
+            if field == 1:
+                nodes.append(span_of(value, "a node"))
+            elif field == 5:
+                self._add_initializer(scope, span_of(value, "an initializer"))
+            elif field in (11, 12, 13):
+                self._declare(scope, span_of(value, "a value"))
+        self._read_nodes(nodes, path, scope)
+
+    def _add_initializer(self, scope: _Scope, message: Span) -> None:
+        name, constant = self._tensor(message)
+        scope.values[name] = Value.of(name, constant)
+        self.model.tensors.setdefault(name, constant)
+
+    def _tensor(self, message: Span) -> tuple[str, Constant]:
+        """Return the name and the constant of a TensorProto; its errors have the name."""
+        external = self._open_beside if self._options.external else None
+        try:
+            return tensor_constant(self._wire, message, external)
+        except GatherError as error:
+            error.prefix(f"the tensor at byte {message.start}{self._name_of(message)}")
+            raise
+
+    def _name_of(self, message: Span) -> str:
+        """Return the name of a malformed tensor, for its error."""
+        try:
+            for field, value in self._wire.fields(message):
+                if field == 8 and isinstance(value, Span):
+                    return f", `{clean(short(self._wire.text(value)))}`"
+        except GatherError:
+            pass
+        return ""
+
+    def _open_beside(self, location: str) -> File:
+        file = self._beside.get(location)
+        if file is None:
+            path = os.path.join(self._options.folder, self._file.name)
+            file = self._beside[location] = open_beside(path, location, self._options.limit)
+            file.guarded = self._options.guarded
+            self.model.files.append(file)
+        return file
+
+    def _declare(self, scope: _Scope, message: Span) -> None:
+        """Add the type and shape that a ValueInfoProto declares."""
+        name, kind = "", None
+        for field, value in self._wire.fields(message):
+            if field == 1:
+                name = self._wire.text(span_of(value, "the name of a value"))
+            elif field == 2:
+                kind = span_of(value, "a type")
+        if kind is not None:
+            scope.declared[name] = self._typed(name, kind)
+
+    def _typed(self, name: str, message: Span) -> Value:
+        """Return the value of a TypeProto."""
+        dtype, shape = None, Shape.of_unknown_rank()
+        for field, value in self._wire.fields(message):
+            if field in _KINDS:
+                dtype = foreign(_KINDS[field])
+            elif field == 1:
+                for inner, part in self._wire.fields(span_of(value, "a type")):
+                    if inner == 1:
+                        dtype = _type_or_none(number_of(part, "`elem_type`"))
+                    elif inner == 2:
+                        shape = self._shape(span_of(part, "a shape"))
+        return Value(name, dtype, shape)
+
+    def _shape(self, message: Span) -> Shape:
+        dims: list[AnyDim] = []
+        for field, value in self._wire.fields(message):
+            if field == 1:
+                dims.append(self._dim(span_of(value, "a dimension")))
+            if len(dims) > MAX_RANK:
+                raise malformed("a value has too many dimensions", f"at most {MAX_RANK}")
+        return Shape(dims)
+
+    def _dim(self, message: Span) -> AnyDim:
+        for field, value in self._wire.fields(message):
+            if field == 1:
+                size = number_of(value, "a dimension")
+                return size if size <= LARGEST else UNKNOWN  # negative: exporters mean unknown
+            if field == 2:
+                symbol = self._wire.text(span_of(value, "a dimension"))
+                return Dim(name=symbol) if symbol.isidentifier() and symbol != "_" else UNKNOWN
+        return UNKNOWN
+
+    def _read_nodes(self, messages: Iterable[Span], path: tuple[str, ...], scope: _Scope) -> None:
+        for message in messages:
+            self.model.number += 1
+            fields = self._node_fields(message)
+            if fields.domain in _ONNX_DOMAINS:
+                if fields.operator in OPERATOR_FAMILIES and fields.operator != "GatherTree":
+                    self._add_node(fields, path, scope)
+                    continue
+                if fields.operator in _FOLDED:
+                    self._fold(fields, scope)
+                    continue
+            for attribute in fields.attributes:
+                self._read_bodies(attribute, fields, path, scope)
+
+    def _node_fields(self, message: Span) -> _NodeFields:
+        name = operator = domain = ""
+        inputs: list[Span] = []
+        outputs: list[Span] = []
+        attributes: list[Span] = []
+        parts = {1: inputs, 2: outputs, 5: attributes}
+        wire = self._wire
+        for field, value in wire.fields(message):
+            if field in parts:
+                parts[field].append(span_of(value, "a part of a node"))
+            elif field == 4:
+                operator = wire.text(span_of(value, "an operator"))
+            elif field == 3:
+                name = wire.text(span_of(value, "the name of a node"))
+            elif field == 7:
+                domain = wire.text(span_of(value, "a domain"))
+        return _NodeFields(name, operator, domain, inputs, outputs, attributes)
+
+    def _texts(self, spans: Iterable[Span]) -> list[str]:
+        return [self._wire.text(each) for each in spans]
+
+    def _read_bodies(
+        self, message: Span, fields: _NodeFields, path: tuple[str, ...], scope: _Scope
+    ) -> None:
+        """Read the graphs in an attribute of a node."""
+        name, graphs = "", []
+        for field, value in self._wire.fields(message):
+            if field == 1:
+                name = self._wire.text(span_of(value, "the name of an attribute"))
+            elif field in (6, 11):
+                graphs.append(span_of(value, "a graph"))
+        own = fields.name or (self._texts(fields.outputs[:1]) or [fields.operator])[0]
+        for graph in graphs:
+            self._read_graph(graph, (*path, own, name), _Scope(scope))
+
+    def _add_node(self, fields: _NodeFields, path: tuple[str, ...], scope: _Scope) -> None:
+        """Add a node of the family, and infer its output."""
+        attributes = self._attributes(fields)
+        inputs = [scope.value(name) for name in self._texts(fields.inputs)]
+        outputs = [scope.value(name) for name in self._texts(fields.outputs)]
+        each = node(
+            fields.name, path, "onnx", fields.operator, self._opset, attributes, inputs, outputs
+        )
+        self._nodes.append(each)
+        if outputs and (inferred := infer_output(each)):
+            scope.values[outputs[0].name] = merged(outputs[0], inferred)
+
+    def _attributes(self, fields: _NodeFields) -> dict[str, Any]:
+        return dict(self._attribute(each) for each in fields.attributes)
+
+    def _attribute(self, message: Span) -> tuple[str, Any]:
+        """Return the name and the value of an attribute.
+
+        A number, a text, a list of these, or a constant; ``"unknown"`` for a parameter of a
+        function; None for anything else.
+        """
+        wire, name, value = self._wire, "", None
+        numbers: list[int] = []
+        is_list = False
+        for field, part in wire.fields(message):
+            if field == 1:
+                name = wire.text(span_of(part, "the name of an attribute"))
+            elif field == 2:
+                (value,) = struct.unpack("<f", wire.bytes(span_of(part, "a float"))[:4])
+            elif field == 3:
+                value = signed(number_of(part, f"the attribute `{clean(name)}`"))
+            elif field == 4:
+                value = wire.text(span_of(part, "a text"))
+            elif field == 5:
+                value = self._tensor(span_of(part, "a tensor"))[1]
+            elif field == 8:
+                is_list = True
+                numbers += wire.varints(part) if isinstance(part, Span) else [part]
+            elif field == 20 and part == 7:
+                is_list = True
+            elif field == 21:
+                value = "unknown"
+        return name, list(map(signed, numbers)) if is_list else value
+
+    def _fold(self, fields: _NodeFields, scope: _Scope) -> None:
+        """Add the output of a node that constants pass through."""
+        outputs = self._texts(fields.outputs[:1])
+        if not outputs:
+            return
+        (name,) = outputs
+        inputs = [scope.value(each) for each in self._texts(fields.inputs)]
+        attributes = self._attributes(fields)
+        value = self._folded(fields.operator, name, inputs, attributes)
+        if value is None:
+            return
+        declared = scope.declared.get(name)
+        scope.values[name] = merged(declared, value) if declared else value
+        if fields.operator == "Constant" and value.constant is not None:
+            self.model.tensors.setdefault(name, value.constant)
+
+    def _folded(
+        self, operator: str, name: str, inputs: list[Value], attributes: dict[str, Any]
+    ) -> Value | None:
+        """Return the output of a node of `_FOLDED`; None if nothing is known of it."""
+        if operator == "Constant":
+            constant = _constant(attributes)
+            return Value.of(name, constant) if constant else None
+        if not inputs:
+            return None
+        data = inputs[0]
+        second = fold.integers(inputs[1]) if len(inputs) > 1 else None
+        if operator == "Identity":
+            return data._replace(name=name)
+        if operator == "Cast":
+            return fold.converted(data, name, _type_or_none(attributes.get("to")))
+        if operator == "Reshape":
+            target = second if len(inputs) > 1 else _integers(attributes.get("shape"))
+            copies = attributes.get("allowzero", 0) == 0
+            return fold.reshaped(data, name, target, zero_copies=copies)
+        return self._folded_axes(operator, name, inputs, attributes)
+
+    def _folded_axes(
+        self, operator: str, name: str, inputs: list[Value], attributes: dict[str, Any]
+    ) -> Value | None:
+        """Return the output of Unsqueeze or Squeeze, whose axes are an input from opset 13 on."""
+        axes = _integers(attributes.get("axes"))
+        if self._opset >= _AXES_INPUT and len(inputs) > 1:
+            axes = fold.integers(inputs[1])
+            if axes is None:
+                return None
+        change = fold.unsqueezed if operator == "Unsqueeze" else fold.squeezed
+        return change(inputs[0], name, axes)
+
+
+_FOLDED: Final = ("Constant", "Identity", "Cast", "Reshape", "Unsqueeze", "Squeeze")
+"""The operators that constants come from or pass through."""
+
+
+def _type_or_none(number: Any) -> DType | None:
+    """Return the type of a number; None if it is unknown."""
+    return TYPES[number] if isinstance(number, int) and 0 < number < len(TYPES) else None
+
+
+def _integers(value: Any) -> list[int] | None:
+    """Return an attribute that is a list of integers; None for any other."""
+    return value if isinstance(value, list) else None
+
+
+def _constant(attributes: dict[str, Any]) -> Constant | None:
+    """Return the value of a Constant; None if it is no tensor of numbers."""
+    value = attributes.get("value")
+    if isinstance(value, Constant):
+        return value
+    for name, dtype in _VALUES.items():
+        numbers = attributes.get(name)
+        if isinstance(numbers, int | float | list):
+            return fold.literal(numbers, dtype)
+    return None
+
+
+_VALUES: Final = {"value_int": INT64, "value_ints": INT64, "value_float": type_of(1)}
+"""The attributes of a Constant that are numbers, and their types."""

@@ -1,0 +1,358 @@
+"""OpenVINO IR: the layers of the family in an .xml and its bodies, with constants of the .bin.
+
+The .xml is read by expat, as a stream; a DOCTYPE, with which entities come, is refused. Layers
+have ids that are unique in their body only. A port without dimensions is 0-D or of unknown rank:
+the layer behind it decides.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING, Any, Final
+from xml.parsers import expat
+
+from gathercli.errors import GatherError, InputError, LimitError
+from gathercli.io.formats.content import malformed
+from gathercli.models import fold
+from gathercli.models.graph import (
+    MAX_DEPTH,
+    Constant,
+    Model,
+    Node,
+    Value,
+    axis_of,
+    infer_output,
+    merged,
+    node,
+    unique_names,
+)
+from gathercli.models.ir_layers import (
+    STORED_TYPES,
+    Body,
+    Layer,
+    Port,
+    attribute,
+    integer,
+    parameter,
+    shape_of,
+    type_of,
+)
+from gathercli.models.ir_weights import Weights
+from gathercli.text import clean, short
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gathercli.io.files import File
+    from gathercli.models import ReadOptions
+
+MAX_XML: Final = 1 << 28
+"""The largest .xml in bytes."""
+
+MOST_ELEMENTS: Final = 20_000_000
+"""The most elements of an .xml."""
+
+DEEPEST_ELEMENT: Final = 5 * MAX_DEPTH
+"""The most elements around an element; a body takes four."""
+
+_VERSIONS: Final = (10, 11)
+_PART: Final = 1 << 20
+
+_FOLDED: Final = ("Const", "Convert", "Reshape", "Unsqueeze", "Squeeze")
+"""The layers that constants come from or pass through."""
+
+_BODIES: Final = ("body", "then_body", "else_body")
+
+
+def read_ir(file: File, options: ReadOptions) -> Model:
+    """Read an OpenVINO IR.
+
+    Raises
+    ------
+    InputError, LimitError
+        The file is no sound IR.
+    """
+    reader = _IrReader(file, options)
+    try:
+        return reader.read()
+    except BaseException:
+        reader.model.close()
+        raise
+
+
+class _IrReader:
+    """A reader of one .xml; `read` may be called once."""
+
+    def __init__(self, file: File, options: ReadOptions) -> None:
+        self._file = file
+        self.model = Model(file.name, "openvino", 0, files=[file])
+        self._weights = Weights(self.model, options)
+        self._stack: list[str] = []
+        self._bodies: list[Body] = []
+        self._open: list[Body] = []
+        self._handlers: dict[tuple[str, str], Callable[[dict[str, str]], None]] = {
+            ("input", "port"): self._start_input,
+            ("output", "port"): self._start_output,
+            ("port", "dim"): self._start_dim,
+            ("layer", "data"): self._start_data,
+            ("layers", "layer"): self._add_layer,
+            ("edges", "edge"): self._add_edge,
+            **{("layer", name): partial(self._start_body, name) for name in _BODIES},
+        }
+        self._text: list[str] | None = None
+        self._port: Port | None = None
+        self._number = 0
+        self._nodes: list[Node] = []
+
+    def read(self) -> Model:
+        """Parse the .xml and read the layers of each body."""
+        parser = expat.ParserCreate()
+        parser.buffer_text = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._character_data
+        parser.StartDoctypeDeclHandler = _refuse_doctype
+        parser.EntityDeclHandler = _refuse_doctype
+        size = self._file.length(MAX_XML)
+        if size > MAX_XML:
+            raise LimitError(
+                f"the .xml has {size} bytes: expected at most {MAX_XML}", rule="limit", value=size
+            )
+        try:
+            raw = self._file.buffer()
+            for start in range(0, size, _PART):
+                parser.Parse(raw[start : start + _PART], False)
+            parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            raise malformed(
+                f"it is no XML: {expat.ErrorString(error.code)} in line {error.lineno}",
+                "an OpenVINO IR",
+            ) from None
+        for body in self._bodies:
+            self._read_body(body)
+        self.model.nodes = unique_names(self._nodes)
+        return self.model
+
+    # The handlers of expat. The element around it decides what an element is, so that those of
+    # `rt_info`, which may have any names, are passed over.
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._number += 1
+        stack = self._stack
+        if self._number > MOST_ELEMENTS or len(stack) >= DEEPEST_ELEMENT:
+            raise LimitError(
+                "the .xml has too many or too deep elements: "
+                f"expected at most {MOST_ELEMENTS}, {DEEPEST_ELEMENT} deep",
+                rule="limit",
+            )
+        if stack:
+            handler = self._handlers.get((stack[-1], name))
+            if handler is not None:
+                handler(attributes)
+        else:
+            self._open_net(name, attributes)
+        stack.append(name)
+
+    def _start_input(self, attributes: dict[str, str]) -> None:
+        self._port = Port(attributes)
+        if self._layer is not None:
+            self._layer.inputs.append(self._port)
+
+    def _start_output(self, attributes: dict[str, str]) -> None:
+        self._port = Port(attributes)
+        if self._layer is not None:
+            self._layer.outputs[self._port.id] = self._port
+
+    def _start_dim(self, _: dict[str, str]) -> None:
+        self._text = []
+
+    def _start_data(self, attributes: dict[str, str]) -> None:
+        if self._layer is not None:
+            self._layer.data = attributes
+
+    def _start_body(self, name: str, _: dict[str, str]) -> None:
+        if self._layer is not None:
+            own = self._layer.name or self._layer.type
+            self._open_body(Body((*self._open[-1].path, own, name), len(self._stack)))
+
+    def _open_body(self, body: Body) -> None:
+        self._open.append(body)
+        self._bodies.append(body)
+
+    @property
+    def _layer(self) -> Layer | None:
+        return self._open[-1].last
+
+    def _end(self, name: str) -> None:
+        stack = self._stack
+        stack.pop()
+        if name == "dim" and self._text is not None:
+            if self._port is not None:
+                self._port.dims.append("".join(self._text))
+            self._text = None
+        elif name == "port":
+            self._port = None
+        elif name == "layer" and stack and stack[-1] == "layers":
+            self._open[-1].last = None
+        elif stack and len(stack) == self._open[-1].depth:
+            self._open.pop()
+
+    def _character_data(self, text: str) -> None:
+        if self._text is not None:
+            self._text.append(text)
+
+    def _open_net(self, name: str, attributes: dict[str, str]) -> None:
+        if name != "net":
+            raise malformed(f"the root of the .xml is <{clean(short(name))}>", "<net> of an IR")
+        version = integer(attributes.get("version", "0"), "the version of the IR")
+        if version not in _VERSIONS:
+            raise malformed(f"the IR has version {version}", "10 or 11")
+        self.model.version = version
+        self._open_body(Body((), 0))
+
+    def _add_layer(self, attributes: dict[str, str]) -> None:
+        body, layer = self._open[-1], Layer(attributes)
+        if layer.id in body.layers:
+            raise malformed(f"two layers have the id `{clean(short(layer.id))}`", "every id once")
+        self.model.number += 1
+        body.layers[layer.id] = body.last = layer
+
+    def _add_edge(self, attributes: dict[str, str]) -> None:
+        layers = self._open[-1].layers
+        to, source = attributes.get("to-layer", ""), attributes.get("from-layer", "")
+        for each in (to, source):
+            if each not in layers:
+                raise malformed(
+                    f"an edge names the layer `{clean(short(each))}`", "a layer of its body"
+                )
+        port = attributes.get("from-port", "")
+        layers[to].sources[attributes.get("to-port", "")] = source, port
+
+    # What the layers say
+
+    def _read_body(self, body: Body) -> None:
+        """Read the layers of the family, in order, with what leads to them."""
+        wanted = [each for each in body.layers.values() if each.is_family]
+        order = self._before(body, wanted)
+        values: dict[tuple[str, str], Value] = {}
+        nodes: dict[str, Node] = {}
+        for key in order:
+            layer = body.layers[key]
+            inputs = [self._input(layer, port, body, values) for port in layer.inputs]
+            if layer.is_family:
+                nodes[key] = each = self._node(layer, body.path, inputs)
+                if inferred := infer_output(each):
+                    port = next(iter(layer.outputs), "")
+                    values[key, port] = merged(each.outputs[0], inferred)
+            elif (folded := self._folded(layer, inputs)) is not None:
+                values[key, next(iter(layer.outputs), "")] = folded
+        self._nodes += (nodes[each.id] for each in wanted)
+        self._add_tensors(body, values)
+
+    def _before(self, body: Body, wanted: list[Layer]) -> list[str]:
+        """Return the ids of layers and of those that they depend on through constants, sorted."""
+        graph: dict[str, set[str]] = {}
+        stack = [each.id for each in wanted]
+        while stack:
+            key = stack.pop()
+            if key in graph:
+                continue
+            layer = body.layers[key]
+            follows = layer.is_family or layer.type in _FOLDED
+            graph[key] = {source for source, _ in layer.sources.values()} if follows else set()
+            stack += graph[key]
+        try:
+            return list(TopologicalSorter(graph).static_order())
+        except CycleError:
+            raise malformed("the layers of a body form a circle", "edges without one") from None
+
+    def _input(
+        self, layer: Layer, port: Port, body: Body, values: dict[tuple[str, str], Value]
+    ) -> Value:
+        """Return what is known of an input: from the layer behind it, and as the port declares."""
+        declared = port.value("")
+        source = layer.sources.get(port.id)
+        if source is None:
+            return declared
+        behind = body.layers[source[0]]
+        output = behind.outputs.get(source[1])
+        name = behind.name
+        known = values.get(source)
+        if known is None and behind.type == "Parameter":
+            known = parameter(behind, name)
+        if known is None:
+            known = output.value(name) if output else Value(name)
+        if known.shape.rank is None and declared.shape.rank is not None:
+            known = known._replace(shape=declared.shape)
+        return known._replace(name=name, dtype=known.dtype or declared.dtype)
+
+    def _node(self, layer: Layer, path: tuple[str, ...], inputs: list[Value]) -> Node:
+        """Return the node of a layer; its axis may be an input."""
+        attributes: dict[str, Any] = {
+            name: attribute(layer.data[name])
+            for name in ("axis", "batch_dims")
+            if name in layer.data
+        }
+        outputs = [
+            port.value(port.names.split(",")[0] or layer.name) for port in layer.outputs.values()
+        ] or [Value(layer.name)]
+        opset = layer.opset or 0
+        each = node(layer.name, path, "openvino", layer.type, opset, attributes, inputs, outputs)
+        axis = each.op.attr("axis") if each.op else None
+        if axis and axis.is_input:
+            value = inputs[2] if len(inputs) > 2 else None
+            if value is not None:
+                attributes["axis"] = axis_of(value)
+        return each
+
+    def _folded(self, layer: Layer, inputs: list[Value]) -> Value | None:
+        """Return the output of a layer that constants come from or pass through."""
+        name = layer.name
+        if layer.type == "Const":
+            return Value.of(name, self._constant(layer))
+        if layer.type not in _FOLDED or not inputs:
+            return None
+        if layer.type == "Convert":
+            return fold.converted(inputs[0], name, type_of(layer.data.get("destination_type", "")))
+        second = fold.integers(inputs[1]) if len(inputs) > 1 else None
+        if second is None and len(inputs) > 1:
+            return None
+        if layer.type == "Reshape":
+            copies = layer.data.get("special_zero", "true").lower() == "true"
+            return fold.reshaped(inputs[0], name, second, zero_copies=copies)
+        change = fold.unsqueezed if layer.type == "Unsqueeze" else fold.squeezed
+        return change(inputs[0], name, second)
+
+    def _constant(self, layer: Layer) -> Constant:
+        """Return the constant of a Const layer; its errors have the name of the layer."""
+        data = layer.data
+        try:
+            dtype = type_of(data.get("element_type", ""))
+            if dtype is None or dtype.name not in STORED_TYPES:
+                word = clean(short(data.get("element_type", "")))
+                raise InputError(
+                    f"its type is `{word}`: expected a type of OpenVINO", rule="dtype", value=word
+                )
+            sizes = shape_of(data.get("shape", "")).sizes
+            if sizes is None:
+                raise malformed(f"its shape is `{clean(short(data['shape']))}`", "known sizes")
+            offset = integer(data.get("offset", ""), "its offset")
+            size = integer(data.get("size", ""), "its size")
+            return self._weights.constant(dtype, sizes, offset, size)
+        except GatherError as error:
+            error.prefix(f"the constant `{clean(short(layer.name))}`")
+            raise
+
+    def _add_tensors(self, body: Body, values: dict[tuple[str, str], Value]) -> None:
+        """Add the constants of a body, each checked against the .bin."""
+        tensors = self.model.tensors
+        for layer in body.layers.values():
+            if layer.type == "Const":
+                known = values.get((layer.id, next(iter(layer.outputs), "")))
+                constant = known.constant if known else None
+                tensors.setdefault(layer.name, constant or self._constant(layer))
+
+
+def _refuse_doctype(*_: object) -> None:
+    raise malformed("the .xml has a DOCTYPE", "an IR, which has none")

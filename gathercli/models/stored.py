@@ -1,0 +1,128 @@
+"""Elements stored as raw bytes: in a model, in the file of its weights, or in one beside it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from gathercli.arrays.narrow import unpacked
+from gathercli.arrays.tensor import Tensor, storage_of
+from gathercli.errors import InputError, NoInputError
+from gathercli.io.files import File, unreadable
+from gathercli.io.formats.content import check_shape, malformed
+from gathercli.models.graph import Constant
+from gathercli.spec.shapes import product
+from gathercli.text import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gathercli.spec.dtypes import DType
+
+
+def stored(
+    buffer: Callable[[], Any],
+    dtype: DType,
+    shape: tuple[int, ...],
+    start: int,
+    size: int,
+) -> Constant:
+    """Return the constant whose elements are `size` bytes of a buffer, little-endian.
+
+    Parameters
+    ----------
+    buffer
+        A function that returns the bytes of a file, mapped if they are many.
+    start
+        The offset of the first element.
+
+    Raises
+    ------
+    InputError
+        ``format``: the size is not that of the shape.
+    """
+    check_shape("the tensor has", shape, dtype.itemsize)
+    expected = -(-product(shape) * dtype.bits // 8)
+    if size != expected:
+        raise malformed(
+            f"the tensor has {size} bytes of elements",
+            f"{expected}, for {list(shape)} of {dtype}",
+        )
+
+    def load() -> Tensor:
+        if dtype.bits < 8:
+            raw = np.frombuffer(buffer(), np.uint8, size, start)
+            return Tensor(dtype, unpacked(raw, product(shape), dtype.bits).reshape(shape))
+        storage = storage_of(dtype).newbyteorder("<")
+        return Tensor(dtype, np.ndarray(shape, storage, buffer(), start))
+
+    return Constant(dtype, shape, load)
+
+
+def open_beside(path: str, location: str, limit: int | None) -> File:
+    """Open a regular file beside a model, through no link.
+
+    Parameters
+    ----------
+    path
+        The model.
+    location
+        The name of the file, relative to the folder of the model.
+
+    Raises
+    ------
+    InputError
+        ``format``: the name leads elsewhere.
+    NoInputError
+        ``missing``, ``unreadable``.
+    """
+    *folders, name = location.split("/")
+    if "\0" in location or "\\" in location or not _ELSEWHERE.isdisjoint((*folders, name)):
+        raise InputError(
+            f"the elements are in `{clean(location)}`: expected a file beside the model",
+            rule="format",
+            value=location,
+        )
+    descriptors: list[int] = []
+    try:
+        descriptors.append(os.open(os.path.dirname(path) or ".", _FOLDER & ~os.O_NOFOLLOW))
+        for folder in folders:
+            descriptors.append(os.open(folder, _FOLDER, dir_fd=descriptors[-1]))
+        _check_regular(name, descriptors[-1], location)
+        fd = os.open(name, _FILE, dir_fd=descriptors[-1])
+    except NoInputError:
+        raise
+    except FileNotFoundError:
+        raise NoInputError(
+            f"`{clean(location)}` is missing: expected a file beside the model",
+            rule="missing",
+            value=location,
+        ) from None
+    except OSError as error:
+        raise unreadable(location, error) from None
+    finally:
+        for each in descriptors:
+            os.close(each)
+    return File(location, fd, limit)
+
+
+def _check_regular(name: str, folder: int, location: str) -> None:
+    """Raise for a link, a device or a pipe: opening one may have effects."""
+    mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    if not stat.S_ISREG(mode):
+        raise NoInputError(
+            f"`{clean(location)}` is {'a link' if stat.S_ISLNK(mode) else 'no regular file'}: "
+            "expected a regular file beside the model",
+            rule="unreadable",
+            value=location,
+        )
+
+
+_ELSEWHERE: Final = frozenset(("", ".", ".."))
+"""Parts of a name that lead out of a folder, or do nothing."""
+
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

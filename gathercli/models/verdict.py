@@ -1,0 +1,133 @@
+"""The verdict on a node: every rule that its shapes, types, attributes and constants decide."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from gathercli.arrays.bound import BoundCall
+from gathercli.arrays.check import Adjustment, are_tuples, check_counts, count, policy_of
+from gathercli.arrays.run import run
+from gathercli.engine import infer
+from gathercli.errors import GatherError, OutOfRangeError
+from gathercli.models.graph import bound
+from gathercli.ops import FAMILIES
+from gathercli.spec.call import CallContext
+from gathercli.spec.op import IndexedAxis, OutOfRange
+from gathercli.spec.shapes import LARGEST, Shape, product
+
+if TYPE_CHECKING:
+    from gathercli.models.graph import Node
+    from gathercli.spec.call import Call
+
+
+class NodeVerdict(NamedTuple):
+    """What the version of a node says of it, whatever the inputs at run time are.
+
+    Attributes
+    ----------
+    node
+        The node.
+    call
+        The call; None if shapes, types or attributes are refused.
+    shape
+        The inferred shape of the output; of unknown rank if it is refused.
+    checked
+        The inputs of indices that are constant, and were checked.
+    adjustments
+        The treatment of constant indices outside their axis.
+    error
+        Why the node is refused; None if nothing is refused.
+    """
+
+    node: Node
+    call: Call | None = None
+    shape: Shape = Shape.of_unknown_rank()
+    checked: tuple[str, ...] = ()
+    adjustments: tuple[Adjustment, ...] = ()
+    error: GatherError | None = None
+
+    @property
+    def fills(self) -> bool:
+        """Whether constant indices are filled with zeros."""
+        return any(each.how == OutOfRange.ZERO.done for each in self.adjustments)
+
+    @property
+    def word(self) -> str:
+        """The verdict: ``refused``, ``fills`` or ``legal``."""
+        if self.error is not None:
+            return "refused"
+        return "fills" if self.fills else "legal"
+
+
+def judge(node: Node) -> NodeVerdict:
+    """Try every rule on a node, and check its constant indices.
+
+    A size, a type or an axis that is not known refuses nothing.
+    """
+    verdict = NodeVerdict(node)
+    context = CallContext(node.op)
+    context.inputs |= {name: value.operand for name, value in node.named_inputs.items()}
+    try:
+        with context:
+            call = bound(node)
+            verdict = verdict._replace(call=call, shape=infer(call))
+            checked, adjustments = _check_constants(node, call)
+    except GatherError as error:
+        return verdict._replace(error=error)
+    return verdict._replace(checked=checked, adjustments=adjustments)
+
+
+def _check_constants(node: Node, call: Call) -> tuple[tuple[str, ...], tuple[Adjustment, ...]]:
+    """Check constant indices; return the inputs that have them, and the adjustments."""
+    constants = {
+        name: value.constant
+        for name, value in node.named_inputs.items()
+        if value.constant and not value.constant.unread
+    }
+    names = tuple(each.name for each in call.op.inputs if each.values and each.name in constants)
+    if not names:
+        return (), ()
+    if call.op.followed is not None:
+        # Which parents are used depends on every input.
+        if len(constants) < len(call.inputs):
+            return (), ()
+        tensors = [constant.tensor() for constant in constants.values()]
+        return names, tuple(run(BoundCall(call, *tensors)).adjustments)
+    (name,) = names
+    axes = _axes(call, name)
+    array = constants[name].tensor().array
+    policies = [policy_of(call, along) for along in axes]
+    if not axes and product(call.indices.shape.sizes or ()):
+        return (), ()
+    sums, _ = count(array, policies, counts=True, tuples=are_tuples(axes))
+    try:
+        return names, tuple(check_counts(call, axes, sums, array.shape))
+    except OutOfRangeError as error:
+        error.message = error.message.replace(f"0 to {LARGEST - 1}", "0 or more")
+        raise
+
+
+class _Size(int):
+    """The largest size of a dimension whose size is not known, for messages."""
+
+    def __str__(self) -> str:
+        return "not known" if self == LARGEST else f"at most {int(self)}"
+
+
+def _axes(call: Call, name: str) -> tuple[IndexedAxis, ...]:
+    """Return the indexed axes with the largest sizes they can have; none if that is not known.
+
+    An index outside the largest size is outside every other.
+    """
+    data, *_ = call.inputs
+    sizes = Shape(
+        dim if isinstance(dim, int) else _Size(LARGEST if dim.high is None else dim.high)
+        for dim in call.data.shape
+    )
+    unknown = call.data.shape.rank is None or call.axis_is_unknown
+    if unknown:
+        along = IndexedAxis(name, call.axis_number or 0, _Size(LARGEST))
+        return () if call.op.tuples else (along,)
+    inputs = {**call.inputs, data: call.data._replace(shape=sizes)}
+    return FAMILIES[call.op.family].indexed_axes(replace(call, inputs=inputs))

@@ -1,0 +1,166 @@
+"""The wire format of protocol buffers, read in place.
+
+A message is a run of fields: a tag, then a varint, 4 or 8 bytes, or a length and so many bytes.
+Nothing is copied until it is asked for: the elements of a tensor stay in the mapped file. The
+`onnx` package copies them when it parses.
+
+https://protobuf.dev/programming-guides/encoding
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gathercli.errors import LimitError
+from gathercli.io.formats.content import malformed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+VARINT: Final = 0
+LENGTH: Final = 2
+"""The wire types of a varint, and of a length with its bytes."""
+
+FIXED: Final = {1: 8, 5: 4}
+"""The bytes of the wire types of fixed size."""
+
+MOST_FIELDS: Final = 10_000_000
+"""The most fields that are read of one file."""
+
+_LAST_SHIFT: Final = 63
+"""The bits before the tenth byte of a varint, which has one."""
+
+
+class Span(NamedTuple):
+    """The bytes of a field with a length: from `start` up to `stop`."""
+
+    start: int
+    stop: int
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return self.stop - self.start
+
+
+class WireReader:
+    """A reader of the messages in a buffer.
+
+    Parameters
+    ----------
+    buffer
+        The bytes of a file, possibly mapped.
+    """
+
+    def __init__(self, buffer: Any) -> None:
+        self.buffer = buffer
+        self.whole = Span(0, len(buffer))
+        self._fields = 0
+
+    def fields(  # noqa: C901  (a wire type each, in one loop: it reads every field of a model)
+        self, message: Span
+    ) -> Iterator[tuple[int, int | Span]]:
+        """Yield the number and the value of each field of a message.
+
+        A varint is an integer below 2^64. All other values are the span of their bytes.
+
+        Raises
+        ------
+        InputError
+            ``format``: the bytes are no message.
+        LimitError
+            ``limit``: the file has more than `MOST_FIELDS` fields.
+        """
+        buffer, (at, stop) = self.buffer, message
+        while at < stop:
+            self._fields += 1
+            start = at
+            tag = buffer[at]
+            at += 1
+            if tag >= 0x80:
+                tag, at = self.varint(start, stop)
+            wire = tag & 7
+            if tag < 8:
+                raise malformed(f"byte {start} starts a field of number 0", "a number of 1 or more")
+            if wire == LENGTH:
+                if at < stop and buffer[at] < 0x80:
+                    size, at = buffer[at], at + 1
+                else:
+                    size, at = self.varint(at, stop)
+                if size > stop - at:
+                    raise _truncated(start, stop)
+                yield tag >> 3, Span(at, at + size)
+                at += size
+            elif wire == VARINT:
+                value, at = self.varint(at, stop)
+                yield tag >> 3, value
+            elif wire in FIXED:
+                end = at + FIXED[wire]
+                if end > stop:
+                    raise _truncated(start, stop)
+                yield tag >> 3, Span(at, end)
+                at = end
+            else:
+                raise malformed(
+                    f"byte {start} starts a field of wire type {wire}", "a type of 0, 1, 2 or 5"
+                )
+        if self._fields > MOST_FIELDS:
+            raise LimitError(
+                f"the file has more than {MOST_FIELDS} fields: expected fewer", rule="limit"
+            )
+
+    def varint(self, at: int, stop: int) -> tuple[int, int]:
+        """Return the varint at `at`, modulo 2^64, and the position behind it."""
+        value = shift = 0
+        start = at
+        while at < stop:
+            byte = self.buffer[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value & (2**64 - 1), at
+            if shift == _LAST_SHIFT:
+                raise malformed(f"the number at byte {start} has no end", "10 bytes at most")
+            shift += 7
+        raise _truncated(start, stop)
+
+    def varints(self, span: Span) -> Iterator[int]:
+        """Yield the packed varints of a span."""
+        at = span.start
+        while at < span.stop:
+            value, at = self.varint(at, span.stop)
+            yield value
+
+    def bytes(self, span: Span) -> bytes:
+        """Copy the bytes of a span."""
+        return bytes(self.buffer[span.start : span.stop])
+
+    def text(self, span: Span) -> str:
+        """Decode the text of a span; bytes that are not UTF-8 become surrogates."""
+        return self.bytes(span).decode(errors="surrogateescape")
+
+
+def signed(value: int) -> int:
+    """Return the signed integer of a varint of 64 bits."""
+    return value - 2**64 if value >= 2**63 else value
+
+
+def span_of(value: int | Span, what: str) -> Span:
+    """Return the span of a field; raise if it is a number."""
+    if isinstance(value, Span):
+        return value
+    raise malformed(f"{what} is a number", "bytes with a length")
+
+
+def number_of(value: int | Span, what: str) -> int:
+    """Return the number of a field; raise if it is a span."""
+    if isinstance(value, int):
+        return value
+    raise malformed(f"{what} is no varint", "a number")
+
+
+def _truncated(start: int, stop: int) -> Exception:
+    return malformed(
+        f"the field at byte {start} runs past the end of its message at byte {stop}",
+        "a whole field",
+    )
