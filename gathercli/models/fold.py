@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gathercli.arrays.conversion import cast as cast_tensor
-from gathercli.arrays.tensor import Tensor
 from gathercli.models.graph import Constant, Value
 from gathercli.spec.dtypes import Kind
 from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.spec.shapes import MAX_RANK, UNKNOWN, Shape, product
+from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 ::
 
-    read(path)  ->  Model  ->  Node  ->  Value  ->  Constant
+    read(path)  ->  Model  ->  ModelNode  ->  Value  ->  Constant
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from gathercli.text import clean, closest_member, counted, listed, short, some
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from gathercli.arrays.tensor import Tensor
     from gathercli.io.files import File
     from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Family, Op
+    from gathercli.tensor import Tensor
 
 OPERATOR_FAMILIES: Final[dict[str, Family]] = {
     family.ROWS[0].name: family for family in FAMILIES.values()
@@ -105,7 +105,7 @@ class Value(NamedTuple):
         return Operand(self.shape, self.dtype)
 
 
-class Node(NamedTuple):
+class ModelNode(NamedTuple):
     """A node of the family.
 
     Attributes
@@ -167,14 +167,14 @@ def node(  # noqa: PLR0917  (the fields of a node)
     attributes: Mapping[str, Any],
     inputs: Iterable[Value],
     outputs: Iterable[Value],
-) -> Node:
+) -> ModelNode:
     """Return a node with the row that its opset resolves to; `unique_names` names it."""
     op = error = note = None
     try:
         op, note = find(f"{framework}-{opset}", OPERATOR_FAMILIES[operator].COMMAND)
     except VersionError as absent:
         error = absent
-    return Node(
+    return ModelNode(
         own_name,
         own_name,
         path,
@@ -190,7 +190,7 @@ def node(  # noqa: PLR0917  (the fields of a node)
     )
 
 
-def unique_names(nodes: Iterable[Node]) -> tuple[Node, ...]:
+def unique_names(nodes: Iterable[ModelNode]) -> tuple[ModelNode, ...]:
     """Name each node: as the model does, by its output, by its path, else with a number.
 
     A name serves that is neither empty nor that of another node.
@@ -251,7 +251,7 @@ class Model:
     version: int
     producer: str = ""
     opsets: dict[str, int] = field(default_factory=dict)
-    nodes: tuple[Node, ...] = ()
+    nodes: tuple[ModelNode, ...] = ()
     tensors: dict[str, Constant] = field(default_factory=dict)
     number: int = 0
     notes: list[str] = field(default_factory=list)
@@ -267,7 +267,7 @@ class Model:
         for file in self.files:
             file.recheck()
 
-    def node(self, name: str) -> Node:
+    def node(self, name: str) -> ModelNode:
         """Return the node of a name, or of the name that the model gives it, or its output.
 
         Raises
@@ -307,7 +307,7 @@ def axis_of(value: Value | None) -> Any:
     return axis[0] if isinstance(axis, list) and len(axis) == 1 else axis
 
 
-def infer_output(node: Node) -> Value | None:
+def infer_output(node: ModelNode) -> Value | None:
     """Return the output with the inferred type and shape; None if a rule refuses the node."""
     try:
         call = bound(node)
@@ -317,7 +317,7 @@ def infer_output(node: Node) -> Value | None:
     return Value(name, call.data.dtype, infer(call), inferred=True)
 
 
-def bound(node: Node) -> Call:
+def bound(node: ModelNode) -> Call:
     """Bind the call of a node, whose shapes and axis may be unknown.
 
     Raises

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from gathercli.arrays.conversion import Place, store
-from gathercli.arrays.tensor import Tensor
 from gathercli.errors import InputError
 from gathercli.io.formats.content import malformed
 from gathercli.spec.dtypes import STRING
 from gathercli.spec.shapes import product
+from gathercli.tensor import Tensor
 
 
 def strings(buffer: Any, shape: tuple[int, ...], offset: int, size: int) -> Tensor:

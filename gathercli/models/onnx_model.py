@@ -18,7 +18,7 @@ from gathercli.models.graph import (
     OPERATOR_FAMILIES,
     Constant,
     Model,
-    Node,
+    ModelNode,
     Value,
     infer_output,
     merged,
@@ -104,7 +104,7 @@ class _OnnxReader:
         self._file, self._options = file, options
         self._wire = WireReader(file.buffer())
         self.model = Model(file.name, "onnx", 0, files=[file])
-        self._nodes: list[Node] = []
+        self._nodes: list[ModelNode] = []
         self._opset = 0
         self._beside: dict[str, File] = {}
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gathercli.arrays.conversion import Place, store
 from gathercli.arrays.narrow import unpacked
-from gathercli.arrays.tensor import Tensor, storage_of
+from gathercli.arrays.tensor import storage_of
 from gathercli.errors import InputError
 from gathercli.io.formats.content import check_shape, malformed
 from gathercli.models.graph import Constant
@@ -17,6 +17,7 @@ from gathercli.models.stored import stored
 from gathercli.models.wire import Span, number_of, signed, span_of
 from gathercli.spec.dtypes import STRING, DType, Kind, named
 from gathercli.spec.shapes import MAX_RANK, product
+from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable

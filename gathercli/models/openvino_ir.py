@@ -19,7 +19,7 @@ from gathercli.models.graph import (
     MAX_DEPTH,
     Constant,
     Model,
-    Node,
+    ModelNode,
     Value,
     axis_of,
     infer_output,
@@ -103,7 +103,7 @@ class _IrReader:
         self._text: list[str] | None = None
         self._port: Port | None = None
         self._number = 0
-        self._nodes: list[Node] = []
+        self._nodes: list[ModelNode] = []
 
     def read(self) -> Model:
         """Parse the .xml and read the layers of each body."""
@@ -236,7 +236,7 @@ class _IrReader:
         wanted = [each for each in body.layers.values() if each.is_family]
         order = self._before(body, wanted)
         values: dict[tuple[str, str], Value] = {}
-        nodes: dict[str, Node] = {}
+        nodes: dict[str, ModelNode] = {}
         for key in order:
             layer = body.layers[key]
             inputs = [self._input(layer, port, body, values) for port in layer.inputs]
@@ -287,7 +287,7 @@ class _IrReader:
             known = known._replace(shape=declared.shape)
         return known._replace(name=name, dtype=known.dtype or declared.dtype)
 
-    def _node(self, layer: Layer, path: tuple[str, ...], inputs: list[Value]) -> Node:
+    def _node(self, layer: Layer, path: tuple[str, ...], inputs: list[Value]) -> ModelNode:
         """Return the node of a layer; its axis may be an input."""
         attributes: dict[str, Any] = {
             name: attribute(layer.data[name])

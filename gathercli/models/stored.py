@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gathercli.arrays.narrow import unpacked
-from gathercli.arrays.tensor import Tensor, storage_of
+from gathercli.arrays.tensor import storage_of
 from gathercli.errors import InputError, NoInputError
 from gathercli.io.files import File, unreadable
 from gathercli.io.formats.content import check_shape, malformed
 from gathercli.models.graph import Constant
 from gathercli.spec.shapes import product
+from gathercli.tensor import Tensor
 from gathercli.text import clean
 
 if TYPE_CHECKING:

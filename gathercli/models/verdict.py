@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from gathercli.arrays.bound import BoundCall
-from gathercli.arrays.check import Adjustment, are_tuples, check_counts, count, policy_of
+from gathercli.adjustments import Adjustment, are_tuples, check_counts
+from gathercli.arrays.check import count, policy_of
 from gathercli.arrays.run import run
+from gathercli.bound import BoundCall
 from gathercli.engine import infer
 from gathercli.errors import GatherError, OutOfRangeError
 from gathercli.models.graph import bound
@@ -17,7 +18,7 @@ from gathercli.spec.op import IndexedAxis, OutOfRange
 from gathercli.spec.shapes import LARGEST, Shape, product
 
 if TYPE_CHECKING:
-    from gathercli.models.graph import Node
+    from gathercli.models.graph import ModelNode
     from gathercli.spec.call import Call
 
 
@@ -40,7 +41,7 @@ class NodeVerdict(NamedTuple):
         Why the node is refused; None if nothing is refused.
     """
 
-    node: Node
+    node: ModelNode
     call: Call | None = None
     shape: Shape = Shape.of_unknown_rank()
     checked: tuple[str, ...] = ()
@@ -60,7 +61,7 @@ class NodeVerdict(NamedTuple):
         return "fills" if self.fills else "legal"
 
 
-def judge(node: Node) -> NodeVerdict:
+def judge(node: ModelNode) -> NodeVerdict:
     """Try every rule on a node, and check its constant indices.
 
     A size, a type or an axis that is not known refuses nothing.
@@ -78,7 +79,7 @@ def judge(node: Node) -> NodeVerdict:
     return verdict._replace(checked=checked, adjustments=adjustments)
 
 
-def _check_constants(node: Node, call: Call) -> tuple[tuple[str, ...], tuple[Adjustment, ...]]:
+def _check_constants(node: ModelNode, call: Call) -> tuple[tuple[str, ...], tuple[Adjustment, ...]]:
     """Check constant indices; return the inputs that have them, and the adjustments."""
     constants = {
         name: value.constant
