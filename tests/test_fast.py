@@ -170,6 +170,7 @@ def both_ways(tensor: Tensor, fmt: str) -> list[bytes]:
         made = []
         for long in (0, 1 << 60):
             patch.setattr(fast, "LONG", long)
+            patch.setattr(fast, "NUMBERS", 1000)
             made.append(encoded(tensor, fmt))
     return made
 
@@ -209,12 +210,20 @@ def test_numbers_around_every_power_of_ten_and_two_are_written_alike(name: str) 
 @pytest.mark.parametrize("shape", [(7,), (7, 1), (1, 7), (2, 3, 4), (5, 2, 2, 2), (3, 1, 1, 5), ()])
 @pytest.mark.parametrize("entry", [1, 3, 4, 8, 1 << 16])
 @pytest.mark.parametrize("long", [0, 1 << 60])
+@pytest.mark.parametrize("numbers", [3, 1 << 15])
 @pytest.mark.parametrize("fortran", [False, True])
 def test_brackets_stand_where_they_belong_however_the_blocks_fall(
-    monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], entry: int, long: int, *, fortran: bool
+    monkeypatch: pytest.MonkeyPatch,
+    shape: tuple[int, ...],
+    entry: int,
+    long: int,
+    numbers: int,
+    *,
+    fortran: bool,
 ) -> None:
     array = np.arange(int(np.prod(shape))).reshape(shape)
     monkeypatch.setattr(encode, "_ENTRY", entry)
+    monkeypatch.setattr(fast, "NUMBERS", numbers)
     monkeypatch.setattr(fast, "LONG", long)
     plain = Tensor.blocks
     for cells in (1, 2, 5, 1 << 17):

@@ -50,12 +50,12 @@ class Cells:
         return Tensor(INT64, self._array)
 
 
-def cells_file(results: Sequence[NamedResult], options: TextOptions) -> Iterator[str]:
+def cells_file(results: Sequence[NamedResult], options: TextOptions) -> Iterator[bytes]:
     del options
     ((_, result),) = results
     elements = result.whole().array.reshape(-1).tolist()
-    yield f"#cells {len(elements)}\n"
-    yield from (f"{each}\n" for each in elements)
+    yield f"#cells {len(elements)}\n".encode()
+    yield from (f"{each}\n".encode() for each in elements)
 
 
 @pytest.fixture

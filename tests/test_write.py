@@ -280,6 +280,57 @@ def test_a_disk_that_cannot_set_bytes_aside_is_written_all_the_same(
     assert np.load(folder / "x.npy").shape == (131072,)
 
 
+def test_text_of_unknown_size_gets_room_ahead_of_it_and_gives_back_the_rest(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rooms = []
+
+    def allocate(fd: int, start: int, size: int) -> None:
+        rooms.append((start, start + size))
+        os.posix_fallocate(fd, start, size)
+
+    give(monkeypatch, "posix_fallocate", allocate)
+    monkeypatch.setattr(write_module, "AHEAD", 1 << 16)
+    monkeypatch.setattr(write_module, "MOST_AHEAD", 1 << 19)
+
+    assert run("gather", "zeros:2", "zeros:1048576", "-o", "x.json", "-q") == (0, "", "")
+
+    starts, ends = zip(*rooms, strict=True)
+    assert len(rooms) > 1
+    assert starts == (0, *ends[:-1])
+    assert max(ends) > 2 * 1048576 + 2 == (folder / "x.json").stat().st_size
+    assert set((folder / "x.json").read_bytes()) == set(b"[0,]\n")
+
+
+def test_text_is_written_where_there_is_no_room_ahead_of_it(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def allocate(*_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    give(monkeypatch, "posix_fallocate", allocate)
+
+    assert run("gather", "zeros:2", "zeros:1048576", "-o", "x.json", "-q") == (0, "", "")
+    assert (folder / "x.json").stat().st_size == 2 * 1048576 + 2
+
+
+def test_a_rest_that_cannot_be_given_back_is_74_and_leaves_nothing(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def truncate(*_: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    give(monkeypatch, "ftruncate", truncate)
+
+    ran = run("gather", "zeros:2", "zeros:1048576", "-o", "x.json", "-q")
+
+    assert (ran.status, ran.err.splitlines()[0]) == (
+        74,
+        "error: `x.json` could not be finished (input/output error)",
+    )
+    assert names(folder) == []
+
+
 # What was there
 
 

@@ -14,10 +14,14 @@ from gathercli.text import clean, closest, listed, short
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gathercli.io.formats.encode import Piece
     from gathercli.io.formats.raw import ByteTarget, NamedResult
 
 STREAMED: Final = tuple(name for name in FORMATS if not FORMATS[name].chunked)
 """The formats of a single file; `io.chunkwise` writes folders."""
+
+BUFFER: Final = 1 << 16
+"""Bytes of text to collect before a write."""
 
 
 def format_of(path: str) -> str:
@@ -119,13 +123,15 @@ def write(
             _check_name(fmt, row, name)
         writer(results, out)
         return
-    buffer = ""
+    pieces: list[Piece] = []
+    size = 0
     for piece in writer(results, TextOptions(nonfinite, parameters, max_bytes)):
-        buffer += piece
-        if len(buffer) >= 1 << 16:
-            out.write(buffer.encode())
-            buffer = ""
-    out.write(buffer.encode())
+        pieces.append(piece)
+        size += len(piece)
+        if size >= BUFFER:
+            out.write(b"".join(pieces))
+            pieces, size = [], 0
+    out.write(b"".join(pieces))
 
 
 def _check_name(fmt: str, row: Format, name: str) -> None:

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 ALLOCATED: Final = 1 << 20
 """The smallest output in bytes that is allocated on the disk before it is written."""
 
+AHEAD: Final = 8 << 20
+MOST_AHEAD: Final = 64 << 20
+"""Bytes to allocate at a time for an output of unknown size; `Output.commit` releases the rest."""
+
 _REMOVED: Final = "/ (removed)"
 """The path used for a working folder that no longer exists."""
 
@@ -95,16 +99,29 @@ class _NewFile(Stream):
     def __init__(self, fd: int, *, allocates: bool) -> None:
         super().__init__(fd)
         self._allocates = allocates
+        self._written = self._allocated = 0
+
+    def write(self, part: bytes | memoryview) -> None:
+        """Append bytes."""
+        self._written += len(part)
+        if self._allocates and self._written > max(ALLOCATED, self._allocated):
+            end = self._written + min(max(AHEAD, self._written), MOST_AHEAD)
+            with suppress(OutputError):  # what is written may be less than that
+                _allocate(self._fd, self._allocated, end - self._allocated)
+            self._allocated = end
+        super().write(part)
 
     def place(self, result: Result) -> bool:
         """Let the threads of a result append its elements, each block at its position."""
         with _incomplete_on_error():
             start = os.lseek(self._fd, 0, os.SEEK_CUR)
+        self._written = start + result.nbytes
         if self._allocates and result.nbytes >= ALLOCATED:
             _allocate(self._fd, start, result.nbytes)
+            self._allocated = max(self._allocated, self._written)
         result.place(lambda part, at: write_all(self._fd, part.data, start + at))
         with _incomplete_on_error():
-            os.lseek(self._fd, start + result.nbytes, os.SEEK_SET)
+            os.lseek(self._fd, self._written, os.SEEK_SET)
         return True
 
 
@@ -323,6 +340,9 @@ class Output:
         if self.is_stream:
             return
         try:
+            size = os.lseek(self._fd, 0, os.SEEK_CUR)
+            if os.fstat(self._fd).st_size > size:  # allocated, and not written
+                os.ftruncate(self._fd, size)
             if self._fsync:
                 os.fsync(self._fd)
             # Some file systems report a failed write only when a descriptor is closed.

@@ -224,7 +224,7 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
             lambda dtype: job.tensor("expect", inputs, assumed=dtype), result.dtype, tolerance
         )
     if job.output is None:
-        line.result = "".join(encode.typed_json(result))
+        line.result = encode.typed_json(result)
         inputs.recheck()
     elif names_chunks(job.output):
         _write_chunks(job, result, inputs, settings)

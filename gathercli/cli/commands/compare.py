@@ -180,7 +180,9 @@ def _values(comparison: Comparison, nonfinite: str) -> list[tuple[str, str]]:
     from gathercli.io.formats.encode import TextOptions, plain_json
 
     def text(value: Tensor) -> str:
-        return "".join(plain_json([("value", value)], TextOptions(nonfinite))).rstrip("\n")
+        return (
+            b"".join(plain_json([("value", value)], TextOptions(nonfinite))).decode().rstrip("\n")
+        )
 
     return [
         ("", "") if each.values is None else (text(each.values[0]), text(each.values[1]))

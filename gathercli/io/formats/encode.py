@@ -81,6 +81,9 @@ def _float_texts(values: AnyArray) -> list[str]:
     return digits(values.astype(np.float32) if values.dtype == np.float16 else values)
 
 
+Piece: TypeAlias = "bytes | memoryview"
+"""A piece of text, in UTF-8."""
+
 Pair: TypeAlias = "Callable[[str, str], str]"
 
 
@@ -121,8 +124,11 @@ def _sum(re: str, im: str) -> str:
 
 
 def _nested(
-    result: Result, write: Callable[[AnyArray], str], lists: Lists, max_bytes: int | None
-) -> Iterator[str]:
+    result: Result,
+    write: Callable[[AnyArray], Iterable[Piece]],
+    lists: Lists,
+    max_bytes: int | None,
+) -> Iterator[Piece]:
     """Write a tensor as nested lists, block by block.
 
     Parameters
@@ -146,30 +152,30 @@ def _nested(
     at = 0
     for block in _whole_entries(result.blocks(), product(entry)):
         entries = block.reshape(-1, *entry)
-        pieces, start, count = list[str](), 0, len(entries)
+        start, count = 0, len(entries)
         while start < count:
             row, column = divmod(at + start, width)
             stop = min(start + width - column, count)
             opened = _boundaries(row, outer) + 1 if depth and not column else 0
-            pieces.append((join if column else lists.between if row else "") + "[" * opened)
-            pieces.append(write(entries[start:stop]))
+            yield ((join if column else lists.between if row else "") + "[" * opened).encode()
+            yield from write(entries[start:stop])
             at_end = depth and column + stop - start == width
-            pieces.append("]" * (_boundaries(row + 1, outer) + 1 if at_end else 0))
+            yield b"]" * (_boundaries(row + 1, outer) + 1 if at_end else 0)
             start = stop
         at += count
-        yield "".join(filter(None, pieces))  # join does not copy a single piece
 
 
 def _whole_entries(blocks: Iterable[AnyArray], size: int) -> Iterator[AnyArray]:
-    """Regroup blocks at multiples of `size` elements."""
+    """Regroup blocks at multiples of `size` elements, with few more than `fast.NUMBERS` in each."""
     import numpy as np
 
+    most = -(-fast.NUMBERS // size) * size
     rest: AnyArray | None = None
     for block in blocks:
         joined = block if rest is None else np.concatenate((rest, block))
         whole = joined.size // size * size
-        if whole:
-            yield joined[:whole]
+        for start in range(0, whole, most):
+            yield joined[start : min(start + most, whole)]
         rest = joined[whole:].copy() if whole < joined.size else None
 
 
@@ -188,7 +194,7 @@ class Lists(NamedTuple):
         return join.join(texts)
 
 
-def _empty(lead: Sequence[int], lists: Lists, max_bytes: int | None) -> Iterator[str]:
+def _empty(lead: Sequence[int], lists: Lists, max_bytes: int | None) -> Iterator[bytes]:
     """Write the brackets of an empty tensor; `lead` are the dimensions before the first 0."""
     count = product(lead)
     if max_bytes is not None and count * 3 > max_bytes:
@@ -204,11 +210,11 @@ def _empty(lead: Sequence[int], lists: Lists, max_bytes: int | None) -> Iterator
     *outer, width = lead or (1,)
     for row in range(count // width):
         opened, closed = (_boundaries(each, outer) + bool(lead) for each in (row, row + 1))
-        yield (lists.between if row else "") + "[" * opened
+        yield ((lists.between if row else "") + "[" * opened).encode()
         for start in range(0, width, _ROWS):
             texts = ["[]"] * min(_ROWS, width - start)
-            yield (lists.between if start else "") + lists.between.join(texts)
-        yield "]" * closed
+            yield ((lists.between if start else "") + lists.between.join(texts)).encode()
+        yield b"]" * closed
 
 
 def _boundaries(row: int, outer: Sequence[int]) -> int:
@@ -225,15 +231,17 @@ def _boundaries(row: int, outer: Sequence[int]) -> int:
 _COMMAS: Final = Lists(",", ",")
 
 
-def _json_writer(result: Result, nonfinite: dict[str, str]) -> Callable[[AnyArray], str]:
+def _json_writer(
+    result: Result, nonfinite: dict[str, str]
+) -> Callable[[AnyArray], Iterable[Piece]]:
     """Return a function that writes entries of a result, shape (N, D..), as JSON."""
     dtype = result.dtype
 
-    def one_by_one(entries: AnyArray) -> str:
+    def one_by_one(entries: AnyArray) -> list[bytes]:
         texts = _texts(dtype, entries.reshape(-1), nonfinite, _pair)
-        return _COMMAS.join(texts, entries.shape[1:])
+        return [_COMMAS.join(texts, entries.shape[1:]).encode()]
 
-    def at_once(entries: AnyArray) -> str:
+    def at_once(entries: AnyArray) -> Iterator[Piece]:
         values = Tensor(dtype, entries).values()
         if values.dtype.itemsize == 2 and values.dtype.kind == "f":
             values = values.astype(np.float32)
@@ -249,64 +257,65 @@ def _json_writer(result: Result, nonfinite: dict[str, str]) -> Callable[[AnyArra
     return at_once
 
 
-def plain_json(results: Sequence[NamedResult], options: TextOptions) -> Iterator[str]:
+def plain_json(results: Sequence[NamedResult], options: TextOptions) -> Iterator[Piece]:
     """Write one tensor as nested lists, or several as an object, on one line, block by block."""
     _check_finite(results, options.nonfinite)
     nonfinite = NONFINITE[options.nonfinite]
     several = len(results) != 1
     for at, (name, result) in enumerate(results):
         if several:
-            yield ("," if at else "{") + json_string(name) + ":"
+            yield f"{',' if at else '{'}{json_string(name)}:".encode()
         yield from _nested(result, _json_writer(result, nonfinite), _COMMAS, options.max_bytes)
-    yield "}\n" if several else "\n"
+    yield b"}\n" if several else b"\n"
 
 
-def oip(results: Sequence[NamedResult], options: TextOptions) -> Iterator[str]:
+def oip(results: Sequence[NamedResult], options: TextOptions) -> Iterator[Piece]:
     """Write an Open Inference Protocol response; each output has the parameters."""
     _check_finite(results, options.nonfinite)
-    yield '{"outputs":['
+    yield b'{"outputs":['
     for at, (name, result) in enumerate(results):
         fields = {"name": name} | _header(result)
         if options.parameters:
             fields["parameters"] = options.parameters
-        yield "," if at else ""
+        yield b"," if at else b""
         yield from _flat(fields, result, options.nonfinite)
-    yield "]}\n"
+    yield b"]}\n"
 
 
-def typed_json(result: Result) -> Iterator[str]:
-    """Write ``{"shape","datatype","data"}`` with a flat list, block by block."""
-    return _flat(_header(result), result, "quoted")
+def typed_json(result: Result) -> str:
+    """Write ``{"shape","datatype","data"}`` with a flat list."""
+    return b"".join(_flat(_header(result), result, "quoted")).decode()
 
 
 def _header(result: Result) -> dict[str, Any]:
     return {"shape": list(result.shape), "datatype": result.dtype.oip}
 
 
-def _flat(fields: dict[str, Any], result: Result, nonfinite: str) -> Iterator[str]:
+def _flat(fields: dict[str, Any], result: Result, nonfinite: str) -> Iterator[Piece]:
     """Write an object of `fields` and a flat list of the elements, block by block."""
     import json
 
-    yield json.dumps(fields, separators=(",", ":"))[:-1] + ',"data":['
+    yield (json.dumps(fields, separators=(",", ":"))[:-1] + ',"data":[').encode()
     write = _json_writer(result, NONFINITE[nonfinite])
-    for at, block in enumerate(result.blocks()):
-        yield ("," if at else "") + write(block)
-    yield "]}"
+    for at, block in enumerate(_whole_entries(result.blocks(), 1)):
+        yield b"," if at else b""
+        yield from write(block)
+    yield b"]}"
 
 
-def literal(results: Sequence[NamedResult], options: TextOptions) -> Iterator[str]:
+def literal(results: Sequence[NamedResult], options: TextOptions) -> Iterator[Piece]:
     """Write a typed literal that reads back to the same tensor."""
     ((_, result),) = results
-    yield "x".join([*map(str, result.shape), ""]) or "x"
-    yield f"{result.dtype.short}="
+    sizes = "x".join([*map(str, result.shape), ""]) or "x"
+    yield f"{sizes}{result.dtype.short}=".encode()
     lists = Lists(" ", "")
 
-    def write(entries: AnyArray) -> str:
+    def write(entries: AnyArray) -> list[bytes]:
         texts = _texts(result.dtype, entries.reshape(-1), {}, _sum)
-        return lists.join(texts, entries.shape[1:])
+        return [lists.join(texts, entries.shape[1:]).encode()]
 
     yield from _nested(result, write, lists, options.max_bytes)
-    yield "\n"
+    yield b"\n"
 
 
 def _check_finite(results: Sequence[NamedResult], nonfinite: str) -> None:
