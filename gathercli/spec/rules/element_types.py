@@ -22,8 +22,14 @@ def data_dtype(call: Call) -> None:
     dtype = call.data.dtype
     if dtype is None or dtype in call.op.input("data").dtypes:
         return
-    missing = in_words(d for d in DTYPES if d not in call.op.input("data").dtypes)
-    expected = f"any type but {listed(missing, 'and')}" if missing else types_text(PLAIN)
+    types = call.op.input("data").dtypes
+    missing = in_words(each for each in DTYPES if each not in types)
+    if not missing:
+        expected = types_text(PLAIN)
+    elif len(types) < len(missing):
+        expected = types_text(types)
+    else:
+        expected = f"any type but {listed(missing, 'and')}"
     raise DtypeError(
         f"`data` is {dtype}, which {call.op} does not take: expected {expected}",
         rule="data-dtype",

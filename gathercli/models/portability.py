@@ -1,0 +1,424 @@
+"""The targets of a conversion, and the operators they run in place of those of a model.
+
+::
+
+    target("tflite")  ->  Target  ->  TargetOperator    by family: its row, and the fate of indices
+
+A row of a target is an `Op`, so that `engine.bind` tries the rules of the target on a call. Nothing
+here asks a target by name: `TARGETS` says all.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from enum import Enum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from gathercli.errors import UsageError, VersionError
+from gathercli.ops import FAMILIES, NEWEST_OPSET, find, gather, gather_elements, gather_nd
+from gathercli.spec.dtypes import (
+    DTYPES,
+    FLOAT64,
+    INT64,
+    PLAIN,
+    STRING,
+    UINT64,
+    DType,
+    Kind,
+)
+from gathercli.spec.dtypes import dtype as named
+from gathercli.spec.op import FROM_THE_END, IndexRange, Op, OutOfRange
+from gathercli.text import closest, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+UNDEFINED: Final = "undefined"
+"""The fate of an index for which a target promises nothing: it reads whatever lies there."""
+
+REFUSED: Final = OutOfRange.ERROR.done
+ZERO: Final = OutOfRange.ZERO.done
+CLAMPED: Final = OutOfRange.CLAMP.done
+
+
+class Evidence(Enum):
+    """How a target's entry is known."""
+
+    PROBED = "probed"
+    READ = "read"
+
+
+class TargetOp(Op):
+    """A row of a target whose operators have no versions of their own."""
+
+    __slots__ = ()
+
+    @property
+    def full_name(self) -> str:
+        """The full name: ``tflite.GATHER``."""
+        return f"{self.framework}.{self.name}"
+
+
+class TargetOperator(NamedTuple):
+    """What a target runs in place of an operator.
+
+    Attributes
+    ----------
+    op
+        The row, whose rules decide shapes, types and attributes.
+    negative, outside
+        The fate of an index from -s to -1, and of any other that is not on the axis.
+    most_batch_dims
+        The most batch dimensions; None for no limit.
+    """
+
+    op: Op
+    negative: str
+    outside: str
+    most_batch_dims: int | None = None
+
+
+class Target(NamedTuple):
+    """A runtime, or a format, that a model is converted to.
+
+    Attributes
+    ----------
+    name, title
+        The value of `--to`, and the name for people, with the release that was probed.
+    operators
+        The operators by family; it lacks those that the target has not.
+    narrow
+        Types of data that are computed in another type, of fewer bits.
+    index_bits
+        The bits in which indices are computed.
+    most_rank
+        The largest rank of a tensor; None for no limit.
+    evidence, sources
+        How this is known, and from where.
+    """
+
+    name: str
+    title: str
+    operators: Mapping[str, TargetOperator]
+    evidence: Evidence
+    sources: tuple[str, ...]
+    narrow: Mapping[DType, DType] = {}
+    index_bits: int = 64
+    most_rank: int | None = None
+
+    @property
+    def most_index(self) -> int:
+        """The largest index that the target computes."""
+        return int(2 ** (self.index_bits - 1) - 1)
+
+
+def _types(words: str) -> tuple[DType, ...]:
+    return tuple(map(named, words.split()))
+
+
+def _without(types: Iterable[DType], *left: DType) -> tuple[DType, ...]:
+    return tuple(each for each in types if each not in left and each.kind is not Kind.COMPLEX)
+
+
+def _typed(op: Op, data: tuple[DType, ...], indices: tuple[DType, ...] | None = None) -> Op:
+    """Return a row with other types."""
+    types = {"data": data} | ({} if indices is None else {"indices": indices})
+    return op._replace(
+        inputs=tuple(each._replace(dtypes=types.get(each.name, each.dtypes)) for each in op.inputs)
+    )
+
+
+def _foreign(
+    row: Op, framework: str, name: str, data: tuple[DType, ...], indices: tuple[DType, ...]
+) -> Op:
+    """Return a row like `row` of a target without versions, where the axis is an attribute."""
+    op = _typed(row, data, indices)._replace(
+        framework=framework,
+        name=name,
+        attrs=tuple(each._replace(is_input=False, default=0) for each in row.attrs),
+    )
+    return TargetOp(*op)
+
+
+_GATHER: Final = gather.OPENVINO_8
+_ELEMENTS: Final = gather_elements.ONNX_13
+_TUPLES: Final = gather_nd.ONNX_13
+"""The rows that those of targets without versions follow: batch dimensions, and smaller ones."""
+
+_WIDE: Final = {INT64: named("int32"), UINT64: named("uint32"), FLOAT64: named("float32")}
+
+
+def _openvino() -> Target:
+    types = _without(DTYPES)
+    families = {command: family.ROWS[0] for command, family in FAMILIES.items()}
+    return Target(
+        "openvino",
+        "OpenVINO 2026.4, CPU",
+        {
+            "gather": TargetOperator(_typed(families["gather"], types), FROM_THE_END, ZERO),
+            "gather-elements": TargetOperator(
+                _typed(families["gather-elements"], types), FROM_THE_END, REFUSED
+            ),
+            "gather-nd": TargetOperator(
+                _typed(families["gather-nd"], _without(types, STRING))._replace(shortest_tuple=1),
+                FROM_THE_END,
+                UNDEFINED,
+            ),
+            "gather-tree": TargetOperator(families["gather-tree"], REFUSED, REFUSED),
+        },
+        Evidence.PROBED,
+        (
+            "OpenVINO operation set: Gather-8, GatherElements-6, GatherND-8, GatherTree-1",
+            "openvino issue 35687",
+            "openvino PR 30800, 32660",
+        ),
+        narrow=_WIDE,
+        index_bits=32,
+    )
+
+
+def _tflite() -> Target:
+    types, indices = _types("bool int8 int16 int32 int64 uint8 float32"), _types("int32 int64")
+
+    def runs(row: Op, name: str, *more: DType) -> TargetOperator:
+        op = _foreign(row, "tflite", name, (*types, *more), indices)
+        return TargetOperator(op, REFUSED, REFUSED)
+
+    return Target(
+        "tflite",
+        "TensorFlow Lite 2.21",
+        {
+            "gather": runs(_GATHER, "GATHER"),
+            "gather-elements": runs(_ELEMENTS, "GATHER_ND"),  # as converters write it
+            "gather-nd": runs(_TUPLES, "GATHER_ND", STRING),
+        },
+        Evidence.PROBED,
+        ("its kernels gather.cc and gather_nd.cc", "onnx2tf issue 275"),
+    )
+
+
+def _tensorrt() -> Target:
+    types = _types("bool int8 int32 int64 float16 float32 bfloat16 float8_e4m3fn int4")
+    indices = _types("int32 int64")
+
+    def runs(row: Op, name: str, most_batch_dims: int | None = None) -> TargetOperator:
+        op = _foreign(row, "tensorrt", name, types, indices)
+        return TargetOperator(op, UNDEFINED, ZERO, most_batch_dims)
+
+    return Target(
+        "tensorrt",
+        "TensorRT 10",
+        {
+            "gather": runs(_GATHER, "Gather", 1),
+            "gather-elements": runs(_ELEMENTS, "GatherElements"),
+            "gather-nd": runs(_TUPLES, "GatherND"),
+        },
+        Evidence.READ,
+        (
+            "TensorRT operators, Gather: indices from 0 on, cast to int32 unless the data is int64",
+            "TensorRT issues 1229, 4774",
+            "onnx-tensorrt PR 678, 681",
+        ),
+        index_bits=32,
+    )
+
+
+def _coreml() -> Target:
+    types = (*_types("float16 float32 int32"), INT64, FLOAT64)
+    indices = (*_types("int16 uint16 int32"), INT64)
+
+    def runs(row: Op, name: str) -> TargetOperator:
+        return TargetOperator(_foreign(row, "coreml", name, types, indices), UNDEFINED, UNDEFINED)
+
+    return Target(
+        "coreml",
+        "Core ML, iOS 17",
+        {
+            "gather": runs(_GATHER, "gather"),
+            "gather-elements": runs(_ELEMENTS, "gather_along_axis"),
+            "gather-nd": runs(_TUPLES, "gather_nd"),
+        },
+        Evidence.READ,
+        ("coremltools, MIL operators of iOS 17", "onnxruntime PR 28278"),
+        narrow={INT64: named("int32"), FLOAT64: named("float32")},
+        index_bits=32,
+        most_rank=5,
+    )
+
+
+def _webnn() -> Target:
+    types = _types("float32 float16 int32 uint32 int64 uint64 int8 uint8 int4 uint4")
+    indices = _types("int32 uint32 int64")
+
+    def runs(row: Op, name: str) -> TargetOperator:
+        op = _foreign(row, "webnn", name, types, indices)
+        attrs = tuple(each for each in op.attrs if each.name != "batch_dims")
+        return TargetOperator(op._replace(attrs=attrs), FROM_THE_END, CLAMPED)
+
+    return Target(
+        "webnn",
+        "WebNN",
+        {
+            "gather": runs(_GATHER, "gather"),
+            "gather-elements": runs(_ELEMENTS, "gatherElements"),
+            "gather-nd": runs(_TUPLES, "gatherND"),
+        },
+        Evidence.READ,
+        ("W3C Web Neural Network API, gather", "webnn issues 484, 486", "webnn PR 642"),
+    )
+
+
+def _xla() -> Target:
+    types = tuple(each for each in PLAIN if each is not STRING)
+    indices = tuple(each for each in PLAIN if each.integral)
+    rows = {"gather": _GATHER, "gather-elements": _ELEMENTS, "gather-nd": _TUPLES}
+    return Target(
+        "xla",
+        "XLA, by jax 0.10 and TensorFlow 2.21",
+        {
+            command: TargetOperator(
+                _foreign(row, "xla", "gather", types, indices), CLAMPED, CLAMPED
+            )
+            for command, row in rows.items()
+        },
+        Evidence.PROBED,
+        ("StableHLO, gather", "stablehlo PR 1541"),
+    )
+
+
+def _onnx(opset: int) -> Target:
+    operators = {}
+    for command in FAMILIES:
+        with suppress(VersionError):  # an opset before the operator
+            op = find(f"{ONNX}-{opset}", command).op
+            signed = op.index_range is IndexRange.SIGNED
+            operators[command] = TargetOperator(op, FROM_THE_END if signed else REFUSED, REFUSED)
+    return Target(
+        f"{ONNX}-{opset}",
+        f"ONNX opset {opset}",
+        operators,
+        Evidence.PROBED,
+        ("ONNX operator schemas", "onnxruntime 1.31", "onnx PR 2260"),
+    )
+
+
+ONNX: Final = "onnx"
+TARGETS: Final[dict[str, Target]] = {
+    each.name: each for each in (_openvino(), _tflite(), _tensorrt(), _coreml(), _webnn(), _xla())
+}
+"""The targets by name, but for the opsets of ONNX."""
+
+NAMES: Final = ("openvino", f"{ONNX}-OPSET", *list(TARGETS)[1:])
+"""The values of `--to`."""
+
+
+def target(name: str) -> Target:
+    """Return a target: one of `TARGETS`, ``onnx-17``, or ``onnx`` for its newest opset.
+
+    Raises
+    ------
+    UsageError
+        There is no such target.
+
+    >>> target("onnx-12").operators["gather"].op, target("xla").operators["gather"].outside
+    (<onnx.Gather-11>, 'clamped')
+    """
+    word = name.strip().lower()
+    if word in TARGETS:
+        return TARGETS[word]
+    framework, mark, number = word.partition("-")
+    if framework == ONNX and not mark:
+        return _onnx(NEWEST_OPSET[ONNX])
+    if framework == ONNX and number.isascii() and number.isdigit() and 0 < len(number) < 4:
+        opset = int(number)
+        if 0 < opset <= NEWEST_OPSET[ONNX]:
+            return _onnx(opset)
+    near = closest(word, [*TARGETS, ONNX])
+    expected = listed(NAMES)
+    raise UsageError(
+        f"no target `{name[:40]}`: expected {expected}",
+        rule="usage",
+        value=name,
+        expected=expected,
+        hint=f"did you mean `{near}`?" if near and near != word else None,
+    )
+
+
+def every_target() -> list[Target]:
+    """Return all targets, of ONNX the newest opset, for tables."""
+    first, *others = TARGETS.values()
+    return [first, _onnx(NEWEST_OPSET[ONNX]), *others]
+
+
+# tables
+
+_HEADINGS: Final = ("`--to`", "index from -s to -1", "other index", "refuses", "limits", "known by")
+
+
+def targets_table() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the headings and the rows of the table of targets, for people."""
+    return _HEADINGS, [_cells(each) for each in every_target()]
+
+
+def _cells(each: Target) -> tuple[str, ...]:
+    is_onnx = each.name.startswith(f"{ONNX}-")
+    negative = _by_family({name: op.negative for name, op in each.operators.items()})
+    if is_onnx and (first := _first_signed()):
+        negative += f"; {REFUSED} before opset {first}"
+    return (
+        f"`{ONNX}-OPSET`" if is_onnx else f"`{each.name}`",
+        negative,
+        _by_family({name: op.outside for name, op in each.operators.items()}),
+        _refused(each),
+        _limits(each),
+        f"{each.evidence.value}: {each.title}; {'; '.join(each.sources)}",
+    )
+
+
+def _first_signed() -> int:
+    """Return the first opset of ONNX whose Gather counts negative indices from the end."""
+    return min(
+        op.version
+        for op in gather.ROWS
+        if op.framework == ONNX and op.index_range is IndexRange.SIGNED
+    )
+
+
+def _by_family(fates: Mapping[str, str]) -> str:
+    """Write the fate that all operators share, or those of each."""
+    commands: dict[str, list[str]] = {}
+    for command, fate in fates.items():
+        commands.setdefault(fate, []).append(command)
+    if len(commands) == 1:
+        return next(iter(commands))
+    return "; ".join(f"{listed(names, 'and')}: {fate}" for fate, names in commands.items())
+
+
+def _refused(each: Target) -> str:
+    """Write the operators and the types of data that a target lacks."""
+    lacks = [command for command in FAMILIES if command not in each.operators]
+    data = {dtype for op in each.operators.values() for dtype in op.op.inputs[0].dtypes}
+    types = [dtype.name for dtype in PLAIN if dtype not in data]
+    return ", ".join([*lacks, *types]) or "-"
+
+
+def _limits(each: Target) -> str:
+    """Write the limits of a target in words."""
+    limits = []
+    if each.narrow:
+        limits.append(", ".join(f"{wide} as {narrow}" for wide, narrow in each.narrow.items()))
+    if each.index_bits < INT64.bits:
+        limits.append(f"indices in {each.index_bits} bits")
+    if each.most_rank is not None:
+        limits.append(f"rank {each.most_rank} at most")
+    limits += [
+        f"{op.most_batch_dims} batch dimension in {command}"
+        for command, op in each.operators.items()
+        if op.most_batch_dims is not None
+    ]
+    limits += [
+        f"no batch dimensions in {command}"
+        for command, op in each.operators.items()
+        if FAMILIES[command].ROWS[0].has_batch_dims and not op.op.has_batch_dims
+    ]
+    return "; ".join(limits) or "-"
