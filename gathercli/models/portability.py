@@ -2,7 +2,7 @@
 
 ::
 
-    target("tflite")  ->  Target  ->  TargetOperator    by family: its row, and the fate of indices
+    target("tflite")  ->  ConversionTarget  ->  TargetOperator    by family: its row, and the fate of indices
 
 A row of a target is an `Op`, so that `engine.bind` tries the rules of the target on a call. Nothing
 here asks a target by name: `TARGETS` says all.
@@ -78,7 +78,7 @@ class TargetOperator(NamedTuple):
     most_batch_dims: int | None = None
 
 
-class Target(NamedTuple):
+class ConversionTarget(NamedTuple):
     """A runtime, or a format, that a model is converted to.
 
     Attributes
@@ -148,10 +148,10 @@ _TUPLES: Final = gather_nd.ONNX_13
 _WIDE: Final = {INT64: named("int32"), UINT64: named("uint32"), FLOAT64: named("float32")}
 
 
-def _openvino() -> Target:
+def _openvino() -> ConversionTarget:
     types = _without(DTYPES)
     families = {command: family.ROWS[0] for command, family in FAMILIES.items()}
-    return Target(
+    return ConversionTarget(
         "openvino",
         "OpenVINO 2026.4, CPU",
         {
@@ -177,14 +177,14 @@ def _openvino() -> Target:
     )
 
 
-def _tflite() -> Target:
+def _tflite() -> ConversionTarget:
     types, indices = _types("bool int8 int16 int32 int64 uint8 float32"), _types("int32 int64")
 
     def runs(row: Op, name: str, *more: DType) -> TargetOperator:
         op = _foreign(row, "tflite", name, (*types, *more), indices)
         return TargetOperator(op, REFUSED, REFUSED)
 
-    return Target(
+    return ConversionTarget(
         "tflite",
         "TensorFlow Lite 2.21",
         {
@@ -197,7 +197,7 @@ def _tflite() -> Target:
     )
 
 
-def _tensorrt() -> Target:
+def _tensorrt() -> ConversionTarget:
     types = _types("bool int8 int32 int64 float16 float32 bfloat16 float8_e4m3fn int4")
     indices = _types("int32 int64")
 
@@ -205,7 +205,7 @@ def _tensorrt() -> Target:
         op = _foreign(row, "tensorrt", name, types, indices)
         return TargetOperator(op, UNDEFINED, ZERO, most_batch_dims)
 
-    return Target(
+    return ConversionTarget(
         "tensorrt",
         "TensorRT 10",
         {
@@ -223,14 +223,14 @@ def _tensorrt() -> Target:
     )
 
 
-def _coreml() -> Target:
+def _coreml() -> ConversionTarget:
     types = (*_types("float16 float32 int32"), INT64, FLOAT64)
     indices = (*_types("int16 uint16 int32"), INT64)
 
     def runs(row: Op, name: str) -> TargetOperator:
         return TargetOperator(_foreign(row, "coreml", name, types, indices), UNDEFINED, UNDEFINED)
 
-    return Target(
+    return ConversionTarget(
         "coreml",
         "Core ML, iOS 17",
         {
@@ -246,7 +246,7 @@ def _coreml() -> Target:
     )
 
 
-def _webnn() -> Target:
+def _webnn() -> ConversionTarget:
     types = _types("float32 float16 int32 uint32 int64 uint64 int8 uint8 int4 uint4")
     indices = _types("int32 uint32 int64")
 
@@ -255,7 +255,7 @@ def _webnn() -> Target:
         attrs = tuple(each for each in op.attrs if each.name != "batch_dims")
         return TargetOperator(op._replace(attrs=attrs), FROM_THE_END, CLAMPED)
 
-    return Target(
+    return ConversionTarget(
         "webnn",
         "WebNN",
         {
@@ -268,11 +268,11 @@ def _webnn() -> Target:
     )
 
 
-def _xla() -> Target:
+def _xla() -> ConversionTarget:
     types = tuple(each for each in PLAIN if each is not STRING)
     indices = tuple(each for each in PLAIN if each.integral)
     rows = {"gather": _GATHER, "gather-elements": _ELEMENTS, "gather-nd": _TUPLES}
-    return Target(
+    return ConversionTarget(
         "xla",
         "XLA, by jax 0.10 and TensorFlow 2.21",
         {
@@ -286,14 +286,14 @@ def _xla() -> Target:
     )
 
 
-def _onnx(opset: int) -> Target:
+def _onnx(opset: int) -> ConversionTarget:
     operators = {}
     for command in FAMILIES:
         with suppress(VersionError):  # an opset before the operator
             op = find(f"{ONNX}-{opset}", command).op
             signed = op.index_range is IndexRange.SIGNED
             operators[command] = TargetOperator(op, FROM_THE_END if signed else REFUSED, REFUSED)
-    return Target(
+    return ConversionTarget(
         f"{ONNX}-{opset}",
         f"ONNX opset {opset}",
         operators,
@@ -303,7 +303,7 @@ def _onnx(opset: int) -> Target:
 
 
 ONNX: Final = "onnx"
-TARGETS: Final[dict[str, Target]] = {
+TARGETS: Final[dict[str, ConversionTarget]] = {
     each.name: each for each in (_openvino(), _tflite(), _tensorrt(), _coreml(), _webnn(), _xla())
 }
 """The targets by name, but for the opsets of ONNX."""
@@ -312,7 +312,7 @@ NAMES: Final = ("openvino", f"{ONNX}-OPSET", *list(TARGETS)[1:])
 """The values of `--to`."""
 
 
-def target(name: str) -> Target:
+def target(name: str) -> ConversionTarget:
     """Return a target: one of `TARGETS`, ``onnx-17``, or ``onnx`` for its newest opset.
 
     Raises
@@ -344,7 +344,7 @@ def target(name: str) -> Target:
     )
 
 
-def every_target() -> list[Target]:
+def every_target() -> list[ConversionTarget]:
     """Return all targets, of ONNX the newest opset, for tables."""
     first, *others = TARGETS.values()
     return [first, _onnx(NEWEST_OPSET[ONNX]), *others]
@@ -360,7 +360,7 @@ def targets_table() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     return _HEADINGS, [_cells(each) for each in every_target()]
 
 
-def _cells(each: Target) -> tuple[str, ...]:
+def _cells(each: ConversionTarget) -> tuple[str, ...]:
     is_onnx = each.name.startswith(f"{ONNX}-")
     negative = _by_family({name: op.negative for name, op in each.operators.items()})
     if is_onnx and (first := _first_signed()):
@@ -394,7 +394,7 @@ def _by_family(fates: Mapping[str, str]) -> str:
     return "; ".join(f"{listed(names, 'and')}: {fate}" for fate, names in commands.items())
 
 
-def _refused(each: Target) -> str:
+def _refused(each: ConversionTarget) -> str:
     """Write the operators and the types of data that a target lacks."""
     lacks = [command for command in FAMILIES if command not in each.operators]
     data = {dtype for op in each.operators.values() for dtype in op.op.inputs[0].dtypes}
@@ -402,7 +402,7 @@ def _refused(each: Target) -> str:
     return ", ".join([*lacks, *types]) or "-"
 
 
-def _limits(each: Target) -> str:
+def _limits(each: ConversionTarget) -> str:
     """Write the limits of a target in words."""
     limits = []
     if each.narrow:

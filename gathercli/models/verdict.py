@@ -96,7 +96,7 @@ def _check_constants(node: ModelNode, call: Call) -> tuple[tuple[str, ...], tupl
         tensors = [constant.tensor() for constant in constants.values()]
         return names, tuple(run(BoundCall(call, *tensors)).adjustments)
     (name,) = names
-    axes = _axes(call, name)
+    axes = widest_axes(call, name)
     array = constants[name].tensor().array
     policies = [policy_of(call, along) for along in axes]
     if not axes and product(call.indices.shape.sizes or ()):
@@ -116,7 +116,7 @@ class _Size(int):
         return "not known" if self == LARGEST else f"at most {int(self)}"
 
 
-def _axes(call: Call, name: str) -> tuple[IndexedAxis, ...]:
+def widest_axes(call: Call, name: str) -> tuple[IndexedAxis, ...]:
     """Return the indexed axes with the largest sizes they can have; none if that is not known.
 
     An index outside the largest size is outside every other.

@@ -1,0 +1,224 @@
+"""`check` of models: what their Gather nodes refuse or fill, and what targets change."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import ExitStack
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Final
+
+from gathercli import __version__
+from gathercli.cli.answer import print_text
+from gathercli.cli.command import Options, argument, option
+from gathercli.cli.groups import INPUT, OPERATOR, OUTPUT, REPORT
+from gathercli.cli.messages import Messages
+from gathercli.cli.options import TextFormat
+from gathercli.errors import GatherError, UsageError
+from gathercli.io.descriptors import STDOUT
+from gathercli.io.write import Output
+from gathercli.jobs.junit import JUnitReport
+from gathercli.jobs.tally import BatchTotals
+from gathercli.models.lint import NOTE
+from gathercli.models.portability import NAMES, target
+from gathercli.models.sarif import sarif as sarif_text
+from gathercli.report.findings import CheckedModel, as_json, junit_lines, line, total
+from gathercli.report.terminal import rendered, wants_color
+from gathercli.text import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gathercli.models.portability import ConversionTarget
+
+SUFFIXES: Final = (".onnx", ".xml")
+"""The endings of the names of models."""
+
+_IR: Final = b"<net"
+"""What an .xml in a folder has in its first bytes if it is a model."""
+
+_HEAD: Final = 4096
+
+Models = Annotated[
+    list[str],
+    argument("MODEL...", "ONNX models (.onnx), OpenVINO IR (.xml), or folders with models."),
+]
+
+
+class ModelCheckOptions(Options):
+    """How models are read and checked, and where reports go."""
+
+    to: Annotated[
+        str | None,
+        option(
+            OPERATOR,
+            "--to",
+            metavar="TARGET,...",
+            help="Also check what changes on the way to a target: " + listed(NAMES) + ".",
+        ),
+    ] = None
+    external: Annotated[
+        bool,
+        option(
+            INPUT, "--external-data", help="Read the tensors of ONNX in files beside the model."
+        ),
+    ] = False
+    no_infer: Annotated[
+        bool,
+        option(INPUT, "--no-infer", help="Do not let the onnx package infer unknown shapes."),
+    ] = False
+    allow_fill: Annotated[
+        bool,
+        option(
+            OUTPUT,
+            "--allow-fill",
+            help="Take indices that a version fills with zeros for notes, which fail no check.",
+        ),
+    ] = False
+    junit: Annotated[
+        str | None,
+        option(
+            REPORT, "--junit", metavar="FILE", help="Also write the nodes as tests in JUnit XML."
+        ),
+    ] = None
+    sarif: Annotated[
+        str | None,
+        option(REPORT, "--sarif", metavar="FILE", help="Also write the findings as SARIF 2.1.0."),
+    ] = None
+    fmt: TextFormat = "auto"
+
+    def targets(self) -> list[ConversionTarget]:
+        """Return the targets that the option names."""
+        words = [] if self.to is None else self.to.split(",")
+        return list({each.name: each for each in map(target, words)}.values())
+
+    def check(self) -> None:
+        """Raise if two reports are one file."""
+        paths = [path for path in (self.junit, self.sarif) if path]
+        if len(paths) == 2 and os.path.realpath(paths[0]) == os.path.realpath(paths[1]):
+            raise UsageError(
+                f"`--sarif` is `{self.sarif}`, which is the JUnit file: expected another file",
+                rule="usage",
+                value=self.sarif,
+            )
+
+
+def run(models: Models, options: ModelCheckOptions, messages: Messages) -> int:
+    """Check every node of the family in every model."""
+    options.check()
+    targets, start = options.targets(), monotonic()
+    paths = list(dict.fromkeys(path for word in models for path in files_below(word)))
+    checked: list[CheckedModel] = []
+    with ExitStack() as stack:
+        junit = stack.enter_context(JUnitReport(options.junit)) if options.junit else None
+        sarif = stack.enter_context(Output(options.sarif)) if options.sarif else None
+        if sarif is not None:
+            sarif.open()
+        with messages:
+            checked += (
+                _check(path, targets, options, messages) for path in _with_progress(paths, messages)
+            )
+        _print_end(checked, targets, options)
+        if junit is not None:
+            _write_junit(junit, checked, monotonic() - start)
+        if sarif is not None:
+            _write_sarif(sarif, checked)
+    messages.print()
+    failing = any(each.level != NOTE for model in checked for each in model.findings)
+    return max(
+        (each.error.status for each in checked if each.error is not None), default=int(failing)
+    )
+
+
+def files_below(word: str) -> Iterator[str]:
+    """Yield a file, or the models below a folder in order; links in a folder are not followed."""
+    if not os.path.isdir(word):
+        yield word
+        return
+    for folder, folders, names in os.walk(word):
+        folders.sort()
+        for name in sorted(names):
+            path = os.path.join(folder, name)
+            if name.lower().endswith(SUFFIXES) and not os.path.islink(path) and _is_model(path):
+                yield path
+
+
+def _is_model(path: str) -> bool:
+    """Return whether a file of a folder is a model, and no other XML."""
+    if not path.lower().endswith(".xml"):
+        return os.path.isfile(path)
+    try:
+        with open(path, "rb", opener=_open_at_once) as file:
+            return _IR in file.read(_HEAD)
+    except OSError:  # which the reader of models reports
+        return True
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without waiting for the writer of a FIFO."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def _with_progress(paths: Sequence[str], messages: Messages) -> Iterator[str]:
+    """Yield the models, and show the bytes of those checked."""
+    progress = messages.progress()
+    sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths]
+    done = 0
+    for path, size in zip(paths, sizes, strict=True):
+        if progress is not None:
+            progress("checked", done, sum(sizes))
+        yield path
+        done += size
+
+
+def _check(
+    path: str, targets: Sequence[ConversionTarget], options: ModelCheckOptions, messages: Messages
+) -> CheckedModel:
+    """Check a model, and print its findings, or why it was not read."""
+    from gathercli.models import ReadOptions, read
+    from gathercli.models.lint import findings
+
+    reading = ReadOptions(external=options.external, infer=not options.no_infer)
+    try:
+        model = read(path, reading)
+        try:
+            found = tuple(findings(model, targets, allow_fill=options.allow_fill))
+        finally:
+            model.close()
+    except GatherError as error:
+        messages.clear()
+        messages.print_error(error)
+        return CheckedModel(path, error=error)
+    messages.notes += [f"{path}: {note}" for note in model.notes]
+    if options.fmt != "json":
+        color = wants_color(messages.color, STDOUT)
+        messages.clear()
+        print_text("".join(rendered(line(path, each), color=color) for each in found))
+    return CheckedModel(path, tuple(model.nodes), found)
+
+
+def _print_end(
+    checked: Sequence[CheckedModel], targets: Sequence[ConversionTarget], options: ModelCheckOptions
+) -> None:
+    """Print the number of findings, or everything as JSON."""
+    if options.fmt == "json":
+        print_text(as_json(checked, [each.name for each in targets]))
+    else:
+        print_text(total(checked))
+
+
+def _write_junit(junit: JUnitReport, checked: Sequence[CheckedModel], seconds: float) -> None:
+    """Write each node as a test, and a model that was not read as an error."""
+    lines = [line for model in checked for line in junit_lines(model)]
+    totals = BatchTotals(len(lines))
+    for each in lines:
+        totals.count(each["status"])
+    junit.write((json.dumps(each).encode() for each in lines), totals, seconds)
+
+
+def _write_sarif(output: Output, checked: Sequence[CheckedModel]) -> None:
+    """Write the findings for a code host."""
+    failures = [(each.path, each.error) for each in checked if each.error is not None]
+    text = sarif_text([(each.path, each.findings) for each in checked], failures, __version__)
+    output.stream.write(text.encode())
+    output.commit()

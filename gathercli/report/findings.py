@@ -1,0 +1,125 @@
+"""Format the findings of models as lines of text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gathercli.jobs.line import ERROR as ERROR_STATUS
+from gathercli.jobs.line import MISMATCH, OK
+from gathercli.models.lint import NOTE
+from gathercli.report.words import error_json
+from gathercli.text import clean, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.text import Text
+
+    from gathercli.errors import GatherError
+    from gathercli.models.graph import ModelNode
+    from gathercli.models.lint import Finding
+
+_STYLES: Final = {"error": "red", "warning": "yellow", "note": "cyan"}
+
+
+class CheckedModel(NamedTuple):
+    """A model with its findings.
+
+    Attributes
+    ----------
+    path
+        The model, as passed by the caller.
+    nodes
+        Its nodes.
+    error
+        Why the model was not read; None if it was.
+    """
+
+    path: str
+    nodes: tuple[ModelNode, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    error: GatherError | None = None
+
+
+def line(path: str, finding: Finding) -> Text:
+    """Format a finding as one line, with the model and the node first."""
+    from rich.text import Text
+
+    style = _STYLES[finding.level]
+    return Text.assemble(
+        (f"{clean(path)}: {clean(finding.node)}", "bold"),
+        ": ",
+        (f"{finding.level}: ", style),
+        clean(finding.text),
+        (f"  [{finding.rule}]\n", "dim"),
+    )
+
+
+def total(checked: Sequence[CheckedModel]) -> str:
+    """Format the number of models, nodes and findings."""
+    models, nodes = len(checked), sum(len(each.nodes) for each in checked)
+    levels = [finding.level for each in checked for finding in each.findings]
+    numbers = [counted(levels.count(level), level) for level in _STYLES if level in levels]
+    refused = sum(each.error is not None for each in checked)
+    parts = [counted(models, "model"), counted(nodes, "node"), *(numbers or ["no finding"])]
+    return ", ".join(parts) + (f", {refused} not read" if refused else "") + "\n"
+
+
+def as_json(checked: Sequence[CheckedModel], targets: Sequence[str]) -> str:
+    """Format all models as one line of JSON."""
+    return (
+        json.dumps({"targets": list(targets), "models": [_model(each) for each in checked]}) + "\n"
+    )
+
+
+def _model(checked: CheckedModel) -> dict[str, Any]:
+    fields: dict[str, Any] = {"model": checked.path, "nodes": len(checked.nodes)}
+    fields["findings"] = [_finding(each) for each in checked.findings]
+    if checked.error is not None:
+        fields["error"] = json.loads(error_json(checked.error))
+    return fields
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    value = finding.value
+    plain = value if isinstance(value, int | float | None) else str(value)
+    return {
+        "node": finding.node,
+        "operator": finding.operator,
+        "rule": finding.rule,
+        "level": finding.level,
+        "target": finding.target or None,
+        "message": finding.text,
+        "where": finding.where,
+        "value": plain,
+        "expected": finding.expected,
+        "count": finding.number,
+        "does": dict(finding.does),
+    }
+
+
+def junit_lines(checked: CheckedModel) -> Iterator[dict[str, Any]]:
+    """Yield each node as a line of a batch's report, or one line for a model that was not read."""
+    if checked.error is not None:
+        error = checked.error
+        yield {
+            "id": checked.path,
+            "status": ERROR_STATUS,
+            "rule": error.rule,
+            "message": error.message,
+        }
+        return
+    findings: dict[str, list[Finding]] = {}
+    for each in checked.findings:
+        if each.level != NOTE:
+            findings.setdefault(each.node, []).append(each)
+    for node in checked.nodes:
+        broken = findings.get(node.name, [])
+        yield {
+            "id": f"{checked.path}#{node.name}",
+            "operator": f"{node.op or node.operator}",
+            "status": MISMATCH if broken else OK,
+            "rule": ", ".join(dict.fromkeys(each.rule for each in broken)),
+            "message": "; ".join(each.text for each in broken),
+        }
