@@ -2,7 +2,7 @@
 
 ::
 
-    target("tflite")  ->  ConversionTarget  ->  TargetOperator    by family: its row, and the fate of indices
+    target("tflite")  ->  ConversionTarget  ->  TargetOperator    its row, and the fates of indices
 
 A row of a target is an `Op`, so that `engine.bind` tries the rules of the target on a call. Nothing
 here asks a target by name: `TARGETS` says all.
