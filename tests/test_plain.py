@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from gathercli.cli import plain
-from gathercli.cli.command import Command, OptionSpec
+from gathercli.cli.command import Command, Option
 from gathercli.cli.group import typer_command
 from gathercli.cli.registry import COMMANDS, command_of
 from gathercli.errors import GatherError
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     Program = Callable[..., Any]
     Run = Callable[..., Ran]
 
+CHOICES = ("json", "auto", "zero", "wrap", "always", "x")
+WORDS = ("0", "x.npy", "-1,0", "[[0,1]]", "-", "", "1.5", "onnx-13")
 VALUES = {
-    str: ("0", "x.npy", "-1,0", "[[0,1]]", "-", "", "1.5", "onnx-13"),
-    int: ("1", "6", "0", "x", "-1", "1.0"),
-    float: ("0", "1e-3", ".5", "-1", "nan"),
+    int: ("1", "6", "0", "x", "-1", "1.0", " 2", "1_0", "9" * 5000),
+    float: ("0", "1e-3", ".5", "-1", "nan", "-inf", "1e999", " 1"),
 }
 """Words for the values of options; not all of them fit."""
 
@@ -85,19 +86,18 @@ def test_ordinary_words_have_the_values_that_typer_gives_them(line: str) -> None
 @pytest.mark.parametrize("name", COMMANDS)
 def test_random_words_have_the_values_of_typer_or_are_left_to_it(name: str) -> None:
     command, dice = command_of(name), Dice(len(name))
-    specs = [(each.spec, plain._without_none(each.kind)) for each in command.parameters.values()]
-    options = [(spec, kind) for spec, kind in specs if isinstance(spec, OptionSpec)]
+    options = [each for each in command.parameters.values() if isinstance(each, Option)]
 
     for _ in range(60):
-        arguments = range(dice.number(0, 1 + len(specs) - len(options)))
+        arguments = range(dice.number(0, 1 + len(command.parameters) - len(options)))
         words = [dice.one_of(["[1,2]", "0", "gather", "-1,0", "bash"]) for _ in arguments]
         for _ in range(dice.number(0, 3) if options else 0):
-            spec, kind = dice.one_of(options)
-            word = dice.one_of(spec.names)
-            if kind is bool:
+            option = dice.one_of(options)
+            word = dice.one_of(option.names)
+            if option.kind is bool:
                 words.append(word)
                 continue
-            value = dice.one_of(VALUES.get(kind, ("json", "auto", "zero", "wrap", "always", "x")))
+            value = dice.one_of(CHOICES if option.choices else VALUES.get(option.kind, WORDS))
             words += dice.one_of([[f"{word}={value}"], [word, value]])
 
         values = plain.parse(command, words)

@@ -7,13 +7,13 @@ import re
 import time
 from contextlib import ExitStack
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 from gathercli.cli.answer import print_text
-from gathercli.cli.command import Options, option
+from gathercli.cli.command import Options, flag, option
 from gathercli.cli.groups import REPORT, RUNNING
 from gathercli.cli.limits import MemoryOptions
-from gathercli.cli.options import TextFormat
+from gathercli.cli.options import TEXT_FORMAT
 from gathercli.cli.scheduler import ClusterOptions
 from gathercli.errors import GatherError, UsageError
 from gathercli.io.descriptors import STDERR, STDOUT, write_all
@@ -47,39 +47,29 @@ MAX_LINES: Final = 40
 class ReportOptions(Options):
     """Options of the report."""
 
-    report: Annotated[
-        str | None,
-        option(
-            REPORT,
-            "--report",
-            metavar="FILE",
-            help="Write the lines of report here as jobs end, not to stdout; usable after a kill.",
-        ),
-    ] = None
-    resume: Annotated[
-        bool,
-        option(
-            REPORT,
-            "--resume",
-            help="Do what the report does not have yet, or what has changed since.",
-        ),
-    ] = False
-    resume_failed: Annotated[
-        bool, option(REPORT, "--resume-failed", help="Resume, and also do what has failed.")
-    ] = False
-    hashed: Annotated[
-        bool,
-        option(
-            REPORT,
-            "--hash",
-            help="Note the content of files in the report and compare it, not their times.",
-        ),
-    ] = False
-    junit: Annotated[
-        str | None,
-        option(REPORT, "--junit", metavar="FILE", help="Also write the report as JUnit XML."),
-    ] = None
-    fmt: TextFormat = "auto"
+    report: str | None = option(
+        REPORT,
+        "--report",
+        metavar="FILE",
+        help="Write the lines of report here as jobs end, not to stdout; usable after a kill.",
+    )
+    resume: bool = flag(
+        REPORT,
+        "--resume",
+        help="Do what the report does not have yet, or what has changed since.",
+    )
+    resume_failed: bool = flag(
+        REPORT, "--resume-failed", help="Resume, and also do what has failed."
+    )
+    hashed: bool = flag(
+        REPORT,
+        "--hash",
+        help="Note the content of files in the report and compare it, not their times.",
+    )
+    junit: str | None = option(
+        REPORT, "--junit", metavar="FILE", help="Also write the report as JUnit XML."
+    )
+    fmt: str = TEXT_FORMAT
 
     @property
     def path(self) -> str | None:
@@ -95,61 +85,47 @@ class ReportOptions(Options):
 class RunOptions(Options):
     """Options of the run."""
 
-    dry_run: Annotated[
-        bool,
-        option(
-            RUNNING,
-            "--dry-run",
-            help="Validate all jobs and infer their shapes from headers; run and write nothing.",
-        ),
-    ] = False
-    allow_outside: Annotated[
-        bool,
-        option(RUNNING, "--allow-outside", help="Let jobs of a file write outside its folder."),
-    ] = False
-    workers: Annotated[
-        int | None,
-        option(
-            RUNNING,
-            "--workers",
-            "-j",
-            metavar="N",
-            min=1,
-            help="How many processes do jobs; default as many as there are cores.",
-        ),
-    ] = None
-    fail_fast: Annotated[
-        bool, option(RUNNING, "--fail-fast", help="Begin no job after one has failed.")
-    ] = False
-    max_failures: Annotated[
-        str | None,
-        option(
-            RUNNING,
-            "--max-failures",
-            metavar="N|P%",
-            help="Begin no job after more than N, or P percent of all, have failed.",
-        ),
-    ] = None
-    retries: Annotated[
-        int,
-        option(
-            RUNNING,
-            "--retries",
-            metavar="N",
-            min=0,
-            max=100,
-            help="Do a job up to N times again after a fault of reading or writing; default 0.",
-        ),
-    ] = 0
-    timeout: Annotated[
-        float | None,
-        option(
-            RUNNING,
-            "--timeout",
-            metavar="S",
-            help="Seconds a job may take; after that it has failed.",
-        ),
-    ] = None
+    dry_run: bool = flag(
+        RUNNING,
+        "--dry-run",
+        help="Validate all jobs and infer their shapes from headers; run and write nothing.",
+    )
+    allow_outside: bool = flag(
+        RUNNING, "--allow-outside", help="Let jobs of a file write outside its folder."
+    )
+    workers: int | None = option(
+        RUNNING,
+        "--workers",
+        "-j",
+        metavar="N",
+        min=1,
+        kind=int,
+        help="How many processes do jobs; default as many as there are cores.",
+    )
+    fail_fast: bool = flag(RUNNING, "--fail-fast", help="Begin no job after one has failed.")
+    max_failures: str | None = option(
+        RUNNING,
+        "--max-failures",
+        metavar="N|P%",
+        help="Begin no job after more than N, or P percent of all, have failed.",
+    )
+    retries: int = option(
+        RUNNING,
+        "--retries",
+        metavar="N",
+        min=0,
+        max=100,
+        kind=int,
+        default=0,
+        help="Do a job up to N times again after a fault of reading or writing; default 0.",
+    )
+    timeout: float | None = option(
+        RUNNING,
+        "--timeout",
+        metavar="S",
+        kind=float,
+        help="Seconds a job may take; after that it has failed.",
+    )
     memory: MemoryOptions
     cluster: ClusterOptions
 

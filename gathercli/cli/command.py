@@ -1,38 +1,133 @@
 """Commands as functions of groups of options.
 
-A group is a class with an annotated attribute for each option, or for another group. It is declared
-once; a command has its options by naming it as a parameter:
+A group is a class with an attribute for each option, or for another group. It is declared once; a
+command has its options by naming it as a parameter:
 
-    def run(tensors: TensorOptions, operator: OperatorOptions, messages: Messages) -> Answer: ...
+    class ViewOptions(Options):
+        full: bool = flag(VIEW, "--full", help="Show every element.")
+
+    def run(tensors: TensorOptions, view: ViewOptions, messages: Messages) -> Answer: ...
 """
 
 from __future__ import annotations
 
-from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, get_type_hints
+import sys
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+    from collections.abc import Callable, Iterator
+    from typing import Any, Final
 
     from gathercli.cli.answer import Answer
     from gathercli.cli.messages import ErrorOptions
 
-NAME = "command"
+NAME: Final = "command"
 """The parameter that takes the name of the command, for a function that serves several."""
 
 REQUIRED: Final = ...
 """The default of an argument that has none."""
 
 
-class Field(NamedTuple):
-    """The annotation and the default of an option that a group has for one command only."""
+class Parameter:
+    """An option or an argument.
 
-    annotation: Any
-    default: Any = REQUIRED
+    As an attribute of an `Options` object without a value, it has the value of its default.
+
+    Attributes
+    ----------
+    help, metavar
+        Its help, and the name of its value there.
+    kind
+        The type of its values: bool for a flag, list for any number of words, tuple for two.
+    choices
+        The values, if there are only a few.
+    default
+        The default; `REQUIRED` if it has none.
+    """
+
+    help: str
+    metavar: str | None
+    kind: type
+    choices: tuple[str, ...]
+    default: Any
+
+    def __init__(self, **attributes: Any) -> None:
+        self.__dict__.update(attributes)
+
+    def __get__(self, group: Options | None, owner: type[Options]) -> Any:
+        """Return the default for a group of values, and the declaration itself for its class."""
+        return self if group is None else self.default
+
+    def replace(self, **attributes: Any) -> Parameter:
+        """Return the declaration with other attributes."""
+        return type(self)(**self.__dict__ | attributes)
+
+
+class Argument(Parameter):
+    """An argument, as `argument` declares it."""
+
+
+class Option(Parameter):
+    """An option, as `option` declares it."""
+
+    names: tuple[str, ...]
+    group: str
+    min: int | None
+    max: int | None
+    hidden: bool
+    once: bool
+
+
+def option(
+    group: str,
+    *names: str,
+    help: str,  # noqa: A002  (as typer calls it, and those below)
+    metavar: str | None = None,
+    kind: type = str,
+    choices: tuple[str, ...] = (),
+    default: Any = None,
+    min: int | None = None,  # noqa: A002
+    max: int | None = None,  # noqa: A002
+    hidden: bool = False,
+    once: bool = False,
+) -> Any:
+    """Declare an option: as an attribute of a group, or as the default of a parameter.
+
+    Parameters
+    ----------
+    group
+        One of `groups.GROUPS`, under which help and manual list it.
+    metavar, kind, choices, default
+        As in `Parameter`.
+    min, max
+        The bounds of a number.
+    hidden
+        Whether help and manual omit it.
+    once
+        Whether a second value is refused; otherwise the last one counts.
+    """
+    return Option(**locals())
+
+
+def flag(group: str, *names: str, help: str) -> Any:  # noqa: A002
+    """Declare an option without a value."""
+    return option(group, *names, help=help, kind=bool, default=False)
+
+
+def argument(
+    metavar: str,
+    help: str,  # noqa: A002
+    *,
+    kind: type = str,
+    choices: tuple[str, ...] = (),
+    default: Any = REQUIRED,
+) -> Any:
+    """Declare an argument, as `option` does."""
+    return Argument(**locals())
 
 
 class Options:
-    """A group of options; the defaults are attributes of the class."""
+    """A group of options."""
 
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)
@@ -44,180 +139,122 @@ class Options:
         return cls
 
     @classmethod
-    def with_fields(cls, fields: dict[str, Field]) -> type[Options]:
-        """Return the group with more options."""
-        annotations = {name: field.annotation for name, field in fields.items()}
-        defaults = {
-            name: field.default for name, field in fields.items() if field.default is not REQUIRED
-        }
-        return type(cls.__name__, (cls,), {"__annotations__": annotations, **defaults})
+    def with_options(cls, parameters: dict[str, Any]) -> type[Options]:
+        """Return the group with more options and arguments."""
+        return type(cls.__name__, (cls,), {"__annotations__": parameters, **parameters})
 
     @classmethod
     def hidden(cls) -> type[Options]:
         """Return the group with its options hidden from help and manual."""
-        hints = get_type_hints(cls, include_extras=True)
-        fields = {
-            name: Field(
-                Annotated[each.__origin__, each.__metadata__[0]._replace(hidden=True)],
-                _default(cls, name),
-            )
-            for name, each in hints.items()
-        }
-        return cls.with_fields(fields)
+        return cls.with_options(
+            {name: each.replace(hidden=True) for name, each in _members(cls, "").items()}
+        )
 
     def changed(self) -> dict[str, Any]:
         """Return the options of the group that differ from their defaults."""
-        group: Any = type(self)
         return {
             name: value
-            for name, annotation in _annotations(group, "")
-            if not _is_group(annotation) and (value := getattr(self, name)) != _default(group, name)
+            for name, each in _members(type(self), "").items()
+            if isinstance(each, Parameter) and (value := getattr(self, name)) != each.default
         }
 
 
-class OptionSpec(NamedTuple):
-    """An option as `option` declares it."""
-
-    names: tuple[str, ...]
-    help: str
-    group: str
-    metavar: str | None
-    min: int | None
-    max: int | None
-    hidden: bool
-    once: bool
-
-
-class ArgumentSpec(NamedTuple):
-    """An argument: its name in help, and its help."""
-
-    metavar: str
-    help: str
-
-
-class Parameter(NamedTuple):
-    """An option or an argument of a command, with its type and its default."""
-
-    name: str
-    kind: Any
-    spec: OptionSpec | ArgumentSpec
-    default: Any
-
-
-class Request(NamedTuple):
+class Request:
     """A parsed command line: a function that runs it, and how to print errors."""
 
-    run: Callable[[], int]
-    errors: ErrorOptions | None = None
-
-
-def option(
-    group: str,
-    *names: str,
-    help: str,  # noqa: A002  (as typer calls it, and the two below)
-    metavar: str | None = None,
-    min: int | None = None,  # noqa: A002
-    max: int | None = None,  # noqa: A002
-    hidden: bool = False,
-    once: bool = False,
-) -> OptionSpec:
-    """Declare an option for `Annotated`.
-
-    Parameters
-    ----------
-    group
-        One of `groups.GROUPS`, under which help and manual list it.
-    metavar
-        The name of its value in help; None for a flag.
-    min, max
-        The bounds of a number.
-    hidden
-        Whether help and manual omit it.
-    once
-        Whether a second value is refused; otherwise the last one counts.
-    """
-    return OptionSpec(names, help, group, metavar, min, max, hidden, once)
-
-
-def argument(metavar: str, help: str) -> ArgumentSpec:  # noqa: A002
-    """Declare an argument for `Annotated`."""
-    return ArgumentSpec(metavar, help)
+    def __init__(self, run: Callable[[], int], errors: ErrorOptions | None = None) -> None:
+        self.run, self.errors = run, errors
 
 
 class Command:
     """A command, made of the function that runs it; its parameters are those of all its groups.
 
     Two groups may share an option; both get its value.
+
+    Attributes
+    ----------
+    parameters
+        The options and arguments by name.
     """
 
     def __init__(self, name: str, run: Callable[..., int | Answer]) -> None:
         self.name, self._run = name, run
-        # Annotations are evaluated once, as that takes longer than anything else here.
-        self._annotations = cache(partial(_annotations, command=name))
-
-    @cached_property
-    def parameters(self) -> dict[str, Parameter]:
-        """The options and arguments by name."""
-        return {each.name: each for each in self._flat(self._run)}
+        self._members = _tree(run, name)
+        self.parameters: dict[str, Parameter] = dict(_flat(self._members))
 
     def request(self, values: dict[str, Any]) -> Request:
         """Return what to do for the values of all parameters."""
         from gathercli.cli.messages import ErrorOptions
 
-        arguments = self._filled(self._run, {NAME: self.name} | values)
+        arguments = _filled(self._members, {NAME: self.name} | values)
         groups = (each for each in arguments.values() if isinstance(each, ErrorOptions))
         errors = next(groups, ErrorOptions())
-        run = partial(self._run, **arguments)
-        return Request(partial(_do, run, values.get("fmt", "auto"), errors), errors)
-
-    def _flat(self, owner: Callable[..., Any]) -> Iterator[Parameter]:
-        """Yield the parameters of a function or a group, including those of nested groups."""
-        for name, annotation in self._annotations(owner):
-            if _is_group(annotation):
-                yield from self._flat(annotation)
-            elif annotation is not str:  # which takes the name of the command
-                (spec,) = annotation.__metadata__
-                yield Parameter(name, annotation.__origin__, spec, _default(owner, name))
-
-    def _filled(self, owner: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments of `owner`: values of options, and groups made of them."""
-        return {
-            name: annotation(**self._filled(annotation, values))
-            if _is_group(annotation)
-            else values[name]
-            for name, annotation in self._annotations(owner)
-        }
+        fmt = values.get("fmt", "auto")
+        return Request(lambda: _do(self._run(**arguments), fmt, errors), errors)
 
 
-def _do(run: Callable[[], int | Answer], fmt: str, errors: ErrorOptions) -> int:
-    """Run a command, print its answer, and return the status."""
-    answer = run()
-    if isinstance(answer, int):  # the command streamed its output
+def _do(answer: int | Answer, fmt: str, errors: ErrorOptions) -> int:
+    """Print the answer of a command, unless it has printed its own, and return the status."""
+    if isinstance(answer, int):
         return answer
     from gathercli.cli.answer import print_answer
 
     return print_answer(answer, fmt, errors)
 
 
-def _annotations(owner: Hashable, command: str) -> list[tuple[str, Any]]:
-    """Return the names and annotations of options, with groups as the command has them."""
-    return [
-        (name, annotation.of(command) if _is_group(annotation) else annotation)
-        for name, annotation in get_type_hints(owner, include_extras=True).items()
-        if name != "return"
-    ]
+def _tree(owner: Any, command: str) -> dict[str, Any]:
+    """Return `_members`; instead of a group, the group and its own tree."""
+    return {
+        name: (each, _tree(each, command)) if isinstance(each, type) else each
+        for name, each in _members(owner, command).items()
+    }
 
 
-def _default(owner: Any, name: str) -> Any:
-    """Return the default of an option, or `REQUIRED`."""
-    if isinstance(owner, type):
-        home = next(each for each in owner.__mro__ if name in each.__annotations__)
-        return vars(home).get(name, REQUIRED)
-    names, defaults = owner.__code__.co_varnames, owner.__defaults__ or ()
-    positional = names[: owner.__code__.co_argcount]
-    values = dict(zip(reversed(positional), reversed(defaults), strict=False))
-    return (values | (owner.__kwdefaults__ or {})).get(name, REQUIRED)
+def _flat(tree: dict[str, Any]) -> Iterator[tuple[str, Parameter]]:
+    """Yield the names and parameters of a tree."""
+    for name, each in tree.items():
+        if isinstance(each, Parameter):
+            yield name, each
+        elif isinstance(each, tuple):
+            yield from _flat(each[1])
 
 
-def _is_group(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, Options)
+def _filled(tree: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of a tree by name, with an object for each group."""
+    return {
+        name: each[0](**_filled(each[1], values)) if isinstance(each, tuple) else values[name]
+        for name, each in tree.items()
+    }
+
+
+def _members(owner: Any, command: str) -> dict[str, Any]:
+    """Return what a function takes, or a group has: parameters, and groups of the command.
+
+    A value of None stands for the name of the command.
+
+    Annotations are texts, of which only the names of groups are looked up: `typing` would take a
+    hundred times as long to evaluate all of them.
+    """
+    members: dict[str, Any] = {}
+    is_group = isinstance(owner, type)
+    defaults = {} if is_group else _defaults(owner)
+    for each in reversed(owner.__mro__) if is_group else [owner]:
+        scope = vars(sys.modules[each.__module__])
+        for name, annotation in getattr(each, "__annotations__", {}).items():
+            default = getattr(owner, name, None) if is_group else defaults.get(name)
+            group = scope.get(annotation)
+            if isinstance(default, Parameter):
+                members[name] = default
+            elif isinstance(group, type) and issubclass(group, Options):
+                members[name] = group.of(command)
+            elif name == NAME:
+                members[name] = None
+    return members
+
+
+def _defaults(function: Any) -> dict[str, Any]:
+    """Return the defaults of the parameters of a function by name."""
+    positional = function.__code__.co_varnames[: function.__code__.co_argcount]
+    values = function.__defaults__ or ()
+    named = zip(positional[len(positional) - len(values) :], values, strict=True)
+    return {**dict(named), **(function.__kwdefaults__ or {})}

@@ -3,15 +3,16 @@
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
-from gathercli.cli.command import REQUIRED, Command, OptionSpec, Parameter
+from gathercli.cli.command import REQUIRED, Command, Option, Parameter
 from gathercli.cli.groups import GROUPS, MESSAGES
-from gathercli.cli.line import NEGATIVE, CommandLine, check_dashes, check_once
+from gathercli.cli.line import CommandLine, check_dashes, check_once
+from gathercli.cli.plain import looks_negative
 from gathercli.report.terminal import escaped, is_terminal
 
 STDOUT: Final = 1
@@ -43,7 +44,7 @@ class TensorCommand(TyperCommand):
         check_dashes(line)
         check_once(line, self.once)
         marked = [
-            _MARK + word.text if word.option is None and NEGATIVE.match(word.text) else word.text
+            _MARK + word.text if word.option is None and looks_negative(word.text) else word.text
             for word in line.words
         ]
         with _usage_errors(line):
@@ -158,9 +159,9 @@ def typer_command(command: Command, help_line: str) -> TyperCommand:
     result = get_command(app)
     if not isinstance(result, TensorCommand):
         raise TypeError(name)
-    specs = [each.spec for each in command.parameters.values()]
+    parameters = command.parameters.values()
     result.once = frozenset(
-        spec.names[0] for spec in specs if isinstance(spec, OptionSpec) and spec.once
+        each.names[0] for each in parameters if isinstance(each, Option) and each.once
     )
     result.params.sort(key=_place)
     return result
@@ -175,32 +176,40 @@ def _callback(command: Command) -> Callable[..., Any]:
     request.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [
             inspect.Parameter(
-                each.name,
+                name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=inspect.Parameter.empty if each.default is REQUIRED else each.default,
-                annotation=Annotated[each.kind, _info(each)],
+                annotation=Annotated[_type(each), _info(each)],
             )
-            for each in command.parameters.values()
+            for name, each in command.parameters.items()
         ]
     )
     request.__annotations__ = {}
     return request
 
 
+def _type(parameter: Parameter) -> Any:
+    """Return the type of a parameter for typer."""
+    kinds: dict[type, Any] = {list: list[str], tuple: tuple[str, str]}
+    kind = kinds.get(parameter.kind, parameter.kind)
+    if parameter.choices:
+        kind = Literal[parameter.choices]
+    return kind | None if parameter.default is None else kind
+
+
 def _info(parameter: Parameter) -> Any:
     """Convert the declaration of a parameter to typer."""
-    spec = parameter.spec
-    if not isinstance(spec, OptionSpec):
-        return typer.Argument(metavar=spec.metavar, help=spec.help, show_default=False)
+    if not isinstance(parameter, Option):
+        return typer.Argument(metavar=parameter.metavar, help=parameter.help, show_default=False)
     return typer.Option(
-        *spec.names,
-        metavar=spec.metavar,
-        help=spec.help,
-        min=spec.min,
-        max=spec.max,
-        hidden=spec.hidden,
+        *parameter.names,
+        metavar=parameter.metavar,
+        help=parameter.help,
+        min=parameter.min,
+        max=parameter.max,
+        hidden=parameter.hidden,
         show_default=False,
-        rich_help_panel=spec.group,
+        rich_help_panel=parameter.group,
     )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
-from gathercli.cli.command import Field, Options, argument, option
+from gathercli.cli.command import REQUIRED, Options, argument, option
 from gathercli.cli.groups import INPUT
 from gathercli.cli.options import TENSOR_HELP, type_of
 from gathercli.errors import UsageError
@@ -37,7 +37,7 @@ class TypeOptions(Options):
     def of(cls, command: str) -> type[Options]:
         """Return the group with the inputs of a command's operators."""
         inputs = {each.name: each for family in families(command) for each in inputs_of(family)}
-        return cls.with_fields(
+        return cls.with_options(
             {f"{name}_dtype": _type_option(name, is_first=not n) for n, name in enumerate(inputs)}
         )
 
@@ -46,16 +46,15 @@ class TypeOptions(Options):
         return Token(text, type_of(vars(self).get(f"{name}_dtype")))
 
 
-def _type_option(name: str, *, is_first: bool) -> Field:
+def _type_option(name: str, *, is_first: bool) -> Any:
     metavar = name.upper()
     examples = " (float32, bf16…)" if is_first else ""
-    declared = option(
+    return option(
         INPUT,
         f"{option_name(name)}-dtype",
         metavar="DTYPE",
         help=f"The type of untyped {metavar}{examples}; typed {metavar} must convert without loss.",
     )
-    return Field(Annotated[str | None, declared], None)
 
 
 def inputs_of(family: Family) -> tuple[Input, ...]:
@@ -79,17 +78,15 @@ class TensorOptions(Options):
         """Return the group with the inputs of a command's operators."""
         operators = families(command)
         first, fewest = inputs_of(operators[0]), min(len(inputs_of(each)) for each in operators)
-        kind = str if cls.required else str | None
-        default = Field(None).default if cls.required else None
-        fields: dict[str, Field] = {}
+        default = REQUIRED if cls.required else None
+        arguments: dict[str, Any] = {}
         for n, each in enumerate(first[:fewest]):
             text = cls._help(each, is_first=not n) + _other_names(operators, n, each.name)
-            declared = argument(each.name.upper(), text)
-            fields[each.name] = Field(Annotated[kind, declared], default)
+            arguments[each.name] = argument(each.name.upper(), text, default=default)
         if rest := [_names(family, fewest) for family in operators if inputs_of(family)[fewest:]]:
-            more = argument("[MORE]...", f"Further inputs: {listed(rest, 'and')}.")
-            fields["more"] = Field(Annotated[list[str] | None, more], None)
-        group: Any = cls.with_fields(fields)
+            text = f"Further inputs: {listed(rest, 'and')}."
+            arguments["more"] = argument("[MORE]...", text, kind=list, default=None)
+        group: Any = cls.with_options(arguments)
         group.command = command
         return cast("type[Options]", group)
 

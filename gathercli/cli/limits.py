@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import Annotated, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from gathercli.cli.command import Options, option
 from gathercli.cli.groups import INPUT
@@ -64,16 +64,13 @@ class Limits(NamedTuple):
 class MemoryOptions(Options):
     """The limits of memory and of a result."""
 
-    max_bytes: Annotated[
-        str | None,
-        option(
-            INPUT,
-            "--max-bytes",
-            metavar="SIZE",
-            help="Limit of what is held in memory, and of a result that is not .zarr, with K, M, "
-            "G, Ki, Mi or Gi; 0 lifts it. Default half of the free memory, 16 GiB for the result.",
-        ),
-    ] = None
+    max_bytes: str | None = option(
+        INPUT,
+        "--max-bytes",
+        metavar="SIZE",
+        help="Limit of what is held in memory, and of a result that is not .zarr, with K, M, "
+        "G, Ki, Mi or Gi; 0 lifts it. Default half of the free memory, 16 GiB for the result.",
+    )
 
     @cached_property
     def limits(self) -> Limits:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gathercli.cli.plain import is_option
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
-
-NEGATIVE: Final = re.compile(r"-(?:\d|\.\d|inf|nan|#)", re.IGNORECASE)
-"""The start of a tensor that looks like an option: ``-1,0``, ``-.5``, ``-#data``."""
 
 
 class Word(NamedTuple):
@@ -104,7 +102,7 @@ def _read(params: Sequence[Any], args: Sequence[str]) -> Iterator[Word]:
             yield Word(text, text)
             yield from map(Word, args[at + 1 :])
             return
-        elif text[:1] != "-" or text == "-" or NEGATIVE.match(text):
+        elif not is_option(text):
             yield Word(text)
         elif text.startswith("--"):
             option, mark, _ = text.partition("=")

@@ -39,8 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             from gathercli.io.write import let_signals_unwind
 
             let_signals_unwind()
-            run, errors = _parse(_help_words(words))
-            return run()
+            request = _parse(_help_words(words))
+            errors = request.errors
+            return request.run()
         except BrokenPipeError:
             raise
         except Exception as error:  # noqa: BLE001  (whatever it is, nobody gets a traceback)

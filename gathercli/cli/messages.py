@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from gathercli.cli.command import Options, option
+from gathercli.cli.command import Options, flag, option
 from gathercli.cli.groups import MESSAGES, VIEW
 from gathercli.errors import GatherError, TransferError
 from gathercli.io.descriptors import STDERR, write_all
@@ -25,27 +25,22 @@ _Item = TypeVar("_Item")
 class NoteOptions(Options):
     """The option that suppresses notes."""
 
-    quiet: Annotated[bool, option(MESSAGES, "--quiet", "-q", help="Print no notes.")] = False
+    quiet: bool = flag(MESSAGES, "--quiet", "-q", help="Print no notes.")
 
 
 class ErrorOptions(Options):
     """The options of errors."""
 
-    color: Annotated[
-        Literal["auto", "always", "never"],
-        option(
-            VIEW,
-            "--color",
-            metavar="WHEN",
-            help="auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never.",
-        ),
-    ] = "auto"
-    json_errors: Annotated[
-        bool, option(MESSAGES, "--json-errors", help="Print a refusal as one line of JSON.")
-    ] = False
-    debug: Annotated[bool, option(MESSAGES, "--debug", help="Show the traceback of a failure.")] = (
-        False
+    color: str = option(
+        VIEW,
+        "--color",
+        metavar="WHEN",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never.",
     )
+    json_errors: bool = flag(MESSAGES, "--json-errors", help="Print a refusal as one line of JSON.")
+    debug: bool = flag(MESSAGES, "--debug", help="Show the traceback of a failure.")
 
     def print_error(self, error: GatherError) -> None:
         """Print an error on stderr."""

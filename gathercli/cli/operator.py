@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.cli.command import Field, Options, argument, option
+from gathercli.cli.command import Options, argument, option
 from gathercli.cli.groups import OPERATOR
 from gathercli.cli.inputs import Token, option_name, read
 from gathercli.errors import VersionError
@@ -96,7 +96,7 @@ class AttributeOptions(Options):
         """Return the group with the attributes of a command's operators."""
         names = {name: None for family in families(command) for name in attributes(family)}
         rows = [op for family in families(command) for op in family.ROWS]
-        return cls.with_fields({name: _attribute_option(name, rows) for name in names})
+        return cls.with_options({name: _attribute_option(name, rows) for name in names})
 
     @property
     def typed(self) -> dict[str, Any]:
@@ -104,21 +104,21 @@ class AttributeOptions(Options):
         return {name: integer(text) for name, text in vars(self).items()}
 
 
-def _attribute_option(name: str, rows: list[Op]) -> Field:
+def _attribute_option(name: str, rows: list[Op]) -> Any:
     """Return the option of an attribute; it is hidden if no row has the attribute."""
     having = {op: each for op in rows if (each := op.attr(name))}
     defaults = {each.default for each in having.values()} or {None}
     (default,) = defaults if len(defaults) == 1 else (None,)
     letters = [LETTERS[name]] if name in LETTERS else []
-    declared = option(
+    return option(
         OPERATOR,
         option_name(name),
         *letters,
         metavar="INT",
+        default=None if default is None else str(default),
         help=_attribute_help(having, rows) if having else "",
         hidden=not having,
     )
-    return Field(Annotated[str | None, declared], None if default is None else str(default))
 
 
 def _attribute_help(having: Mapping[Op, Attr], rows: list[Op]) -> str:
@@ -146,7 +146,7 @@ def _by_operator(ops: Iterable[Op], rows: list[Op]) -> str:
     return "; ".join(names)
 
 
-def _version_option(rows: Sequence[Op]) -> Field:
+def _version_option(rows: Sequence[Op]) -> Any:
     """Return the option of the version; its help has examples of `rows`, newest first."""
     newest = {op.framework: op for op in reversed(rows)}
     onnx = "onnx" in newest
@@ -156,7 +156,7 @@ def _version_option(rows: Sequence[Op]) -> Field:
         *["'opset 17'"] * onnx,
         rows[0].full_name,
     ]
-    declared = option(
+    return option(
         OPERATOR,
         "--version",
         "-V",
@@ -164,7 +164,6 @@ def _version_option(rows: Sequence[Op]) -> Field:
         help=f"The operator version, such as {listed(examples)}; default {VARIABLE}, else "
         "OpenVINO's newest. `gathercli ops` lists them.",
     )
-    return Field(Annotated[str | None, declared], None)
 
 
 class OperatorOptions(Options):
@@ -176,31 +175,29 @@ class OperatorOptions(Options):
     command = ""
     attrs: AttributeOptions
     version: str | None = None
-    negative: Annotated[
-        Negative,
-        option(
-            OPERATOR,
-            "--negative",
-            metavar="POLICY",
-            help="A negative index: spec (as the version says), wrap (counted from the end, once) "
-            "or error.",
-        ),
-    ] = Negative.SPEC
-    out_of_range: Annotated[
-        OutOfRange,
-        option(
-            OPERATOR,
-            "--out-of-range",
-            metavar="POLICY",
-            help="An index outside the axis: spec (as the version says), error, zero, clamp or "
-            "wrap (modulo the size).",
-        ),
-    ] = OutOfRange.SPEC
+    negative: str = option(
+        OPERATOR,
+        "--negative",
+        metavar="POLICY",
+        choices=tuple(each.value for each in Negative),
+        default="spec",
+        help="A negative index: spec (as the version says), wrap (counted from the end, once) "
+        "or error.",
+    )
+    out_of_range: str = option(
+        OPERATOR,
+        "--out-of-range",
+        metavar="POLICY",
+        choices=tuple(each.value for each in OutOfRange),
+        default="spec",
+        help="An index outside the axis: spec (as the version says), error, zero, clamp or "
+        "wrap (modulo the size).",
+    )
 
     @classmethod
     def of(cls, command: str) -> type[Options]:
         """Return the group with the versions of a command's first operator as examples."""
-        return cls.with_fields({"version": _version_option(families(command)[0].ROWS)})
+        return cls.with_options({"version": _version_option(families(command)[0].ROWS)})
 
     def typed(self) -> dict[str, Any]:
         """Return the options, attributes included, that differ from their defaults."""
@@ -233,8 +230,8 @@ class OperatorOptions(Options):
         return engine.bind(
             op,
             *operands,
-            negative=self.negative.value,
-            out_of_range=self.out_of_range.value,
+            negative=self.negative,
+            out_of_range=self.out_of_range,
             shapes_only=shapes_only,
             version_from=self._version_from(op),
             **self.attrs.typed,
@@ -262,8 +259,8 @@ class OperatorOptions(Options):
             **{name: token.text for name, token in tokens.items()},
             **{f"{name}_dtype": each.dtype and each.dtype.name for name, each in tokens.items()},
             **self.attrs.typed,
-            "negative": self.negative.value,
-            "out_of_range": self.out_of_range.value,
+            "negative": self.negative,
+            "out_of_range": self.out_of_range,
         }
         return {key: value for key, value in keys.items() if value is not None}
 
@@ -284,7 +281,7 @@ class OperatorOptions(Options):
 class NamedOperator(OperatorOptions):
     """An operator that is named by an argument."""
 
-    command: Annotated[str, argument("OP", OP_HELP)]
+    command: str = argument("OP", OP_HELP)
 
 
 def integer(text: str | None) -> int | str | None:

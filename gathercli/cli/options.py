@@ -1,8 +1,8 @@
 """Arguments and options that several commands or groups have, each declared once."""
 
-from typing import Annotated, Literal
+from typing import Final
 
-from gathercli.cli.command import Options, option
+from gathercli.cli.command import Options, flag, option
 from gathercli.cli.groups import INPUT, OUTPUT, VIEW
 from gathercli.io.formats.table import ARGUMENTS
 from gathercli.spec.dtypes import DType, dtype
@@ -12,99 +12,83 @@ TENSOR_HELP = (
     "(arange:2x5xf32), or - for standard input."
 )
 
-SourceDtype = Annotated[
-    str | None,
-    option(
-        INPUT,
-        "--data-dtype",
-        metavar="DTYPE",
-        help="The type of untyped tensors: plain JSON, bare lists, bfloat16 or float8 in .npy.",
-    ),
-]
-TextFormat = Annotated[
-    Literal["auto", "pretty", "json"],
-    option(
-        OUTPUT,
-        "--format",
-        "-f",
-        metavar="FORMAT",
-        help="auto (pretty on a terminal, plain text elsewhere), pretty or json.",
-    ),
-]
-ForceFormat = Annotated[
-    bool,
-    option(
-        OUTPUT,
-        "--force-format",
-        help="Write the format of --format even if the suffix of the file stands for another.",
-    ),
-]
-Chunks = Annotated[
-    str | None,
-    option(
-        OUTPUT,
-        "--chunks",
-        metavar="SIZES",
-        help="Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data.",
-    ),
-]
-Nonfinite = Annotated[
-    Literal["quoted", "bare", "null", "error"],
-    option(
-        OUTPUT,
-        "--nonfinite",
-        metavar="WAY",
-        help='NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error.',
-    ),
-]
-NoClobber = Annotated[bool, option(OUTPUT, "--no-clobber", help="Do not replace an existing file.")]
-Threads = Annotated[
-    int | None,
-    option(
-        OUTPUT,
-        "--threads",
-        "-j",
-        metavar="N",
-        min=1,
-        help="How many threads work on large tensors; default as many as there are cores.",
-    ),
-]
-Precision = Annotated[
-    int,
-    option(
-        VIEW,
-        "--precision",
-        metavar="N",
-        min=1,
-        max=17,
-        help="Significant digits of shown floats, 1 to 17; default 6.",
-    ),
-]
+SOURCE_DTYPE: Final = option(
+    INPUT,
+    "--data-dtype",
+    metavar="DTYPE",
+    help="The type of untyped tensors: plain JSON, bare lists, bfloat16 or float8 in .npy.",
+)
+TEXT_FORMAT: Final = option(
+    OUTPUT,
+    "--format",
+    "-f",
+    metavar="FORMAT",
+    choices=("auto", "pretty", "json"),
+    default="auto",
+    help="auto (pretty on a terminal, plain text elsewhere), pretty or json.",
+)
+FORCE_FORMAT: Final = flag(
+    OUTPUT,
+    "--force-format",
+    help="Write the format of --format even if the suffix of the file stands for another.",
+)
+CHUNKS: Final = option(
+    OUTPUT,
+    "--chunks",
+    metavar="SIZES",
+    help="Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data.",
+)
+NONFINITE: Final = option(
+    OUTPUT,
+    "--nonfinite",
+    metavar="WAY",
+    choices=("quoted", "bare", "null", "error"),
+    default="quoted",
+    help='NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error.',
+)
+NO_CLOBBER: Final = flag(OUTPUT, "--no-clobber", help="Do not replace an existing file.")
+THREADS: Final = option(
+    OUTPUT,
+    "--threads",
+    "-j",
+    metavar="N",
+    min=1,
+    kind=int,
+    help="How many threads work on large tensors; default as many as there are cores.",
+)
+PRECISION: Final = option(
+    VIEW,
+    "--precision",
+    metavar="N",
+    min=1,
+    max=17,
+    kind=int,
+    default=6,
+    help="Significant digits of shown floats, 1 to 17; default 6.",
+)
 
 
 class ToleranceOptions(Options):
     """The tolerances of `--expect`."""
 
-    rtol: Annotated[
-        float,
-        option(
-            OUTPUT,
-            "--rtol",
-            metavar="FLOAT",
-            min=0,
-            help="Relative tolerance of --expect; default 0.",
-        ),
-    ] = 0.0
-    atol: Annotated[
-        float,
-        option(
-            OUTPUT,
-            "--atol",
-            metavar="FLOAT",
-            min=0,
-            help="Absolute tolerance of --expect; default 0.",
-        ),
-    ] = 0.0
+    rtol: float = option(
+        OUTPUT,
+        "--rtol",
+        metavar="FLOAT",
+        min=0,
+        kind=float,
+        default=0.0,
+        help="Relative tolerance of --expect; default 0.",
+    )
+    atol: float = option(
+        OUTPUT,
+        "--atol",
+        metavar="FLOAT",
+        min=0,
+        kind=float,
+        default=0.0,
+        help="Absolute tolerance of --expect; default 0.",
+    )
 
 
 def type_of(name: str | None) -> DType | None:

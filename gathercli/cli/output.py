@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
-from gathercli.cli.command import Field, Options, option
+from gathercli.cli.command import Options, flag, option
 from gathercli.cli.groups import OUTPUT, VIEW
 from gathercli.cli.limits import MemoryOptions
-from gathercli.cli.options import Chunks, ForceFormat, NoClobber, Nonfinite, Precision
+from gathercli.cli.options import CHUNKS, FORCE_FORMAT, NO_CLOBBER, NONFINITE, PRECISION
 from gathercli.errors import UsageError
 from gathercli.io import save
 from gathercli.io.descriptors import STDOUT
@@ -38,18 +38,15 @@ if TYPE_CHECKING:
 class ViewOptions(Options):
     """Options of the pretty view."""
 
-    full: Annotated[bool, option(VIEW, "--full", help="Show every element.")] = False
-    precision: Precision = 6
+    full: bool = flag(VIEW, "--full", help="Show every element.")
+    precision: int = PRECISION
 
 
 class WriteOptions(Options):
     """Options of writing any file."""
 
-    no_clobber: NoClobber = False
-    fsync: Annotated[
-        bool,
-        option(OUTPUT, "--fsync", help="Return once the file and its name are on the disk."),
-    ] = False
+    no_clobber: bool = NO_CLOBBER
+    fsync: bool = flag(OUTPUT, "--fsync", help="Return once the file and its name are on the disk.")
 
     def output(self, path: str) -> Output:
         """Return a context for an output file."""
@@ -112,41 +109,36 @@ class OutputOptions(Options):
     """Options of the output: its path, format and size."""
 
     memory: MemoryOptions
-    output: Annotated[
-        str | None,
-        option(
-            OUTPUT,
-            "--output",
-            "-o",
-            metavar="PATH",
-            help=f"Write the result here; the suffix picks {listed(BY_SUFFIX)}; - is stdout.",
-            once=True,
-        ),
-    ] = None
-    chunks: Chunks = None
-    fmt: Annotated[
-        Literal["auto", "pretty", "json", "oip", "npy", "literal"],
-        option(
-            OUTPUT,
-            "--format",
-            "-f",
-            metavar="FORMAT",
-            help="auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal.",
-        ),
-    ] = "auto"
-    force_format: ForceFormat = False
+    output: str | None = option(
+        OUTPUT,
+        "--output",
+        "-o",
+        metavar="PATH",
+        help=f"Write the result here; the suffix picks {listed(BY_SUFFIX)}; - is stdout.",
+        once=True,
+    )
+    chunks: str | None = CHUNKS
+    fmt: str = option(
+        OUTPUT,
+        "--format",
+        "-f",
+        metavar="FORMAT",
+        choices=("auto", "pretty", "json", "oip", "npy", "literal"),
+        default="auto",
+        help="auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal.",
+    )
+    force_format: bool = FORCE_FORMAT
     write_options: WriteOptions
-    nonfinite: Nonfinite = "quoted"
+    nonfinite: str = NONFINITE
     view: ViewOptions
 
     @classmethod
     def of(cls, command: str) -> type[Options]:
         """Return the group, whose help names the input that a command copies from."""
-        kind, chunks = get_args(Chunks)
         name = families(command)[0].ROWS[0].inputs[0].name
         like = "the data" if name == "data" else name.upper()
-        declared = chunks._replace(help=chunks.help.replace("the data", like))
-        return cls.with_fields({"chunks": Field(Annotated[kind, declared], None)})
+        chunks = CHUNKS.replace(help=CHUNKS.help.replace("the data", like))
+        return cls.with_options({"chunks": chunks})
 
     @property
     def limits(self) -> Limits:

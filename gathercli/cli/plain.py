@@ -6,20 +6,14 @@ arguments. Typer parses all other lines, such as help and errors, from the same 
 
 from __future__ import annotations
 
-import re
-from enum import EnumMeta
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
+from gathercli.cli.command import REQUIRED, Argument, Option
 
-from gathercli.cli.command import REQUIRED, ArgumentSpec, OptionSpec
-from gathercli.cli.line import NEGATIVE
-
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import Any
 
     from gathercli.cli.command import Command, Parameter
-
-_INTEGER: Final = re.compile(r"[+-]?\d{1,18}", re.ASCII)
-_FLOAT: Final = re.compile(r"[+-]?\d{1,18}(?:\.\d*)?(?:e[+-]?\d{1,3})?", re.ASCII)
 
 
 class NotPlainError(Exception):
@@ -35,91 +29,91 @@ def parse(command: Command, words: Iterable[str]) -> dict[str, Any] | None:
 
 
 def _parse(command: Command, words: Iterator[str]) -> dict[str, Any]:
-    parameters = command.parameters.values()
-    options = {
-        name: each
-        for each in parameters
-        if isinstance(each.spec, OptionSpec)
-        for name in each.spec.names
+    parameters = command.parameters
+    names = {
+        text: name
+        for name, each in parameters.items()
+        if isinstance(each, Option)
+        for text in each.names
     }
     values: dict[str, Any] = {}
     texts: list[str] = []
     for word in words:
-        if word[:1] != "-" or word == "-" or NEGATIVE.match(word):
+        if not is_option(word):
             texts.append(word)
             continue
-        name, mark, value = word.partition("=") if word.startswith("--") else (word, "", "")
-        option = options.get(name)
-        if option is None or (option.kind is bool and mark):
+        text, mark, value = word.partition("=") if word.startswith("--") else (word, "", "")
+        name = names.get(text)
+        option: Any = parameters.get(name or "")
+        if name is None or option.kind is tuple or (option.kind is bool and mark):
             raise NotPlainError
-        if option.kind is bool:
-            values[option.name] = True
+        if option.kind is list:
+            values.setdefault(name, []).append(value if mark else _value_word(words))
+        elif option.once and name in values:
+            raise NotPlainError
+        elif option.kind is bool:
+            values[name] = True
         else:
-            _add(values, option, value if mark else _value_word(words))
-    arguments = [each for each in parameters if isinstance(each.spec, ArgumentSpec)]
+            values[name] = _converted(option, value if mark else _value_word(words))
+    arguments = {name: each for name, each in parameters.items() if isinstance(each, Argument)}
     values |= _arguments(arguments, texts)
-    return {each.name: values.get(each.name, each.default) for each in parameters}
+    return {name: values.get(name, each.default) for name, each in parameters.items()}
+
+
+def is_option(word: str) -> bool:
+    """Return whether a word is an option, unless it is the value of one."""
+    return word.startswith("-") and word != "-" and not looks_negative(word)
+
+
+def looks_negative(word: str) -> bool:
+    """Return whether a word looks like an option, but is a tensor.
+
+    >>> [looks_negative(word) for word in ("-1,0", "-.5", "-inf", "-#data", "-a", "--axis", "0")]
+    [True, True, True, True, False, False, False]
+    """
+    rest = word.removeprefix("-")
+    return word.startswith("-") and (
+        rest.removeprefix(".")[:1].isdecimal() or rest.lower().startswith(("inf", "nan", "#"))
+    )
 
 
 def _value_word(words: Iterator[str]) -> str:
     """Return the next word as the value of an option; raise if it may be another option."""
     word = next(words, "-?")
-    if word.startswith("-") and word != "-" and not NEGATIVE.match(word):
+    if is_option(word):
         raise NotPlainError
     return word
 
 
-def _add(values: dict[str, Any], option: Parameter, text: str) -> None:
-    """Set the value of an option, or append it if the option may be repeated."""
-    kind, spec = _without_none(option.kind), option.spec
-    if get_origin(kind) is list:
-        values.setdefault(option.name, []).append(text)
-    elif option.name in values and isinstance(spec, OptionSpec) and spec.once:
-        raise NotPlainError
-    else:
-        values[option.name] = _converted(kind, spec, text)
-
-
-def _arguments(arguments: list[Parameter], texts: list[str]) -> dict[str, Any]:
+def _arguments(arguments: dict[str, Argument], texts: list[str]) -> dict[str, Any]:
     """Return the values of arguments; the last argument may have several."""
     values: dict[str, Any] = {}
-    for each in arguments:
-        if get_origin(_without_none(each.kind)) is list:
+    for name, each in arguments.items():
+        if each.kind is list:
             if texts:
-                values[each.name] = texts
+                values[name] = texts
             texts = []
         elif texts:
-            values[each.name] = _converted(_without_none(each.kind), each.spec, texts[0])
+            values[name] = _converted(each, texts[0])
             texts = texts[1:]
-        if each.default is REQUIRED and each.name not in values:
+        if each.default is REQUIRED and name not in values:
             raise NotPlainError
     if texts:
         raise NotPlainError
     return values
 
 
-def _without_none(kind: Any) -> Any:
-    """Return T for ``T | None``."""
-    others = [each for each in get_args(kind) if each is not type(None)]
-    return others[0] if type(None) in get_args(kind) else kind
-
-
-def _converted(kind: Any, spec: Any, text: str) -> Any:
+def _converted(parameter: Parameter, text: str) -> Any:
     """Convert the text of a value to its type."""
-    if kind is str:
+    if parameter.choices and text not in parameter.choices:
+        raise NotPlainError
+    if not isinstance(parameter, Option) or parameter.kind is str:
         return text
-    if kind in (int, float):
-        if not (_INTEGER if kind is int else _FLOAT).fullmatch(text):
-            raise NotPlainError
-        number = kind(text)
-        if (spec.min is not None and number < spec.min) or (
-            spec.max is not None and number > spec.max
-        ):
-            raise NotPlainError
+    try:
+        number = parameter.kind(text)
+    except ValueError:
+        raise NotPlainError from None
+    least, most = parameter.min, parameter.max
+    if (least is None or number >= least) and (most is None or number <= most):
         return number
-    if get_origin(kind) is Literal and text in get_args(kind):
-        return text
-    members: Any = kind
-    if isinstance(kind, EnumMeta) and text in [each.value for each in members]:
-        return kind(text)
     raise NotPlainError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from gathercli.cli.command import Options, option
 from gathercli.cli.groups import CLUSTER
@@ -17,44 +17,31 @@ if TYPE_CHECKING:
 class ClusterOptions(Options):
     """The address of a dask scheduler, and the files for TLS."""
 
-    scheduler: Annotated[
-        str | None,
-        option(
-            CLUSTER,
-            "--scheduler",
-            metavar="URL",
-            help="Let the workers of this dask scheduler do it, as tcp://host:8786; they must see "
-            "the same files. Its protocol loads pickles: use only a scheduler you trust.",
-        ),
-    ] = None
-    scheduler_file: Annotated[
-        str | None,
-        option(
-            CLUSTER,
-            "--scheduler-file",
-            metavar="FILE",
-            help="The file that the scheduler writes, in place of its URL.",
-        ),
-    ] = None
-    tls_ca_file: Annotated[
-        str | None,
-        option(
-            CLUSTER,
-            "--tls-ca-file",
-            metavar="FILE",
-            help="Speak TLS with the scheduler; the authority that signs it.",
-        ),
-    ] = None
-    tls_cert: Annotated[
-        str | None,
-        option(
-            CLUSTER, "--tls-cert", metavar="FILE", help="The certificate to show the scheduler."
-        ),
-    ] = None
-    tls_key: Annotated[
-        str | None,
-        option(CLUSTER, "--tls-key", metavar="FILE", help="The key of the certificate."),
-    ] = None
+    scheduler: str | None = option(
+        CLUSTER,
+        "--scheduler",
+        metavar="URL",
+        help="Let the workers of this dask scheduler do it, as tcp://host:8786; they must see "
+        "the same files. Its protocol loads pickles: use only a scheduler you trust.",
+    )
+    scheduler_file: str | None = option(
+        CLUSTER,
+        "--scheduler-file",
+        metavar="FILE",
+        help="The file that the scheduler writes, in place of its URL.",
+    )
+    tls_ca_file: str | None = option(
+        CLUSTER,
+        "--tls-ca-file",
+        metavar="FILE",
+        help="Speak TLS with the scheduler; the authority that signs it.",
+    )
+    tls_cert: str | None = option(
+        CLUSTER, "--tls-cert", metavar="FILE", help="The certificate to show the scheduler."
+    )
+    tls_key: str | None = option(
+        CLUSTER, "--tls-key", metavar="FILE", help="The key of the certificate."
+    )
 
     @classmethod
     def of(cls, command: str) -> type[Options]:

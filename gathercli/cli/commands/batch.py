@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.cli.batch_run import Batch, ReportOptions, RunOptions
-from gathercli.cli.command import Field, Options, argument, option
+from gathercli.cli.command import Options, argument, option
 from gathercli.cli.groups import NO_FILE
 from gathercli.cli.inputs import TypeOptions, inputs_of
 from gathercli.cli.messages import Messages
@@ -27,14 +27,13 @@ if TYPE_CHECKING:
     from gathercli.spec.op import Family
 
 
-Jobs = Annotated[
-    list[str] | None,
-    argument(
-        "JOBS...",
-        "Files of jobs (.jsonl with one a line, .json with a list or a single one), folders of "
-        "such files, or - for standard input.",
-    ),
-]
+JOBS: Final = argument(
+    "JOBS...",
+    "Files of jobs (.jsonl with one a line, .json with a list or a single one), folders of "
+    "such files, or - for standard input.",
+    kind=list,
+    default=None,
+)
 
 
 class InputPatterns(Options):
@@ -47,10 +46,10 @@ class InputPatterns(Options):
         for family in families(command):
             for each in inputs_of(family):
                 taking.setdefault(each.name, []).append(family)
-        return cls.with_fields({name: _pattern_option(name, by) for name, by in taking.items()})
+        return cls.with_options({name: _pattern_option(name, by) for name, by in taking.items()})
 
 
-def _pattern_option(name: str, taking: list[Family]) -> Field:
+def _pattern_option(name: str, taking: list[Family]) -> Any:
     """Return the option of an input of the operators `taking` it."""
     default = next(iter(FAMILIES.values()))
     is_shared = default in taking
@@ -65,63 +64,50 @@ def _pattern_option(name: str, taking: list[Family]) -> Field:
             f"The {name} of each: a tensor, or 'idx/{{stem}}.npy'; {{name}} has the suffix too, "
             "{dir} is the folder below the first *."
         )
-    annotation = option(NO_FILE, f"--{name.replace('_', '-')}", metavar="PATTERN", help=text)
-    return Field(Annotated[str | None, annotation], None)
+    return option(NO_FILE, f"--{name.replace('_', '-')}", metavar="PATTERN", help=text)
 
 
 class PatternOptions(Options):
     """Options of jobs without a file."""
 
-    op: Annotated[
-        str | None,
-        option(
-            NO_FILE,
-            "--op",
-            metavar="OP",
-            help=f"The operator, {listed(FAMILIES)}, of jobs that are made of --data and what is "
-            "below.",
-        ),
-    ] = None
+    op: str | None = option(
+        NO_FILE,
+        "--op",
+        metavar="OP",
+        help=f"The operator, {listed(FAMILIES)}, of jobs that are made of --data and what is "
+        "below.",
+    )
     inputs: InputPatterns
-    output: Annotated[
-        str | None,
-        option(
-            NO_FILE,
-            "--output",
-            "-o",
-            metavar="PATTERN",
-            help="The files to write, as 'out/{stem}.npy'; their folders are made.",
-            once=True,
-        ),
-    ] = None
-    matrix: Annotated[
-        list[str] | None,
-        option(
-            NO_FILE,
-            "--matrix",
-            metavar="KEY=A,B...",
-            help="Try every combination, as --matrix axis=0,1 version=openvino-8,onnx-13; {axis} "
-            "and {version} then stand for the values.",
-        ),
-    ] = None
+    output: str | None = option(
+        NO_FILE,
+        "--output",
+        "-o",
+        metavar="PATTERN",
+        help="The files to write, as 'out/{stem}.npy'; their folders are made.",
+        once=True,
+    )
+    matrix: list[str] | None = option(
+        NO_FILE,
+        "--matrix",
+        metavar="KEY=A,B...",
+        kind=list,
+        help="Try every combination, as --matrix axis=0,1 version=openvino-8,onnx-13; {axis} "
+        "and {version} then stand for the values.",
+    )
     operator: OperatorOptions
     types: TypeOptions
-    expect: Annotated[
-        str | None,
-        option(
-            NO_FILE,
-            "--expect",
-            metavar="PATTERN",
-            help="What the results should equal, as 'want/{stem}.npy'.",
-            once=True,
-        ),
-    ] = None
+    expect: str | None = option(
+        NO_FILE,
+        "--expect",
+        metavar="PATTERN",
+        help="What the results should equal, as 'want/{stem}.npy'.",
+        once=True,
+    )
     near: ToleranceOptions
 
     def settings(self) -> dict[str, str]:
         """Return the options that `--matrix` may also set, by key of a job."""
-        options = self.operator.typed() | self.types.changed()
-        return {key: getattr(value, "value", value) for key, value in options.items()}
+        return self.operator.typed() | self.types.changed()
 
     def used(self) -> list[str]:
         """Return the names of the options on the command line."""
@@ -134,7 +120,7 @@ def run(
     running: RunOptions,
     reporting: ReportOptions,
     messages: Messages,
-    jobs: Jobs = None,
+    jobs: list[str] | None = JOBS,
 ) -> int:
     """Do the jobs, and report on each."""
     from gathercli.jobs.journal import check

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 from gathercli.cli.answer import print_text
-from gathercli.cli.command import Options, option
+from gathercli.cli.command import Options, flag
 from gathercli.cli.groups import OUTPUT
 from gathercli.cli.inputs import TensorOptions, read
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import NamedOperator
-from gathercli.cli.options import TextFormat, Threads
+from gathercli.cli.options import TEXT_FORMAT, THREADS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,16 +29,13 @@ _TOGETHER: Final = 4096
 class CheckOptions(Options):
     """Options for the list and the exit status."""
 
-    every: Annotated[bool, option(OUTPUT, "--all", help="List every illegal index.")] = False
-    allow_fill: Annotated[
-        bool,
-        option(
-            OUTPUT,
-            "--allow-fill",
-            help="Exit 0 where indices are filled with zeros, 1 only where they are refused.",
-        ),
-    ] = False
-    fmt: TextFormat = "auto"
+    every: bool = flag(OUTPUT, "--all", help="List every illegal index.")
+    allow_fill: bool = flag(
+        OUTPUT,
+        "--allow-fill",
+        help="Exit 0 where indices are filled with zeros, 1 only where they are refused.",
+    )
+    fmt: str = TEXT_FORMAT
 
 
 def run(
@@ -47,7 +44,7 @@ def run(
     memory: MemoryOptions,
     options: CheckOptions,
     messages: Messages,
-    threads: Threads = None,
+    threads: int | None = THREADS,
 ) -> int:
     """Check the indices and print the result."""
     from gathercli.io.source import Inputs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 from gathercli.cli.answer import Answer
 from gathercli.cli.command import Options, option
@@ -13,7 +13,7 @@ from gathercli.cli.inputs import TensorOptions, TypeOptions, inputs_of, read
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import OperatorOptions
-from gathercli.cli.options import TextFormat, Threads
+from gathercli.cli.options import TEXT_FORMAT, THREADS
 from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.spec.call import CallContext
@@ -58,16 +58,13 @@ class ComparedTensors(TensorOptions):
 class ComparedOperators(OperatorOptions):
     """Every operator, or those of a list in place of a version."""
 
-    version: Annotated[
-        str | None,
-        option(
-            OPERATOR,
-            "--ops",
-            metavar="LIST",
-            help="Only these, with commas between: commands (gather), versions (onnx-13), full "
-            "names (openvino.Gather-8).",
-        ),
-    ] = None
+    version: str | None = option(
+        OPERATOR,
+        "--ops",
+        metavar="LIST",
+        help="Only these, with commas between: commands (gather), versions (onnx-13), full "
+        "names (openvino.Gather-8).",
+    )
 
     @classmethod
     def of(cls, command: str) -> type[Options]:
@@ -81,8 +78,8 @@ def run(
     tensors: ComparedTensors,
     memory: MemoryOptions,
     messages: Messages,
-    fmt: TextFormat = "auto",
-    threads: Threads = None,
+    fmt: str = TEXT_FORMAT,
+    threads: int | None = THREADS,
 ) -> Answer:
     """Call every version, and group those with equal output."""
     from gathercli.io.source import Inputs
@@ -154,8 +151,8 @@ def _answer(
             "data": tensor_json(data.dtype, data.shape),
             "indices": tensor_json(indices.dtype, indices.shape),
             **operator.attrs.typed,
-            "negative": operator.negative.value,
-            "out_of_range": operator.out_of_range.value,
+            "negative": operator.negative,
+            "out_of_range": operator.out_of_range,
         }
         line = compared_json(comparison, fields, _values(comparison, "quoted"))
         return Answer(lambda *_: line, lambda: line)
@@ -165,7 +162,7 @@ def _answer(
         if name in used or value is not None:
             call += f"   {name} {'by default' if value is None else value}"
     for name in ("negative", "out_of_range"):
-        if (value := getattr(operator, name).value) != "spec":
+        if (value := getattr(operator, name)) != "spec":
             call += f"   --{name.replace('_', '-')} {value}"
     values = _values(comparison, "bare")
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Final
 
 from gathercli.cli.answer import Answer
 from gathercli.cli.command import argument
 from gathercli.cli.generated import script
 
-Shell = Annotated[Literal["bash", "zsh", "fish"], argument("SHELL", "bash, zsh or fish.")]
+SHELL: Final = argument("SHELL", "bash, zsh or fish.", choices=("bash", "zsh", "fish"))
 
 
-def run(shell: Shell) -> Answer:
+def run(shell: str = SHELL) -> Answer:
     """Return the script."""
     return Answer(lambda *_: script(shell))

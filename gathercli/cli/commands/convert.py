@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 from gathercli.arrays.blocks import CopyBlocks
 from gathercli.arrays.cast import CastTensor
 from gathercli.arrays.streamed import BlockResult
-from gathercli.cli.command import Options, argument, option
+from gathercli.cli.command import Options, argument, flag, option
 from gathercli.cli.groups import OUTPUT
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
-from gathercli.cli.options import Chunks, ForceFormat, Nonfinite, SourceDtype, type_of
+from gathercli.cli.options import CHUNKS, FORCE_FORMAT, NONFINITE, SOURCE_DTYPE, type_of
 from gathercli.cli.output import WriteOptions, chunks_of, losses
 from gathercli.cli.targets import (
     Target,
@@ -71,62 +71,46 @@ def _describe(name: str) -> str:
 class ConvertOptions(Options):
     """The tensors to convert, and how."""
 
-    paths: Annotated[
-        list[str],
-        argument(
-            "SRC... DEST",
-            "Tensors, given as everywhere, or folders of files, and the file to write (- is "
-            "stdout); several with -d, where DEST is a folder, or where its format holds several.",
-        ),
-    ]
-    to: Annotated[
-        FormatName | None,
-        option(
-            OUTPUT,
-            "--to",
-            metavar="FORMAT",
-            help=f"{listed(map(_describe, FORMATS))}; without it the suffix of DEST says so.",
-        ),
-    ] = None
-    force_format: ForceFormat = False
-    directory: Annotated[
-        str | None,
-        option(
-            OUTPUT,
-            "--directory",
-            "-d",
-            metavar="DIR",
-            help="Write a file for every source into this folder, which is made if it is not "
-            "there.",
-        ),
-    ] = None
-    dtype: Annotated[
-        str | None,
-        option(
-            OUTPUT,
-            "--dtype",
-            metavar="DTYPE",
-            help="Convert the elements to this type; refused if a value would change.",
-        ),
-    ] = None
-    lossy: Annotated[
-        bool,
-        option(
-            OUTPUT,
-            "--lossy",
-            help="Let --dtype round to the nearest, half to even; nothing wraps or becomes "
-            "infinite.",
-        ),
-    ] = False
-    truncate: Annotated[
-        bool,
-        option(OUTPUT, "--truncate", help="As --lossy, but make integers of floats towards zero."),
-    ] = False
-    data_dtype: SourceDtype = None
+    paths: list[str] = argument(
+        "SRC... DEST",
+        "Tensors, given as everywhere, or folders of files, and the file to write (- is "
+        "stdout); several with -d, where DEST is a folder, or where its format holds several.",
+        kind=list,
+    )
+    to: str | None = option(
+        OUTPUT,
+        "--to",
+        metavar="FORMAT",
+        choices=tuple(FORMATS),
+        help=f"{listed(map(_describe, FORMATS))}; without it the suffix of DEST says so.",
+    )
+    force_format: bool = FORCE_FORMAT
+    directory: str | None = option(
+        OUTPUT,
+        "--directory",
+        "-d",
+        metavar="DIR",
+        help="Write a file for every source into this folder, which is made if it is not there.",
+    )
+    dtype: str | None = option(
+        OUTPUT,
+        "--dtype",
+        metavar="DTYPE",
+        help="Convert the elements to this type; refused if a value would change.",
+    )
+    lossy: bool = flag(
+        OUTPUT,
+        "--lossy",
+        help="Let --dtype round to the nearest, half to even; nothing wraps or becomes infinite.",
+    )
+    truncate: bool = flag(
+        OUTPUT, "--truncate", help="As --lossy, but make integers of floats towards zero."
+    )
+    data_dtype: str | None = SOURCE_DTYPE
     memory: MemoryOptions
-    chunks: Chunks = None
+    chunks: str | None = CHUNKS
     write_options: WriteOptions
-    nonfinite: Nonfinite = "quoted"
+    nonfinite: str = NONFINITE
 
     @property
     def limits(self) -> Limits:

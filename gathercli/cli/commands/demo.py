@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 from gathercli.cli.answer import Answer
-from gathercli.cli.command import argument, option
+from gathercli.cli.command import argument, flag
 from gathercli.cli.groups import VIEW
 from gathercli.cli.limits import Limits
 from gathercli.cli.manual.lessons import LESSONS, command_line, fixture
@@ -22,19 +22,16 @@ if TYPE_CHECKING:
 
 WIDEST: Final = 100
 
-Name = Annotated[str | None, argument("[NAME]", "The lesson; default the first.")]
-List = Annotated[bool, option(VIEW, "--list", help="List the lessons.")]
-All = Annotated[
-    bool,
-    option(VIEW, "--all", help="Show every lesson; on a terminal a key goes on, q stops."),
-]
+NAME: Final = argument("[NAME]", "The lesson; default the first.", default=None)
+LIST: Final = flag(VIEW, "--list", help="List the lessons.")
+ALL: Final = flag(VIEW, "--all", help="Show every lesson; on a terminal a key goes on, q stops.")
 
 
 def run(
     *,
-    name: Name = None,
-    list_lessons: List = False,
-    all_lessons: All = False,
+    name: str | None = NAME,
+    list_lessons: bool = LIST,
+    all_lessons: bool = ALL,
     errors: ErrorOptions,
 ) -> Answer:
     """Show one lesson, all of them, or their names."""

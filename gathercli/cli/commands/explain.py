@@ -6,17 +6,17 @@ import os
 import re
 from contextlib import ExitStack
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from gathercli.cli.answer import Answer, print_text
-from gathercli.cli.command import Options, argument, option
+from gathercli.cli.command import Options, argument, flag, option
 from gathercli.cli.groups import INPUT, OUTPUT, VIEW
 from gathercli.cli.inputs import TensorOptions
 from gathercli.cli.limits import Limits, MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.open_call import OpenCall, job_named, of_job, of_words
 from gathercli.cli.operator import OP_HELP, OperatorOptions
-from gathercli.cli.options import NoClobber, Precision, TextFormat
+from gathercli.cli.options import NO_CLOBBER, PRECISION, TEXT_FORMAT
 from gathercli.errors import UsageError
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.write import Output
@@ -41,17 +41,14 @@ class OptionalTensors(TensorOptions):
 class CallOptions(Options):
     """A call as arguments, or a job."""
 
-    op: Annotated[str | None, argument("OP", OP_HELP)] = None
-    job: Annotated[
-        str | None,
-        option(
-            INPUT,
-            "--job",
-            metavar="FILE#ID",
-            help="Explain a job of a job file, in place of OP, DATA and INDICES; a file of one "
-            "job needs no #ID.",
-        ),
-    ] = None
+    op: str | None = argument("OP", OP_HELP, default=None)
+    job: str | None = option(
+        INPUT,
+        "--job",
+        metavar="FILE#ID",
+        help="Explain a job of a job file, in place of OP, DATA and INDICES; a file of one "
+        "job needs no #ID.",
+    )
     tensors: OptionalTensors
     operator: OperatorOptions
 
@@ -97,36 +94,27 @@ class CallOptions(Options):
 class ExplainOptions(Options):
     """The part of the output to show, and its format."""
 
-    window_text: Annotated[
-        str | None,
-        option(
-            VIEW,
-            "--window",
-            metavar="SLICES",
-            help="What to show of the output, a slice a dimension: 0:3,:,10:20. Default what fits.",
-        ),
-    ] = None
-    cell_text: Annotated[
-        str | None,
-        option(
-            VIEW,
-            "--cell",
-            metavar="I,J,...",
-            help="Trace one output cell, step by step, in words and coordinates.",
-            once=True,
-        ),
-    ] = None
-    step: Annotated[
-        bool,
-        option(
-            VIEW,
-            "--step",
-            help="Walk through the output cells: with keys on a terminal, a line a cell elsewhere.",
-        ),
-    ] = False
-    ascii: Annotated[bool, option(VIEW, "--ascii", help="Use no characters beyond ASCII.")] = False
-    fmt: TextFormat = "auto"
-    precision: Precision = 6
+    window_text: str | None = option(
+        VIEW,
+        "--window",
+        metavar="SLICES",
+        help="What to show of the output, a slice a dimension: 0:3,:,10:20. Default what fits.",
+    )
+    cell_text: str | None = option(
+        VIEW,
+        "--cell",
+        metavar="I,J,...",
+        help="Trace one output cell, step by step, in words and coordinates.",
+        once=True,
+    )
+    step: bool = flag(
+        VIEW,
+        "--step",
+        help="Walk through the output cells: with keys on a terminal, a line a cell elsewhere.",
+    )
+    ascii: bool = flag(VIEW, "--ascii", help="Use no characters beyond ASCII.")
+    fmt: str = TEXT_FORMAT
+    precision: int = PRECISION
 
     @cached_property
     def window(self) -> Window:
@@ -226,16 +214,14 @@ def _unreadable(option: str, text: str | None, expected: str) -> UsageError:
 class PictureOptions(Options):
     """The files of the picture."""
 
-    paths: Annotated[
-        list[str] | None,
-        option(
-            OUTPUT,
-            "--save",
-            metavar="PATH",
-            help="Also keep the picture: .svg, .html or .txt. Given again, keep it there too.",
-        ),
-    ] = None
-    no_clobber: NoClobber = False
+    paths: list[str] | None = option(
+        OUTPUT,
+        "--save",
+        metavar="PATH",
+        kind=list,
+        help="Also keep the picture: .svg, .html or .txt. Given again, keep it there too.",
+    )
+    no_clobber: bool = NO_CLOBBER
 
     def outputs(self) -> list[Output]:
         """Return the files; raise for two paths to one file, or an unknown suffix."""

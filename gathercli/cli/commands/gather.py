@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from math import isfinite
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.cli.command import Options, option
 from gathercli.cli.groups import OUTPUT
 from gathercli.cli.inputs import TensorOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import OperatorOptions
-from gathercli.cli.options import Threads, ToleranceOptions
+from gathercli.cli.options import THREADS, ToleranceOptions
 from gathercli.cli.output import OutputOptions
 from gathercli.cli.scheduler import ClusterOptions
 from gathercli.errors import UsageError
@@ -40,16 +40,13 @@ EACH: Final = 1 << 30
 class ExpectOptions(Options):
     """The expected result, and the tolerance of the comparison."""
 
-    expect: Annotated[
-        str | None,
-        option(
-            OUTPUT,
-            "--expect",
-            metavar="TENSOR",
-            help="Compare the result with this tensor; exit 1 where they differ.",
-            once=True,
-        ),
-    ] = None
+    expect: str | None = option(
+        OUTPUT,
+        "--expect",
+        metavar="TENSOR",
+        help="Compare the result with this tensor; exit 1 where they differ.",
+        once=True,
+    )
     near: ToleranceOptions
 
     @property
@@ -87,7 +84,7 @@ def run(
     expectation: ExpectOptions,
     cluster: ClusterOptions,
     messages: Messages,
-    threads: Threads = None,
+    threads: int | None = THREADS,
 ) -> int:
     """Run the call and write the result; only a failed write raises after output began."""
     from gathercli.arrays.run import run as gather

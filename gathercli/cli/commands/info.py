@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Final
 
 from gathercli.cli.answer import print_text
-from gathercli.cli.command import Options, argument, option
+from gathercli.cli.command import Options, argument, flag
 from gathercli.cli.groups import INPUT
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
-from gathercli.cli.options import TENSOR_HELP, Precision, SourceDtype, TextFormat, type_of
+from gathercli.cli.options import PRECISION, SOURCE_DTYPE, TENSOR_HELP, TEXT_FORMAT, type_of
 from gathercli.errors import GatherError, InputError
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.formats.table import FORMATS
@@ -21,19 +21,17 @@ if TYPE_CHECKING:
     from gathercli.io.source import Source
     from gathercli.spec.dtypes import DType
 
-Files = Annotated[list[str], argument("FILE...", TENSOR_HELP)]
+FILES: Final = argument("FILE...", TENSOR_HELP, kind=list)
 
 
 class InfoOptions(Options):
     """Options for every file."""
 
-    header: Annotated[
-        bool, option(INPUT, "--header", help="Read no elements: type, shape and members alone.")
-    ] = False
-    data_dtype: SourceDtype = None
+    header: bool = flag(INPUT, "--header", help="Read no elements: type, shape and members alone.")
+    data_dtype: str | None = SOURCE_DTYPE
     memory: MemoryOptions
-    fmt: TextFormat = "auto"
-    precision: Precision = 6
+    fmt: str = TEXT_FORMAT
+    precision: int = PRECISION
 
     @property
     def declared(self) -> DType | None:
@@ -41,7 +39,7 @@ class InfoOptions(Options):
         return type_of(self.data_dtype)
 
 
-def run(files: Files, options: InfoOptions, messages: Messages) -> int:
+def run(options: InfoOptions, messages: Messages, *, files: list[str] = FILES) -> int:
     """Describe every file."""
     from gathercli.io.source import Inputs
 

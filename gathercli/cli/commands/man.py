@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Final
 
 from gathercli.cli.answer import Answer
 from gathercli.cli.command import argument
@@ -14,13 +14,14 @@ from gathercli.text import closest, listed
 
 _WIDEST: Final = 100
 
-Topic = Annotated[
-    str | None,
-    argument("[COMMAND]", "A command, or one of the topics formats, jobs, operators and planning."),
-]
+TOPIC: Final = argument(
+    "[COMMAND]",
+    "A command, or one of the topics formats, jobs, operators and planning.",
+    default=None,
+)
 
 
-def run(*, topic: Topic = None, errors: ErrorOptions) -> Answer:
+def run(*, topic: str | None = TOPIC, errors: ErrorOptions) -> Answer:
     """Return a page of the manual."""
     del errors  # used for errors alone
     from gathercli.cli.manual.pages import TOPICS, page

@@ -6,14 +6,14 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.cli.answer import Answer
-from gathercli.cli.command import argument, option
+from gathercli.cli.command import argument, flag, option
 from gathercli.cli.groups import VIEW
 from gathercli.cli.messages import ErrorOptions
 from gathercli.cli.operator import VARIABLE, Choice, choice
-from gathercli.cli.options import TextFormat
+from gathercli.cli.options import TEXT_FORMAT
 from gathercli.errors import UsageError, VersionError
 from gathercli.ops import FAMILIES, NEWEST_OPSET, OPERATORS, VersionMatch, find, foreign_name_error
 from gathercli.spec.decisions import DECISIONS
@@ -23,47 +23,38 @@ from gathercli.text import clean, closest, listed
 if TYPE_CHECKING:
     from gathercli.spec.op import Op
 
-Id = Annotated[
-    str | None,
-    argument(
-        "[ID]", "A version to write out: openvino.Gather-8, or onnx-13 for all of that opset."
-    ),
-]
-Diff = Annotated[
-    tuple[str, str] | None,
-    option(
-        VIEW,
-        "--diff",
-        metavar="A B",
-        help="What two versions do differently, and what that means for a model that moves.",
-    ),
-]
-Like = Annotated[
-    str | None,
-    option(
-        VIEW,
-        "--like",
-        metavar="CALL",
-        help="The versions that another framework's call equals, such as torch.gather, np.take.",
-    ),
-]
-Decisions = Annotated[
-    bool,
-    option(
-        VIEW,
-        "--decisions",
-        help="Where the specifications are silent or contradict themselves, and what is done.",
-    ),
-]
+ID: Final = argument(
+    "[ID]",
+    "A version to write out: openvino.Gather-8, or onnx-13 for all of that opset.",
+    default=None,
+)
+DIFF: Final = option(
+    VIEW,
+    "--diff",
+    metavar="A B",
+    kind=tuple,
+    help="What two versions do differently, and what that means for a model that moves.",
+)
+LIKE: Final = option(
+    VIEW,
+    "--like",
+    metavar="CALL",
+    help="The versions that another framework's call equals, such as torch.gather, np.take.",
+)
+SHOWS_DECISIONS: Final = flag(
+    VIEW,
+    "--decisions",
+    help="Where the specifications are silent or contradict themselves, and what is done.",
+)
 
 
 def run(
     *,
-    version: Id = None,
-    diff: Diff = None,
-    like: Like = None,
-    decisions: Decisions = False,
-    fmt: TextFormat = "auto",
+    version: str | None = ID,
+    diff: tuple[str, str] | None = DIFF,
+    like: str | None = LIKE,
+    decisions: bool = SHOWS_DECISIONS,
+    fmt: str = TEXT_FORMAT,
     errors: ErrorOptions,
 ) -> Answer:
     """Show one view: all versions, some, a difference, an equivalent or the decisions."""

@@ -10,7 +10,7 @@ from gathercli.cli.inputs import TensorOptions, read
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import NamedOperator
-from gathercli.cli.options import TextFormat
+from gathercli.cli.options import TEXT_FORMAT
 from gathercli.ops import family_of
 from gathercli.report.terminal import rendered
 
@@ -37,7 +37,7 @@ def run(
     shapes: ShapeArguments,
     memory: MemoryOptions,
     messages: Messages,
-    fmt: TextFormat = "auto",
+    fmt: str = TEXT_FORMAT,
 ) -> Answer:
     """Infer the shape."""
     del fmt  # used by the caller
