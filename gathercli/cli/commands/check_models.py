@@ -6,14 +6,14 @@ import json
 import os
 from contextlib import ExitStack
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 from gathercli import __version__
 from gathercli.cli.answer import print_text
-from gathercli.cli.command import Options, argument, option
+from gathercli.cli.command import Options, argument, flag, option
 from gathercli.cli.groups import INPUT, OPERATOR, OUTPUT, REPORT
 from gathercli.cli.messages import Messages
-from gathercli.cli.options import TextFormat
+from gathercli.cli.options import TEXT_FORMAT
 from gathercli.errors import GatherError, UsageError
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.write import Output
@@ -39,53 +39,38 @@ _IR: Final = b"<net"
 
 _HEAD: Final = 4096
 
-Models = Annotated[
-    list[str],
-    argument("MODEL...", "ONNX models (.onnx), OpenVINO IR (.xml), or folders with models."),
-]
+MODELS: Final = argument(
+    "MODEL...", "ONNX models (.onnx), OpenVINO IR (.xml), or folders with models.", kind=list
+)
 
 
 class ModelCheckOptions(Options):
     """How models are read and checked, and where reports go."""
 
-    to: Annotated[
-        str | None,
-        option(
-            OPERATOR,
-            "--to",
-            metavar="TARGET,...",
-            help="Also check what changes on the way to a target: " + listed(NAMES) + ".",
-        ),
-    ] = None
-    external: Annotated[
-        bool,
-        option(
-            INPUT, "--external-data", help="Read the tensors of ONNX in files beside the model."
-        ),
-    ] = False
-    no_infer: Annotated[
-        bool,
-        option(INPUT, "--no-infer", help="Do not let the onnx package infer unknown shapes."),
-    ] = False
-    allow_fill: Annotated[
-        bool,
-        option(
-            OUTPUT,
-            "--allow-fill",
-            help="Take indices that a version fills with zeros for notes, which fail no check.",
-        ),
-    ] = False
-    junit: Annotated[
-        str | None,
-        option(
-            REPORT, "--junit", metavar="FILE", help="Also write the nodes as tests in JUnit XML."
-        ),
-    ] = None
-    sarif: Annotated[
-        str | None,
-        option(REPORT, "--sarif", metavar="FILE", help="Also write the findings as SARIF 2.1.0."),
-    ] = None
-    fmt: TextFormat = "auto"
+    to: str | None = option(
+        OPERATOR,
+        "--to",
+        metavar="TARGET,...",
+        help="Also check what changes on the way to a target: " + listed(NAMES) + ".",
+    )
+    external: bool = flag(
+        INPUT, "--external-data", help="Read the tensors of ONNX in files beside the model."
+    )
+    no_infer: bool = flag(
+        INPUT, "--no-infer", help="Do not let the onnx package infer unknown shapes."
+    )
+    allow_fill: bool = flag(
+        OUTPUT,
+        "--allow-fill",
+        help="Take indices that a version fills with zeros for notes, which fail no check.",
+    )
+    junit: str | None = option(
+        REPORT, "--junit", metavar="FILE", help="Also write the nodes as tests in JUnit XML."
+    )
+    sarif: str | None = option(
+        REPORT, "--sarif", metavar="FILE", help="Also write the findings as SARIF 2.1.0."
+    )
+    fmt: str = TEXT_FORMAT
 
     def targets(self) -> list[ConversionTarget]:
         """Return the targets that the option names."""
@@ -103,7 +88,7 @@ class ModelCheckOptions(Options):
             )
 
 
-def run(models: Models, options: ModelCheckOptions, messages: Messages) -> int:
+def run(options: ModelCheckOptions, messages: Messages, models: list[str] = MODELS) -> int:
     """Check every node of the family in every model."""
     options.check()
     targets, start = options.targets(), monotonic()

@@ -39,7 +39,7 @@ class InfoOptions(Options):
         return type_of(self.data_dtype)
 
 
-def run(options: InfoOptions, messages: Messages, *, files: list[str] = FILES) -> int:
+def run(options: InfoOptions, messages: Messages, files: list[str] = FILES) -> int:
     """Describe every file."""
     from gathercli.io.source import Inputs
 
