@@ -30,6 +30,7 @@ COMMANDS: Final = {
         "convert", "Convert tensors between the formats, whole folders of them."
     ),
     "info": CommandEntry("info", "Describe files: type, shape, statistics, a preview."),
+    "model": CommandEntry("model", "List the Gather nodes of a model, and what each refuses."),
     "demo": CommandEntry("demo", "Show the examples of the specifications as short lessons."),
     "ops": CommandEntry("ops", "The operator versions: list, write out, compare, find."),
     "man": CommandEntry("man", "Show the manual."),

@@ -152,6 +152,12 @@ class ModelNode(NamedTuple):
         return OPERATOR_FAMILIES[self.operator]
 
     @property
+    def settings(self) -> dict[str, Any]:
+        """The attributes, and the defaults of those that the model leaves out."""
+        defaults = {each.name: each.default for each in self.op.attrs} if self.op else {}
+        return {k: v for k, v in defaults.items() if v is not None} | dict(self.attributes)
+
+    @property
     def named_inputs(self) -> dict[str, Value]:
         """The inputs by the names of the row; fewer if the node lacks some."""
         rows = (self.op or self.family.ROWS[0]).inputs

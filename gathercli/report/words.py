@@ -68,13 +68,14 @@ def error_json(error: GatherError) -> str:
     """
     import json
 
-    fields = _fields(error)
+    fields = error_fields(error)
     if error.others:
-        fields |= {"others": [*map(_fields, error.others)], "rest": error.rest}
+        fields |= {"others": [*map(error_fields, error.others)], "rest": error.rest}
     return json.dumps(fields) + "\n"
 
 
-def _fields(error: GatherError) -> dict[str, Any]:
+def error_fields(error: GatherError) -> dict[str, Any]:
+    """Return the fields of an error for JSON, without further errors."""
     return {
         "error": _cut(error.message),
         "status": error.status,

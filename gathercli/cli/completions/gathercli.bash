@@ -43,7 +43,7 @@ _gathercli() {
     if [[ "$word" == "=" ]]; then word=""; fi
     if [[ "$before" == "=" ]]; then before="${COMP_WORDS[COMP_CWORD-2]}"; fi
     if (( COMP_CWORD == 1 )); then
-        words="gather gather-elements gather-nd gather-tree shape explain check compare batch convert info demo ops man completion --help --version"
+        words="gather gather-elements gather-nd gather-tree shape explain check compare batch convert info model demo ops man completion --help --version"
     else
         if [[ "$command ${COMP_WORDS[COMP_CWORD-2]}" == "ops --diff" ]]; then before=--diff; fi
         case "$command $before" in
@@ -148,6 +148,8 @@ _gathercli() {
             "info --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
             "info --format"|"info -f") words="auto pretty json" ;;
             "info --color") words="auto always never" ;;
+            "model --format"|"model -f") words="auto pretty json" ;;
+            "model --color") words="auto always never" ;;
             "demo --color") words="auto always never" ;;
             "demo demo") words="gather columns negative outside refused batch-dims batch-and-axis gather-elements elements-axis gather-nd nd-batch gather-tree" ;;
             "ops --format"|"ops -f") words="auto pretty json" ;;
@@ -156,7 +158,7 @@ _gathercli() {
             "ops --color") words="auto always never" ;;
             "ops ops") words="openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11 openvino.GatherND-8 openvino.GatherND-5 onnx.GatherND-13 onnx.GatherND-12 onnx.GatherND-11 openvino.GatherTree-1" ;;
             "man --color") words="auto always never" ;;
-            "man man") words="gather gather-elements gather-nd gather-tree shape explain check compare batch convert info demo ops man completion formats jobs operators planning" ;;
+            "man man") words="gather gather-elements gather-nd gather-tree shape explain check compare batch convert info model demo ops man completion formats jobs operators planning" ;;
             "completion completion") words="bash zsh fish" ;;
         esac
         if [[ "$word" == -* ]]; then
@@ -172,6 +174,7 @@ _gathercli() {
                 batch) words="--data-dtype --indices-dtype --step-ids-dtype --parent-ids-dtype --max-seq-len-dtype --end-token-dtype --max-bytes --op --data --indices --step-ids --parent-ids --max-seq-len --end-token --output -o --matrix --expect --axis -a --batch-dims -b --version -V --negative --out-of-range --dry-run --allow-outside --workers -j --fail-fast --max-failures --retries --timeout --rtol --atol --format -f --report --resume --resume-failed --hash --junit --color --quiet -q --json-errors --debug --scheduler --scheduler-file --tls-ca-file --tls-cert --tls-key -h --help" ;;
                 convert) words="--data-dtype --max-bytes --to --force-format --directory -d --dtype --lossy --truncate --chunks --no-clobber --fsync --nonfinite --color --quiet -q --json-errors --debug -h --help" ;;
                 info) words="--header --data-dtype --max-bytes --format -f --precision --color --quiet -q --json-errors --debug -h --help" ;;
+                model) words="--external-data --max-bytes --all --format -f --color --quiet -q --json-errors --debug -h --help" ;;
                 demo) words="--list --all --color --json-errors --debug -h --help" ;;
                 ops) words="--format -f --diff --like --decisions --color --json-errors --debug -h --help" ;;
                 man) words="--color --json-errors --debug -h --help" ;;

@@ -36,6 +36,7 @@ _gathercli() {
         'batch:Do thousands of jobs from a file, and report on each.'
         'convert:Convert tensors between the formats, whole folders of them.'
         'info:Describe files: type, shape, statistics, a preview.'
+        'model:List the Gather nodes of a model, and what each refuses.'
         'demo:Show the examples of the specifications as short lessons.'
         'ops:The operator versions: list, write out, compare, find.'
         'man:Show the manual.'
@@ -413,6 +414,19 @@ _gathercli() {
             '--debug[Show the traceback of a failure]' \
             '*:FILE...:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
+        model) _arguments \
+            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
+            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
+            '--all[List the tensors that the model stores, too]' \
+            '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
+            '--quiet[Print no notes]' \
+            '-q[Print no notes]' \
+            '--json-errors[Print a refusal as one line of JSON]' \
+            '--debug[Show the traceback of a failure]' \
+            '1:FILE:_files' \
+            '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         demo) _arguments \
             '--list[List the lessons]' \
             '--all[Show every lesson; on a terminal a key goes on, q stops]' \
@@ -436,7 +450,7 @@ _gathercli() {
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '1:COMMAND:(gather gather-elements gather-nd gather-tree shape explain check compare batch convert info demo ops man completion formats jobs operators planning)' \
+            '1:COMMAND:(gather gather-elements gather-nd gather-tree shape explain check compare batch convert info model demo ops man completion formats jobs operators planning)' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         completion) _arguments \
             '1:SHELL:(bash zsh fish)' \

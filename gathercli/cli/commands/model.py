@@ -1,0 +1,77 @@
+"""`model`: the Gather nodes of a model, and the verdict on each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from gathercli.cli.answer import print_text
+from gathercli.cli.command import Options, argument, option
+from gathercli.cli.groups import INPUT, OUTPUT
+from gathercli.cli.limits import MemoryOptions
+from gathercli.cli.messages import Messages
+from gathercli.cli.options import TextFormat
+
+if TYPE_CHECKING:
+    from gathercli.models.graph import Model
+
+File = Annotated[str, argument("FILE", "An ONNX model, or an OpenVINO .xml with its .bin beside.")]
+
+
+class ModelOptions(Options):
+    """How models are read."""
+
+    external_data: Annotated[
+        bool,
+        option(
+            INPUT,
+            "--external-data",
+            help="Read tensors that an ONNX model keeps in regular files beside it.",
+        ),
+    ] = False
+
+    def read(self, path: str, memory: MemoryOptions, messages: Messages) -> Model:
+        """Read a model, and note what the reader has to say."""
+        from gathercli.models import ReadOptions, read
+
+        options = ReadOptions(external=self.external_data, limit=memory.limits.memory, guarded=True)
+        model = read(path, options)
+        messages.notes += model.notes
+        return model
+
+
+class ListOptions(Options):
+    """What is listed."""
+
+    every: Annotated[
+        bool, option(OUTPUT, "--all", help="List the tensors that the model stores, too.")
+    ] = False
+    fmt: TextFormat = "auto"
+
+
+def run(
+    file: File,
+    reading: ModelOptions,
+    memory: MemoryOptions,
+    options: ListOptions,
+    messages: Messages,
+) -> int:
+    """List the nodes of a model."""
+    from gathercli.io.descriptors import STDOUT
+    from gathercli.models.verdict import judge
+    from gathercli.report.model import model_json, model_text
+    from gathercli.report.terminal import wants_color, width_of
+
+    model = reading.read(file, memory, messages)
+    try:
+        verdicts = [judge(each) for each in model.nodes]
+        model.recheck()
+    finally:
+        model.close()
+    if options.fmt == "json":
+        print_text(model_json(model, verdicts, tensors=options.every))
+    else:
+        width, color = width_of(STDOUT), wants_color(messages.color, STDOUT)
+        print_text(model_text(model, verdicts, tensors=options.every, width=width, color=color))
+    messages.notes += dict.fromkeys(each.note for each in model.nodes if each.note)
+    messages.print()
+    return 0
