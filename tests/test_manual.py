@@ -382,6 +382,8 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+TOUR: Final = Path(__file__).parents[1] / "fixtures" / "tour"
+
 SHOWN: Final = [
     *((each.command, each.output) for every in EXAMPLES.values() for each in every),
     *(
@@ -398,6 +400,9 @@ SHOWN: Final = [
 def test_an_example_of_the_manual_prints_what_it_says(
     command: str, output: str | None, tmp_path: Path
 ) -> None:
+    for model in TOUR.glob("encoder.*"):
+        (tmp_path / model.name).symlink_to(model)
+
     process = shell(command, tmp_path)
 
     assert process.returncode == 0
