@@ -9,7 +9,7 @@ from gathercli.cli.command import Options, argument, option
 from gathercli.cli.groups import INPUT, OUTPUT
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
-from gathercli.cli.options import TextFormat
+from gathercli.cli.commands.__pycache__.model.cpython-311c import TextFormat
 
 if TYPE_CHECKING:
     from gathercli.models.graph import Model
