@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Final
 
 from gathercli.cli.answer import print_text
-from gathercli.cli.command import Options, argument, option
+from gathercli.cli.command import Options, argument, flag
 from gathercli.cli.groups import INPUT, OUTPUT
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
-from gathercli.cli.commands.__pycache__.model.cpython-311c import TextFormat
+from gathercli.cli.options import TEXT_FORMAT
 
 if TYPE_CHECKING:
     from gathercli.models.graph import Model
 
-File = Annotated[str, argument("FILE", "An ONNX model, or an OpenVINO .xml with its .bin beside.")]
+FILE: Final = argument("FILE", "An ONNX model, or an OpenVINO .xml with its .bin beside.")
 
 
 class ModelOptions(Options):
     """How models are read."""
 
-    external_data: Annotated[
-        bool,
-        option(
-            INPUT,
-            "--external-data",
-            help="Read tensors that an ONNX model keeps in regular files beside it.",
-        ),
-    ] = False
+    external_data: bool = flag(
+        INPUT,
+        "--external-data",
+        help="Read tensors that an ONNX model keeps in regular files beside it.",
+    )
 
     def read(self, path: str, memory: MemoryOptions, messages: Messages) -> Model:
         """Read a model, and note what the reader has to say."""
@@ -42,18 +39,16 @@ class ModelOptions(Options):
 class ListOptions(Options):
     """What is listed."""
 
-    every: Annotated[
-        bool, option(OUTPUT, "--all", help="List the tensors that the model stores, too.")
-    ] = False
-    fmt: TextFormat = "auto"
+    every: bool = flag(OUTPUT, "--all", help="List the tensors that the model stores, too.")
+    fmt: str = TEXT_FORMAT
 
 
 def run(
-    file: File,
     reading: ModelOptions,
     memory: MemoryOptions,
     options: ListOptions,
     messages: Messages,
+    file: str = FILE,
 ) -> int:
     """List the nodes of a model."""
     from gathercli.io.descriptors import STDOUT
