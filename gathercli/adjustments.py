@@ -51,6 +51,12 @@ class IndexCount:
             self.first, self.value = start + at * step, int(block[at])
         self.number += number
 
+    def add_one(self, value: int, at: int) -> None:
+        """Count an index at a flat position after those counted before."""
+        if not self.number:
+            self.first, self.value = at, value
+        self.number += 1
+
     def clear(self) -> None:
         """Reset the count."""
         self.number, self.first, self.value = 0, 0, 0

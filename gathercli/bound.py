@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gathercli.engine import infer
-from gathercli.errors import GatherError
+from gathercli.errors import GatherError, LimitError
 from gathercli.spec.call import Operand
 from gathercli.spec.coordinates import known
+from gathercli.spec.dtypes import described
+from gathercli.spec.shapes import LARGEST, MAX_RANK, product
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,6 +52,10 @@ class BoundCall:
     def shape(self) -> tuple[int, ...]:
         """The shape of the output."""
         return known(infer(self.call))
+
+    def check_size(self, max_bytes: int | None) -> None:
+        """Raise `LimitError` if the output is too large, before any of it is allocated."""
+        check_size(self.data.dtype, self.shape, self.data.storage.itemsize, max_bytes)
 
     @property
     def in_memory(self) -> tuple[Tensor, ...] | None:
@@ -102,3 +108,27 @@ def _as_type(tensor: Any, dtype: DType | None, name: str) -> Any:
     except GatherError as error:
         error.prefix(f"`{name}`")
         raise
+
+
+def check_size(dtype: DType, shape: tuple[int, ...], itemsize: int, max_bytes: int | None) -> None:
+    """Raise `LimitError` if a result is too large, before any of it is allocated."""
+    result = described(dtype, ",".join(map(str, shape)))
+    if len(shape) > MAX_RANK:
+        raise LimitError(
+            f"the result {result} has rank {len(shape)}: expected at most {MAX_RANK}",
+            rule="limit",
+            value=len(shape),
+            expected=f"rank at most {MAX_RANK}",
+        )
+    size = product(shape) * itemsize
+    spanned = product([n for n in shape if n]) * itemsize
+    if max_bytes is not None and size > max_bytes:
+        raise LimitError.over(f"the result {result} takes {size} bytes", size, max_bytes)
+    if spanned > LARGEST:
+        raise LimitError(
+            f"the result {result} spans {spanned} bytes, more than can be addressed: "
+            f"expected at most {LARGEST} bytes",
+            rule="limit",
+            value=spanned,
+            expected=f"at most {LARGEST} bytes",
+        )

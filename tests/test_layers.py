@@ -23,6 +23,7 @@ LOW = {
     "bound",
     "small",
     "arrays",
+    "run",
 }
 LEFT_OF = {
     "errors": {"text"},
@@ -33,8 +34,19 @@ LEFT_OF = {
     "adjustments": {"errors", "text", "spec"},
     "tensor": {"spec", "small", "arrays"},
     "bound": {"errors", "spec", "ops", "engine", "tensor", "arrays"},
-    "small": {"errors", "text", "spec", "ops", "engine", "adjustments", "tensor", "bound"},
+    "small": {
+        "errors",
+        "text",
+        "spec",
+        "ops",
+        "engine",
+        "adjustments",
+        "tensor",
+        "bound",
+        "arrays",
+    },
     "arrays": LOW,
+    "run": LOW,
     "lessons": LOW,
     "io": LOW,
     "models": {*LOW, "io"},

@@ -53,7 +53,7 @@ class CastTensor:
                 error.hint = "`--lossy` converts between booleans and numbers" if boolean else None
                 raise
         self._tensor, self.dtype, self._lossy, self._truncate = tensor, dtype, lossy, truncate
-        self.shape = tensor.shape
+        self.shape, self.raw = tensor.shape, None
         self.storage = tensor.storage if tensor.dtype is dtype else storage_of(dtype)
         self.note = self._check()
 

@@ -12,37 +12,23 @@ import numpy as np
 
 from gathercli.arrays.tensor import storage_of
 from gathercli.errors import InputError
-from gathercli.spec.coordinates import cell, coordinate, path
-from gathercli.spec.dtypes import BFLOAT16, BOOL, FLOAT64, STRING, DType, Kind
+from gathercli.spec.coordinates import Place, cell, coordinate
+from gathercli.spec.dtypes import BFLOAT16, BOOL, EXACT, FLOAT64, STRING, DType, Kind
 from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.tensor import Tensor
 from gathercli.text import NON_FINITE, Overflow, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from gathercli.arrays.tensor import AnyArray
 
-
-EXACT: Final = 2**53
-"""The largest integer up to which all are exact in float64."""
 
 _SIGNIFICANT: Final = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 """Significant bits of the float types that numpy has, and of bfloat16."""
 
 PARTS: Final = {64: dtype_named("float32"), 128: FLOAT64}
 """The type of the parts of a complex type, by its bits."""
-
-
-class Place:
-    """A formatter of the paths of elements of nested lists."""
-
-    def __init__(self, root: str, shape: Sequence[int]) -> None:
-        self._root, self._shape = root, shape
-
-    def __call__(self, at: int) -> str:
-        """Return the path of the element at a flat position."""
-        return path(self._root, at, self._shape)
 
 
 def store(flat: list[Any], dtype: DType, where: Place, kinds: set[type] | None = None) -> AnyArray:

@@ -15,7 +15,7 @@ from gathercli.arrays.threads import share
 from gathercli.errors import LimitError
 from gathercli.ops import FAMILIES
 from gathercli.spec.dtypes import described
-from gathercli.spec.shapes import LARGEST, MAX_RANK, product
+from gathercli.spec.shapes import product
 from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from gathercli.adjustments import Adjustment
     from gathercli.arrays.blocks import BlockSource
-    from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.arrays.kernel import Points
     from gathercli.arrays.tensor import AnyArray
     from gathercli.arrays.threads import ProgressCallback
@@ -59,6 +58,10 @@ if TYPE_CHECKING:
         @property
         def nbytes(self) -> int:
             """Bytes the elements take."""
+
+        @property
+        def raw(self) -> memoryview | None:
+            """The elements row-major and little-endian, if they are kept as bytes; else None."""
 
         def blocks(self) -> Iterator[AnyArray]:
             """Yield the elements in row-major order, flat; a block is valid until the next."""
@@ -118,6 +121,7 @@ class ComputedResult(ABC):
     storage: np.dtype[Any]
     shape: tuple[int, ...]
     nbytes: int
+    raw = None
     threads: int
     progress: ProgressCallback | None
     _block: int
@@ -303,28 +307,3 @@ def _bytes(flat: AnyArray) -> AnyArray:
 def no_memory(error: MemoryError) -> LimitError:
     """Return the `LimitError` of an allocation that numpy refused."""
     return LimitError(f"there is not enough memory ({error})", rule="limit")
-
-
-def check_size(shape: tuple[int, ...], data: Tensor | ChunkedTensor, max_bytes: int | None) -> None:
-    """Raise `LimitError` if a result is too large, before any of it is allocated."""
-    result = described(data.dtype, ",".join(map(str, shape)))
-    if len(shape) > MAX_RANK:
-        raise LimitError(
-            f"the result {result} has rank {len(shape)}: expected at most {MAX_RANK}",
-            rule="limit",
-            value=len(shape),
-            expected=f"rank at most {MAX_RANK}",
-        )
-    itemsize = data.storage.itemsize
-    size = product(shape) * itemsize
-    spanned = product([n for n in shape if n]) * itemsize
-    if max_bytes is not None and size > max_bytes:
-        raise LimitError.over(f"the result {result} takes {size} bytes", size, max_bytes)
-    if spanned > LARGEST:
-        raise LimitError(
-            f"the result {result} spans {spanned} bytes, more than can be addressed: "
-            f"expected at most {LARGEST} bytes",
-            rule="limit",
-            value=spanned,
-            expected=f"at most {LARGEST} bytes",
-        )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from gathercli.adjustments import are_tuples
 from gathercli.arrays.check import check_indices, policy_of
 from gathercli.arrays.indices import KEPT, ResolvedIndices, ResolvedTuples, UnexpectedIndicesError
-from gathercli.arrays.result import GatherResult, check_size
+from gathercli.arrays.result import GatherResult
 from gathercli.errors import LimitError
 from gathercli.ops import FAMILIES, indexed_inputs
 from gathercli.spec.shapes import product
@@ -60,7 +60,7 @@ def run(
         from gathercli.arrays import streamed
 
         adjusted = streamed.check_indices(bound, threads=threads, progress=progress)
-        check_size(bound.shape, bound.data, max_bytes)
+        bound.check_size(max_bytes)
         return streamed.StreamedResult(bound, adjusted, memory, threads=threads, progress=progress)
     if family.as_gather(call) is None and memory is not None:
         _check_memory(bound, memory)
@@ -77,7 +77,7 @@ def run(
                 call, axes, tensors[name].array, threads=threads, progress=progress
             )
         adjustments += more
-    check_size(bound.shape, bound.data, max_bytes)
+    bound.check_size(max_bytes)
     return GatherResult(bound, tensors, points, adjustments, threads=threads, progress=progress)
 
 
@@ -117,7 +117,7 @@ def answer(bound: BoundCall, *, threads: int = 1, out: AnyArray | None = None) -
     indices = tensors[name].array
     # Few indices are checked first; with empty data none would be used, and so none checked.
     if not others and indices.size > KEPT and data.nbytes and family.as_gather(call):
-        check_size(bound.shape, bound.data, None)
+        bound.check_size(None)
         policies = [policy_of(call, along) for along in axes]
         unseen: Points = (
             ResolvedTuples(indices, policies)

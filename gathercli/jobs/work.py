@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli import engine
 from gathercli.arrays.compare import Tolerance, read_expected
-from gathercli.arrays.run import run
 from gathercli.errors import (
     GatherError,
     InputError,
@@ -32,6 +31,7 @@ from gathercli.jobs.calls import bind, bind_operands, row_of
 from gathercli.jobs.fingerprints import Fingerprints
 from gathercli.jobs.job import INLINE, SHAPE
 from gathercli.jobs.line import ERROR, MISMATCH, Line
+from gathercli.run import run
 from gathercli.spec.coordinates import known
 from gathercli.spec.dtypes import Kind
 from gathercli.spec.rules import RULES

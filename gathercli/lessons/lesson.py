@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from gathercli.adjustments import are_tuples
-from gathercli.arrays import check, result, threads
+from gathercli.arrays import check, threads
 from gathercli.errors import OutOfRangeError, UsageError
 from gathercli.lessons.beams import BeamLesson
 from gathercli.lessons.provenance import Fate, Provenance
@@ -155,7 +155,7 @@ class Lesson(Provenance[Trace]):
         self.panel_shape = tuple(
             self.index_shape[i] if i is not None else self.view[d or 0] for d, i in self.dim_map
         )
-        result.check_size(self.shape, self.data, None)
+        bound.check_size(None)
         try:
             for name, axes in indexed.items():
                 _, adjustments = check.check_indices(

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from gathercli.adjustments import IndexCount, IndexCounts, are_tuples, check_counts
-from gathercli.arrays import check, result
+from gathercli.arrays import check
 from gathercli.arrays.counts import CELLS, scan
 from gathercli.arrays.indices import IndexPolicy
 from gathercli.arrays.tensor import row_major
@@ -226,7 +226,7 @@ def verdict(op: Op, case: Case, max_bytes: int | None = None) -> Verdict:
             adjustments += check_counts(
                 call, axes, counts, bound.tensors[name].shape, used=case.number(op, name)
             )
-        result.check_size(bound.shape, case.data, max_bytes)
+        bound.check_size(max_bytes)
     except (OperatorError, LimitError) as error:
         return Verdict(op, bound, shape, error=error)
     return Verdict(op, bound, shape, tuple(adjustments))

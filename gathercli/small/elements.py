@@ -6,6 +6,7 @@ floats; bfloat16 is the upper half of a float32.
 
 from __future__ import annotations
 
+from struct import error as StructError  # noqa: N812  (a class)
 from struct import pack as pack_bytes
 from struct import unpack as unpack_bytes
 from typing import TYPE_CHECKING
@@ -28,21 +29,53 @@ CODES: dict[DType, str] = {
 """The format characters of `struct`, of the types that have one."""
 
 
+MOST = 1 << 14
+"""The most values for which packing one by one is faster than importing NumPy."""
+
+_PYTHON_TYPES: dict[Kind, set[type]] = {
+    Kind.BOOL: {bool},
+    Kind.INT: {int},
+    Kind.UINT: {int},
+    Kind.FLOAT: {int, float},
+}
+
+_SIGNIFICANT = {16: 11, 32: 24, 64: 53}
+"""The significant bits of a float, by its size: integers of no more are exact."""
+
+
 def is_packed(dtype: DType) -> bool:
     """Tell whether elements of a type can be packed and unpacked here."""
     return dtype in CODES or dtype is BFLOAT16
 
 
-def pack(dtype: DType, values: Sequence[Any]) -> bytes:
-    """Return values that a type of `CODES` represents as little-endian bytes."""
-    return pack_bytes(f"<{len(values)}{CODES[dtype]}", *values)
+def pack(dtype: DType, values: Sequence[Any], kinds: set[type]) -> bytes | None:
+    """Return a few values as little-endian bytes, floats rounded to the nearest of `dtype`.
+
+    None for other types, for many values, and if a value is refused or converts with more care.
+
+    Parameters
+    ----------
+    kinds
+        The Python types of the values.
+    """
+    code, expected = CODES.get(dtype), _PYTHON_TYPES.get(dtype.kind, set())
+    if code is None or len(values) > MOST or not kinds <= expected:
+        return None
+    if dtype.kind is Kind.FLOAT and int in kinds:
+        exact = 1 << _SIGNIFICANT[dtype.bits]
+        if any(type(value) is int and abs(value) > exact for value in values):
+            return None
+    try:
+        return pack_bytes(f"<{len(values)}{code}", *values)
+    except (StructError, OverflowError):  # out of the range of the type
+        return None
 
 
 def unpack(dtype: DType, raw: bytes | memoryview) -> list[Any]:
     """Return the elements of a type that `is_packed` from their little-endian bytes.
 
     >>> from gathercli.spec.dtypes import INT64
-    >>> unpack(INT64, pack(INT64, [1, -2]))
+    >>> unpack(INT64, pack(INT64, [1, -2], {int}) or b"")
     [1, -2]
     """
     if dtype is BFLOAT16:

@@ -98,3 +98,14 @@ def cell(coordinates: Sequence[int]) -> str:
 def path(root: str, at: int, shape: Sequence[int]) -> str:
     """Return the JSON path of the flat position `at` in nested lists of `shape`: ``$[1][2]``."""
     return root + "".join(f"[{i}]" for i in coordinate(at, shape))
+
+
+class Place:
+    """A formatter of the paths of elements of nested lists."""
+
+    def __init__(self, root: str, shape: Sequence[int]) -> None:
+        self._root, self._shape = root, shape
+
+    def __call__(self, at: int) -> str:
+        """Return the path of the element at a flat position."""
+        return path(self._root, at, self._shape)

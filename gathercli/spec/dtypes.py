@@ -113,6 +113,9 @@ DTYPES: tuple[DType, ...] = (
     DType("int2", "i2", "INT2", Kind.INT, 2, opaque=True),
     DType("uint2", "u2", "UINT2", Kind.UINT, 2, opaque=True),
 )
+EXACT = 2**53
+"""The largest integer up to which all are exact in float64."""
+
 PLAIN: tuple[DType, ...] = tuple(dtype for dtype in DTYPES if not dtype.narrow)
 """All types but the narrow ones."""
 

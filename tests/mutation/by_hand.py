@@ -97,7 +97,7 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
         "if not self.number or start + at * step < self.first:",
         "if not self.number:",
     ),
-    ("arrays/counts.py", "nearest = min((each", "nearest = max((each"),
+    ("adjustments.py", "nearest = min(", "nearest = max("),
     (
         "adjustments.py",
         "for each in (self, other) if each.number)",

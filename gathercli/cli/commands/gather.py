@@ -87,9 +87,9 @@ def run(
     threads: int | None = THREADS,
 ) -> int:
     """Run the call and write the result; only a failed write raises after output began."""
-    from gathercli.arrays.run import run as gather
     from gathercli.io.files import cores
     from gathercli.io.source import Inputs
+    from gathercli.run import run as gather
 
     address = cluster.address()
     operator.command = command

@@ -93,7 +93,7 @@ def _member(source: Source, declared: DType | None) -> FileDescription:
 
 
 def _describe(source: Source, layout: Layout) -> FileDescription:
-    names, dtype = source.content.names, layout.file_dtype
+    names, dtype = source.content.names, layout.storage
     ordered = FORMATS[source.content.format].ordered
     ordered = ordered and dtype.itemsize > 1 and dtype.kind != "U"
     return FileDescription(

@@ -73,7 +73,8 @@ class Layout(NamedTuple):
     Attributes
     ----------
     file_dtype
-        The numpy dtype in the source, including the byte order.
+        The numpy dtype in the source, including the byte order; None for that of `dtype`,
+        little-endian.
     offset
         The offset of the first element in bytes.
     fortran
@@ -84,7 +85,7 @@ class Layout(NamedTuple):
 
     dtype: DType
     shape: tuple[int, ...]
-    file_dtype: np.dtype[Any]
+    file_dtype: np.dtype[Any] | None = None
     offset: int = 0
     fortran: bool = False
     chunks: ChunkLayout | None = None
@@ -92,12 +93,20 @@ class Layout(NamedTuple):
     @property
     def nbytes(self) -> int:
         """The size of the elements in bytes."""
-        return product(self.shape) * self.file_dtype.itemsize
+        itemsize = self.dtype.itemsize if self.file_dtype is None else self.file_dtype.itemsize
+        return product(self.shape) * itemsize
+
+    @property
+    def storage(self) -> np.dtype[Any]:
+        """The numpy dtype in the source, including the byte order."""
+        if self.file_dtype is not None:
+            return self.file_dtype
+        from gathercli.arrays.tensor import storage_of
+
+        return storage_of(self.dtype).newbyteorder("<")
 
     def view(self, buffer: Any, *, rule: str = "format") -> Tensor:
         """View the elements in `buffer`, the bytes of the source; raise if it is too short."""
-        import numpy as np
-
         from gathercli.tensor import Tensor
 
         end = self.offset + self.nbytes
@@ -105,8 +114,13 @@ class Layout(NamedTuple):
             raise InputError(
                 f"the file ends at byte {len(buffer)}: expected {end} bytes", rule=rule
             )
+        if self.file_dtype is None and not self.fortran:
+            raw = memoryview(buffer)[self.offset : end]
+            return Tensor.of_bytes(self.dtype, self.shape, raw)
+        import numpy as np
+
         order: Any = "F" if self.fortran else "C"
-        array: AnyArray = np.ndarray(self.shape, self.file_dtype, buffer, self.offset, order=order)
+        array: AnyArray = np.ndarray(self.shape, self.storage, buffer, self.offset, order=order)
         return Tensor(self.dtype, array)
 
 
@@ -116,7 +130,8 @@ class TextContent(ABC):
     def layout(self, key: str | None, declared: DType | None) -> Layout:
         """Parse a tensor to describe it."""
         tensor = self.tensor(key, declared, FLOAT64)
-        return Layout(tensor.dtype, tensor.shape, tensor.storage)
+        storage = tensor.storage if tensor.raw is None else None
+        return Layout(tensor.dtype, tensor.shape, storage)
 
     @abstractmethod
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:

@@ -14,11 +14,10 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.arrays.conversion import as_bits, convert
-from gathercli.arrays.tensor import storage_of
 from gathercli.errors import GatherError, Hint, InputError, LimitError
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats.values import tensor_of
+from gathercli.small.elements import MOST, is_packed, pack
 from gathercli.spec.dtypes import (
     BFLOAT16,
     BOOL,
@@ -205,18 +204,25 @@ def _check_size(shape: tuple[int, ...], dtype: DType, max_bytes: int | None) -> 
 
 
 def _typed(match: re.Match[str], max_bytes: int | None) -> Tensor:
-    import numpy as np
-
     token, dims, name, body = match[0], *match.groups()
     shape, dtype = _sizes(dims, token), _dtype(name, token)
     _check_size(shape, dtype, max_bytes)
     values = parse_values(body, token)
     if len(values) == 1 and not isinstance(values[0], list):
         one = tensor_of(values[0], declared=dtype, max_bytes=max_bytes)
-        return Tensor(dtype, np.full(shape, one.array, one.array.dtype))
+        return _filled(one, shape)
     if len(values) == 1:  # nested lists
         values = values[0]
     return tensor_of(values, declared=dtype, shape=shape, rule="literal", max_bytes=max_bytes)
+
+
+def _filled(one: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Return a tensor of `shape` with all elements equal to `one`, of shape ()."""
+    if one.raw is not None and product(shape) <= MOST:
+        return Tensor.of_bytes(one.dtype, shape, bytes(one.raw) * product(shape))
+    import numpy as np
+
+    return Tensor(one.dtype, np.full(shape, one.array, one.array.dtype))
 
 
 def parse_values(body: str, token: str) -> list[Any]:
@@ -292,16 +298,30 @@ def _generate(token: str, max_bytes: int | None) -> Tensor:
         raise _literal_error(f"{dtype} has no zero: expected a type that has one", token)
     if name == "rand":
         return Tensor(dtype, _random(shape, dtype, options, token))
-    import numpy as np
-
     if name == "zeros":
-        return Tensor(dtype, np.zeros(shape, storage_of(dtype)))
+        return _zeros(dtype, shape)
     if dtype in (BOOL, STRING):
         raise _literal_error(f"arange counts, which {dtype} cannot: expected a number type", token)
+    if (count := product(shape)) <= MOST and (raw := pack(dtype, range(count), {int})) is not None:
+        return Tensor.of_bytes(dtype, shape, raw)
+    import numpy as np
+
+    from gathercli.arrays.conversion import convert
+
     try:
         return convert(Tensor(INT64, np.arange(product(shape)).reshape(shape)), dtype)
     except GatherError as error:
         raise _literal_error(error.message, token, "a wider type counts further") from None
+
+
+def _zeros(dtype: DType, shape: tuple[int, ...]) -> Tensor:
+    if is_packed(dtype) and product(shape) <= MOST:
+        return Tensor.of_bytes(dtype, shape, bytes(product(shape) * dtype.itemsize))
+    import numpy as np
+
+    from gathercli.arrays.tensor import storage_of
+
+    return Tensor(dtype, np.zeros(shape, storage_of(dtype)))
 
 
 def _options(name: str, rest: str, token: str) -> dict[str, int]:
@@ -325,6 +345,9 @@ def _options(name: str, rest: str, token: str) -> dict[str, int]:
 def _random(shape: tuple[int, ...], dtype: DType, options: dict[str, int], token: str) -> AnyArray:
     """Draw floats from [0, 1), integers from [0, high), or booleans, repeatably by seed."""
     import numpy as np
+
+    from gathercli.arrays.conversion import as_bits
+    from gathercli.arrays.tensor import storage_of
 
     generator = np.random.default_rng(options.get("seed", 0))
     if dtype.integral:

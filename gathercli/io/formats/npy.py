@@ -11,12 +11,11 @@ import re
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.arrays.tensor import dtype_of
 from gathercli.errors import Hint, InputError
 from gathercli.io.formats.content import Layout, check_shape, malformed
 from gathercli.io.formats.raw import write_elements
 from gathercli.io.formats.table import NPY as MAGIC
-from gathercli.spec.dtypes import STRING, DType, described
+from gathercli.spec.dtypes import PLAIN, STRING, DType, Kind, described
 from gathercli.spec.shapes import product
 from gathercli.text import clean
 
@@ -42,6 +41,30 @@ _OPAQUE: Final = {1: ("a byte", "float8_e4m3fn"), 2: ("two bytes", "bfloat16")}
 
 _LENGTH_BYTES: Final[dict[tuple[int, ...], int]] = {(1, 0): 2, (2, 0): 4, (3, 0): 4}
 """The bytes of the header's length, by the version of the format."""
+
+_ORDERS: Final = "|<"
+"""The byte order of one byte, and of more."""
+
+_VERSION_1: Final = MAGIC + b"\1\0"
+
+_DESCR_OF: Final = {
+    dtype: f"{_ORDERS[dtype.itemsize > 1]}{code}{dtype.itemsize}"
+    for code, kind in (("b", Kind.BOOL), ("i", Kind.INT), ("u", Kind.UINT), ("f", Kind.FLOAT))
+    for dtype in PLAIN
+    if dtype.kind is kind and not dtype.opaque
+}
+"""The types that headers of ordinary files name."""
+
+_DTYPE_OF: Final = {f"{{'descr': '{descr}'".encode(): dtype for dtype, descr in _DESCR_OF.items()}
+"""The types of ordinary headers, by their start."""
+
+_GROWTH: Final = 21
+"""Digits for which a header has room in its first size."""
+
+_ALIGNMENT: Final = 64
+"""The elements start at a multiple of so many bytes."""
+
+_ORDER: Final = b", 'fortran_order': False, 'shape': ("
 
 _malformed: Final = partial(malformed, rule="npy")
 
@@ -70,6 +93,8 @@ class Header(NamedTuple):
     def layout(self, declared: DType | None) -> Layout:
         """Return the layout; `declared` is the type of opaque elements."""
         import numpy as np
+
+        from gathercli.arrays.tensor import dtype_of
 
         file_dtype = self.file_dtype
         dtype, size = dtype_of(file_dtype), file_dtype.itemsize
@@ -108,7 +133,12 @@ class Npy:
                 value=key,
                 hint=Hint("{source}", source=self._file.name),
             )
-        header = read_header(self._file.start(PREAMBLE))
+        start = self._file.start(PREAMBLE)
+        if ordinary := ordinary_layout(start):
+            end = ordinary.offset + ordinary.nbytes
+            if self._file.length(end) == end:
+                return ordinary
+        header = read_header(start)
         length = self._file.length(header.offset + header.nbytes)
         check_length(header, length, has_more=self._file.has_more)
         return header.layout(declared)
@@ -117,6 +147,28 @@ class Npy:
         """View the elements; those of a large regular file are mapped."""
         del empty  # the header has the type
         return view(self.layout(key, declared), self._file.buffer())
+
+
+def ordinary_layout(start: bytes) -> Layout | None:
+    """Parse the header of numbers, row-major and little-endian, as numpy writes it.
+
+    None for any other header, which `read_header` parses or refuses.
+    """
+    length = int.from_bytes(start[len(_VERSION_1) : len(_VERSION_1) + 2], "little")
+    offset = len(_VERSION_1) + 2 + length
+    text = start[len(_VERSION_1) + 2 : offset]
+    head, _, rest = text.partition(_ORDER)
+    sizes, end, padding = rest.partition(b"), }")
+    dtype = _DTYPE_OF.get(head)
+    if not start.startswith(_VERSION_1) or dtype is None or not end or padding.strip(b" ") != b"\n":
+        return None
+    shape = tuple(
+        int(size) for size in sizes.split(b",") if size.strip().isdigit() and len(size) < 20
+    )
+    if repr(shape).encode() != b"(%s)" % sizes:
+        return None
+    check_shape("the file declares", shape, dtype.itemsize)
+    return Layout(dtype, shape, None, offset)
 
 
 def read_header(start: bytes) -> Header:
@@ -222,6 +274,8 @@ def check_length(header: Header, length: int, *, has_more: bool = False) -> None
     """
     if length == header.offset + header.nbytes:
         return
+    from gathercli.arrays.tensor import dtype_of
+
     size = length - header.offset
     word = "truncated" if size < header.nbytes else "longer than it says"
     sizes, dtype = ",".join(map(str, header.shape)), dtype_of(header.file_dtype)
@@ -261,24 +315,32 @@ def check_strings(array: AnyArray, *, rule: str = "npy") -> None:
         )
 
 
-@lru_cache(maxsize=64)
-def encode_header(dtype: DType, storage: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
-    """Encode the header of C-ordered elements; types that numpy lacks become ``<V2`` or ``<V1``."""
-    import io
+def encode_header(descr: str, shape: tuple[int, ...]) -> bytes:
+    """Encode the header of row-major elements, byte for byte as numpy does.
 
-    import numpy.lib.format as numpy_format
+    >>> encode_header("<i8", (2, 3))[10:70]
+    b"{'descr': '<i8', 'fortran_order': False, 'shape': (2, 3), } "
+    """
+    text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
+    if shape:  # room for the first size to grow
+        text += " " * (_GROWTH - len(repr(shape[0])))
+    size = len(_VERSION_1) + 2 + len(text) + 1
+    text += " " * (_ALIGNMENT - size % _ALIGNMENT) + "\n"
+    return _VERSION_1 + len(text).to_bytes(2, "little") + text.encode()  # 64 sizes fit 64 KiB
 
-    out = io.BytesIO()
-    descr = f"<V{dtype.itemsize}" if dtype.opaque else numpy_format.dtype_to_descr(storage)
-    fields = {"descr": descr, "fortran_order": False, "shape": shape}
-    numpy_format.write_array_header_1_0(out, fields)  # 64 dimensions fit its 64 KiB
-    return out.getvalue()
+
+def _descr(result: Result) -> str:
+    """Return the type in a header; types that numpy lacks become ``<V2`` or ``<V1``."""
+    dtype = result.dtype
+    if dtype.opaque:
+        return f"<V{dtype.itemsize}"
+    return _DESCR_OF.get(dtype) or result.storage.str
 
 
 def npy_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
     """Write the header and the elements of one tensor."""
     ((_, result),) = results
-    out.write(encode_header(result.dtype, result.storage, result.shape))
+    out.write(encode_header(_descr(result), result.shape))
     write_elements(result, out)
 
 

@@ -186,7 +186,8 @@ class Proto:
 
     def _strings(self) -> AnyArray:
         """Decode the strings from UTF-8."""
-        from gathercli.arrays.conversion import Place, store
+        from gathercli.arrays.conversion import store
+        from gathercli.spec.coordinates import Place
 
         words = []
         for at, value in enumerate(self._proto.string_data):

@@ -6,7 +6,6 @@ import re
 import sys
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from gathercli.arrays.tensor import storage_of
 from gathercli.errors import Hint, InputError
 from gathercli.io.formats.content import Layout, check_shape
 from gathercli.spec.dtypes import STRING, DType, described, named
@@ -34,6 +33,9 @@ if TYPE_CHECKING:
 
 NamedResult: TypeAlias = "tuple[str, Result]"
 """The name of a tensor in a file of several, and the tensor."""
+
+SHORT: Final = 1 << 16
+"""Bytes of elements that are written at once."""
 
 PREFIX: Final = "bin:"
 _PATTERN: Final = r"(?as)bin:(x|(?:\d+x)*)([a-z]\w*)@(.+)"
@@ -90,8 +92,6 @@ class Raw:
 
     def layout(self, key: str | None, declared: DType | None) -> Layout:
         """Check the size of the file against the token."""
-        import numpy as np
-
         del declared  # the token has the type
         shape, dtype, _ = self._description
         if key is not None:
@@ -100,7 +100,7 @@ class Raw:
                 rule="format",
                 value=key,
             )
-        layout = Layout(dtype, shape, np.dtype(storage_of(dtype)).newbyteorder("<"))
+        layout = Layout(dtype, shape)
         size = self._file.length(layout.nbytes)
         if size != layout.nbytes:
             more = " or more" if self._file.has_more else ""
@@ -155,6 +155,9 @@ def raw_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
 
 def write_elements(result: Result, out: ByteTarget) -> None:
     """Write the bytes of the elements in memory, by threads if `out` allows that."""
+    if result.raw is not None and result.nbytes <= SHORT and sys.byteorder == "little":
+        out.write(result.raw)
+        return
     if out.place(result):
         return
     for block in result.blocks():

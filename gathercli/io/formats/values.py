@@ -9,11 +9,21 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.arrays.conversion import EXACT, PARTS, Place, numbers, store
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats.content import check_shape
-from gathercli.spec.coordinates import path
-from gathercli.spec.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, STRING, UINT64, DType, Kind
+from gathercli.small.elements import pack
+from gathercli.spec.coordinates import Place, path
+from gathercli.spec.dtypes import (
+    BOOL,
+    COMPLEX128,
+    EXACT,
+    FLOAT64,
+    INT64,
+    STRING,
+    UINT64,
+    DType,
+    Kind,
+)
 from gathercli.spec.shapes import MAX_RANK, product
 from gathercli.tensor import Tensor
 from gathercli.text import NON_FINITE, Overflow, value_text
@@ -157,12 +167,19 @@ def tensor_of(
         _check_mixture(flat, where)
     if dtype is STRING and max_bytes is not None:
         _check_strings(flat, max_bytes)
-    array = store(flat, dtype, where, kinds).reshape(sizes)
-    return Tensor(dtype, array, declared is not None, where(first) if flat else None)
+    typed, decided = declared is not None, where(first) if flat else None
+    raw = pack(dtype, flat, kinds)
+    if raw is not None:
+        return Tensor.of_bytes(dtype, sizes, raw, typed, decided)
+    from gathercli.arrays.conversion import store
+
+    return Tensor(dtype, store(flat, dtype, where, kinds).reshape(sizes), typed, decided)
 
 
 def _fold(flat: list[Any], dtype: DType, root: str, shape: tuple[int, ...]) -> list[complex]:
     """Combine a last axis of real and imaginary parts."""
+    from gathercli.arrays.conversion import PARTS, store
+
     parts = store(flat, PARTS[dtype.bits], Place(root, shape)).tolist()
     return [complex(re, im) for re, im in zip(parts[::2], parts[1::2], strict=True)]
 
@@ -178,7 +195,7 @@ def _infer(  # noqa: PLR0911  (a type each)
     if not kinds:
         return empty, 0
     if kinds == {int}:
-        if numbers(flat, kinds) is not None or min(flat) < 0:
+        if max(flat) <= INT64.bounds[1] or min(flat) < 0:
             return INT64, 0
         return UINT64, next(i for i, v in enumerate(flat) if v > INT64.bounds[1])
     if kinds == {bool}:

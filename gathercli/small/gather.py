@@ -1,0 +1,190 @@
+"""Compute a small output by the `sources` of its family, in plain arithmetic on bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gathercli.adjustments import Adjustment, IndexCount, IndexCounts, are_tuples, check_counts
+from gathercli.bound import check_size
+from gathercli.ops import FAMILIES, indexed_inputs
+from gathercli.small.elements import is_packed, unpack
+from gathercli.spec.coordinates import flat_positions
+from gathercli.spec.op import OutOfRange
+from gathercli.spec.shapes import product
+from gathercli.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Self
+
+    from gathercli.arrays.tensor import AnyArray
+    from gathercli.arrays.threads import ProgressCallback
+    from gathercli.bound import BoundCall
+    from gathercli.spec.call import Call
+    from gathercli.spec.op import AxisGather, IndexedAxis
+
+MOST_BYTES = 1 << 16
+"""The largest output in bytes."""
+
+MOST_RUNS = 1 << 11
+"""The most runs of contiguous elements, and the most indices, for which this way is the faster."""
+
+
+class SmallOutput(Tensor):
+    """The output of a small call, computed: a `GatherOutput`.
+
+    Attributes
+    ----------
+    bound
+        The call and its tensors.
+    adjustments
+        The treatment of indices outside the axis.
+    """
+
+    __slots__ = ("adjustments", "bound")
+
+    bound: BoundCall
+    adjustments: tuple[Adjustment, ...]
+    threads = 1
+    progress: ProgressCallback | None = None
+
+    @classmethod
+    def of(cls, bound: BoundCall, raw: bytes, adjustments: Sequence[Adjustment]) -> Self:
+        """Return the output of elements `raw`, row-major and little-endian."""
+        output = cls.of_bytes(bound.data.dtype, bound.shape, raw)
+        output.bound, output.adjustments = bound, tuple(adjustments)
+        return output
+
+    def parts(self) -> Callable[[int, int], AnyArray]:
+        """Return a function of two flat positions that returns the elements between them."""
+        flat = self.array.reshape(-1)
+        return lambda start, stop: flat[start:stop]
+
+    def stored(self, out: AnyArray | None) -> Tensor:
+        """Return the output, copied to `out` unless it is None."""
+        if out is None:
+            return self
+        out[...] = self.array
+        return Tensor(self.dtype, out)
+
+    def report_progress(self, what: str, done: int) -> None:
+        """Do nothing: the output is computed."""
+
+
+class Points:
+    """Where each index of an input points, or -1, for `sources`: a list with coordinates."""
+
+    def __init__(self, positions: list[int], shape: tuple[int, ...]) -> None:
+        self._positions, self._shape = positions, shape
+
+    def __getitem__(self, at: tuple[int, ...]) -> int:
+        """Return the position of the index at coordinates."""
+        return self._positions[flat_positions(at, self._shape, none=False)]
+
+
+def gather(bound: BoundCall, max_bytes: int | None = None) -> SmallOutput | None:
+    """Return the output of a call; None if it is not small, or a tensor has no bytes.
+
+    Raises
+    ------
+    OutOfRangeError, LimitError
+        As from `gathercli.run.run`.
+    """
+    call, shape = bound.call, bound.shape
+    tensors = bound.in_memory
+    if call.op.followed or tensors is None or not all(map(_is_small, tensors)):
+        return None
+    inputs = dict(zip(bound.tensors, tensors, strict=True))
+    data, elements = tensors[0], tensors[0].raw or b""
+    family, itemsize = FAMILIES[call.op.family], data.dtype.itemsize
+    run = _run_length(family.as_gather(call))
+    cells = product(shape)
+    indices = indexed_inputs(call)
+    if (
+        cells * itemsize > MOST_BYTES
+        or cells > run * MOST_RUNS
+        or any(product(inputs[name].shape) > MOST_RUNS for name in indices)
+    ):
+        return None
+    points, adjustments = dict[str, Points](), list[Adjustment]()
+    for name, axes in indices.items():
+        points[name], more = _resolve(call, axes, inputs[name])
+        adjustments += more
+    check_size(data.dtype, shape, itemsize, max_bytes)
+    zeros = bytes(run * itemsize)
+    parts = []
+    for cell in range(0, cells, run or 1):
+        at = family.sources(call, points, cell) * itemsize
+        parts.append(elements[at : at + run * itemsize] if at >= 0 else zeros)
+    return SmallOutput.of(bound, b"".join(parts), adjustments)
+
+
+def _is_small(tensor: Tensor) -> bool:
+    return tensor.raw is not None and is_packed(tensor.dtype)
+
+
+def _run_length(gather: AxisGather | None) -> int:
+    """Return how many elements each output cell copies with those after it: the last dimensions."""
+    length = 1
+    if gather is not None:
+        last = len(gather.view)
+        for back, along in enumerate(reversed(gather.dim_map), 1):
+            if along != (last - back, None):
+                break
+            length *= gather.view[last - back]
+    return length
+
+
+def _resolve(
+    call: Call, axes: Sequence[IndexedAxis], indices: Tensor
+) -> tuple[Points, list[Adjustment]]:
+    """Check the indices of an input; return where each points, and the adjustments.
+
+    Parameters
+    ----------
+    axes
+        The indexed axis, or one for each component of tuples.
+    """
+    flat, shape = unpack(indices.dtype, indices.raw or b""), indices.shape
+    tuples = are_tuples(axes)
+    width = len(axes) if tuples else 1
+    counts = [IndexCounts(IndexCount(), IndexCount(), IndexCount()) for _ in axes]
+    positions = []
+    for at, k in enumerate(flat):
+        n = at % width
+        positions.append(_position(call, axes[n].size, k, at, counts[n]))
+    adjustments = check_counts(call, axes, counts, shape)
+    if tuples:
+        shape = shape[:-1]
+        positions = [
+            _flat_tuple(positions[at * width : (at + 1) * width], axes)
+            for at in range(product(shape))
+        ]
+    return Points(positions, shape), adjustments
+
+
+def _flat_tuple(components: list[int], axes: Sequence[IndexedAxis]) -> int:
+    """Return the position of a tuple over the axes, row-major; -1 if a component has none."""
+    none = any(component < 0 for component in components)
+    position: int = flat_positions(components, [along.size for along in axes], none=none)
+    return position
+
+
+def _position(call: Call, size: int, k: int, at: int, counts: IndexCounts) -> int:
+    """Return the position of an index on an axis of `size`, -1 for none, and count it."""
+    if 0 <= k < size:
+        return k
+    position = k + size if k < 0 and call.wraps_negative else k
+    inside = 0 <= position < size
+    if k < 0:
+        counts.negative.add_one(k, at)
+        if inside:
+            counts.wrapped.add_one(k, at)
+            return position
+    counts.outside.add_one(k, at)
+    outside = call.outside
+    if not size or outside in (OutOfRange.ZERO, OutOfRange.ERROR):
+        return -1  # one that is refused has no position either
+    if outside is OutOfRange.CLAMP:
+        return 0 if k < 0 else size - 1
+    return position % size
