@@ -63,10 +63,10 @@ def bind(
         family.ROWS,
         {each.name: operand for each, operand in zip(op.inputs, inputs, strict=True)},
         defaults | {name: value for name, value in attrs.items() if value is not None},
-        _choice(Negative, "negative", negative),
-        _choice(OutOfRange, "out-of-range", out_of_range),
-        shapes_only,
-        version_from,
+        negative=_choice(Negative, "negative", negative),
+        out_of_range=_choice(OutOfRange, "out-of-range", out_of_range),
+        shapes_only=shapes_only,
+        version_from=version_from,
     )
     for rule in family.RULES:
         rule(call)

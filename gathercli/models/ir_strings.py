@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gathercli.arrays.conversion import Place, store
+from gathercli.arrays.conversion import store
 from gathercli.errors import InputError
 from gathercli.io.formats.content import malformed
+from gathercli.spec.coordinates import Place
 from gathercli.spec.dtypes import STRING
 from gathercli.spec.shapes import product
 from gathercli.tensor import Tensor

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli.arrays.conversion import Place, store
+from gathercli.arrays.conversion import store
 from gathercli.arrays.narrow import unpacked
 from gathercli.arrays.tensor import storage_of
 from gathercli.errors import InputError
@@ -15,6 +15,7 @@ from gathercli.io.formats.content import check_shape, malformed
 from gathercli.models.graph import Constant
 from gathercli.models.stored import stored
 from gathercli.models.wire import Span, number_of, signed, span_of
+from gathercli.spec.coordinates import Place
 from gathercli.spec.dtypes import STRING, DType, Kind, named
 from gathercli.spec.shapes import MAX_RANK, product
 from gathercli.tensor import Tensor

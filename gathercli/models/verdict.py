@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from gathercli.adjustments import Adjustment, are_tuples, check_counts
@@ -131,4 +130,4 @@ def widest_axes(call: Call, name: str) -> tuple[IndexedAxis, ...]:
         along = IndexedAxis(name, call.axis_number or 0, _Size(LARGEST))
         return () if call.op.tuples else (along,)
     inputs = {**call.inputs, data: call.data._replace(shape=sizes)}
-    return FAMILIES[call.op.family].indexed_axes(replace(call, inputs=inputs))
+    return FAMILIES[call.op.family].indexed_axes(call.with_inputs(inputs))

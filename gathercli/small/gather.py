@@ -111,7 +111,7 @@ def gather(bound: BoundCall, max_bytes: int | None = None) -> SmallOutput | None
         points[name], more = _resolve(call, axes, inputs[name])
         adjustments += more
     check_size(data.dtype, shape, itemsize, max_bytes)
-    zeros = bytes(run * itemsize)
+    zeros = bytes(run * itemsize) if cells else b""
     parts = []
     for cell in range(0, cells, run or 1):
         at = family.sources(call, points, cell) * itemsize

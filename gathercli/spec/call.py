@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
@@ -120,11 +119,10 @@ class CallContext:
         error.add_call(self.op and self.op.full_name, self.inputs, self.version_from)
 
 
-@dataclass(frozen=True)
 class Call:
     """An operator version with the inputs and attributes of one call.
 
-    Attributes
+    Parameters
     ----------
     op, versions
         The row, and all rows of its family, for hints that name another version.
@@ -140,14 +138,34 @@ class Call:
         The environment variable that named the version, if one did.
     """
 
-    op: Op
-    versions: tuple[Op, ...]
-    inputs: Mapping[str, Operand]
-    attrs: Mapping[str, Any]
-    negative: Negative = Negative.SPEC
-    out_of_range: OutOfRange = OutOfRange.SPEC
-    shapes_only: bool = False
-    version_from: str | None = None
+    def __init__(
+        self,
+        op: Op,
+        versions: tuple[Op, ...],
+        inputs: Mapping[str, Operand],
+        attrs: Mapping[str, Any],
+        *,
+        negative: Negative = Negative.SPEC,
+        out_of_range: OutOfRange = OutOfRange.SPEC,
+        shapes_only: bool = False,
+        version_from: str | None = None,
+    ) -> None:
+        self.op, self.versions, self.inputs, self.attrs = op, versions, inputs, attrs
+        self.negative, self.out_of_range = negative, out_of_range
+        self.shapes_only, self.version_from = shapes_only, version_from
+
+    def with_inputs(self, inputs: Mapping[str, Operand]) -> Call:
+        """Return the same call of other inputs."""
+        return Call(
+            self.op,
+            self.versions,
+            inputs,
+            self.attrs,
+            negative=self.negative,
+            out_of_range=self.out_of_range,
+            shapes_only=self.shapes_only,
+            version_from=self.version_from,
+        )
 
     @property
     def data(self) -> Operand:

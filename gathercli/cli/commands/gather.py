@@ -49,11 +49,8 @@ class ExpectOptions(Options):
     )
     near: ToleranceOptions
 
-    @property
-    def tolerance(self) -> Tolerance:
-        """The tolerance; raise `UsageError` if a number is not finite."""
-        from gathercli.arrays.compare import Tolerance
-
+    def check(self) -> None:
+        """Raise `UsageError` if a tolerance is not finite."""
         for name, tolerance in (("rtol", self.near.rtol), ("atol", self.near.atol)):
             if not isfinite(tolerance):
                 raise UsageError(
@@ -61,6 +58,12 @@ class ExpectOptions(Options):
                     rule="usage",
                     value=str(tolerance),
                 )
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """The tolerance."""
+        from gathercli.arrays.compare import Tolerance
+
         return Tolerance(self.near.rtol, self.near.atol)
 
     def read(self, inputs: Inputs, dtype: DType) -> Tensor | MismatchError | None:
@@ -116,11 +119,12 @@ def run(
         filled = any(each.how == OutOfRange.ZERO.done for each in result.adjustments)
         if result.dtype is E8M0 and filled:
             messages.notes.append(f"{E8M0} has no zero: what is filled is 2^-127, all bits zero")
-        near, expected = expectation.tolerance, expectation.read(inputs, result.dtype)
+        expectation.check()
+        expected = expectation.read(inputs, result.dtype)
         mismatch = None
         in_chunks = is_chunked(output.chosen)
         if in_chunks and expected is not None:  # the output may replace an input
-            mismatch = near.difference(result, expected)
+            mismatch = expectation.tolerance.difference(result, expected)
         with ExitStack() as stack:
             workers = None
             if address is not None:
@@ -129,7 +133,7 @@ def run(
             with call:
                 output.write(result, inputs, messages, workers)
         if not in_chunks and expected is not None:
-            mismatch = near.difference(result, expected)
+            mismatch = expectation.tolerance.difference(result, expected)
     if mismatch is None or not messages.json_errors:
         messages.print()
     if mismatch is not None:

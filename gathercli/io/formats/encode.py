@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats import fast
+from gathercli.small import text as small
 from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.dtypes import STRING, DType, Kind
 from gathercli.spec.shapes import product
@@ -127,7 +128,8 @@ def _nested(
     result: Result,
     write: Callable[[AnyArray], Iterable[Piece]],
     lists: Lists,
-    max_bytes: int | None,
+    options: TextOptions,
+    nonfinite: dict[str, str],
 ) -> Iterator[Piece]:
     """Write a tensor as nested lists, block by block.
 
@@ -135,12 +137,16 @@ def _nested(
     ----------
     write
         The function that writes entries, shape (N, D..), with the separators of `lists`.
-    max_bytes
-        The longest text of an empty tensor; None for no limit.
+    nonfinite
+        The texts of NaN and the infinities.
     """
     shape = result.shape
     if 0 in shape:
-        yield from _empty(list(shape[: list(shape).index(0)]), lists, max_bytes)
+        yield from _empty(list(shape[: list(shape).index(0)]), lists, options.max_bytes)
+        return
+    texts = small.texts(result.dtype, result.raw, nonfinite)
+    if texts is not None:
+        yield lists.join(texts, shape).encode()
         return
     # The brackets of dimensions before `depth` are written here, the rest by `write`.
     depth = len(shape)
@@ -265,7 +271,8 @@ def plain_json(results: Sequence[NamedResult], options: TextOptions) -> Iterator
     for at, (name, result) in enumerate(results):
         if several:
             yield f"{',' if at else '{'}{json_string(name)}:".encode()
-        yield from _nested(result, _json_writer(result, nonfinite), _COMMAS, options.max_bytes)
+        write = _json_writer(result, nonfinite)
+        yield from _nested(result, write, _COMMAS, options, nonfinite)
     yield b"}\n" if several else b"\n"
 
 
@@ -296,6 +303,11 @@ def _flat(fields: dict[str, Any], result: Result, nonfinite: str) -> Iterator[Pi
     import json
 
     yield (json.dumps(fields, separators=(",", ":"))[:-1] + ',"data":[').encode()
+    texts = small.texts(result.dtype, result.raw, NONFINITE[nonfinite])
+    if texts is not None:
+        yield ",".join(texts).encode()
+        yield b"]}"
+        return
     write = _json_writer(result, NONFINITE[nonfinite])
     for at, block in enumerate(_whole_entries(result.blocks(), 1)):
         yield b"," if at else b""
@@ -314,15 +326,17 @@ def literal(results: Sequence[NamedResult], options: TextOptions) -> Iterator[Pi
         texts = _texts(result.dtype, entries.reshape(-1), {}, _sum)
         return [lists.join(texts, entries.shape[1:]).encode()]
 
-    yield from _nested(result, write, lists, options.max_bytes)
+    yield from _nested(result, write, lists, options, {})
     yield b"\n"
 
 
 def _check_finite(results: Sequence[NamedResult], nonfinite: str) -> None:
     """Raise for NaN and the infinities before any output, if `nonfinite` is ``error``."""
+    if nonfinite != "error":
+        return
     import numpy as np
 
-    for name, result in results if nonfinite == "error" else ():
+    for name, result in results:
         if result.dtype.kind not in (Kind.FLOAT, Kind.COMPLEX):
             continue
         start = 0

@@ -1,0 +1,109 @@
+"""Write a few elements as text, without NumPy."""
+
+from __future__ import annotations
+
+from struct import pack as pack_bytes
+from struct import unpack as unpack_bytes
+from typing import TYPE_CHECKING
+
+from gathercli.small.elements import MOST, is_packed, unpack
+from gathercli.spec.dtypes import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from gathercli.spec.dtypes import DType
+
+_LEAST_NORMAL = 2.0**-126
+"""The smallest float32 from which six digits name at most one value."""
+
+_TOP_BIT = 1 << 31
+"""The bit of the sign of a float32."""
+
+
+def texts(dtype: DType, raw: memoryview | None, nonfinite: Mapping[str, str]) -> list[str] | None:
+    """Write elements one by one; None if they are no bytes of a type that `is_packed`, or many.
+
+    Parameters
+    ----------
+    nonfinite
+        The texts of NaN and the infinities.
+    """
+    if raw is None or not is_packed(dtype) or raw.nbytes > MOST * dtype.itemsize:
+        return None
+    values = unpack(dtype, raw)
+    if dtype.kind is Kind.BOOL:
+        return ["true" if value else "false" for value in values]
+    if dtype.kind is not Kind.FLOAT:
+        return list(map(str, values))
+    write = repr if dtype.bits == 64 else float32_text
+    return [nonfinite.get(text, text) for text in map(write, values)]
+
+
+def float32_text(value: float) -> str:
+    """Write a float32 with the shortest digits that read back to it.
+
+    Readers parse float64, from which a few of the shortest digits round to a neighbour: such a
+    value gets all digits of its float64.
+
+    >>> float32_text(0.10000000149011612), float32_text(16777216.0), float32_text(1e-45)
+    ('0.1', '16777216.0', '1e-45')
+    """
+    if value - value != 0 or value == 0:  # NaN, an infinity, or a zero
+        return repr(value)
+    sign = "-" if value < 0 else ""
+    return sign + _shortest(abs(value))
+
+
+def _shortest(value: float) -> str:
+    (bits,) = unpack_bytes("<I", pack_bytes("<f", value))
+    low, high = (_middle(value, bits, bits + step) for step in (-1, 1))
+    is_even, is_power = bits % 2 == 0, bits & 0x7FFFFF == 0
+    for digits in range(6 if value >= _LEAST_NORMAL else 1, 10):
+        mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+        number, scale = int(mantissa.replace(".", "")), int(exponent) - digits + 1
+        # The values below a power of two are closer than those above: the nearest digits may be
+        # too far below it, and the next above it near enough.
+        for each in (number, number + 1) if is_power else (number,):
+            if _is_between(each, scale, low, high, is_even):
+                nearest = float(f"{each}e{scale}")
+                is_read_back = _float32(nearest) == value
+                return repr(nearest if is_read_back else value)
+    return repr(value)
+
+
+def _middle(value: float, bits: int, other: int) -> float:
+    """Return the middle between a float32 and the one of adjacent bits; float64 holds it."""
+    if other & 0x7FFFFFFF == 0x7F800000:  # beyond the largest is a step as before it
+        return value + (value - _of_bits(bits - 1)) / 2
+    return (value + _of_bits(other)) / 2
+
+
+def _of_bits(bits: int) -> float:
+    value: float = unpack_bytes("<f", pack_bytes("<I", bits))[0]
+    return value
+
+
+def _float32(value: float) -> Any:
+    """Round to float32."""
+    try:
+        return unpack_bytes("<f", pack_bytes("<f", value))[0]
+    except OverflowError:
+        return None
+
+
+def _is_between(number: int, scale: int, low: float, high: float, inclusive: bool) -> bool:
+    """Tell whether number * 10**scale is between two float64, compared exactly."""
+    nearest = float(f"{number}e{scale}")
+    if low < nearest < high:
+        return True
+    if nearest not in (low, high):
+        return False
+    middle = low if nearest == low else high
+    top, bottom = middle.as_integer_ratio()
+    exact = number * bottom * 10 ** max(scale, 0), top * 10 ** max(-scale, 0)
+    if exact[0] == exact[1]:
+        return inclusive
+    is_above = exact[0] > exact[1]
+    return is_above if middle == low else not is_above

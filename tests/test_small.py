@@ -1,0 +1,216 @@
+"""Small calls: computed from bytes they equal those computed by arrays, to the last byte."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.lib.format as numpy_format
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gathercli.arrays.run import run as run_by_arrays
+from gathercli.bound import BoundCall
+from gathercli.engine import bind
+from gathercli.errors import GatherError
+from gathercli.io.formats import npy
+from gathercli.io.formats.encode import digits
+from gathercli.ops import OPERATORS
+from gathercli.small import gather as small
+from gathercli.small.elements import CODES, pack, unpack
+from gathercli.small.text import float32_text, texts
+from gathercli.spec.call import Operand
+from gathercli.spec.dtypes import BFLOAT16, BOOL, FLOAT64, INT64, Kind, dtype
+from gathercli.tensor import Tensor, nested
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import Op
+
+FLOAT32 = dtype("float32")
+PACKED = (*CODES, BFLOAT16)
+TUPLES_AND_AXES = [op for op in OPERATORS if not op.followed]
+
+
+def tensor_of_bytes(of: DType, array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> Tensor:
+    return Tensor.of_bytes(of, array.shape, np.ascontiguousarray(array).tobytes())
+
+
+def outcome(call: Callable[[], object]) -> object:
+    try:
+        return call()
+    except GatherError as error:
+        return type(error), error.rule, str(error)
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> tuple[Op, Tensor, Tensor, dict[str, object]]:
+    """Draw an operator version with inputs that it often accepts."""
+    op = draw(st.sampled_from(TUPLES_AND_AXES))
+    shape = draw(st.lists(st.integers(0, 4), min_size=1, max_size=4))
+    batch = draw(st.integers(0, len(shape) - 1)) if op.has_batch_dims else 0
+    lead = shape[:batch]
+    if op.elementwise:
+        index_shape = [draw(st.integers(0, size)) for size in shape]
+    else:
+        index_shape = lead + draw(st.lists(st.integers(0, 3), max_size=2))
+        index_shape += [draw(st.integers(0, len(shape) - batch))] * op.tuples
+    of = draw(st.sampled_from([each for each in PACKED if each in op.inputs[0].dtypes]))
+    size = int(np.prod(shape))
+    data = np.arange(size * of.itemsize, dtype=np.uint8)
+    elements = Tensor.of_bytes(of, tuple(shape), (data % 2 if of is BOOL else data).tobytes())
+    most = draw(st.sampled_from([1, 2, 4, 6]))
+    number = int(np.prod(index_shape))
+    drawn = draw(st.lists(st.integers(-most, most), min_size=number, max_size=number))
+    indices = tensor_of_bytes(INT64, np.array(drawn, np.int64).reshape(index_shape))
+    options: dict[str, object] = {
+        "negative": draw(st.sampled_from(["spec", "wrap", "error"])),
+        "out_of_range": draw(st.sampled_from(["spec", "error", "zero", "clamp", "wrap"])),
+    }
+    if op.attr("axis"):
+        options["axis"] = draw(st.integers(batch, max(len(shape) - 1, batch)))
+    if op.has_batch_dims:
+        options["batch_dims"] = batch
+    return op, elements, indices, options
+
+
+@given(calls())
+def test_bytes_and_arrays_give_one_answer(
+    drawn: tuple[Op, Tensor, Tensor, dict[str, object]],
+) -> None:
+    op, data, indices, options = drawn
+
+    def answer(gather: Callable[[BoundCall], object]) -> object:
+        call = bind(op, Operand.of(data), Operand.of(indices), **options)  # type: ignore[arg-type]
+        result = gather(BoundCall(call, data, indices))
+        assert result is not None
+        return result
+
+    def shown(result: object) -> object:
+        whole = result.whole()  # type: ignore[attr-defined]
+        notes = list(map(str, result.adjustments))  # type: ignore[attr-defined]
+        return whole.dtype, whole.shape, whole.array.tobytes(), notes
+
+    assert outcome(lambda: shown(answer(small.gather))) == outcome(
+        lambda: shown(answer(run_by_arrays))
+    )
+
+
+@pytest.mark.parametrize("of", PACKED, ids=str)
+def test_a_tensor_of_bytes_is_that_of_its_array(of: DType) -> None:
+    raw = np.random.default_rng(0).integers(0, 2 if of is BOOL else 256, 6 * of.itemsize, np.uint8)
+
+    tensor = Tensor.of_bytes(of, (2, 3), raw.tobytes())
+
+    array = Tensor(of, tensor.array)
+    assert (tensor.nbytes, str(tensor)) == (array.nbytes, str(array))
+    assert repr(tensor.integers) == repr(array.integers)
+    assert tensor.array.tobytes() == raw.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("of", "values", "kinds"),
+    [
+        (INT64, [2**63], {int}),
+        (INT64, [True], {bool}),
+        (dtype("uint8"), [-1], {int}),
+        (FLOAT32, [1e39], {float}),
+        (FLOAT32, [2**24 + 1], {int}),
+        (dtype("float16"), [65520.0], {float}),
+        (FLOAT64, ["NaN"], {str}),
+        (BFLOAT16, [1.0], {float}),
+        (INT64, [0] * 20_000, {int}),
+    ],
+    ids=str,
+)
+def test_what_needs_more_care_is_not_packed(
+    of: DType, values: list[object], kinds: set[type]
+) -> None:
+    assert pack(of, values, kinds) is None
+
+
+@given(st.lists(st.floats(width=16)))
+def test_floats_are_rounded_as_arrays_round_them(values: list[float]) -> None:
+    for of in (dtype("float16"), FLOAT32, FLOAT64):
+        raw = pack(of, values, {float}) or b""
+
+        assert raw == np.array(values, of.name).tobytes()
+        assert repr(unpack(of, raw)) == repr(np.array(values, of.name).tolist())
+
+
+@given(st.lists(st.floats(width=32), max_size=30))
+def test_float32_has_the_digits_that_arrays_have(values: list[float]) -> None:
+    assert list(map(float32_text, values)) == digits(np.array(values, np.float32))
+
+
+def test_every_float16_and_power_of_two_has_the_digits_that_arrays_have() -> None:
+    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
+    powers = np.arange(256, dtype=np.uint32) << 23
+    bits = np.concatenate([powers, powers + 1, powers[1:] - 1])
+    values = np.concatenate([halves, bits.view(np.float32)])
+
+    written = list(map(float32_text, values.tolist()))
+
+    assert written == digits(values)
+
+
+@pytest.mark.parametrize("of", [each for each in PACKED if each.kind is not Kind.FLOAT], ids=str)
+def test_integers_and_booleans_are_written_in_json(of: DType) -> None:
+    array = np.array([0, 1, 1, 0], of.name)
+
+    written = texts(of, memoryview(array.tobytes()), {})
+
+    assert written == ["false", "true", "true", "false"] if of is BOOL else ["0", "1", "1", "0"]
+
+
+@given(st.lists(st.integers(0, 3), max_size=4).map(tuple))
+def test_a_list_is_nested_as_arrays_nest_it(shape: tuple[int, ...]) -> None:
+    array = np.arange(int(np.prod(shape))).reshape(shape)
+
+    assert nested(array.reshape(-1).tolist(), shape) == array.tolist()
+
+
+@pytest.mark.parametrize("name", [*sorted({each.name for each in CODES}), "complex64", "<U5"])
+@pytest.mark.parametrize("shape", [(), (0,), (7,), (2, 3), (1,) * 32, (10**9, 0, 10**9)], ids=str)
+def test_a_header_is_what_numpy_writes_and_is_read_without_it(
+    name: str, shape: tuple[int, ...]
+) -> None:
+    expected = io.BytesIO()
+    descr = np.dtype(name).str
+    fields = {"descr": descr, "fortran_order": False, "shape": shape}
+    numpy_format.write_array_header_1_0(expected, fields)
+
+    header = npy.encode_header(descr, shape)
+
+    assert header == expected.getvalue()
+    layout = npy.ordinary_layout(header)
+    if name in ("complex64", "<U5"):
+        assert layout is None
+    else:
+        assert layout is not None
+        assert (layout.dtype.name, layout.shape, layout.offset) == (name, shape, len(header))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{'descr': '>i8', 'fortran_order': False, 'shape': (2,), }",
+        "{'descr': '<i8', 'fortran_order': True, 'shape': (2,), }",
+        "{'descr': '<i8', 'fortran_order': False, 'shape': (2), }",
+        "{'descr': '<i8', 'fortran_order': False, 'shape': (02,), }",
+        "{'descr': '<i8', 'fortran_order': False, 'shape': (-2,), }",
+        "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), 'shape': (3,), }",
+        "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), } 1",
+        "{'fortran_order': False, 'descr': '<i8', 'shape': (2,), }",
+    ],
+)
+def test_any_other_header_is_left_to_numpy(text: str) -> None:
+    raw = text.encode().ljust(117) + b"\n"
+
+    header = b"\x93NUMPY\1\0" + len(raw).to_bytes(2, "little") + raw
+
+    assert npy.ordinary_layout(header) is None
