@@ -9,6 +9,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "gathercli"
@@ -170,6 +171,28 @@ def test_a_shipped_text_is_printed_by_a_few_small_modules(argv: list[str]) -> No
         *("gathercli.io", "gathercli.io.descriptors"),
         *("gathercli.report", "gathercli.report.terminal"),
     }
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["gather", "[[1,2],[3,4]]", "[0]"],
+        ["gather", "d.npy", "i.npy", "-o", "o.npy", "-q"],
+        ["gather", "d.npy", "i.npy", "-f", "oip"],
+        ["gather-elements", "2x2xf32=0.1", "[[0,1]]", "-f", "literal"],
+        ["gather-nd", "d.npy", "[[0,1]]"],
+        ["shape", "gather", "[[1,2],[3,4]]", "[0]"],
+        ["shape", "gather", "d.npy", "i.npy"],
+    ],
+    ids=" ".join,
+)
+def test_a_small_call_starts_without_numpy_typer_and_inspect(argv: list[str], folder: Path) -> None:
+    np.save(folder / "d.npy", np.arange(6.0).reshape(2, 3))
+    np.save(folder / "i.npy", np.array([1, 0]))
+
+    modules = loaded(f"from gathercli.cli import main; assert main({argv}) == 0")
+
+    assert not modules & {"numpy", "typer", "inspect", "dataclasses"}
 
 
 def test_a_result_for_a_pipe_starts_without_what_it_does_not_need() -> None:
