@@ -25,11 +25,13 @@ from gathercli.models.graph import (
     node,
     unique_names,
 )
-from gathercli.models.onnx_tensor import TYPES, tensor_constant, type_of
+from gathercli.models.onnx_infer import infer_values
+from gathercli.models.onnx_scope import Scope
+from gathercli.models.onnx_tensor import tensor_constant, type_of, type_or_none
 from gathercli.models.stored import open_beside
 from gathercli.models.wire import Span, WireReader, number_of, signed, span_of
-from gathercli.spec.dtypes import INT64, foreign
-from gathercli.spec.shapes import LARGEST, MAX_RANK, UNKNOWN, AnyDim, Dim, Shape
+from gathercli.spec.dtypes import INT64
+from gathercli.spec.shapes import UNKNOWN
 from gathercli.text import clean, short
 
 if TYPE_CHECKING:
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
 
     from gathercli.io.files import File
     from gathercli.models import ReadOptions
-    from gathercli.spec.dtypes import DType
 
 _ONNX_DOMAINS: Final = ("", "ai.onnx")
 
@@ -46,9 +47,6 @@ _IR_VERSION, _PRODUCER, _RELEASE, _GRAPH, _OPSETS, _FUNCTIONS = 1, 2, 3, 7, 8, 2
 
 _AXES_INPUT: Final = 13
 """The opset from which Unsqueeze and Squeeze have their axes as an input."""
-
-_KINDS: Final = {4: "sequence", 5: "map", 7: "opaque", 8: "sparse tensor", 9: "optional"}
-"""The types of TypeProto that are no tensors, by field."""
 
 
 def read_onnx(file: File, options: ReadOptions) -> Model:
@@ -61,29 +59,14 @@ def read_onnx(file: File, options: ReadOptions) -> Model:
     """
     reader = _OnnxReader(file, options)
     try:
-        return reader.read()
+        model = reader.read()
+        if options.infer and any(map(_is_open, model.nodes)):
+            reader.infer()
+            model = reader.read()
     except BaseException:
         reader.model.close()
         raise
-
-
-class _Scope:
-    """The values of a graph by name, and the graph around it."""
-
-    def __init__(self, outer: _Scope | None = None) -> None:
-        self._outer = outer
-        self.values: dict[str, Value] = {}
-        self.declared: dict[str, Value] = {}
-
-    def value(self, name: str) -> Value:
-        """Return what is known of a value: from its node, as declared, or nothing."""
-        scope: _Scope | None = self
-        while scope is not None:
-            known = scope.values.get(name) or scope.declared.get(name)
-            if known is not None:
-                return known
-            scope = scope._outer  # noqa: SLF001  (its own class)
-        return Value(name)
+    return model
 
 
 class _NodeFields(NamedTuple):
@@ -98,7 +81,7 @@ class _NodeFields(NamedTuple):
 
 
 class _OnnxReader:
-    """A reader of one model; `read` may be called once."""
+    """A reader of one model."""
 
     def __init__(self, file: File, options: ReadOptions) -> None:
         self._file, self._options = file, options
@@ -107,10 +90,22 @@ class _OnnxReader:
         self._nodes: list[ModelNode] = []
         self._opset = 0
         self._beside: dict[str, File] = {}
+        self._graph: Span | None = None
+        self._inferred: dict[str, Value] = {}
+
+    def infer(self) -> None:
+        """Let the next `read` use the shapes that the `onnx` package infers."""
+        if self._graph is not None:
+            self._inferred, note = infer_values(self._wire, self._graph)
+            self.model.notes += filter(None, [note])
 
     def read(self) -> Model:
         """Read the model."""
-        wire, model = self._wire, self.model
+        wire = self._wire
+        model = self.model = Model(
+            self._file.name, "onnx", 0, notes=self.model.notes, files=self.model.files
+        )
+        self._nodes = []
         graph: Span | None = None
         functions: list[Span] = []
         for field, value in wire.fields(wire.whole):
@@ -131,8 +126,8 @@ class _OnnxReader:
             raise malformed(
                 "it is no ONNX model: it has no graph", "a ModelProto or an OpenVINO IR"
             )
-        self._opset = model.opsets.get("", 1)
-        self._read_graph(graph, (), _Scope())
+        self._opset, self._graph = model.opsets.get("", 1), graph
+        self._read_graph(graph, (), Scope(self._inferred))
         for each in functions:
             self._read_function(each)
         model.nodes = unique_names(self._nodes)
@@ -152,7 +147,7 @@ class _OnnxReader:
         wire, opsets = self._wire, dict[str, int]()
         domain = name = ""
         nodes: list[Span] = []
-        scope = _Scope()
+        scope = Scope()
         for field, value in wire.fields(message):
             if field == 1:
                 name = wire.text(span_of(value, "the name of a function"))
@@ -163,12 +158,12 @@ class _OnnxReader:
             elif field == 10:
                 domain = wire.text(span_of(value, "a domain"))
             elif field == 12:
-                self._declare(scope, span_of(value, "`value_info`"))
+                scope.declare(self._wire, span_of(value, "`value_info`"))
         self._opset = opsets.get("", self.model.opsets.get("", 1))
         path = (f"{domain}.{name}" if domain else name,)
         self._read_nodes(nodes, path, scope)
 
-    def _read_graph(self, message: Span, path: tuple[str, ...], scope: _Scope) -> None:
+    def _read_graph(self, message: Span, path: tuple[str, ...], scope: Scope) -> None:
         """Read the tensors, the declared values and the nodes of a graph."""
         if len(path) > 2 * MAX_DEPTH:
             raise malformed("a body is too deep in others", f"at most {MAX_DEPTH} around it")
@@ -180,10 +175,10 @@ class _OnnxReader:
             elif field == 5:
                 self._add_initializer(scope, span_of(value, "an initializer"))
             elif field in (11, 12, 13):
-                self._declare(scope, span_of(value, "a value"))
+                scope.declare(self._wire, span_of(value, "a value"))
         self._read_nodes(nodes, path, scope)
 
-    def _add_initializer(self, scope: _Scope, message: Span) -> None:
+    def _add_initializer(self, scope: Scope, message: Span) -> None:
         name, constant = self._tensor(message)
         scope.values[name] = Value.of(name, constant)
         self.model.tensors.setdefault(name, constant)
@@ -216,51 +211,7 @@ class _OnnxReader:
             self.model.files.append(file)
         return file
 
-    def _declare(self, scope: _Scope, message: Span) -> None:
-        """Add the type and shape that a ValueInfoProto declares."""
-        name, kind = "", None
-        for field, value in self._wire.fields(message):
-            if field == 1:
-                name = self._wire.text(span_of(value, "the name of a value"))
-            elif field == 2:
-                kind = span_of(value, "a type")
-        if kind is not None:
-            scope.declared[name] = self._typed(name, kind)
-
-    def _typed(self, name: str, message: Span) -> Value:
-        """Return the value of a TypeProto."""
-        dtype, shape = None, Shape.of_unknown_rank()
-        for field, value in self._wire.fields(message):
-            if field in _KINDS:
-                dtype = foreign(_KINDS[field])
-            elif field == 1:
-                for inner, part in self._wire.fields(span_of(value, "a type")):
-                    if inner == 1:
-                        dtype = _type_or_none(number_of(part, "`elem_type`"))
-                    elif inner == 2:
-                        shape = self._shape(span_of(part, "a shape"))
-        return Value(name, dtype, shape)
-
-    def _shape(self, message: Span) -> Shape:
-        dims: list[AnyDim] = []
-        for field, value in self._wire.fields(message):
-            if field == 1:
-                dims.append(self._dim(span_of(value, "a dimension")))
-            if len(dims) > MAX_RANK:
-                raise malformed("a value has too many dimensions", f"at most {MAX_RANK}")
-        return Shape(dims)
-
-    def _dim(self, message: Span) -> AnyDim:
-        for field, value in self._wire.fields(message):
-            if field == 1:
-                size = number_of(value, "a dimension")
-                return size if size <= LARGEST else UNKNOWN  # negative: exporters mean unknown
-            if field == 2:
-                symbol = self._wire.text(span_of(value, "a dimension"))
-                return Dim(name=symbol) if symbol.isidentifier() and symbol != "_" else UNKNOWN
-        return UNKNOWN
-
-    def _read_nodes(self, messages: Iterable[Span], path: tuple[str, ...], scope: _Scope) -> None:
+    def _read_nodes(self, messages: Iterable[Span], path: tuple[str, ...], scope: Scope) -> None:
         for message in messages:
             self.model.number += 1
             fields = self._node_fields(message)
@@ -296,7 +247,7 @@ class _OnnxReader:
         return [self._wire.text(each) for each in spans]
 
     def _read_bodies(
-        self, message: Span, fields: _NodeFields, path: tuple[str, ...], scope: _Scope
+        self, message: Span, fields: _NodeFields, path: tuple[str, ...], scope: Scope
     ) -> None:
         """Read the graphs in an attribute of a node."""
         name, graphs = "", []
@@ -307,9 +258,9 @@ class _OnnxReader:
                 graphs.append(span_of(value, "a graph"))
         own = fields.name or (self._texts(fields.outputs[:1]) or [fields.operator])[0]
         for graph in graphs:
-            self._read_graph(graph, (*path, own, name), _Scope(scope))
+            self._read_graph(graph, (*path, own, name), Scope(self._inferred, scope))
 
-    def _add_node(self, fields: _NodeFields, path: tuple[str, ...], scope: _Scope) -> None:
+    def _add_node(self, fields: _NodeFields, path: tuple[str, ...], scope: Scope) -> None:
         """Add a node of the family, and infer its output."""
         attributes = self._attributes(fields)
         inputs = [scope.value(name) for name in self._texts(fields.inputs)]
@@ -353,7 +304,7 @@ class _OnnxReader:
                 value = "unknown"
         return name, list(map(signed, numbers)) if is_list else value
 
-    def _fold(self, fields: _NodeFields, scope: _Scope) -> None:
+    def _fold(self, fields: _NodeFields, scope: Scope) -> None:
         """Add the output of a node that constants pass through."""
         outputs = self._texts(fields.outputs[:1])
         if not outputs:
@@ -383,7 +334,7 @@ class _OnnxReader:
         if operator == "Identity":
             return data._replace(name=name)
         if operator == "Cast":
-            return fold.converted(data, name, _type_or_none(attributes.get("to")))
+            return fold.converted(data, name, type_or_none(attributes.get("to")))
         if operator == "Reshape":
             target = second if len(inputs) > 1 else _integers(attributes.get("shape"))
             copies = attributes.get("allowzero", 0) == 0
@@ -407,9 +358,12 @@ _FOLDED: Final = ("Constant", "Identity", "Cast", "Reshape", "Unsqueeze", "Squee
 """The operators that constants come from or pass through."""
 
 
-def _type_or_none(number: Any) -> DType | None:
-    """Return the type of a number; None if it is unknown."""
-    return TYPES[number] if isinstance(number, int) and 0 < number < len(TYPES) else None
+def _is_open(node: ModelNode) -> bool:
+    """Return whether a type or a size of the inputs is not known."""
+    return any(
+        value.dtype is None or value.shape.rank is None or UNKNOWN in value.shape
+        for value in node.inputs
+    )
 
 
 def _integers(value: Any) -> list[int] | None:

@@ -45,9 +45,14 @@ MAX_DIMS: Final = 256
 """The most dimensions that are read, more than any tensor may have."""
 
 
+def type_or_none(number: object) -> DType | None:
+    """Return the type of a number; None if it is unknown."""
+    return TYPES[number] if isinstance(number, int) and 0 < number < len(TYPES) else None
+
+
 def type_of(number: int) -> DType:
     """Return the type of a number; raise InputError for an unknown one."""
-    dtype = TYPES[number] if 0 < number < len(TYPES) else None
+    dtype = type_or_none(number)
     if dtype is None:
         raise InputError(
             f"the tensor is of ONNX's type {number}: expected 1 to {len(TYPES) - 1}",

@@ -25,12 +25,20 @@ class ModelOptions(Options):
         "--external-data",
         help="Read tensors that an ONNX model keeps in regular files beside it.",
     )
+    no_infer: bool = flag(
+        INPUT, "--no-infer", help="Do not let the onnx package infer shapes that are not known."
+    )
 
     def read(self, path: str, memory: MemoryOptions, messages: Messages) -> Model:
         """Read a model, and note what the reader has to say."""
         from gathercli.models import ReadOptions, read
 
-        options = ReadOptions(external=self.external_data, limit=memory.limits.memory, guarded=True)
+        options = ReadOptions(
+            external=self.external_data,
+            infer=not self.no_infer,
+            limit=memory.limits.memory,
+            guarded=True,
+        )
         model = read(path, options)
         messages.notes += model.notes
         return model

@@ -174,7 +174,7 @@ _gathercli() {
                 batch) words="--data-dtype --indices-dtype --step-ids-dtype --parent-ids-dtype --max-seq-len-dtype --end-token-dtype --max-bytes --op --data --indices --step-ids --parent-ids --max-seq-len --end-token --output -o --matrix --expect --axis -a --batch-dims -b --version -V --negative --out-of-range --dry-run --allow-outside --workers -j --fail-fast --max-failures --retries --timeout --rtol --atol --format -f --report --resume --resume-failed --hash --junit --color --quiet -q --json-errors --debug --scheduler --scheduler-file --tls-ca-file --tls-cert --tls-key -h --help" ;;
                 convert) words="--data-dtype --max-bytes --to --force-format --directory -d --dtype --lossy --truncate --chunks --no-clobber --fsync --nonfinite --color --quiet -q --json-errors --debug -h --help" ;;
                 info) words="--header --data-dtype --max-bytes --format -f --precision --color --quiet -q --json-errors --debug -h --help" ;;
-                model) words="--external-data --max-bytes --all --format -f --color --quiet -q --json-errors --debug -h --help" ;;
+                model) words="--external-data --no-infer --max-bytes --all --format -f --color --quiet -q --json-errors --debug -h --help" ;;
                 demo) words="--list --all --color --json-errors --debug -h --help" ;;
                 ops) words="--format -f --diff --like --decisions --color --json-errors --debug -h --help" ;;
                 man) words="--color --json-errors --debug -h --help" ;;

@@ -309,6 +309,7 @@ complete -c gathercli -n '__gathercli_in info' -l json-errors -d 'Print a refusa
 complete -c gathercli -n '__gathercli_in info' -l debug -d 'Show the traceback of a failure'
 complete -c gathercli -n '__gathercli_in info' -a '(__gathercli_names tensor)'
 complete -c gathercli -n '__gathercli_in model' -l external-data -d 'Read tensors that an ONNX model keeps in regular files beside it'
+complete -c gathercli -n '__gathercli_in model' -l no-infer -d 'Do not let the onnx package infer shapes that are not known'
 complete -c gathercli -n '__gathercli_in model' -l max-bytes -x -d 'Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it'
 complete -c gathercli -n '__gathercli_in model' -l all -d 'List the tensors that the model stores, too'
 complete -c gathercli -n '__gathercli_in model' -l format -s f -x -a 'auto pretty json' -d 'auto (pretty on a terminal, plain text elsewhere), pretty or json'

@@ -416,6 +416,7 @@ _gathercli() {
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         model) _arguments \
             '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
+            '--no-infer[Do not let the onnx package infer shapes that are not known]' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--all[List the tensors that the model stores, too]' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \

@@ -1,0 +1,115 @@
+"""Shapes that the `onnx` package infers, in a process of its own with limits."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Final
+
+from gathercli.models.graph import Value
+from gathercli.models.infer_child import ABSENT, SECONDS
+from gathercli.models.onnx_tensor import type_or_none
+from gathercli.models.wire import Span, WireReader
+from gathercli.spec.shapes import LARGEST, MAX_RANK, UNKNOWN, AnyDim, Dim, Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MOST_BYTES: Final = 128 << 20
+"""The most bytes of a model without its weights."""
+
+_SMALL: Final = 4096
+"""The bytes of a tensor that may decide a shape; the elements of others are left out."""
+
+_GRAPH, _INITIALIZER, _NODE = 7, 5, 1
+_MODEL_FIELDS: Final = (1, 8, 25)
+_GRAPH_FIELDS: Final = (2, 11, 12, 13)
+_TENSOR_FIELDS: Final = (1, 2, 8)
+"""The fields that are copied: of a graph also its nodes and, without elements, its tensors."""
+
+
+def infer_values(wire: WireReader, graph: Span) -> tuple[dict[str, Value], str | None]:
+    """Return the inferred values by name, and a note if there is a reason why there are none."""
+    parts: list[bytes] = []
+    size = 0
+    for part in _without_weights(wire, graph):
+        size += len(part)
+        if size > MOST_BYTES:
+            return {}, "the model is too large for onnx's shape inference"
+        parts.append(part)
+    command = [sys.executable, "-P", "-m", "gathercli.models.infer_child"]
+    try:
+        process = subprocess.run(  # noqa: S603  (our own module)
+            command, input=b"".join(parts), capture_output=True, timeout=2 * SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return {}, "onnx's shape inference took too long"
+    if process.returncode == ABSENT:
+        return {}, "some shapes are not known; `pip install 'gathercli[onnx]'` infers more"
+    try:
+        entries = json.loads(process.stdout) if process.returncode == 0 else None
+    except ValueError:
+        entries = None
+    if entries is None:
+        return {}, "onnx's shape inference failed, so some shapes are not known"
+    return {name: _value(name, *entry) for name, entry in entries.items()}, None
+
+
+def _value(name: str, number: int, dims: list[int | str | None] | None) -> Value:
+    dtype = type_or_none(number)
+    if dims is None or len(dims) > MAX_RANK:
+        return Value(name, dtype, inferred=True)
+    return Value(name, dtype, Shape(map(dimension, dims)), inferred=True)
+
+
+def dimension(size: int | str | None) -> AnyDim:
+    """Return a dimension of ONNX: a size, or a symbol; a negative size is unknown."""
+    if isinstance(size, str):
+        return Dim(name=size) if size.isidentifier() and size != "_" else UNKNOWN
+    return UNKNOWN if size is None or not 0 <= size <= LARGEST else size
+
+
+def _without_weights(wire: WireReader, graph: Span) -> Iterator[bytes]:
+    """Yield the parts of the model without the elements of large tensors."""
+    yield from _copied(wire, wire.whole, _MODEL_FIELDS)
+    parts = list(_copied(wire, graph, _GRAPH_FIELDS))
+    for field, value in wire.fields(graph):
+        if not isinstance(value, Span):
+            continue
+        if field == _INITIALIZER:
+            whole = value.size <= _SMALL
+            tensor = wire.bytes(value) if whole else b"".join(_copied(wire, value, _TENSOR_FIELDS))
+            parts.append(_encoded(field, tensor))
+        elif field == _NODE and (value.size <= _SMALL or not _is_constant(wire, value)):
+            parts.append(_encoded(field, wire.bytes(value)))
+    yield _encoded(_GRAPH, b"".join(parts))
+
+
+def _is_constant(wire: WireReader, node: Span) -> bool:
+    return any(
+        field == 4 and isinstance(value, Span) and wire.bytes(value) == b"Constant"
+        for field, value in wire.fields(node)
+    )
+
+
+def _copied(wire: WireReader, message: Span, fields: Iterable[int]) -> Iterator[bytes]:
+    """Yield the encoded fields of a message that have the numbers `fields`."""
+    for field, value in wire.fields(message):
+        if field in fields:
+            yield _encoded(field, wire.bytes(value) if isinstance(value, Span) else value)
+
+
+def _encoded(field: int, value: bytes | int) -> bytes:
+    """Encode a varint, or bytes with their length."""
+    if isinstance(value, int):
+        return _varint(field << 3) + _varint(value)
+    return _varint(field << 3 | 2) + _varint(len(value)) + value
+
+
+def _varint(number: int) -> bytes:
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*out, number])
