@@ -150,7 +150,10 @@ OPTIONS: Final = {
         "--header --data-dtype --max-bytes --format --precision --color --quiet --json-errors "
         "--debug"
     ),
-    "model": ("--external-data --no-infer --max-bytes --all --format --color --quiet --json-errors --debug"),
+    "model": (
+        "--external-data --no-infer --max-bytes --all --format --color --quiet --json-errors "
+        "--debug"
+    ),
     "batch": (
         "--op --data --indices --step-ids --parent-ids --max-seq-len --end-token --output "
         "--expect --matrix --axis --batch-dims --version --negative --out-of-range --data-dtype "

@@ -152,6 +152,11 @@ class ModelNode(NamedTuple):
         return OPERATOR_FAMILIES[self.operator]
 
     @property
+    def is_template(self) -> bool:
+        """Whether a function gets an attribute from its caller, so that no call can be bound."""
+        return self.framework == "onnx" and "unknown" in self.attributes.values()
+
+    @property
     def settings(self) -> dict[str, Any]:
         """The attributes, and the defaults of those that the model leaves out."""
         defaults = {each.name: each.default for each in self.op.attrs} if self.op else {}
@@ -310,11 +315,13 @@ def axis_of(value: Value | None) -> Any:
     if value is None or value.constant is None or value.constant.unread:
         return "unknown"
     axis = value.constant.tensor().values().tolist()
-    return axis[0] if isinstance(axis, list) and len(axis) == 1 else axis
+    return axis[0] if value.constant.shape == (1,) else axis
 
 
 def infer_output(node: ModelNode) -> Value | None:
     """Return the output with the inferred type and shape; None if a rule refuses the node."""
+    if node.is_template:
+        return None
     try:
         call = bound(node)
     except GatherError:

@@ -66,6 +66,8 @@ def judge(node: ModelNode) -> NodeVerdict:
     A size, a type or an axis that is not known refuses nothing.
     """
     verdict = NodeVerdict(node)
+    if node.is_template:
+        return verdict
     context = CallContext(node.op)
     context.inputs |= {name: value.operand for name, value in node.named_inputs.items()}
     try:

@@ -1,0 +1,321 @@
+"""The nodes of OpenVINO IRs."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from gathercli.errors import GatherError, InputError
+from gathercli.models import read
+from gathercli.models.verdict import judge
+from tests.modelfiles import Ir, tour_ir
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gathercli.models.graph import Model
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "m.xml"
+
+
+def saved(ir: Ir, path: Path) -> Model:
+    """Write a model and read it."""
+    return read(str(ir.save(path)))
+
+
+def gather(  # noqa: PLR0917
+    ir: Ir,
+    data: str,
+    indices: str,
+    name: str = "pick",
+    axis: Any = 0,
+    opset: str = "opset8",
+    shape: tuple[int, ...] = (),
+) -> str:
+    """Add a Gather with a constant axis."""
+    along = ir.constant(f"{name}/axis", np.array(axis, np.int32))
+    return ir.layer(name, "Gather", [data, indices, along], "f32", shape, opset=opset)
+
+
+@pytest.mark.parametrize("version", [10, 11])
+def test_the_layers_of_both_versions_are_read(path: Path, version: int) -> None:
+    ir = tour_ir()
+    ir.version = version
+
+    model = saved(ir, path)
+
+    assert (model.format, model.version, model.number) == ("openvino", version, 11)
+    assert [each.name for each in model.nodes] == [
+        "/words/Gather",
+        "/positions/Gather",
+        "/start/Gather",
+    ]
+    assert [judge(each).word for each in model.nodes] == ["legal", "fills", "legal"]
+
+
+@pytest.mark.parametrize("version", [7, 9, 12])
+def test_other_versions_are_refused(path: Path, version: int) -> None:
+    ir = Ir(version)
+
+    with pytest.raises(InputError, match=f"version {version}: expected 10 or 11"):
+        saved(ir, path)
+
+
+@pytest.mark.parametrize(
+    ("opset", "row", "word"),
+    [("opset1", 1, "refused"), ("opset7", 7, "refused"), ("opset13", 8, "legal")],
+)
+def test_the_opset_of_a_layer_decides_its_row(path: Path, opset: str, row: int, word: str) -> None:
+    ir = Ir()
+    data, indices = ir.parameter("x", "f32", [4, 2]), ir.constant("i", np.array([-1]))
+    gather(ir, data, indices, opset=opset, shape=(1, 2))
+
+    (node,) = saved(ir, path).nodes
+
+    assert str(node.op) == f"openvino.Gather-{row}"
+    assert judge(node).word == word
+
+
+def test_a_layer_of_an_extension_is_none_of_the_family(path: Path) -> None:
+    ir = Ir()
+    data, indices = ir.parameter("x", "f32", [4, 2]), ir.constant("i", np.array([0]))
+    gather(ir, data, indices, opset="extension")
+
+    assert not saved(ir, path).nodes
+
+
+def test_every_operator_of_the_family_has_its_inputs(path: Path) -> None:
+    ir = Ir()
+    x, i = ir.parameter("x", "f32", [4, 2]), ir.parameter("i", "i64", [3, 2])
+    ir.layer("e", "GatherElements", [x, i], "f32", [3, 2], opset="opset6", axis=0)
+    ir.layer("n", "GatherND", [x, i], "f32", [3], batch_dims=0)
+    steps = [ir.parameter(name, "i32", [5, 1, 2]) for name in ("s", "p")]
+    rest = [ir.parameter("m", "i32", [1]), ir.parameter("t", "i32", [])]
+    ir.layer("t0", "GatherTree", steps + rest, "i32", [5, 1, 2], opset="opset1")
+
+    nodes = saved(ir, path).nodes
+
+    assert [str(each.op) for each in nodes] == [
+        "openvino.GatherElements-6",
+        "openvino.GatherND-8",
+        "openvino.GatherTree-1",
+    ]
+    assert [str(value.operand) for value in nodes[2].inputs] == [
+        "i32[5,1,2]",
+        "i32[5,1,2]",
+        "i32[1]",
+        "i32[]",
+    ]
+    assert [judge(each).word for each in nodes] == ["legal"] * 3
+
+
+def test_a_parameter_tells_intervals_and_an_unknown_rank_from_a_scalar(path: Path) -> None:
+    ir = Ir()
+    data = ir.parameter("x", "f32", [-1, -1], "2..5,?")
+    indices = ir.parameter("i", "i64", [], "...")
+    gather(ir, data, indices)
+
+    (node,) = saved(ir, path).nodes
+
+    assert [str(value.operand) for value in node.inputs] == ["f32[2..5,?]", "i64[...]", "i32[]"]
+
+
+def test_an_index_beyond_the_largest_size_is_refused(path: Path) -> None:
+    ir = Ir()
+    data = ir.parameter("x", "f32", [-1, 2], "2..5,2")
+    gather(ir, data, ir.constant("i", np.array([5])), opset="opset7")
+
+    error = judge(saved(ir, path).nodes[0]).error
+
+    assert error is not None
+    assert "axis 0 of `data`, whose size is at most 5: expected 0 to 4" in error.message
+
+
+@pytest.mark.parametrize("axis", [1, [1], -1])
+def test_a_constant_axis_is_an_attribute(path: Path, axis: Any) -> None:
+    ir = Ir()
+    data, indices = ir.parameter("x", "f32", [4, 2]), ir.constant("i", np.array([0]))
+    gather(ir, data, indices, axis=axis)
+
+    (node,) = saved(ir, path).nodes
+
+    assert node.attributes == {"axis": np.ravel(axis)[0]}
+    assert str(judge(node).shape) == "[4,1]"
+
+
+def test_an_axis_that_comes_at_run_time_is_unknown(path: Path) -> None:
+    ir = Ir()
+    inputs = [
+        ir.parameter("x", "f32", [4, 2]),
+        ir.parameter("i", "i64", [3]),
+        ir.parameter("a", "i32", []),
+    ]
+    ir.layer("pick", "Gather", inputs, "f32", [-1, -1], batch_dims=0)
+
+    (node,) = saved(ir, path).nodes
+
+    assert node.attributes == {"batch_dims": 0, "axis": "unknown"}
+    assert judge(node).word == "legal"
+
+
+@pytest.mark.parametrize("axis", [[0, 1], [[0]]])
+def test_an_axis_of_two_elements_or_two_dimensions_is_refused(path: Path, axis: Any) -> None:
+    ir = Ir()
+    gather(ir, ir.parameter("x", "f32", [4, 2]), ir.constant("i", np.array([0])), axis=axis)
+
+    error = judge(saved(ir, path).nodes[0]).error
+
+    assert error is not None
+    assert error.rule == "axis-type"
+
+
+def test_constants_are_followed_through_layers(path: Path) -> None:
+    ir = Ir()
+    data = ir.parameter("x", "f32", [4, 2])
+    stored = ir.constant("k", np.array([0, 9], np.int32))
+    wide = ir.layer("c", "Convert", [stored], "i64", [2], opset="opset1", destination_type="i64")
+    axes = ir.constant("axes", np.array([0]))
+    deep = ir.layer("u", "Unsqueeze", [wide, axes], "i64", [1, 2], opset="opset1")
+    target = ir.constant("target", np.array([2, 0]))
+    flat = ir.layer("r", "Reshape", [deep, target], "i64", [2, 1], opset="opset1")
+    gather(ir, data, flat, opset="opset7")
+
+    error = judge(saved(ir, path).nodes[0]).error
+
+    assert error is None or "index 9" in error.message
+
+
+def inner(shape: tuple[int, ...]) -> str:
+    """Return the body of a layer: a Gather of its input, with ids of its own."""
+    ir = Ir()
+    data = ir.parameter("in", "f32", shape)
+    ir._layers.append(
+        '<layer id="1" name="inner/i" type="Const" version="opset1">'
+        '<data element_type="i64" shape="1" offset="0" size="8"/>'
+        '<output><port id="0" precision="I64"><dim>1</dim></port></output></layer>'
+    )
+    ir._shapes["inner/i"] = "i64", (1,)
+    ir._layers.append(ir._layers[1].replace('id="1"', 'id="2"').replace("inner/i", "inner/a"))
+    ir._shapes["inner/a"] = "i64", (1,)
+    ir.layer("inner", "Gather", [data, "inner/i", "inner/a"], "f32", [1, 2])
+    return ir.body
+
+
+def test_bodies_have_ids_and_names_of_their_own(path: Path) -> None:
+    ir = Ir()
+    ir.constant("zero", np.array([0]))
+    data = ir.parameter("x", "f32", [4, 2])
+    condition = ir.parameter("c", "boolean", [])
+    branches = "".join(f"<{name}>{inner((4, 2))}</{name}>" for name in ("then_body", "else_body"))
+    ir.layer("if", "If", [condition, data], "f32", [1, 2], body=branches)
+    loop = f"<port_map><input/></port_map><body>{inner((1, 2))}</body>"
+    ir.layer("loop", "Loop", [data], "f32", [1, 2], opset="opset5", body=loop)
+    nested = f"<body>{inner((1, 2))}</body>"
+    ir.layer("ti", "TensorIterator", [data], "f32", [1, 2], opset="opset1", body=nested)
+    gather(ir, data, "zero", name="outer")
+
+    model = saved(ir, path)
+
+    assert [(each.path, each.name) for each in model.nodes] == [
+        ((), "outer"),
+        (("if", "then_body"), "if/then_body/inner"),
+        (("if", "else_body"), "if/else_body/inner"),
+        (("loop", "body"), "loop/body/inner"),
+        (("ti", "body"), "ti/body/inner"),
+    ]
+    assert [str(each.inputs[0].shape) for each in model.nodes] == [
+        "[4,2]",
+        "[4,2]",
+        "[4,2]",
+        "[1,2]",
+        "[1,2]",
+    ]
+
+
+def test_constants_are_views_of_the_bin(path: Path) -> None:
+    ir = Ir()
+    array = np.arange(1 << 15, dtype=np.float32)
+    ir.constant("w", array)
+
+    tensor = saved(ir, path).tensors["w"].tensor()
+
+    np.testing.assert_array_equal(tensor.array, array)
+    assert not tensor.array.flags.owndata
+
+
+def test_without_its_bin_a_model_is_read_and_its_constants_are_not(path: Path) -> None:
+    tour_ir().save(path)
+    path.with_suffix(".bin").unlink()
+
+    model = read(str(path))
+
+    assert model.notes == [f"there is no `{path.with_suffix('.bin')}`, so no constant was read"]
+    assert judge(model.nodes[1]).checked == ()
+    with pytest.raises(InputError, match=r"in the \.bin, which is missing"):
+        model.tensors["rows"].tensor()
+
+
+def test_a_bin_that_is_no_regular_file_is_not_opened(path: Path) -> None:
+    tour_ir().save(path)
+    path.with_suffix(".bin").unlink()
+    os.mkfifo(path.with_suffix(".bin"))
+
+    with pytest.raises(GatherError, match="is no regular file"):
+        read(str(path))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('offset="96" size="32"', 'offset="960" size="32"', "of a .bin of 144"),
+        ('offset="96" size="32"', 'offset="96" size="31"', "has 31 bytes of elements"),
+        ('offset="96" size="32"', 'offset="-1" size="32"', "its offset is `-1`"),
+        ('offset="96" size="32"', 'offset="9999999999999999999999"', "its offset is"),
+        ('shape="4" offset', 'shape="4,?" offset', "its shape is `4,?`"),
+        ('element_type="i64" shape="4"', 'element_type="u1" shape="4"', "its type is `u1`"),
+        ("<net ", "<!DOCTYPE net><net ", "has a DOCTYPE"),
+        ("<net ", '<!DOCTYPE n [<!ENTITY a "b">]><net ', "has a DOCTYPE"),
+        ("</net>", "", "it is no XML: no element found"),
+        ('id="1"', 'id="0"', "two layers have the id `0`"),
+        ('from-layer="0"', 'from-layer="99"', "names the layer `99`"),
+        ("<dim>-1</dim><dim>4</dim>", "<dim>six</dim>", "a dimension is `six`"),
+        ('shape="?,?"', f'shape="{"?," * 99}"', "has 100 dimensions"),
+    ],
+)
+def test_a_malformed_model_has_one_clear_error(
+    path: Path, old: str, new: str, message: str
+) -> None:
+    text = tour_ir().save(path).read_text(encoding="utf-8")
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    with pytest.raises(GatherError) as raised:
+        read(str(path))
+
+    assert message in raised.value.message
+    assert raised.value.message.startswith(str(path))
+
+
+def test_layers_in_a_circle_are_refused(path: Path) -> None:
+    ir = Ir()
+    data = ir.parameter("x", "f32", [2])
+    ir.layer("a", "Convert", [data], "f32", [2], destination_type="f32")
+    ir.layer("b", "Convert", ["a"], "f32", [2], destination_type="f32")
+    gather(ir, data, "b")
+    ir._edges[0] = '<edge from-layer="2" from-port="1" to-layer="1" to-port="0"/>'
+
+    with pytest.raises(InputError, match="form a circle"):
+        saved(ir, path)
+
+
+def test_the_model_of_the_tour_is_that_of_the_tests() -> None:
+    from tests.modelfiles import TOUR, tour_onnx
+
+    assert (TOUR / "encoder.xml").read_text(encoding="utf-8") == tour_ir().text
+    assert (TOUR / "encoder.bin").read_bytes() == tour_ir().weights
+    assert (TOUR / "encoder.onnx").read_bytes() == tour_onnx().SerializeToString(deterministic=True)
