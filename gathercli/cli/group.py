@@ -37,6 +37,8 @@ class TensorCommand(TyperCommand):
 
     once: frozenset[str] = frozenset()
     """The first names of the options that may not be repeated."""
+    topic = ""
+    """The heading of the examples, if that is not the name."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words, with a mark on those like ``-1,0``, ``-.5`` and ``-#data``."""
@@ -77,7 +79,7 @@ class TensorCommand(TyperCommand):
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the examples and a pointer to the manual in the plain view."""
         with formatter.section("Examples"):
-            for shows, line in examples(str(self.name)):
+            for shows, line in examples(self.topic or str(self.name)):
                 formatter.write(f"  {shows}\n    {line}\n")
         super().format_epilog(ctx, formatter)
 
@@ -98,14 +100,16 @@ class LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Import the command that the first word names."""
-        from gathercli.cli.registry import COMMANDS, load
+        from gathercli.cli.registry import COMMANDS, load, takes_models
 
         if args[0] not in COMMANDS:
             from gathercli.cli.usage import no_command
 
             raise no_command(args[0])
         name, stub, rest = super().resolve_command(ctx, args)
-        return name, load(name) if name and stub else stub, rest
+        if not name or not stub:
+            return name, stub, rest
+        return name, load(name, models=True) if takes_models(name, rest) else load(name), rest
 
 
 def markup() -> Any:
@@ -145,15 +149,21 @@ def group() -> TyperGroup:
     return root
 
 
-def typer_command(command: Command, help_line: str) -> TyperCommand:
-    """Convert a command to typer, with its options in the order of their groups."""
+def typer_command(command: Command, help_line: str, topic: str = "") -> TyperCommand:
+    """Convert a command to typer, with its options in the order of their groups.
+
+    Parameters
+    ----------
+    topic
+        The heading of its examples; empty for its name.
+    """
     name = command.name
     app = typer.Typer(add_completion=False, rich_markup_mode=markup())
     app.command(
         name,
         cls=TensorCommand,
         help=help_line,
-        epilog=_epilog(name),
+        epilog=_epilog(name, topic or name),
         context_settings=_settings(),
     )(_callback(command))
     result = get_command(app)
@@ -164,6 +174,7 @@ def typer_command(command: Command, help_line: str) -> TyperCommand:
         each.names[0] for each in parameters if isinstance(each, Option) and each.once
     )
     result.params.sort(key=_place)
+    result.topic = topic
     return result
 
 
@@ -218,12 +229,12 @@ def _place(param: Any) -> int:
     return -1 if group is None else GROUPS.index(group)
 
 
-def _epilog(name: str) -> str:
+def _epilog(name: str, topic: str) -> str:
     """Return a pointer to the manual, after the examples in the rich view."""
     more = f"`gathercli man {name}` has the rules and examples."
     if markup() is None:
         return more
-    lines = (f"[dim]{escaped(shows)}[/dim]\n  {escaped(line)}" for shows, line in examples(name))
+    lines = (f"[dim]{escaped(shows)}[/dim]\n  {escaped(line)}" for shows, line in examples(topic))
     return "\n".join(("[bold]Examples[/bold]", *lines, "", more))
 
 

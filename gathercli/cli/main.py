@@ -136,12 +136,12 @@ def _help_words(words: list[str]) -> list[str]:
 
 def _parse(words: list[str]) -> Request:
     """Parse the words, by typer unless they are ordinary."""
-    from gathercli.cli.registry import COMMANDS, command_of
+    from gathercli.cli.registry import COMMANDS, command_of, takes_models
 
     if words[0] in COMMANDS:
         from gathercli.cli import plain
 
-        command = command_of(words[0])
+        command = command_of(words[0], models=takes_models(words[0], words[1:]))
         values = plain.parse(command, words[1:])
         if values is not None:
             return command.request(values)

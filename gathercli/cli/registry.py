@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.ops import FAMILIES, summary
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from typer.core import TyperCommand
 
     from gathercli.cli.command import Command
@@ -38,17 +42,62 @@ COMMANDS: Final = {
 }
 
 
-def command_of(name: str) -> Command:
+OF_MODELS: Final = {
+    "check": CommandEntry("check_models", "Check the nodes of models, and what targets change.")
+}
+"""The commands that also take models in place of an operator and tensors, in that form."""
+
+_OPTIONS_OF_MODELS: Final = ("--to", "--junit", "--sarif")
+"""Options that only the form for models has."""
+
+_WITH_VALUE: Final = ("-f", "--format", "--color")
+"""Options of both forms whose value is the next word."""
+
+MODEL_SUFFIXES: Final = (".onnx", ".xml")
+"""The endings of the names of models."""
+
+
+def takes_models(name: str, words: Sequence[str]) -> bool:
+    """Return whether the words after a command name models: files by their suffix, or folders.
+
+    >>> takes_models("check", ["-f", "json", "m.onnx"])
+    True
+    >>> takes_models("check", ["gather", "m.onnx", "0,"])
+    False
+    """
+    if name not in OF_MODELS:
+        return False
+    if any(word.partition("=")[0] in _OPTIONS_OF_MODELS for word in words):
+        return True
+    arguments = (
+        word
+        for before, word in pairwise(("", *words))
+        if not word.startswith("-") and before not in _WITH_VALUE
+    )
+    first = next(arguments, "")
+    if first in FAMILIES:
+        return False
+    return first.lower().endswith(MODEL_SUFFIXES) or os.path.isdir(first)
+
+
+def entry_of(name: str, *, models: bool = False) -> CommandEntry:
+    """Return the entry of a command, in its form for models if `models`."""
+    return OF_MODELS[name] if models else COMMANDS[name]
+
+
+def command_of(name: str, *, models: bool = False) -> Command:
     """Import a command."""
     from importlib import import_module
 
     from gathercli.cli.command import Command
 
-    return Command(name, import_module(f"gathercli.cli.commands.{COMMANDS[name].module}").run)
+    module = import_module(f"gathercli.cli.commands.{entry_of(name, models=models).module}")
+    return Command(name, module.run)
 
 
-def load(name: str) -> TyperCommand:
+def load(name: str, *, models: bool = False) -> TyperCommand:
     """Import a command and let typer inspect its parameters."""
     from gathercli.cli.group import typer_command
 
-    return typer_command(command_of(name), COMMANDS[name].help)
+    entry, topic = entry_of(name, models=models), f"{name}-models" if models else ""
+    return typer_command(command_of(name, models=models), entry.help, topic)

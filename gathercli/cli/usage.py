@@ -208,7 +208,8 @@ def _missing(line: CommandLine, param: Any) -> UsageError:
     from gathercli.cli.manual.examples import EXAMPLES
 
     operator, inputs = _operator_inputs(line)
-    lines = [each.command for each in EXAMPLES[line.command]]
+    topic = f"{line.command}-models" if "MODEL..." in line.metavars else line.command
+    lines = [each.command for each in EXAMPLES[topic]]
     example = next((each for each in lines if f" {operator} " in each), None)
     hint = f"`{example or lines[0]}` is an example"
     is_last = param.metavar == "INDICES" and line.command in ("gather", "compare")

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
+
 from gathercli.adjustments import are_tuples
 from gathercli.arrays.check import count
 from gathercli.arrays.indices import IndexPolicy
@@ -23,7 +25,7 @@ from gathercli.ops import attributes
 from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.op import FROM_THE_END, IndexRange, OutOfRange
 from gathercli.spec.rules.wording import interval
-from gathercli.spec.shapes import LARGEST, Shape, meet
+from gathercli.spec.shapes import LARGEST, Shape, meet, product
 from gathercli.text import clean, counted, listed, short
 
 if TYPE_CHECKING:
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
     from gathercli.models.verdict import NodeVerdict
     from gathercli.spec.call import Call
     from gathercli.spec.op import IndexedAxis
+
+WIDEST: Final = 2**31 - 1
+"""The largest position of a kernel that counts in 32 bits."""
 
 ERROR: Final = "error"
 WARNING: Final = "warning"
@@ -59,7 +64,8 @@ STATEMENTS: Final = {
     "output-dtype": "The declared type of the output is that of `data`.",
     "output-shape": "The declared shape of the output is the one that follows from the inputs.",
     "index-legal": "The target counts negative indices from the end, where the version does.",
-    "index-width": "Every position fits in the bits of the indices.",
+    "index-width": "Every index fits in the bits that hold it.",
+    "position-width": "Every position in `data` fits in 32 bits, as kernels count.",
     "batch-dims-most": "The target has as many batch dimensions.",
     "rank-most": "The ranks are within those of the target.",
     "data-width": "The target computes data in all bits of its type.",
@@ -165,8 +171,8 @@ def node_findings(node: ModelNode, targets: Sequence[ConversionTarget] = ()) -> 
     yield from _unread(node)
     axes = {row.name: widest_axes(call, row.name) for row in call.op.inputs if row.values}
     yield from _width(node, axes)
-    legal = verdict.error is None and not verdict.adjustments
-    arrays = _constants(node, verdict) if legal else {}
+    arrays = _constants(node)
+    yield from _positions(node, call, axes, arrays)
     for target in targets:
         yield from _changes(node, call, target)
         if (runs := target.operators.get(call.op.family)) is not None:
@@ -282,10 +288,50 @@ def _width(node: ModelNode, axes: Mapping[str, Sequence[IndexedAxis]]) -> Iterat
                 yield _own(node, "index-width", message, WARNING, value=along.size)
 
 
-def _constants(node: ModelNode, verdict: NodeVerdict) -> dict[str, AnyArray]:
-    """Return the constant indices that were checked, by input."""
-    constants = {name: node.named_inputs[name].constant for name in verdict.checked}
-    return {name: each.tensor().array for name, each in constants.items() if each is not None}
+def _positions(
+    node: ModelNode,
+    call: Call,
+    axes: Mapping[str, Sequence[IndexedAxis]],
+    arrays: Mapping[str, AnyArray],
+) -> Iterator[Finding]:
+    """Yield data with positions that 32 bits do not count, and the index that reads one."""
+    sizes = call.data.shape.sizes
+    if sizes is None or product(sizes) <= WIDEST + 1:
+        return
+    for name, array in arrays.items():
+        if len(axes[name]) != 1 or not array.size:
+            continue
+        (along,) = axes[name]
+        inner = product(sizes[along.axis + 1 :])
+        before = product(sizes) - along.size * inner  # the slices of all but the last coordinates
+        wrapped = array.astype(np.int64)
+        last = before + (wrapped + (wrapped < 0) * along.size + 1) * inner - 1
+        if not (beyond := last > WIDEST).any():
+            return
+        first = int(beyond.argmax())
+        where, value = cell(coordinate(first, array.shape)), int(array.reshape(-1)[first])
+        message = (
+            f"index {value} at `{where}` reads position {int(last.reshape(-1)[first])} of `data`: "
+            f"expected {WIDEST} at most where positions have 32 bits"
+        )
+        yield _own(node, "position-width", message, WARNING, where=where, value=value)
+        return
+    message = f"`data` has {product(sizes)} elements, more than 32 bits count"
+    yield _own(node, "position-width", message, NOTE, value=product(sizes))
+
+
+def _constants(node: ModelNode) -> dict[str, AnyArray]:
+    """Return the constant indices by input; none of which only some are used."""
+    if node.op is None or node.op.followed is not None:
+        return {}
+    constants = {
+        row.name: node.named_inputs[row.name].constant for row in node.op.inputs if row.values
+    }
+    return {
+        name: each.tensor().array
+        for name, each in constants.items()
+        if each is not None and not each.unread
+    }
 
 
 def _changes(node: ModelNode, call: Call, target: ConversionTarget) -> Iterator[Finding]:
@@ -341,7 +387,7 @@ def _moved_indices(  # noqa: PLR0917  (a call, a target, and an input)
     array: AnyArray,
 ) -> Iterator[Finding]:
     """Yield legal constant indices that a target takes for others."""
-    if array.size == 0 or call.op.followed is not None:
+    if array.size == 0:
         return
     policies = [IndexPolicy(along.size, wraps=True, outside=OutOfRange.ERROR) for along in axes]
     sums, _ = count(array, policies, counts=True, tuples=are_tuples(axes))
@@ -351,7 +397,7 @@ def _moved_indices(  # noqa: PLR0917  (a call, a target, and an input)
     ]
     if signed and hits and runs.negative != FROM_THE_END:
         first, along = min(hits, key=lambda hit: hit[0].first)
-        expected = interval(0, along.size - 1)
+        expected = "0 or more" if along.size == LARGEST else interval(0, along.size - 1)
         where = cell(coordinate(first.first, array.shape))
         number = sum(hit.number for hit, _ in hits)
         message = (

@@ -14,7 +14,8 @@ from gathercli.cli.command import Options, argument, flag, option
 from gathercli.cli.groups import INPUT, OPERATOR, OUTPUT, REPORT
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import TEXT_FORMAT
-from gathercli.errors import GatherError, UsageError
+from gathercli.cli.registry import MODEL_SUFFIXES
+from gathercli.errors import GatherError, NoInputError, UsageError
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.write import Output
 from gathercli.jobs.junit import JUnitReport
@@ -24,15 +25,12 @@ from gathercli.models.portability import NAMES, target
 from gathercli.models.sarif import sarif as sarif_text
 from gathercli.report.findings import CheckedModel, as_json, junit_lines, line, total
 from gathercli.report.terminal import rendered, wants_color
-from gathercli.text import listed
+from gathercli.text import clean, listed, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gathercli.models.portability import ConversionTarget
-
-SUFFIXES: Final = (".onnx", ".xml")
-"""The endings of the names of models."""
 
 _IR: Final = b"<net"
 """What an .xml in a folder has in its first bytes if it is a model."""
@@ -93,6 +91,12 @@ def run(options: ModelCheckOptions, messages: Messages, models: list[str] = MODE
     options.check()
     targets, start = options.targets(), monotonic()
     paths = list(dict.fromkeys(path for word in models for path in files_below(word)))
+    if not paths:
+        raise NoInputError(
+            f"there is no model in {some(f'`{clean(word)}`' for word in models)}: "
+            f"expected files that end in {listed(MODEL_SUFFIXES)}",
+            rule="missing",
+        )
     checked: list[CheckedModel] = []
     with ExitStack() as stack:
         junit = stack.enter_context(JUnitReport(options.junit)) if options.junit else None
@@ -124,12 +128,18 @@ def files_below(word: str) -> Iterator[str]:
         folders.sort()
         for name in sorted(names):
             path = os.path.join(folder, name)
-            if name.lower().endswith(SUFFIXES) and not os.path.islink(path) and _is_model(path):
+            if (
+                name.lower().endswith(MODEL_SUFFIXES)
+                and not os.path.islink(path)
+                and _is_model(path)
+            ):
                 yield path
 
 
 def _is_model(path: str) -> bool:
-    """Return whether a file of a folder is a model, and no other XML."""
+    """Return whether a file of a folder is a model, and no link or other XML."""
+    if os.path.islink(path):
+        return False
     if not path.lower().endswith(".xml"):
         return os.path.isfile(path)
     try:
