@@ -17,7 +17,7 @@ from gathercli.cli.generated import SCRIPTS, script
 from gathercli.cli.main import SHELLS, main
 from gathercli.cli.manual import generate
 from gathercli.cli.manual.lessons import LESSONS
-from gathercli.cli.registry import COMMANDS, load
+from gathercli.cli.registry import COMMANDS, OF_MODELS, load, load_for_models
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.spec.dtypes import DTYPES
 from tests.conftest import only_error
@@ -37,10 +37,12 @@ every_command = pytest.mark.parametrize("command", COMMANDS)
 
 
 def options(command: str) -> list[str]:
-    """Return every name of every option of a command."""
-    params: list[Any] = load(command).params
+    """Return every name of every option of a command, in both of its forms."""
+    params: list[Any] = [*load(command).params]
+    params += load_for_models(command).params if command in OF_MODELS else []
     params = [param for param in params if param.param_type_name == "option"]
-    return [name for param in params if not param.hidden for name in param.opts] + HELP
+    names = [name for param in params if not param.hidden for name in param.opts]
+    return [*dict.fromkeys(names), *HELP]
 
 
 def described() -> list[tuple[str, str]]:

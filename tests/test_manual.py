@@ -402,6 +402,7 @@ def test_an_example_of_the_manual_prints_what_it_says(
 ) -> None:
     for model in TOUR.glob("encoder.*"):
         (tmp_path / model.name).symlink_to(model)
+    (tmp_path / "fixtures").symlink_to(generate.ROOT / "fixtures")
 
     process = shell(command, tmp_path)
 

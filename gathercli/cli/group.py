@@ -100,7 +100,7 @@ class LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Import the command that the first word names."""
-        from gathercli.cli.registry import COMMANDS, load, takes_models
+        from gathercli.cli.registry import COMMANDS, load, load_for_models, takes_models
 
         if args[0] not in COMMANDS:
             from gathercli.cli.usage import no_command
@@ -109,7 +109,7 @@ class LazyGroup(TyperGroup):
         name, stub, rest = super().resolve_command(ctx, args)
         if not name or not stub:
             return name, stub, rest
-        return name, load(name, models=True) if takes_models(name, rest) else load(name), rest
+        return name, load_for_models(name) if takes_models(name, rest) else load(name), rest
 
 
 def markup() -> Any:

@@ -80,24 +80,26 @@ def takes_models(name: str, words: Sequence[str]) -> bool:
     return first.lower().endswith(MODEL_SUFFIXES) or os.path.isdir(first)
 
 
-def entry_of(name: str, *, models: bool = False) -> CommandEntry:
-    """Return the entry of a command, in its form for models if `models`."""
-    return OF_MODELS[name] if models else COMMANDS[name]
-
-
 def command_of(name: str, *, models: bool = False) -> Command:
-    """Import a command."""
+    """Import a command, in its form for models if `models`."""
     from importlib import import_module
 
     from gathercli.cli.command import Command
 
-    module = import_module(f"gathercli.cli.commands.{entry_of(name, models=models).module}")
-    return Command(name, module.run)
+    entry = OF_MODELS[name] if models else COMMANDS[name]
+    return Command(name, import_module(f"gathercli.cli.commands.{entry.module}").run)
 
 
-def load(name: str, *, models: bool = False) -> TyperCommand:
+def load(name: str) -> TyperCommand:
     """Import a command and let typer inspect its parameters."""
     from gathercli.cli.group import typer_command
 
-    entry, topic = entry_of(name, models=models), f"{name}-models" if models else ""
-    return typer_command(command_of(name, models=models), entry.help, topic)
+    return typer_command(command_of(name), COMMANDS[name].help)
+
+
+def load_for_models(name: str) -> TyperCommand:
+    """Import the form of a command for models and let typer inspect its parameters."""
+    from gathercli.cli.group import typer_command
+
+    command = command_of(name, models=True)
+    return typer_command(command, OF_MODELS[name].help, f"{name}-models")

@@ -352,6 +352,9 @@ def every_target() -> list[ConversionTarget]:
 
 # tables
 
+ABSENT: Final = "-"
+"""A cell with nothing to say."""
+
 _HEADINGS: Final = ("`--to`", "index from -s to -1", "other index", "refuses", "limits", "known by")
 
 
@@ -399,7 +402,7 @@ def _refused(each: ConversionTarget) -> str:
     lacks = [command for command in FAMILIES if command not in each.operators]
     data = {dtype for op in each.operators.values() for dtype in op.op.inputs[0].dtypes}
     types = [dtype.name for dtype in PLAIN if dtype not in data]
-    return ", ".join([*lacks, *types]) or "-"
+    return ", ".join([*lacks, *types]) or ABSENT
 
 
 def _limits(each: ConversionTarget) -> str:
@@ -421,4 +424,4 @@ def _limits(each: ConversionTarget) -> str:
         for command, op in each.operators.items()
         if FAMILIES[command].ROWS[0].has_batch_dims and not op.op.has_batch_dims
     ]
-    return "; ".join(limits) or "-"
+    return "; ".join(limits) or ABSENT

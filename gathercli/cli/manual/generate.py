@@ -18,7 +18,8 @@ from gathercli.cli.dialects import choices_of
 from gathercli.cli.generated import HELP, SCRIPTS, help_name
 from gathercli.cli.manual.lessons import LESSONS
 from gathercli.cli.manual.pages import TOPICS, pages
-from gathercli.cli.registry import COMMANDS, load
+from gathercli.cli.registry import COMMANDS, OF_MODELS, load, load_for_models
+from gathercli.models.portability import NAMES, targets_table
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.manual import roff
 from gathercli.report.versions import HEADINGS, cells
@@ -35,7 +36,12 @@ _MARKED: Final = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
 
 def files() -> dict[Path, str]:
     """Return the path and the text of every generated file."""
-    tables = {"calls": calls_table, "versions": versions_table, "outside": outside_table}
+    tables = {
+        "calls": calls_table,
+        "versions": versions_table,
+        "outside": outside_table,
+        "targets": lambda: _table(*targets_table()),
+    }
     readme = ROOT / "README.md"
     text = readme.read_text(encoding="utf-8")
     return {
@@ -114,6 +120,7 @@ def _values(command: str, param: Any) -> list[str]:
         "[COMMAND]": [*COMMANDS, *TOPICS],
         "[ID]": [op.full_name for op in OPERATORS],
         "--op": list(FAMILIES),
+        "--to": [*NAMES] if command in OF_MODELS else [],
         "--diff": [op.full_name for op in OPERATORS],
         # A shell would expand brackets.
         "--like": [each.name for each in EQUIVALENTS if "[" not in each.name],
@@ -122,7 +129,11 @@ def _values(command: str, param: Any) -> list[str]:
 
 
 def _options(command: str) -> list[Any]:
-    params: list[Any] = load(command).params
+    params: list[Any] = list(load(command).params)
+    if command in OF_MODELS:  # the options of both forms, each once
+        known = {each.opts[0] for each in params}
+        of_models: list[Any] = load_for_models(command).params
+        params += [each for each in of_models if each.opts[0] not in known]
     return [each for each in params if each.param_type_name == "option" and not each.hidden]
 
 

@@ -9,11 +9,12 @@ from gathercli.cli.dialects import choices_of
 from gathercli.cli.groups import GROUPS, MESSAGES
 from gathercli.cli.manual import prose
 from gathercli.cli.manual.examples import console
-from gathercli.cli.registry import COMMANDS, load
+from gathercli.cli.registry import COMMANDS, OF_MODELS, load, load_for_models
 from gathercli.io.formats.table import FORMATS
 from gathercli.jobs.job import INLINE, SHAPE, Job, keys_of
 from gathercli.jobs.jobfile import LINES, LONGEST, SUFFIXES
 from gathercli.jobs.mistakes import MAX_FULL
+from gathercli.models.portability import ABSENT, targets_table
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.manual import Block, Console, Page, Terms
 from gathercli.report.versions import cells, table, timeline, version_text
@@ -182,22 +183,45 @@ def _root() -> Page:
 
 def _command(command: str) -> Page:
     params: list[Any] = load(command).params
-    arguments = " ".join(p.metavar or "" for p in params if p.param_type_name == "argument")
+    synopsis, examples = _synopsis(command, params), console(command)
     sections: dict[str, tuple[Block, ...]] = {
-        "SYNOPSIS": (Console(f"gathercli {command} [OPTIONS] {arguments}".rstrip()),),
         "DESCRIPTION": _description(command),
         "ARGUMENTS AND OPTIONS": tuple(_parameters(params)),
     }
+    if command in OF_MODELS:
+        params, topic = load_for_models(command).params, f"{command}-models"
+        synopsis += "\n" + _synopsis(command, params)
+        examples += "\n" + console(topic)
+        of_models = prose.sections(topic)
+        sections |= {
+            "MODELS": (*of_models["MODELS"], *_parameters(params)),
+            "TARGETS": (*of_models["TARGETS"], Terms(tuple(_targets()))),
+        }
+    sections = {"SYNOPSIS": (Console(synopsis),), **sections}
     if command in FAMILIES:
         sections |= {"VERSIONS": (_versions(command),), "INDICES": _index()}
     sections |= {
-        "EXAMPLES": (Console(console(command)),),
+        "EXAMPLES": (Console(examples),),
         "SEE ALSO": (
             "gathercli(1) has shapes, rules and exit statuses, gathercli-formats(5) tensors, "
             "gathercli-jobs(5) jobs, gathercli-operators(7) the versions.",
         ),
     }
     return Page(f"gathercli-{command}", _summary(COMMANDS[command].help), tuple(sections.items()))
+
+
+def _synopsis(command: str, params: list[Any]) -> str:
+    arguments = " ".join(p.metavar or "" for p in params if p.param_type_name == "argument")
+    return f"gathercli {command} [OPTIONS] {arguments}".rstrip()
+
+
+def _targets() -> Iterator[tuple[str, str]]:
+    """Yield what is known of each target."""
+    (_, *headings), rows = targets_table()
+    for name, *cells_of_row in rows:
+        pairs = zip(headings, cells_of_row, strict=True)
+        parts = (f"{heading}: {cell}" for heading, cell in pairs if cell != ABSENT)
+        yield name.strip("`"), "; ".join(parts).replace("`", "") + "."
 
 
 def _description(command: str) -> tuple[Block, ...]:
