@@ -40,7 +40,7 @@ def files() -> dict[Path, str]:
         "calls": calls_table,
         "versions": versions_table,
         "outside": outside_table,
-        "targets": lambda: _table(*targets_table()),
+        "targets": readme_targets,
     }
     readme = ROOT / "README.md"
     text = readme.read_text(encoding="utf-8")
@@ -97,6 +97,11 @@ def outside_table() -> str:
     rows = [(op.full_name, op.negative, op.out_of_range.done) for op in OPERATORS]
     calls = [(f"`{each.name}`", each.negative, each.outside) for each in EQUIVALENTS]
     return _table(("version or call", "index from -s to -1", "any other outside"), rows + calls)
+
+
+def readme_targets() -> str:
+    """Return the README's table of the targets of a conversion."""
+    return _table(*targets_table())
 
 
 def _table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
