@@ -179,7 +179,7 @@ def test_a_shipped_text_is_printed_by_a_few_small_modules(argv: list[str]) -> No
         ["gather", "[[1,2],[3,4]]", "[0]"],
         ["gather", "d.npy", "i.npy", "-o", "o.npy", "-q"],
         ["gather", "d.npy", "i.npy", "-f", "oip"],
-        ["gather-elements", "2x2xf32=0.1", "[[0,1]]", "-f", "literal"],
+        ["gather-elements", "2x2xf32=0.1", "[[0,1]]", "-a", "0", "-f", "literal"],
         ["gather-nd", "d.npy", "[[0,1]]"],
         ["shape", "gather", "[[1,2],[3,4]]", "[0]"],
         ["shape", "gather", "d.npy", "i.npy"],
