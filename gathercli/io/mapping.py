@@ -40,14 +40,34 @@ class _Action(ctypes.Structure):
     )
 
 
+class _Buffer(ctypes.Structure):
+    """Python's ``Py_buffer``."""
+
+    _fields_ = (
+        ("start", ctypes.c_void_p),
+        ("owner", ctypes.c_void_p),
+        ("size", ctypes.c_ssize_t),
+        ("itemsize", ctypes.c_ssize_t),
+        ("readonly", ctypes.c_int),
+        ("ndim", ctypes.c_int),
+        ("pointers", ctypes.c_void_p * 5),
+    )
+
+
+def _address(memory: mmap.mmap) -> int:
+    """Return the address of mapped memory."""
+    view = _Buffer()
+    ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(memory), ctypes.byref(view), 0)
+    ctypes.pythonapi.PyBuffer_Release(ctypes.byref(view))
+    return view.start or 0
+
+
 class Mapping:
     """The memory of a mapped file; `lost` is True after zeros replaced it."""
 
     def __init__(self, memory: mmap.mmap) -> None:
-        import numpy as np
-
         self.lost = False
-        self.start: int = np.frombuffer(memory, np.uint8).ctypes.data
+        self.start = _address(memory)
         self.stop = self.start + len(memory)
         # Without views of the file, the system may reuse its addresses.
         self._memory = weakref.ref(memory, lambda _: _mappings.discard(self))
