@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, Final, Self
-
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from typing import Any, Final, Self
 
 UNSAFE = (
     "["
@@ -26,7 +25,16 @@ def clean(text: str) -> str:
     >>> print(clean("a\x1b[31mb\u202e"))
     a\x1b[31mb\u202e
     """
-    return re.sub(UNSAFE, lambda match: _escape(ord(match[0])), text)
+    return _replace_unsafe(text, lambda character: _escape(ord(character)))
+
+
+def _replace_unsafe(text: str, replacement: Callable[[str], str]) -> str:
+    """Replace each character that is `UNSAFE`."""
+    if text.isascii() and text.isprintable():
+        return text
+    import re
+
+    return re.sub(UNSAFE, lambda match: replacement(match[0]), text)
 
 
 def _escape(code: int) -> str:
@@ -46,7 +54,7 @@ def json_string(text: str) -> str:
     import json
 
     quoted = json.dumps(text, ensure_ascii=False)
-    return re.sub(UNSAFE, lambda match: json.dumps(match[0])[1:-1], quoted)
+    return _replace_unsafe(quoted, lambda character: json.dumps(character)[1:-1])
 
 
 def shell_word(text: str) -> str:
@@ -60,10 +68,10 @@ def shell_word(text: str) -> str:
     """
     import shlex
 
-    if not re.search(UNSAFE, text):
+    if clean(text) == text:
         return shlex.quote(text)
     text = text.replace("\\", "\\\\").replace("'", "\\'")
-    return "$'" + re.sub(UNSAFE, lambda match: _bytes_of(match[0]), text) + "'"
+    return f"$'{_replace_unsafe(text, _bytes_of)}'"
 
 
 def _bytes_of(character: str) -> str:

@@ -119,10 +119,10 @@ each_signal = pytest.mark.parametrize(
 
 
 SIGNALLED: Final = """
-import os, runpy, signal, sys, threading
+import _signal, os, runpy, signal, sys, threading
 
 number, amount = int(sys.argv.pop(1)), int(sys.argv.pop(1))
-written, write, set_handler = 0, os.pwrite, signal.signal
+written, write, set_handler = 0, os.pwrite, _signal.signal
 noticed, one = threading.Event(), threading.Lock()
 
 
@@ -146,7 +146,7 @@ def pwrite(*call):
     return done
 
 
-os.pwrite, signal.signal = pwrite, noticing
+os.pwrite, _signal.signal = pwrite, noticing
 signal.signal(signal.SIGINT, signal.default_int_handler)
 runpy.run_module("gathercli", run_name="__main__")
 """

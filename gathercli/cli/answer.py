@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from gathercli.cli.messages import ErrorOptions
-    from gathercli.errors import GatherError
-
-from typing import TYPE_CHECKING
-
 from gathercli.cli.messages import ErrorOptions, Messages
 from gathercli.io.descriptors import STDOUT
+from gathercli.records import NamedTuple
 from gathercli.report.terminal import is_terminal, wants_color, width_of
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -16,7 +16,7 @@ import sys
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any, Final
+    from typing import Any, Final, Self
 
     from gathercli.cli.answer import Answer
     from gathercli.cli.messages import ErrorOptions
@@ -139,7 +139,7 @@ class Options:
         return cls
 
     @classmethod
-    def with_options(cls, parameters: dict[str, Any]) -> type[Options]:
+    def with_options(cls, parameters: dict[str, Any]) -> type[Self]:
         """Return the group with more options and arguments."""
         return type(cls.__name__, (cls,), {"__annotations__": parameters, **parameters})
 

@@ -1,6 +1,10 @@
 """The groups of options, in the order of help and manual."""
 
-from typing import Final
+from __future__ import annotations
+
+TYPE_CHECKING = False  # as in `gathercli.errors`
+if TYPE_CHECKING:
+    from typing import Final
 
 INPUT: Final = "Input"
 NO_FILE: Final = "Without a job file"

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
-
 from gathercli.cli.command import REQUIRED, Options, argument, option
 from gathercli.cli.groups import INPUT
 from gathercli.cli.options import TENSOR_HELP, type_of
 from gathercli.errors import UsageError
 from gathercli.ops import families
+from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import FLOAT64, INT64
 from gathercli.text import clean, listed
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from typing import Any, TypeVar
 
     from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.spec.call import CallContext, Operand
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Family, Input
+
+    _Read = TypeVar("_Read", bound="Tensor | ChunkedTensor | Operand")
     from gathercli.tensor import Tensor
-_Read = TypeVar("_Read", bound="Tensor | ChunkedTensor | Operand")
 
 
 class Token(NamedTuple):
@@ -86,9 +88,9 @@ class TensorOptions(Options):
         if rest := [_names(family, fewest) for family in operators if inputs_of(family)[fewest:]]:
             text = f"Further inputs: {listed(rest, 'and')}."
             arguments["more"] = argument("[MORE]...", text, kind=list, default=None)
-        group: Any = cls.with_options(arguments)
+        group = cls.with_options(arguments)
         group.command = command
-        return cast("type[Options]", group)
+        return group
 
     @classmethod
     def _help(cls, each: Input, *, is_first: bool) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
-from typing import Final, NamedTuple
 
 from gathercli.cli.command import Options, option
 from gathercli.cli.groups import INPUT
 from gathercli.errors import UsageError
+from gathercli.records import NamedTuple
+
+TYPE_CHECKING = False  # as in `gathercli.errors`
+if TYPE_CHECKING:
+    from typing import Final
 
 RESULT: Final = 16 << 30
 """The default for a result: 16 GiB."""
@@ -48,6 +51,8 @@ class Limits(NamedTuple):
             from gathercli.io.files import free_memory
 
             return cls(free_memory() // 2, RESULT)
+        import re
+
         number = re.fullmatch(r"(\d{1,18})(K|M|G|Ki|Mi|Gi|)", text, re.ASCII)
         if number is None:
             raise UsageError(

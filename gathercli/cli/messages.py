@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from gathercli.cli.command import Options, flag, option
 from gathercli.cli.groups import MESSAGES, VIEW
@@ -12,14 +11,16 @@ from gathercli.io.descriptors import STDERR, write_all
 from gathercli.io.files import STDIN
 from gathercli.report.terminal import is_terminal, wants_color, width_of
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any, Self, TypeVar
 
     from gathercli.arrays.threads import ProgressCallback
     from gathercli.io.source import Inputs
     from gathercli.report.progress import Progress
 
-_Item = TypeVar("_Item")
+    _Item = TypeVar("_Item")
 
 
 class NoteOptions(Options):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.cli.command import Options, argument, option
 from gathercli.cli.groups import OPERATOR
@@ -20,11 +18,14 @@ from gathercli.ops import (
     frameworks_of,
     versions,
 )
+from gathercli.records import NamedTuple
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.text import listed
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any, Final
 
     from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.arrays.threads import ProgressCallback
@@ -43,6 +44,10 @@ OP_HELP: Final = f"{listed(FAMILIES)}."
 
 LETTERS: Final = {"axis": "-a", "batch_dims": "-b"}
 """The one-letter options of attributes."""
+
+
+_MOST_DIGITS: Final = 4300
+"""The most digits of an integer that Python reads."""
 
 
 class Choice(NamedTuple):
@@ -78,6 +83,8 @@ def choice(command: str, version: str | None) -> Choice:
             note = f"{VARIABLE}: {framework} has no {default.name}; {default} is the default"
             return Choice(default, note)
         error.prefix(f"`{VARIABLE}`")
+        import re
+
         near = re.fullmatch(r"did you mean `-V ([\w-]+)`\?", error.hint or "")
         better = f"did you mean `export {VARIABLE}={near[1]}`? " if near and not frameworks else ""
         version = near[1] if near and frameworks else default.id
@@ -286,6 +293,7 @@ class NamedOperator(OperatorOptions):
 
 def integer(text: str | None) -> int | str | None:
     """Convert text to an integer; other text stays as it is, for a rule to refuse."""
-    if text is not None and re.fullmatch(r"[+-]?\d{1,4300}", text.strip(), re.ASCII):
-        return int(text)
-    return text
+    digits = (text or "").strip()
+    digits = digits[1:] if digits.startswith(("+", "-")) else digits
+    is_integer = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
+    return int(text or "") if is_integer else text

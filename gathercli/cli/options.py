@@ -1,11 +1,15 @@
 """Arguments and options that several commands or groups have, each declared once."""
 
-from typing import Final
+from __future__ import annotations
 
 from gathercli.cli.command import Options, flag, option
 from gathercli.cli.groups import INPUT, OUTPUT, VIEW
 from gathercli.io.formats.table import ARGUMENTS
 from gathercli.spec.dtypes import DType, dtype
+
+TYPE_CHECKING = False  # as in `gathercli.errors`
+if TYPE_CHECKING:
+    from typing import Final
 
 TENSOR_HELP = (
     f"A file ({', '.join(ARGUMENTS)}), a literal ('[[0,1],[2,3]]', 2x3xi32=0, 0,0,4), a generator "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
 
 from gathercli.cli.command import Options, flag, option
 from gathercli.cli.groups import OUTPUT, VIEW
@@ -20,8 +19,10 @@ from gathercli.report.terminal import is_terminal, rendered, wants_color, width_
 from gathercli.spec.call import as_integer
 from gathercli.text import clean, listed
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
 
     from gathercli.adjustments import Adjustment
     from gathercli.arrays.blocks import BlockSource

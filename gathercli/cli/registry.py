@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.ops import FAMILIES, summary
+from gathercli.records import NamedTuple
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Final
 
     from typer.core import TyperCommand
 

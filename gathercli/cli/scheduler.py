@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gathercli.cli.command import Options, option
 from gathercli.cli.groups import CLUSTER
 from gathercli.errors import UsageError
 from gathercli.ops import families
 from gathercli.text import clean
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from gathercli.jobs.scheduler import Address
 

@@ -8,7 +8,6 @@ import stat
 from contextlib import suppress
 from io import RawIOBase
 from math import inf
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 from gathercli.errors import (
     GatherError,
@@ -18,10 +17,13 @@ from gathercli.errors import (
     TransferError,
     reason_of,
 )
+from gathercli.records import NamedTuple
 from gathercli.text import clean
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Any, BinaryIO, Final
 
     from gathercli.arrays.threads import ProgressCallback
     from gathercli.io.folders import Folder

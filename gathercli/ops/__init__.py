@@ -6,17 +6,18 @@ add a file like `gather.py` and list it in `_FAMILIES` below.
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.errors import Hint, UsageError, VersionError
 from gathercli.ops import gather, gather_elements, gather_nd, gather_tree
+from gathercli.records import NamedTuple
 from gathercli.text import closest, listed, shell_word, short
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Final
 
     from gathercli.spec.call import Call
     from gathercli.spec.op import Family, IndexedAxis, Op
@@ -180,7 +181,9 @@ def find(version: str | int | None, command: str = gather.COMMAND) -> VersionMat
             return VersionMatch(op)
     if any(op.full_name.lower() == word for op in OPERATORS):
         raise _version_error(text, family)
-    parts = _VERSION.fullmatch(word)
+    import re
+
+    parts = re.fullmatch(_VERSION, word)
     if parts is None:
         why = _absent_framework(word, family)
         raise _release_error(text, family) or _version_error(text, family, why)
@@ -202,14 +205,13 @@ def find(version: str | int | None, command: str = gather.COMMAND) -> VersionMat
 _OPSET_FRAMEWORK: Final = "onnx"
 """The framework of ``opset 12``."""
 
-_VERSION: Final = re.compile(
-    rf"(?:(?P<framework>{'|'.join(NEWEST_OPSET)})(?:[\s.:_-]?(?:opset[\s.:_-]?)?(?=\d))?"
-    r"|(?P<opset>opset)[\s.:_-]?(?=\d)|(?=\d))(?P<number>[1-9]\d{0,5})?",
-    re.ASCII,
+_VERSION: Final = (
+    rf"(?a)(?:(?P<framework>{'|'.join(NEWEST_OPSET)})(?:[\s.:_-]?(?:opset[\s.:_-]?)?(?=\d))?"
+    r"|(?P<opset>opset)[\s.:_-]?(?=\d)|(?=\d))(?P<number>[1-9]\d{0,5})?"
 )
 """A framework, one of its opsets, or a number, in lower case."""
 
-_RELEASE: Final = re.compile(rf"({'|'.join(NEWEST_OPSET)})[\s:_-]?v?(\d+)\.(\d+)[.\w]*", re.ASCII)
+_RELEASE: Final = rf"(?a)({'|'.join(NEWEST_OPSET)})[\s:_-]?v?(\d+)\.(\d+)[.\w]*"
 """A release of a framework; its numbers are not those of its opsets."""
 
 _FIRST_RELEASE: Final = 2
@@ -219,7 +221,9 @@ _BEFORE: Final = 5
 
 def _release_error(text: str, family: Family) -> VersionError | None:
     """Return the error for a release of a framework, with its opset if that is known."""
-    release = _RELEASE.fullmatch(text.strip().lower())
+    import re
+
+    release = re.fullmatch(_RELEASE, text.strip().lower())
     if release is None:
         return None
     framework, major, minor = release[1], int(release[2]), int(release[3])
@@ -317,6 +321,8 @@ def _version_error(text: str, family: Family, why: str | None = None) -> Version
 
 def _named_family(word: str) -> Family | None:
     """Return the operator that a version names: ``onnx.GatherElements-12``."""
+    import re
+
     name = re.sub(r"[\W\d_]", "", word)
     for framework in NEWEST_OPSET:
         name = name.removeprefix(framework)
@@ -339,6 +345,8 @@ def _other_operator_hint(word: str, family: Family) -> Hint:
 
 def _hint(word: str, family: Family) -> Hint | None:
     """Suggest a version for an unknown one; None without a guess."""
+    import re
+
     from gathercli.spec.equivalents import of_framework
 
     others = of_framework(word)
@@ -361,6 +369,8 @@ def _hint(word: str, family: Family) -> Hint | None:
 
 def _likely_versions(word: str, family: Family) -> list[str]:
     """Guess versions for ``Gather-8``, ``v8``, ``12``, ``onnx.Gather-12``."""
+    import re
+
     ids = [op.id for op in family.ROWS]
     head = word.rstrip("0123456789")
     number, head = word[len(head) :], head.rstrip(" .:_-")

@@ -8,8 +8,6 @@ k the index value; b is batch_dims, N and M are the ranks of `data` and `indices
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from gathercli.spec import rules
 from gathercli.spec.coordinates import at, coordinates, flat_positions, known, letters
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, PLAIN
@@ -26,8 +24,10 @@ from gathercli.spec.op import (
 )
 from gathercli.spec.shapes import UNKNOWN, Shape, meet_all
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
     from gathercli.spec.call import Call
     from gathercli.spec.coordinates import Position

@@ -6,8 +6,6 @@ position that each output cell copies, and what each output dimension walks alon
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from gathercli.spec import rules
 from gathercli.spec.coordinates import at, coordinates, flat_positions, known, letters
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, PLAIN
@@ -24,8 +22,10 @@ from gathercli.spec.op import (
 )
 from gathercli.spec.shapes import UNKNOWN, Shape, meet_all
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
     from gathercli.spec.call import Call
     from gathercli.spec.coordinates import Position

@@ -8,8 +8,6 @@ s the coordinates of a slice; b is batch_dims, N and M are the ranks of `data` a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from gathercli.spec import rules
 from gathercli.spec.coordinates import at, coordinates, flat_positions, known, letters
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, INT64, PLAIN
@@ -25,8 +23,10 @@ from gathercli.spec.op import (
 )
 from gathercli.spec.shapes import Shape, meet_all, multiply, product
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
     from gathercli.spec.call import Call
     from gathercli.spec.coordinates import Position

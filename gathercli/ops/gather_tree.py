@@ -7,16 +7,16 @@ In formulas t is a step of T, b a batch of B, w a beam of W.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from gathercli.spec import rules
 from gathercli.spec.coordinates import coordinates, flat_positions, known
 from gathercli.spec.dtypes import DTYPES, Kind
 from gathercli.spec.op import IndexedAxis, IndexRange, Input, Op, OutOfRange
 from gathercli.spec.shapes import Shape, meet_all, product
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
     from gathercli.spec.call import Call
     from gathercli.spec.coordinates import Position

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
-
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any, TypeAlias
 
     from gathercli.spec.shapes import AnyDim
 
-Position: TypeAlias = Any
+Position: TypeAlias = "Any"
 """An integer or an int64 array: the same arithmetic serves both."""
 
 

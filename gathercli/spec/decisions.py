@@ -5,9 +5,12 @@ A test runs each decision that can be run.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from gathercli.records import NamedTuple
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
+    from typing import Final
+
     from gathercli.spec.op import Op
 
 

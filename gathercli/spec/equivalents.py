@@ -8,13 +8,16 @@ PyTorch 2.13, JAX 0.10, TensorFlow 2.21 and TensorFlow Addons 0.23.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.errors import UsageError
+from gathercli.records import NamedTuple
 from gathercli.spec.op import FROM_THE_END, Negative, OutOfRange
 from gathercli.text import closest, listed, shell_word
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
+    from typing import Final
+
     from gathercli.spec.op import Op
 
 REFUSED: Final = OutOfRange.ERROR.done

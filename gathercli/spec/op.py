@@ -7,13 +7,14 @@ command, the manual, the ids of the tests. Nothing asks for a version by number.
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import PLAIN, DType, Kind
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Protocol
+    from typing import Any, Final, Protocol
 
     from gathercli.spec.call import Call
     from gathercli.spec.coordinates import Position

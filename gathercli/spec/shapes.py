@@ -7,15 +7,16 @@ Its ``str`` is the text that users read and write.
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Self, SupportsIndex, TypeAlias, overload
 
 from gathercli.errors import InputError
+from gathercli.records import NamedTuple
 from gathercli.text import as_written
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Self, SupportsIndex, TypeAlias, overload
 
 LARGEST = 2**63 - 1
 """The largest size a framework can store."""
@@ -161,10 +162,13 @@ class Shape(tuple[AnyDim, ...]):  # noqa: SLOT001  (a tuple of any length has no
             return ["..."]
         return [dim if isinstance(dim, int) else str(dim) for dim in self]
 
-    @overload
-    def __getitem__(self, key: SupportsIndex) -> AnyDim: ...
-    @overload
-    def __getitem__(self, key: slice) -> Shape: ...
+    if TYPE_CHECKING:
+
+        @overload
+        def __getitem__(self, key: SupportsIndex) -> AnyDim: ...
+        @overload
+        def __getitem__(self, key: slice) -> Shape: ...
+
     def __getitem__(self, key: SupportsIndex | slice) -> AnyDim | Shape:
         if isinstance(key, slice):
             return Shape(super().__getitem__(key))
@@ -194,8 +198,6 @@ _UNKNOWN = ("?", "_", "-1", "null", "None")
 _PRINTED = r"(?:torch\.Size|TensorShape)\(\[(.*)\]\)|\(([^\[\]()]*)\)"
 """A shape printed by Python, PyTorch or TensorFlow."""
 
-_INTERVAL = re.compile(r"(\d*)\s*\.\.\s*(\d*)")
-
 
 def _dimension(text: str, whole: object) -> AnyDim:
     """Read one dimension of the shape `whole`."""
@@ -204,10 +206,10 @@ def _dimension(text: str, whole: object) -> AnyDim:
         return UNKNOWN
     if text.isascii() and text.isdigit():
         return _bounded(text, whole)
-    interval = _INTERVAL.fullmatch(text)
-    if interval and text.isascii():
-        bottom = _bounded(interval[1], whole) if interval[1] else 0
-        top = _bounded(interval[2], whole) if interval[2] else None
+    least, dots, most = (part.strip() for part in text.partition(".."))
+    if dots and text.isascii() and all(each.isdigit() or not each for each in (least, most)):
+        bottom = _bounded(least, whole) if least else 0
+        top = _bounded(most, whole) if most else None
         if top is not None and bottom > top:
             raise _refusal(whole, f"the interval `{text}` is empty", text)
         return bottom if bottom == top else Dim(bottom, top)
@@ -265,9 +267,8 @@ def parse(text: str) -> Shape:
     ('[2]', '[2,3]', '[?,3]')
     """
     body = text.strip()
-    if body.endswith(")") and (printed := re.fullmatch(_PRINTED, body)):
-        inner = re.sub(r"\bNone\b", "?", printed[1] or (printed[2] or "").removesuffix(","))
-        body = f"[{inner}]"
+    if body.endswith(")"):
+        body = _unprinted(body)
     bracketed = body.startswith("[") and body.endswith("]")
     if bracketed:
         body = body[1:-1].strip()
@@ -283,6 +284,17 @@ def parse(text: str) -> Shape:
         if len(parts) > 1 and all(parts) and not all(map(_is_symbol, parts)):
             return Shape(_dimension(part, text) for part in parts)
     return Shape(_dimension(part, text) for part in body.split(","))
+
+
+def _unprinted(text: str) -> str:
+    """Rewrite a shape printed by Python, PyTorch or TensorFlow; return other text as is."""
+    import re
+
+    printed = re.fullmatch(_PRINTED, text)
+    if printed is None:
+        return text
+    inner = re.sub(r"\bNone\b", "?", printed[1] or (printed[2] or "").removesuffix(","))
+    return f"[{inner}]"
 
 
 def _parse_json(text: str) -> Shape:
@@ -334,7 +346,7 @@ def _as_dimension(dim: object, whole: object) -> AnyDim:
         return UNKNOWN
     if isinstance(dim, str):
         return _dimension(dim, whole)
-    if isinstance(dim, SupportsIndex) and not isinstance(dim, bool):
+    if hasattr(dim, "__index__") and not isinstance(dim, bool):
         size = operator.index(dim)
         if -1 <= size <= LARGEST:
             return _dimension(str(size), whole)

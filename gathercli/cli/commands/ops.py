@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.cli.answer import Answer
 from gathercli.cli.command import argument, flag, option
@@ -20,7 +19,10 @@ from gathercli.spec.decisions import DECISIONS
 from gathercli.spec.equivalents import equivalent, of_framework
 from gathercli.text import clean, closest, listed
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from gathercli.spec.op import Op
 
 ID: Final = argument(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Final
-
 from gathercli.cli.answer import Answer
 from gathercli.cli.inputs import TensorOptions, read
 from gathercli.cli.limits import MemoryOptions
@@ -14,13 +11,11 @@ from gathercli.cli.options import TEXT_FORMAT
 from gathercli.ops import family_of
 from gathercli.report.terminal import rendered
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from gathercli.spec.op import Input
 
 _SHAPE_HELP = "A shape ('[2,?,1..5,N]', 2x5, '[...]'), or a tensor, whose header alone is read."
-
-_LIST: Final = re.compile(r"-?\d+(?:,-?\d+)+", re.ASCII)
-"""A list that may be the shape of indices, or indices."""
 
 
 class ShapeArguments(TensorOptions):
@@ -70,7 +65,10 @@ def run(
 
 def _doubts(word: str) -> list[str]:
     """Return a note if a list, read as a shape, may be meant as indices."""
-    if not (_LIST.fullmatch(word) and re.search(r"(?<!\d)0+(?!\d)|-", word)):
+    numbers = word.split(",")
+    are_numbers = word.isascii() and all(each.removeprefix("-").isdigit() for each in numbers)
+    is_index = any(each.startswith("-") or not each.strip("0") for each in numbers)
+    size = len(numbers)
+    if size == 1 or not (are_numbers and is_index):
         return []
-    size = word.count(",") + 1
     return [f"`{word}` was read as a shape; indices of these values have the shape `[{size}]`"]

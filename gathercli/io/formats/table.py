@@ -8,12 +8,14 @@ row names them, and `load` imports them: a run needs one or two.
 
 from __future__ import annotations
 
-import re
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from gathercli.records import NamedTuple
+
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any, Final
 
     from gathercli.io.zarr.created import Creation
 
@@ -112,7 +114,11 @@ def _is_safetensors(start: bytes) -> bool:
 
 def _is_proto(start: bytes) -> bool:
     packed = start[:1] == b"\x0a" and start[2 + start[1] :][:1] == b"\x10" if start[1:] else False
-    return packed or re.match(_PROTO, start) is not None
+    if packed:
+        return True
+    import re
+
+    return re.match(_PROTO, start) is not None
 
 
 _FORMATS: Final = "gathercli.io.formats"

@@ -7,8 +7,6 @@ rules in words.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
 from gathercli.spec.rules.attributes import (
     axis_range,
     axis_required,
@@ -29,8 +27,10 @@ from gathercli.spec.rules.dimensions import (
 from gathercli.spec.rules.element_types import data_dtype, indices_dtype, tree_dtype
 from gathercli.spec.rules.values import index_negative, index_range, integer_values
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Final
 
     from gathercli.spec.call import Call
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gathercli.errors import (
     AxisError,
     BatchDimsError,
@@ -12,6 +10,7 @@ from gathercli.errors import (
 from gathercli.spec.rules.wording import interval, plain_value, version_that
 from gathercli.text import as_written
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from gathercli.spec.call import Call
 

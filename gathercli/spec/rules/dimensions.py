@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gathercli.errors import (
     BatchDimsError,
     ElementsShapeError,
@@ -16,6 +14,7 @@ from gathercli.spec.op import OffAxis
 from gathercli.spec.rules.wording import flat, interval, version_that
 from gathercli.spec.shapes import high, low, meet
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from gathercli.spec.call import Call
 

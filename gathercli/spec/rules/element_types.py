@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gathercli.errors import (
     DtypeError,
     Hint,
@@ -12,6 +10,7 @@ from gathercli.spec.dtypes import BOOL, DTYPES, PLAIN, Kind, in_words
 from gathercli.spec.rules.wording import flat, types_text, version_that
 from gathercli.text import listed
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from gathercli.spec.call import Call, Operand
     from gathercli.spec.dtypes import DType

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gathercli.errors import (
     Hint,
     OutOfRangeError,
@@ -12,6 +10,7 @@ from gathercli.spec.op import IndexRange, Negative, OutOfRange
 from gathercli.spec.rules.wording import interval, version_that
 from gathercli.text import counted, grouped
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from gathercli.spec.call import Call
     from gathercli.spec.op import IndexedAxis

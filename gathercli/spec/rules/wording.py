@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from gathercli.errors import (
     Hint,
 )
 from gathercli.spec.dtypes import in_words
 from gathercli.text import as_written, listed
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType
