@@ -1,0 +1,545 @@
+/* Copy any range of the output of a gather along one axis; the fast way of kernel.py.
+
+   Each dimension of the output is a loop: a step in `data` and a step in `indices`. After the loops
+   comes one chunk, contiguous in `data`. A chunk starts at the sum of the loops' steps and of a
+   position, which an index, or the components of a tuple, give.
+
+   Memory that is mapped or shared may change at any time, so that no index is trusted: a block of
+   them becomes positions on the stack, these are checked there, and only these are used. All other
+   numbers are checked against the buffers before anything is read or written. */
+
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030B0000
+#endif
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdint.h>
+#include <string.h>
+
+#ifndef BLOCK
+#define BLOCK 1024 /* Positions on the stack. */
+#endif
+#ifndef SLAB
+#define SLAB (256 << 10) /* Bytes of `data` that stay in a core's cache. */
+#endif
+#define LINE 64 /* Bytes of a line of the cache. */
+#define DIMS 64 /* The most loops, and the most components of a tuple. */
+#define NONE (-1) /* The position of a chunk of zeros. */
+
+#if defined(__GNUC__)
+#define PREFETCH(at) __builtin_prefetch(at)
+#define INLINE static inline __attribute__((always_inline))
+/* Make the compiler take a value, or all memory, as it was read; never read it again. */
+#define PIN(value) __asm__("" : "+r"(value))
+#define PIN_MEMORY(at) __asm__ volatile("" : : "r"(at) : "memory")
+#else
+#define PREFETCH(at) ((void)(at))
+#define INLINE static inline
+#define PIN(value) ((void)(value))
+#define PIN_MEMORY(at) ((void)(at))
+#endif
+
+typedef struct {
+    int64_t size;  /* Coordinates. */
+    int64_t data;  /* Bytes from one to the next in `data`, 0 or more. */
+    int64_t index; /* The same in `indices`. */
+} Loop;
+
+typedef struct {
+    int64_t size;   /* s, the size of the axis. */
+    int64_t add;    /* What is added, once, to a negative index: s or 0. */
+    int64_t step;   /* Positions from one index to the next. */
+    int64_t offset; /* Bytes from the start of a tuple to the component. */
+} Axis;
+
+enum { REFUSE, ZERO, CLAMP, WRAP }; /* The treatment of an index outside its axis. */
+enum { LEGAL, FILLS, REFUSED };     /* What a block of indices has: no NONE, some, or a refused one. */
+
+typedef int (*Load)(const char *at, int64_t stride, int64_t n, const Axis *axis, int outside,
+                    int32_t *position);
+
+typedef struct {
+    const char *data;
+    char *out;
+    const int32_t *position;
+    int64_t rows, n;                       /* Rows, and chunks of a row. */
+    int64_t data_row, out_row, position_row; /* From one row to the next. */
+    int64_t each;                          /* Bytes of `data` from one chunk of a row to the next. */
+    int64_t step;                          /* Bytes from one position to the next. */
+    int64_t chunk;                         /* Bytes. */
+} Rows;
+
+typedef void (*Copy)(const Rows *rows);
+
+typedef struct {
+    const char *data, *indices;
+    int64_t chunk, step, reach; /* Bytes: of a chunk, between positions, of all positions. */
+    int64_t loops, axes, itemsize;
+    int outside;
+    Load load;
+    Copy copy[2][2]; /* By whether chunks are dense, and whether there are zeros. */
+    Loop loop[DIMS];
+    int64_t span[DIMS]; /* Bytes of the output in a coordinate of each loop. */
+    Axis axis[DIMS];
+} Plan;
+
+/* Resolve indices `stride` bytes apart to positions on an axis. The first pass is simple enough
+   for vectors; only where it meets an index outside the axis are they read again, one by one. */
+#define LOADER(T, WIDE)                                                                           \
+    INLINE uint64_t narrow_##T(const char *at, int64_t stride, int64_t n, int64_t add,            \
+                               int32_t *position)                                                 \
+    {                                                                                             \
+        uint64_t high = 0;                                                                        \
+        for (int64_t k = 0; k < n; k++) {                                                         \
+            T value;                                                                              \
+            memcpy(&value, at + k * stride, sizeof value);                                        \
+            WIDE wide = (WIDE)value;                                                              \
+            wide += (WIDE)(((T)-1 < 0 && wide < 0) ? add : 0);                                    \
+            position[k] = (int32_t)wide;                                                          \
+            high |= sizeof(WIDE) == 8 ? (uint64_t)wide >> 31 : 0;                                 \
+        }                                                                                         \
+        return high;                                                                              \
+    }                                                                                             \
+    static int load_##T(const char *at, int64_t stride, int64_t n, const Axis *axis, int outside, \
+                        int32_t *position)                                                        \
+    {                                                                                             \
+        uint64_t high = stride == sizeof(T) ? narrow_##T(at, sizeof(T), n, axis->add, position)   \
+                                            : narrow_##T(at, stride, n, axis->add, position);     \
+        if (!beyond(position, n, axis->size) && !high)                                            \
+            return LEGAL;                                                                         \
+        int fills = LEGAL;                                                                        \
+        for (int64_t k = 0; k < n; k++) {                                                         \
+            T value;                                                                              \
+            memcpy(&value, at + k * stride, sizeof value);                                        \
+            PIN(value);                                                                           \
+            int negative = (T)-1 < 0 && value < 0;                                                \
+            uint64_t wide = (uint64_t)value + (uint64_t)(negative ? axis->add : 0);               \
+            if (wide >= (uint64_t)axis->size) {                                                   \
+                if (outside == REFUSE)                                                            \
+                    return REFUSED;                                                               \
+                if (outside == ZERO) {                                                            \
+                    wide = (uint64_t)NONE;                                                        \
+                    fills = FILLS;                                                                \
+                } else if (outside == CLAMP) {                                                    \
+                    wide = negative ? 0 : (uint64_t)axis->size - 1;                               \
+                } else if (negative) {                                                            \
+                    int64_t rest = (int64_t)value % axis->size;                                   \
+                    wide = (uint64_t)(rest < 0 ? rest + axis->size : rest);                       \
+                } else {                                                                          \
+                    wide = (uint64_t)value % (uint64_t)axis->size;                                \
+                }                                                                                 \
+            }                                                                                     \
+            position[k] = (int32_t)wide;                                                          \
+        }                                                                                         \
+        return fills;                                                                             \
+    }
+
+/* Return whether any position is outside an axis. */
+static int
+beyond(const int32_t *position, int64_t n, int64_t size)
+{
+    PIN_MEMORY(position); /* What was stored is checked, whatever `indices` are by now. */
+    uint32_t last = (uint32_t)(size - 1), signs = 0;
+    for (int64_t k = 0; k < n; k++)
+        signs |= (uint32_t)position[k] | (last - (uint32_t)position[k]);
+    return signs >> 31 != 0;
+}
+
+LOADER(int8_t, int32_t)
+LOADER(uint8_t, int32_t)
+LOADER(int16_t, int32_t)
+LOADER(uint16_t, int32_t)
+LOADER(int32_t, int32_t)
+LOADER(uint32_t, int32_t)
+LOADER(int64_t, int64_t)
+LOADER(uint64_t, int64_t)
+
+/* Resolve n <= BLOCK indices or tuples, `stride` bytes apart, to positions. */
+static int
+resolve(const Plan *plan, const char *at, int64_t stride, int64_t n, int32_t *position)
+{
+    const Axis *axis = plan->axis;
+    int state = plan->load(at + axis->offset, stride, n, axis, plan->outside, position);
+    if (plan->axes == 1 && axis->step == 1)
+        return state;
+    int32_t more[BLOCK];
+    for (int64_t j = 0; j < plan->axes && state != REFUSED; j++, axis++) {
+        int32_t step = (int32_t)axis->step;
+        if (j == 0) {
+            for (int64_t k = 0; k < n; k++)
+                position[k] = position[k] < 0 ? NONE : position[k] * step;
+            continue;
+        }
+        int own = plan->load(at + axis->offset, stride, n, axis, plan->outside, more);
+        state = own > state ? own : state;
+        if (state == LEGAL)
+            for (int64_t k = 0; k < n; k++)
+                position[k] += more[k] * step;
+        else if (state == FILLS)
+            for (int64_t k = 0; k < n; k++)
+                position[k] = (position[k] | more[k]) < 0 ? NONE : position[k] + more[k] * step;
+    }
+    return state;
+}
+
+/* Copy chunks of `width` bytes, a constant, for which the compiler makes one move. */
+INLINE void
+copy_chunks(const Rows *rows, const size_t width, const int dense, const int fills)
+{
+    static const char zeros[16];
+    for (int64_t r = 0; r < rows->rows; r++) {
+        const char *data = rows->data + r * rows->data_row;
+        const int32_t *position = rows->position + r * rows->position_row;
+        char *out = rows->out + r * rows->out_row;
+        const int64_t step = dense ? (int64_t)width : rows->step, each = dense ? 0 : rows->each;
+        for (int64_t k = 0; k < rows->n; k++) {
+            const char *source = data + position[k] * step + k * each;
+            memcpy(out + k * width, fills && position[k] < 0 ? zeros : source, width);
+        }
+    }
+}
+
+#define COPY(WIDTH)                                                                               \
+    static void copy_##WIDTH(const Rows *rows) { copy_chunks(rows, WIDTH, 0, 0); }                \
+    static void copy_##WIDTH##_fills(const Rows *rows) { copy_chunks(rows, WIDTH, 0, 1); }        \
+    static void dense_##WIDTH(const Rows *rows) { copy_chunks(rows, WIDTH, 1, 0); }               \
+    static void dense_##WIDTH##_fills(const Rows *rows) { copy_chunks(rows, WIDTH, 1, 1); }
+
+COPY(1)
+COPY(2)
+COPY(4)
+COPY(8)
+COPY(16)
+
+/* Copy chunks of any size, and fetch those that follow. */
+static void
+copy_rows(const Rows *rows)
+{
+    const int64_t chunk = rows->chunk, n = rows->n;
+    const int64_t ahead = chunk < 128 ? 16 : chunk < 2048 ? 2048 / chunk : 1;
+    const int64_t fetch = chunk < 1024 ? chunk : 1024;
+    for (int64_t r = 0; r < rows->rows; r++) {
+        const char *data = rows->data + r * rows->data_row;
+        const int32_t *position = rows->position + r * rows->position_row;
+        char *out = rows->out + r * rows->out_row;
+        for (int64_t k = 0; k < n; k++, out += chunk) {
+            if (k + ahead < n && position[k + ahead] >= 0) {
+                const char *next = data + position[k + ahead] * rows->step + (k + ahead) * rows->each;
+                for (int64_t at = 0; at < fetch; at += LINE)
+                    PREFETCH(next + at);
+            }
+            if (position[k] < 0)
+                memset(out, 0, (size_t)chunk);
+            else
+                memcpy(out, data + position[k] * rows->step + k * rows->each, (size_t)chunk);
+        }
+    }
+}
+
+static void
+copy(const Plan *plan, Rows *rows, int state)
+{
+    int dense = rows->each == 0 && plan->step == plan->chunk;
+    rows->step = plan->step;
+    rows->chunk = plan->chunk;
+    plan->copy[dense][state == FILLS](rows);
+}
+
+/* Copy chunks that share one position each row. */
+static int
+copy_shared(const Plan *plan, Loop rows, Loop inner, const char *data, const char *index, char *out)
+{
+    int32_t position[BLOCK];
+    for (int64_t first = 0; first < rows.size; first += BLOCK) {
+        int64_t n = rows.size - first < BLOCK ? rows.size - first : BLOCK;
+        if (resolve(plan, index + first * rows.index, rows.index, n, position) == REFUSED)
+            return REFUSED;
+        for (int64_t r = 0; r < n; r++) {
+            const char *source = data + (first + r) * rows.data + position[r] * plan->step;
+            for (int64_t k = 0; k < inner.size; k++, out += plan->chunk)
+                if (position[r] < 0)
+                    memset(out, 0, (size_t)plan->chunk);
+                else
+                    memcpy(out, source + k * inner.data, (size_t)plan->chunk);
+        }
+    }
+    return LEGAL;
+}
+
+/* Copy part of the chunks of each row: `inner.size` of them, `out_row` bytes from row to row. */
+static int
+copy_part(const Plan *plan, Loop rows, Loop inner, const char *data, const char *index, char *out,
+          int64_t out_row)
+{
+    int32_t position[BLOCK];
+    /* Rows that fit in a block together, and whether they are one stretch of indices. */
+    int64_t fit = inner.size < BLOCK ? BLOCK / inner.size : 1;
+    int joined = rows.index == inner.size * inner.index;
+    if (rows.index == 0)
+        fit = inner.size <= BLOCK ? rows.size : 1;
+    for (int64_t first = 0; first < rows.size; first += fit) {
+        int64_t count = rows.size - first < fit ? rows.size - first : fit;
+        const char *at = index + first * rows.index;
+        for (int64_t k = 0; k < inner.size; k += BLOCK) {
+            int64_t n = inner.size - k < BLOCK ? inner.size - k : BLOCK;
+            int state = LEGAL;
+            int64_t stretches = rows.index == 0 || joined ? 1 : count;
+            int64_t length = joined && rows.index ? count * n : n;
+            for (int64_t r = 0; r < stretches; r++) {
+                const char *from = at + r * rows.index + k * inner.index;
+                int own = resolve(plan, from, inner.index, length, position + r * n);
+                if (own == REFUSED)
+                    return REFUSED;
+                state = own > state ? own : state;
+                /* The indices of the next block. */
+                const char *next = from + (joined ? length * inner.index : fit * rows.index);
+                for (int64_t b = 0; b < length * inner.index; b += LINE)
+                    PREFETCH(next + b);
+            }
+            Rows part = {
+                .data = data + first * rows.data + k * inner.data,
+                .out = out + first * out_row + k * plan->chunk,
+                .position = position,
+                .rows = count,
+                .n = n,
+                .data_row = rows.data,
+                .out_row = out_row,
+                .position_row = rows.index ? n : 0,
+                .each = inner.data,
+            };
+            copy(plan, &part, state);
+        }
+    }
+    return LEGAL;
+}
+
+/* Copy two loops with the chunks in them. */
+static int
+copy_pair(const Plan *plan, Loop rows, Loop inner, const char *data, const char *index, char *out)
+{
+    int64_t out_row = inner.size * plan->chunk, slab = inner.size;
+    if (inner.index == 0)
+        return copy_shared(plan, rows, inner, data, index, out);
+    /* Each column has its own elements of `data`: go through all rows of a few columns at a time,
+       whose elements stay in the cache. */
+    if (inner.data && rows.data == 0 && plan->reach > SLAB) {
+        slab = SLAB / (plan->reach / plan->step * inner.data) * 1;
+        if (slab * inner.data < LINE)
+            slab = LINE / inner.data;
+        if (slab < 1)
+            slab = 1;
+    }
+    for (int64_t k = 0; k < inner.size; k += slab) {
+        Loop part = {inner.size - k < slab ? inner.size - k : slab, inner.data, inner.index};
+        if (copy_part(plan, rows, part, data + k * inner.data, index + k * inner.index,
+                      out + k * plan->chunk, out_row) == REFUSED)
+            return REFUSED;
+    }
+    return LEGAL;
+}
+
+/* Copy `count` whole coordinates of a loop. */
+static int
+copy_whole(const Plan *plan, int64_t level, int64_t count, const char *data, const char *index,
+           char *out)
+{
+    Loop loop = plan->loop[level];
+    loop.size = count;
+    if (level + 1 == plan->loops)
+        return copy_pair(plan, (Loop){1, 0, 0}, loop, data, index, out);
+    if (level + 2 == plan->loops)
+        return copy_pair(plan, loop, plan->loop[level + 1], data, index, out);
+    for (int64_t c = 0; c < count; c++)
+        if (copy_whole(plan, level + 1, plan->loop[level + 1].size, data + c * loop.data,
+                       index + c * loop.index, out + c * plan->span[level]) == REFUSED)
+            return REFUSED;
+    return LEGAL;
+}
+
+/* Copy bytes `start` to `stop` of a loop: the partial coordinates at both ends, then the others. */
+static int
+copy_range(const Plan *plan, int64_t level, int64_t start, int64_t stop, const char *data,
+           const char *index, char *out)
+{
+    if (level == plan->loops) { /* part of one chunk */
+        int32_t position;
+        int state = resolve(plan, index, 0, 1, &position);
+        if (state == FILLS)
+            memset(out, 0, (size_t)(stop - start));
+        else if (state == LEGAL)
+            memcpy(out, data + position * plan->step + start, (size_t)(stop - start));
+        return state;
+    }
+    const Loop *loop = &plan->loop[level];
+    int64_t span = plan->span[level];
+    int64_t first = start / span, head = start % span, last = stop / span, tail = stop % span;
+#define FROM(c) data + (c) * loop->data, index + (c) * loop->index
+    if (first == last)
+        return head == tail ? LEGAL : copy_range(plan, level + 1, head, tail, FROM(first), out);
+    if (head) {
+        if (copy_range(plan, level + 1, head, span, FROM(first), out) == REFUSED)
+            return REFUSED;
+        out += span - head;
+        first++;
+    }
+    if (tail && copy_range(plan, level + 1, 0, tail, FROM(last), out + (last - first) * span) == REFUSED)
+        return REFUSED;
+    return last > first ? copy_whole(plan, level, last - first, FROM(first), out) : LEGAL;
+#undef FROM
+}
+
+/* Add n * step to a sum; -1 for a number below 0 or beyond int64. */
+static int64_t
+sum(int64_t total, int64_t n, int64_t step)
+{
+    if (total < 0 || n < 0 || step < 0 || (n && step > (INT64_MAX - total) / n))
+        return -1;
+    return total + n * step;
+}
+
+/* Read a plan from numbers, and check it against the buffers:
+   chunk, step, index type, outside, loops, axes, then the members of each loop and of each axis. */
+static const char *
+read_plan(Plan *plan, const int64_t *number, int64_t count, const Py_buffer *data,
+          const Py_buffer *indices, int64_t *total)
+{
+    static const Load loads[] = {load_int8_t,  load_int16_t,  load_int32_t,  load_int64_t,
+                                 load_uint8_t, load_uint16_t, load_uint32_t, load_uint64_t};
+    if (count < 6)
+        return "too few numbers";
+    plan->data = data->buf;
+    plan->indices = indices->buf;
+    plan->chunk = number[0];
+    plan->step = number[1];
+    int64_t type = number[2];
+    plan->outside = (int)number[3];
+    plan->loops = number[4];
+    plan->axes = number[5];
+    if (plan->chunk < 1 || plan->step < 0 || type < 0 || type > 7 || number[3] < REFUSE ||
+        number[3] > WRAP || plan->loops < 1 || plan->loops > DIMS || plan->axes < 1 ||
+        plan->axes > DIMS || count != 6 + 3 * plan->loops + 4 * plan->axes)
+        return "an unknown kind";
+    plan->load = loads[type];
+    plan->itemsize = (int64_t)1 << type % 4;
+    number += 6;
+    int64_t read = 0, taken = 0;
+    for (int64_t n = 0; n < plan->loops; n++, number += 3) {
+        plan->loop[n] = (Loop){number[0], number[1], number[2]};
+        if (number[0] < 1)
+            return "an empty loop";
+        read = sum(read, number[0] - 1, number[1]);
+        taken = sum(taken, number[0] - 1, number[2]);
+    }
+    *total = plan->chunk;
+    for (int64_t n = plan->loops; n-- > 0;) {
+        plan->span[n] = *total;
+        *total = sum(0, plan->loop[n].size, *total);
+    }
+    int64_t last = 0, offset = 0;
+    for (int64_t j = 0; j < plan->axes; j++, number += 4) {
+        plan->axis[j] = (Axis){number[0], number[1], number[2], number[3]};
+        if (number[0] < 1 || (number[1] != 0 && number[1] != number[0]) || number[3] < 0)
+            return "an axis of no size";
+        last = sum(last, number[0] - 1, number[2]);
+        offset = number[3] > offset ? number[3] : offset;
+        /* Also the steps: they are multiplied as int32. */
+        if (last < 0 || last >= INT32_MAX || number[0] > INT32_MAX || number[2] > INT32_MAX)
+            return "too many positions";
+    }
+    plan->reach = sum(0, last, plan->step);
+    read = sum(sum(read, last, plan->step), 1, plan->chunk);
+    taken = sum(sum(taken, 1, offset), 1, plan->itemsize);
+    if (*total < 0 || read < 0 || read > data->len || taken < 0 || taken > indices->len)
+        return "a loop beyond its buffer";
+    return NULL;
+}
+
+static void
+choose_copies(Plan *plan)
+{
+#define CHOOSE(WIDTH)                                                                             \
+    case WIDTH:                                                                                   \
+        memcpy(plan->copy,                                                                        \
+               (Copy[2][2]){{copy_##WIDTH, copy_##WIDTH##_fills},                                 \
+                            {dense_##WIDTH, dense_##WIDTH##_fills}},                              \
+               sizeof plan->copy);                                                                \
+        return;
+    switch (plan->chunk) {
+        CHOOSE(1)
+        CHOOSE(2)
+        CHOOSE(4)
+        CHOOSE(8)
+        CHOOSE(16)
+    }
+    memcpy(plan->copy, (Copy[2][2]){{copy_rows, copy_rows}, {copy_rows, copy_rows}},
+           sizeof plan->copy);
+}
+
+PyDoc_STRVAR(fill_doc,
+             "fill(out, data, indices, plan, start)\n--\n\n"
+             "Copy the bytes of the output from `start` on to `out`, without the interpreter's lock.\n"
+             "\n"
+             "`plan` has int64: see kernel.py. Return whether every index was legal; if not, `out` is\n"
+             "undefined. Raise ValueError, before anything is read, if the plan leaves a buffer.");
+
+static PyObject *
+fill(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *objects[4];
+    Py_buffer view[4];
+    long long start;
+    int got = 0, state = REFUSED;
+    const char *wrong = NULL;
+    if (!PyArg_ParseTuple(args, "OOOOL:fill", &objects[0], &objects[1], &objects[2], &objects[3],
+                          &start))
+        return NULL;
+    for (; got < 4; got++)
+        if (PyObject_GetBuffer(objects[got], &view[got], got ? PyBUF_SIMPLE : PyBUF_WRITABLE) < 0)
+            break;
+    if (got == 4) {
+        Plan plan;
+        int64_t numbers[6 + 7 * DIMS], total;
+        if (view[3].len > (Py_ssize_t)sizeof numbers || view[3].len % 8) {
+            wrong = "too many numbers";
+        } else {
+            memcpy(numbers, view[3].buf, (size_t)view[3].len);
+            wrong = read_plan(&plan, numbers, view[3].len / 8, &view[1], &view[2], &total);
+        }
+        if (!wrong && (start < 0 || start > total || view[0].len > total - start))
+            wrong = "a range beyond the output";
+        if (!wrong) {
+            choose_copies(&plan);
+            Py_BEGIN_ALLOW_THREADS
+            state = copy_range(&plan, 0, start, start + view[0].len, plan.data, plan.indices,
+                               view[0].buf);
+            Py_END_ALLOW_THREADS
+        }
+    }
+    while (got-- > 0)
+        PyBuffer_Release(&view[got]);
+    if (PyErr_Occurred())
+        return NULL;
+    if (wrong) {
+        PyErr_Format(PyExc_ValueError, "the plan has %s", wrong);
+        return NULL;
+    }
+    return PyBool_FromLong(state != REFUSED);
+}
+
+static PyMethodDef methods[] = {{"fill", fill, METH_VARARGS, fill_doc}, {NULL, NULL, 0, NULL}};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_native",
+    .m_doc = "The kernel in C.",
+    .m_size = 0,
+    .m_methods = methods,
+};
+
+PyMODINIT_FUNC
+PyInit__native(void)
+{
+    return PyModuleDef_Init(&module);
+}

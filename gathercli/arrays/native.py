@@ -1,0 +1,111 @@
+"""Copy ranges of the output with the kernel in C, if it was built.
+
+It does what `kernel.Worker` does, which serves where it is missing and for what it leaves out:
+indices in foreign byte order, and axes of 2^31 positions or more.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from gathercli.errors import TransferError
+from gathercli.spec.op import OutOfRange
+
+try:
+    from gathercli.arrays import _native
+except ImportError:  # built without
+    _native = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gathercli.arrays.indices import IndexPolicy
+    from gathercli.arrays.kernel import Kernel
+    from gathercli.arrays.tensor import AnyArray
+
+POSITIONS: Final = 2**31 - 1
+"""The positions on an axis that fit in 32 bits."""
+
+DIMS: Final = 64
+"""The largest number of loops, and of components of a tuple."""
+
+OUTSIDE: Final = {OutOfRange.ERROR: 0, OutOfRange.ZERO: 1, OutOfRange.CLAMP: 2, OutOfRange.WRAP: 3}
+
+
+class UnexpectedIndicesError(Exception):
+    """Unchecked indices are not all legal."""
+
+
+class IndexMemory(NamedTuple):
+    """Indices, or tuples of them, as the kernel in C reads them.
+
+    Attributes
+    ----------
+    flat
+        Shape (N,), an integer type in native byte order: the indices in memory order.
+    policies, steps
+        For each component the policy, and how many positions apart two consecutive indices are.
+    distance
+        How many elements apart two components of a tuple are in memory.
+    checked
+        Whether all indices were checked.
+    """
+
+    flat: AnyArray
+    policies: Sequence[IndexPolicy]
+    steps: Sequence[int]
+    distance: int
+    checked: bool
+
+
+def reads(indices: AnyArray) -> bool:
+    """Return whether the kernel in C reads and checks such indices itself."""
+    return _native is not None and indices.dtype.isnative
+
+
+class NativeWorker:
+    """A copier of ranges of the output, for any number of threads."""
+
+    def __init__(self, kernel: Kernel, indices: IndexMemory) -> None:
+        self._dtype, self._checked = kernel.dtype, indices.checked
+        self._data, self._indices = kernel.bytes, indices.flat
+        chunk, itemsize = kernel.bytes.shape[-1], indices.flat.itemsize
+        loops = kernel.loops or ((1, 0, 0),)
+        numbers = [
+            chunk,
+            kernel.step * chunk,
+            itemsize.bit_length() - 1 + 4 * (indices.flat.dtype.kind == "u"),
+            OUTSIDE[indices.policies[0].outside],
+            len(loops),
+            len(indices.policies),
+        ]
+        for size, data, index in loops:
+            numbers += size, data * chunk, index * itemsize
+        for j, (policy, step) in enumerate(zip(indices.policies, indices.steps, strict=True)):
+            added = policy.size if policy.wraps else 0
+            numbers += policy.size, added, step, j * indices.distance * itemsize
+        self._plan = np.array(numbers, np.int64)
+
+    def fill(self, start: int, stop: int, out: AnyArray) -> None:
+        """Copy the output elements from `start` to before `stop`, as `kernel.Worker.fill` does.
+
+        Raises
+        ------
+        UnexpectedIndicesError
+            The indices were not checked, and some are illegal.
+        TransferError
+            ``unreadable``: `indices` changed after they were checked.
+        """
+        del stop
+        at = start * self._dtype.itemsize
+        if not _native.fill(out, self._data, self._indices, self._plan, at):
+            if not self._checked:
+                raise UnexpectedIndicesError
+            raise TransferError(
+                "`indices` changed while they were read: expected them to stay as they were",
+                rule="unreadable",
+            )
+        if not self._dtype.isnative:
+            out.view(self._dtype).byteswap(inplace=True)
