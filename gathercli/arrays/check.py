@@ -9,6 +9,7 @@ import numpy as np
 from gathercli.adjustments import Adjustment, IndexCounts, are_tuples, check_counts
 from gathercli.arrays.counts import count_indices, count_tuples
 from gathercli.arrays.indices import KEPT, IndexKind, IndexPolicy, ResolvedIndices, ResolvedTuples
+from gathercli.arrays.native import reads
 from gathercli.spec.op import IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import product
 
@@ -134,7 +135,7 @@ def resolve(
     if not tuples:
         return ResolvedIndices(indices, policies[0], kind, fills=fills), each
     resolved = ResolvedTuples(indices, policies, kind, fills=fills)
-    if resolved.size > KEPT and policies:
+    if policies and (resolved.size > KEPT or reads(indices)):
         return resolved, each
     size = product([policy.size for policy in policies])
     flat = IndexPolicy(size, wraps=False, outside=OutOfRange.ZERO)

@@ -8,7 +8,7 @@ import numpy as np
 
 from gathercli.arrays.chunks import cells, sizes
 from gathercli.arrays.indices import IndexKind, IndexPolicy, ResolvedIndices
-from gathercli.arrays.kernel import Kernel, Worker
+from gathercli.arrays.kernel import Kernel
 from gathercli.spec.op import OutOfRange
 from gathercli.spec.shapes import product
 
@@ -81,7 +81,7 @@ class ChunkPart:
         # The kernel writes contiguous bytes: a view with gaps is copied from a buffer.
         contiguous = self._out.flags.c_contiguous
         block = self._out if contiguous else np.empty(self._out.shape, self._out.dtype)
-        Worker(kernel).fill(0, block.size, block.reshape(-1).view(np.uint8))
+        kernel.worker().fill(0, block.size, block.reshape(-1).view(np.uint8))
         if not contiguous:
             self._out[...] = block
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from gathercli.arrays.memory import Memory
+from gathercli.arrays.native import IndexMemory, UnexpectedIndicesError, reads
 from gathercli.arrays.tensor import row_major
 from gathercli.spec.op import OutOfRange
 from gathercli.spec.shapes import product
@@ -175,10 +176,6 @@ def resolve(indices: AnyArray, policy: IndexPolicy) -> AnyArray:
     return positions
 
 
-class UnexpectedIndicesError(Exception):
-    """Unchecked indices are `IndexKind.MIXED`."""
-
-
 def _expected_kind(indices: AnyArray, policy: IndexPolicy) -> IndexKind:
     """Return the kind of unchecked indices; raise if it is `IndexKind.MIXED`."""
     kind = index_kind(indices, policy)
@@ -221,9 +218,11 @@ class ResolvedIndices:
         self._indices, self._policy, self._kind_of_indices = indices, policy, kind
         self._native = indices.dtype.str[1:] == "i8" and indices.dtype.isnative
         are_positions = self._native and kind is IndexKind.PLAIN
-        if not are_positions and kind is not IndexKind.UNSEEN and indices.size <= KEPT:
+        checked = kind is not IndexKind.UNSEEN
+        if not are_positions and checked and indices.size <= KEPT and not reads(indices):
             indices, kind, self._native = self.whole(), IndexKind.PLAIN, True
-        self._memory, self._kind = Memory.of(indices), kind
+            policy = policy._replace(wraps=False, outside=OutOfRange.ZERO)
+        self._memory, self._memory_policy, self._kind = Memory.of(indices), policy, kind
         self.steps = self._memory.steps
 
     def whole(self) -> AnyArray:
@@ -263,6 +262,11 @@ class ResolvedIndices:
         positions = room(indices.shape)
         _resolve(indices, positions, self._policy, kind)
         return positions
+
+    def in_memory(self) -> IndexMemory:
+        """Return the indices as the kernel in C reads them."""
+        checked = self._kind is not IndexKind.UNSEEN
+        return IndexMemory(self._memory.flat, (self._memory_policy,), (1,), 0, checked)
 
 
 class ResolvedTuples:
@@ -360,6 +364,22 @@ class ResolvedTuples:
         if none is not None:
             positions[none] = -1
 
+    def in_memory(self, steps: Sequence[int] | None = None) -> IndexMemory | None:
+        """Return the tuples as the kernel in C reads them; None if they have no components.
+
+        Parameters
+        ----------
+        steps
+            How many positions apart two consecutive coordinates on each axis are, if not row-major.
+        """
+        if not self._policies:
+            return None
+        if steps is None:
+            sizes = [policy.size for policy in self._policies]
+            steps = [product(sizes[j + 1 :]) for j in range(len(sizes))]
+        checked = self._kind is not IndexKind.UNSEEN
+        return IndexMemory(self._memory.flat, self._policies, steps, self._step, checked)
+
 
 class SteppedTuples:
     """The positions of tuples in memory where the axes do not follow each other row-major.
@@ -404,3 +424,9 @@ class SteppedTuples:
         if self.fills:
             positions[rest < 0] = -1  # as -1 divided by any size is -1
         return np.broadcast_to(positions, shape)
+
+    def in_memory(self) -> IndexMemory | None:
+        """Return the tuples as the kernel in C reads them; None if it does not."""
+        if isinstance(self._positions, ResolvedIndices):
+            return None
+        return self._positions.in_memory([step for _, step in self._axes])

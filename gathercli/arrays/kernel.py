@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from gathercli.arrays.memory import Memory
+from gathercli.arrays.native import NativeWorker
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
@@ -109,8 +110,11 @@ class Kernel:
         """Whether each index picks one contiguous run of `data`, so that it is read once."""
         return self.size == self.points.size * self.chunk
 
-    def worker(self) -> Worker:
+    def worker(self) -> NativeWorker | Worker:
         """Return a worker for one thread."""
+        indices = self.points.in_memory()
+        if indices is not None and NativeWorker.serves(self, indices):
+            return NativeWorker(self, indices)
         return Worker(self)
 
     def _way(self, level: int) -> Literal["rows", "each", "positions"]:

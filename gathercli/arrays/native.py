@@ -88,6 +88,17 @@ class NativeWorker:
             numbers += policy.size, added, step, j * indices.distance * itemsize
         self._plan = np.array(numbers, np.int64)
 
+    @staticmethod
+    def serves(kernel: Kernel, indices: IndexMemory) -> bool:
+        """Return whether the kernel in C was built, and does such a gather."""
+        return (
+            reads(indices.flat)
+            and kernel.size > 0
+            and kernel.axis_size <= POSITIONS
+            and max(len(kernel.loops), len(indices.policies)) <= DIMS
+            and kernel.bytes.size > 0
+        )
+
     def fill(self, start: int, stop: int, out: AnyArray) -> None:
         """Copy the output elements from `start` to before `stop`, as `kernel.Worker.fill` does.
 

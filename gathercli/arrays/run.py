@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from gathercli.adjustments import are_tuples
 from gathercli.arrays.check import check_indices, policy_of
-from gathercli.arrays.indices import KEPT, ResolvedIndices, ResolvedTuples, UnexpectedIndicesError
+from gathercli.arrays.indices import KEPT, ResolvedIndices, ResolvedTuples
+from gathercli.arrays.native import UnexpectedIndicesError, reads
 from gathercli.arrays.result import GatherResult
 from gathercli.errors import LimitError
 from gathercli.ops import FAMILIES, indexed_inputs
+from gathercli.spec.op import Negative, OutOfRange
 from gathercli.spec.shapes import product
 
 POSITION_BYTES: Final = 8
@@ -97,8 +99,8 @@ def _check_memory(bound: BoundCall, limit: int) -> None:
 def answer(bound: BoundCall, *, threads: int = 1, out: AnyArray | None = None) -> Tensor:
     """Return the whole output of a call on tensors in memory, as ``run(…).whole()`` does.
 
-    Many indices are checked block by block while they are in the cache for use. If a block has an
-    illegal one, all indices are checked first.
+    Indices are checked block by block while they are in the cache for use, if the kernel in C does
+    it or they are many. If a block has an illegal one, all indices are checked first.
 
     Parameters
     ----------
@@ -115,17 +117,20 @@ def answer(bound: BoundCall, *, threads: int = 1, out: AnyArray | None = None) -
     family = FAMILIES[call.op.family]
     (name, axes), *others = indexed_inputs(call).items()
     indices = tensors[name].array
-    # Few indices are checked first; with empty data none would be used, and so none checked.
-    if not others and indices.size > KEPT and data.nbytes and family.as_gather(call):
-        bound.check_size(None)
+    # With empty data no index would be used, and so none checked.
+    on_use = not others and data.nbytes and family.as_gather(call)
+    if on_use and (indices.size > KEPT or reads(indices)):
         policies = [policy_of(call, along) for along in axes]
+        if call.negative is Negative.ERROR:  # refused, whatever becomes of others
+            policies = [policy._replace(outside=OutOfRange.ERROR) for policy in policies]
         unseen: Points = (
             ResolvedTuples(indices, policies)
             if are_tuples(axes)
             else ResolvedIndices(indices, policies[0])
         )
-        result = GatherResult(bound, tensors, {name: unseen}, (), threads=threads)
-        if result.uses_each_once:
-            with suppress(UnexpectedIndicesError):
+        with suppress(UnexpectedIndicesError, LimitError):  # `run` names the first
+            bound.check_size(None)
+            result = GatherResult(bound, tensors, {name: unseen}, (), threads=threads)
+            if result.uses_each_once or reads(indices):
                 return result.stored(out)
     return run(bound, threads=threads).stored(out)
