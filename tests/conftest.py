@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 import gathercli
+from gathercli.arrays import native
 from gathercli.cli import main
 from gathercli.cli.group import STDOUT
 from gathercli.report.terminal import is_terminal
@@ -43,6 +44,16 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         _compile()
     _inspect_commands_once()
+
+
+@pytest.fixture(params=["C", "numpy"])
+def kernel_language(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Run a test with the kernel in C, if it was built, and once more without."""
+    if request.param == "numpy":
+        monkeypatch.setattr(native, "fill", None)
+    elif native.fill is None:
+        pytest.skip("built without the kernel in C")
+    return str(request.param)
 
 
 @pytest.hookimpl(trylast=True)

@@ -13,10 +13,10 @@ from gathercli.arrays.indices import (
     IndexPolicy,
     ResolvedIndices,
     ResolvedTuples,
-    UnexpectedIndicesError,
     index_kind,
     tuple_kind,
 )
+from gathercli.arrays.native import UnexpectedIndicesError
 from gathercli.spec.op import OutOfRange
 
 if TYPE_CHECKING:

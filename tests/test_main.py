@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 import gathercli
+from gathercli.arrays import native
 from gathercli.cli.registry import COMMANDS
 from tests.conftest import only_error
 
@@ -68,7 +69,10 @@ def test_a_number_of_threads_in_the_environment_is_kept() -> None:
 
 
 def test_the_version_of_the_program_is_one_line(run: Run) -> None:
-    assert run("--version") == (0, f"gathercli {gathercli.__version__}\n", "")
+    ran = run("--version")
+
+    kernel = "numpy" if native.fill is None else "C"
+    assert ran == (0, f"gathercli {gathercli.__version__} ({kernel} kernel)\n", "")
 
 
 def test_a_bug_is_status_70_without_a_traceback_unless_debug(

@@ -1,27 +1,67 @@
-"""The wheel has all that the program needs, with no repository beside it."""
+"""The wheel has all that the program needs, with no repository beside it, and the kernel in C."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
+
+import hatch_build
 
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel and unpack it into an empty folder."""
-    folder = tmp_path_factory.mktemp("wheel")
+class Wheel(NamedTuple):
+    """A wheel, and what building it printed."""
+
+    path: Path
+    printed: str
+
+    def install(self) -> Path:
+        """Unpack it into an empty folder."""
+        target = self.path.parent / "site"
+        install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
+        subprocess.run([*install, "--target", str(target), str(self.path)], check=True)
+        return target
+
+
+def build(folder: Path, **variables: str) -> Wheel:
+    """Build a wheel into a folder."""
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder)]
-    subprocess.run([*build, str(ROOT)], check=True, capture_output=True)
+    done = subprocess.run(
+        [*build, str(ROOT)],
+        env=os.environ | variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        check=True,
+    )
     (wheel,) = folder.glob("*.whl")
-    target = folder / "site"
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
-    subprocess.run([*install, "--target", str(target), str(wheel)], check=True)
-    return target
+    return Wheel(wheel, done.stdout)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Wheel:
+    return build(tmp_path_factory.mktemp("wheel"), GATHERCLI_PURE="0")
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Wheel) -> Path:
+    return wheel.install()
+
+
+@pytest.fixture(scope="module")
+def compiler(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Skip a test where no C compiler works."""
+    library = tmp_path_factory.mktemp("library") / hatch_build.NAME
+    problem = hatch_build.compile_kernel(ROOT / hatch_build.ARRAYS / "_native.c", library)
+    if problem:
+        pytest.skip(f"no kernel in C: {problem}")
 
 
 def python(installed: Path, code: str) -> str:
@@ -66,3 +106,64 @@ def test_the_manual_of_the_wheel_needs_no_man(installed: Path) -> None:
     code = "from gathercli.cli import main; main(['man', 'gather'])"
 
     assert python(installed, code).startswith("NAME\n    gathercli-gather - gather slices")
+
+
+RUN = (
+    "from gathercli.cli import main; main(['--version']);"
+    "main(['gather', '[1,2,3,4,5]', '[3,1]', '-o', 'out.npy']);"
+    "import gathercli; print(gathercli.gather(range(100_000), [[3] * 1000] * 100).sum())"
+)
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_wheel_with_the_kernel_in_c_serves_all_later_pythons_of_the_platform(
+    wheel: Wheel, installed: Path
+) -> None:
+    version, answer = python(installed, RUN).splitlines()
+
+    assert "-cp311-abi3-" in wheel.path.name
+    assert "kernel in C" not in wheel.printed
+    assert (version, answer) == ("gathercli 0.1.0 (C kernel)", "300000")
+    assert sorted(path.name for path in (installed / "gathercli/arrays").glob("_native*")) == [
+        "_native.abi3.so",
+        "_native.pyi",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("variables", "warning"),
+    [
+        ({"GATHERCLI_PURE": "1"}, ""),
+        ({"CC": "missing-cc"}, "`missing-cc` does not run ([Errno 2] No such file or directory"),
+        ({"CC": "false"}, "`false` fails (status 1)"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
+)
+def test_without_a_compiler_or_on_request_numpy_does_it(
+    tmp_path: Path, variables: dict[str, str], warning: str
+) -> None:
+    pure = build(tmp_path, **{"GATHERCLI_PURE": "0"} | variables)
+
+    version, answer = python(pure.install(), RUN).splitlines()
+
+    assert pure.path.name.endswith("-py3-none-any.whl")
+    lines = [line for line in pure.printed.splitlines() if "kernel in C" in line]
+    assert [warning in line for line in lines] == [True] * bool(warning)
+    assert (version, answer) == ("gathercli 0.1.0 (numpy kernel)", "300000")
+
+
+@pytest.mark.usefixtures("compiler")
+def test_an_editable_install_has_the_kernel_beside_its_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / hatch_build.ARRAYS).mkdir(parents=True)
+    shutil.copy(ROOT / hatch_build.ARRAYS / "_native.c", tmp_path / hatch_build.ARRAYS)
+    config: Any = None
+    hook = hatch_build.KernelHook(str(tmp_path), {}, config, config, str(tmp_path), "wheel")
+    library = tmp_path / hatch_build.ARRAYS / hatch_build.NAME
+
+    for pure in ("0", "1"):
+        monkeypatch.setenv("GATHERCLI_PURE", pure)
+        hook.initialize("editable", {})
+
+        assert library.exists() == (pure == "0")

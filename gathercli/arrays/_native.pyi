@@ -1,5 +1,5 @@
-"""The kernel in C."""
+from gathercli.arrays.tensor import AnyArray
 
-from typing_extensions import Buffer
-
-def fill(out: Buffer, data: Buffer, indices: Buffer, plan: Buffer, start: int, /) -> bool: ...
+def fill(
+    out: AnyArray, data: AnyArray, indices: AnyArray, plan: AnyArray, start: int, /
+) -> bool: ...

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from gathercli.arrays.memory import Memory
-from gathercli.arrays.native import NativeWorker
+from gathercli.arrays.native import NativeWorker, native_worker
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
@@ -112,10 +112,7 @@ class Kernel:
 
     def worker(self) -> NativeWorker | Worker:
         """Return a worker for one thread."""
-        indices = self.points.in_memory()
-        if indices is not None and NativeWorker.serves(self, indices):
-            return NativeWorker(self, indices)
-        return Worker(self)
+        return native_worker(self) or Worker(self)
 
     def _way(self, level: int) -> Literal["rows", "each", "positions"]:
         """Choose the way to copy a loop with all inner loops.

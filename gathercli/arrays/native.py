@@ -13,17 +13,20 @@ import numpy as np
 from gathercli.errors import TransferError
 from gathercli.spec.op import OutOfRange
 
-try:
-    from gathercli.arrays import _native
-except ImportError:  # built without
-    _native = None  # type: ignore[assignment]
-
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from gathercli.arrays.indices import IndexPolicy
     from gathercli.arrays.kernel import Kernel
     from gathercli.arrays.tensor import AnyArray
+
+fill: Callable[[AnyArray, AnyArray, AnyArray, AnyArray, int], bool] | None
+"""The kernel in C; None if the package was built without."""
+
+try:
+    from gathercli.arrays._native import fill
+except ImportError:
+    fill = None
 
 POSITIONS: Final = 2**31 - 1
 """The positions on an axis that fit in 32 bits."""
@@ -62,13 +65,35 @@ class IndexMemory(NamedTuple):
 
 def reads(indices: AnyArray) -> bool:
     """Return whether the kernel in C reads and checks such indices itself."""
-    return _native is not None and indices.dtype.isnative
+    return fill is not None and indices.dtype.isnative
+
+
+def native_worker(kernel: Kernel) -> NativeWorker | None:
+    """Return a worker for a kernel; None if the one in C was not built or does not serve it."""
+    indices = kernel.points.in_memory()
+    if (
+        fill is not None
+        and indices is not None
+        and reads(indices.flat)
+        and kernel.size
+        and kernel.bytes.size
+        and kernel.axis_size <= POSITIONS
+        and max(len(kernel.loops), len(indices.policies)) <= DIMS
+    ):
+        return NativeWorker(fill, kernel, indices)
+    return None
 
 
 class NativeWorker:
     """A copier of ranges of the output, for any number of threads."""
 
-    def __init__(self, kernel: Kernel, indices: IndexMemory) -> None:
+    def __init__(
+        self,
+        fill: Callable[[AnyArray, AnyArray, AnyArray, AnyArray, int], bool],
+        kernel: Kernel,
+        indices: IndexMemory,
+    ) -> None:
+        self._fill = fill
         self._dtype, self._checked = kernel.dtype, indices.checked
         self._data, self._indices = kernel.bytes, indices.flat
         chunk, itemsize = kernel.bytes.shape[-1], indices.flat.itemsize
@@ -88,17 +113,6 @@ class NativeWorker:
             numbers += policy.size, added, step, j * indices.distance * itemsize
         self._plan = np.array(numbers, np.int64)
 
-    @staticmethod
-    def serves(kernel: Kernel, indices: IndexMemory) -> bool:
-        """Return whether the kernel in C was built, and does such a gather."""
-        return (
-            reads(indices.flat)
-            and kernel.size > 0
-            and kernel.axis_size <= POSITIONS
-            and max(len(kernel.loops), len(indices.policies)) <= DIMS
-            and kernel.bytes.size > 0
-        )
-
     def fill(self, start: int, stop: int, out: AnyArray) -> None:
         """Copy the output elements from `start` to before `stop`, as `kernel.Worker.fill` does.
 
@@ -111,7 +125,7 @@ class NativeWorker:
         """
         del stop
         at = start * self._dtype.itemsize
-        if not _native.fill(out, self._data, self._indices, self._plan, at):
+        if not self._fill(out, self._data, self._indices, self._plan, at):
             if not self._checked:
                 raise UnexpectedIndicesError
             raise TransferError(

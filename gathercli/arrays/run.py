@@ -119,7 +119,7 @@ def answer(bound: BoundCall, *, threads: int = 1, out: AnyArray | None = None) -
     indices = tensors[name].array
     # With empty data no index would be used, and so none checked.
     on_use = not others and data.nbytes and family.as_gather(call)
-    if on_use and (indices.size > KEPT or reads(indices)):
+    if on_use and indices.size > (0 if reads(indices) else KEPT):
         policies = [policy_of(call, along) for along in axes]
         if call.negative is Negative.ERROR:  # refused, whatever becomes of others
             policies = [policy._replace(outside=OutOfRange.ERROR) for policy in policies]

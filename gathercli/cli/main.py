@@ -61,7 +61,7 @@ def _text_of(words: list[str]) -> str | None:
         case ["--version"]:
             from gathercli import __version__
 
-            return f"gathercli {__version__}\n"
+            return f"gathercli {__version__} ({_kernel()} kernel)\n"
         case ["-h" | "--help"]:
             from gathercli.cli.generated import help_text
 
@@ -79,6 +79,15 @@ def _text_of(words: list[str]) -> str | None:
 
             return completions(kind, word)
     return None
+
+
+def _kernel() -> str:
+    """Return the language of the kernel that runs: of the one in C, or of its substitute."""
+    try:
+        import gathercli.arrays._native  # noqa: F401
+    except ImportError:
+        return "numpy"
+    return "C"
 
 
 def _failed(words: Sequence[str], errors: ErrorOptions, exception: Exception) -> int:

@@ -1,0 +1,97 @@
+"""Build the kernel in C into wheels and editable installs, where a C compiler works."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ARRAYS = Path("gathercli", "arrays")
+NAME = "_native.abi3.so"
+
+
+class KernelHook(BuildHookInterface[Any]):
+    """The build hook; ``GATHERCLI_PURE=1`` builds without the kernel."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile the kernel, and add it to the wheel or, if editable, to the sources."""
+        arrays = Path(self.root) / ARRAYS
+        if version == "editable":
+            (arrays / NAME).unlink(missing_ok=True)
+        if os.environ.get("GATHERCLI_PURE", "0") not in ("", "0"):
+            return
+        self._folder = tempfile.TemporaryDirectory()
+        library = (arrays if version == "editable" else Path(self._folder.name)) / NAME
+        problem = compile_kernel(arrays / "_native.c", library)
+        if problem:
+            self.app.display_warning(f"gathercli is built without its kernel in C: {problem}")
+            return
+        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        build_data["tag"], build_data["pure_python"] = f"cp311-abi3-{platform}", False
+        if version != "editable":
+            build_data["force_include"][str(library)] = str(ARRAYS / NAME)
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove the folder of the library."""
+        del version, build_data, artifact_path
+        if hasattr(self, "_folder"):
+            self._folder.cleanup()
+
+
+def compile_kernel(source: Path, library: Path, flags: Sequence[str] = ()) -> str:
+    """Compile the kernel with the compiler and the flags of this Python, or of ``CC``.
+
+    Parameters
+    ----------
+    flags
+        Further flags.
+
+    Returns
+    -------
+        Why it did not work, in a line; empty if it did.
+    """
+    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return "this Python has no stable interface for it"
+    variables = {name: shlex.split(value) for name, value in os.environ.items() if "FLAGS" in name}
+    link, compiler = _words("LDSHARED"), shlex.split(os.environ.get("CC", ""))
+    command = [
+        *(compiler or link[:1]),
+        *link[1:],
+        *_words("CFLAGS"),
+        *_words("CCSHARED"),
+        "-O3",
+        "-g0",
+        *variables.get("CFLAGS", ()),
+        f"-I{sysconfig.get_path('include')}",
+        *flags,
+        str(source),
+        "-o",
+        str(library),
+        *variables.get("LDFLAGS", ()),
+    ]
+    try:
+        subprocess.run(command, check=True, capture_output=True, encoding="utf-8")  # noqa: S603
+    except (OSError, IndexError) as error:
+        return f"`{command[0]}` does not run ({error})"
+    except subprocess.CalledProcessError as error:
+        lines = error.stderr.splitlines() or [f"status {error.returncode}"]
+        reason = next((line for line in lines if "error" in line), lines[0])
+        return f"`{command[0]}` fails ({reason.strip()})"
+    return ""
+
+
+def _words(variable: str) -> list[str]:
+    """Return the words of a variable that this Python was built with."""
+    return shlex.split(str(sysconfig.get_config_var(variable) or ""))

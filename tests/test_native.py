@@ -1,0 +1,234 @@
+"""The kernel in C beside numpy's way, bit for bit, and plans that leave their buffers."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import pytest
+
+import gathercli
+from gathercli import engine
+from gathercli.arrays import native, result
+from gathercli.arrays.run import run
+from gathercli.arrays.tensor import dtype_of
+from gathercli.bound import BoundCall
+from gathercli.errors import GatherError, OutOfRangeError, TransferError
+from gathercli.spec.call import Operand
+from gathercli.spec.dtypes import INT64
+from gathercli.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gathercli.arrays.tensor import AnyArray
+
+pytestmark = pytest.mark.skipif(native.fill is None, reason="built without the kernel in C")
+
+TYPES: Final = ("u1", "f2", "f4", "f8", "c16", "U3", ">i4")
+INDEX_TYPES: Final = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">i4")
+
+
+class Trial(NamedTuple):
+    """A call at random; blocks of the kernel are shorter than some of its dimensions."""
+
+    gather: Callable[..., AnyArray]
+    data: AnyArray
+    indices: AnyArray
+    options: dict[str, Any]
+
+    def answer(self) -> tuple[tuple[int, ...], bytes] | str:
+        """Return the shape and the bytes of the output, or the message of the refusal."""
+        try:
+            output = self.gather(self.data, self.indices, **self.options)
+        except GatherError as error:
+            return str(error)
+        return output.shape, output.tobytes()
+
+
+def some_shape(choose: random.Random, rank: int, most: int = 3000) -> list[int]:
+    """Return a shape whose first dimension may be long."""
+    sizes = [choose.randint(1, 9) for _ in range(rank)]
+    if sizes:
+        sizes[0] = choose.choice((sizes[0], choose.randint(1, 80), choose.randint(1, most)))
+    return sizes
+
+
+def trial(choose: random.Random) -> Trial:
+    """Return a call of any family that the kernel serves."""
+    family = choose.choice(("gather", "gather-elements", "gather-nd"))
+    shape = some_shape(choose, choose.randint(1, 4), 800)
+    axis = choose.randrange(len(shape))
+    batch = choose.choice((0, 0, choose.randint(0, axis)))
+    size: Any = shape[axis]
+    types: tuple[str, ...] = INDEX_TYPES
+    options = {"axis": axis}
+    if family == "gather":
+        wanted = [*shape[:batch], *some_shape(choose, choose.randint(0, 2))]
+        options["batch_dims"] = batch
+    elif family == "gather-elements":
+        wanted, types = list(shape), ("i4", "i8")
+        wanted[axis] = choose.randint(1, 90)
+    else:
+        k = choose.randint(1, len(shape) - batch)
+        wanted = [*shape[:batch], *some_shape(choose, choose.randint(0, 2)), k]
+        size, options = np.array(shape[batch : batch + k]), {"batch_dims": batch}
+    numbers = np.random.default_rng(choose.getrandbits(32))
+    low, high = choose.choice(((0 * size, size), (-size, size), (-size - 2, size + 2)))
+    data = numbers.integers(0, 99, shape).astype(choose.choice(TYPES))
+    indices = numbers.integers(low, high, wanted).astype(choose.choice(types))
+    policies = {
+        "out_of_range": choose.choice(("spec", "zero", "clamp", "wrap", "error")),
+        "negative": choose.choice(("spec", "wrap", "error")),
+        "threads": choose.choice((1, 3)),
+    }
+    gather = getattr(gathercli, family.replace("-", "_"))
+    data, indices = (
+        choose.choice((np.ascontiguousarray, np.asfortranarray, _with_gaps))(array)
+        for array in (data, indices)
+    )
+    return Trial(gather, data, indices, options | policies)
+
+
+def _with_gaps(array: AnyArray) -> AnyArray:
+    """Lay an array out with unused elements between its own."""
+    return np.repeat(array, 2, axis=-1)[..., ::2] if array.ndim else array
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_c_answers_as_numpy_does(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    choose = random.Random(seed)  # noqa: S311
+    monkeypatch.setattr(result, "SHARED", choose.choice((0, 1 << 22)))
+    for _ in range(40):
+        call = trial(choose)
+
+        with monkeypatch.context() as patch:
+            by_c = call.answer()
+            patch.setattr(native, "fill", None)
+            by_numpy = call.answer()
+
+        assert by_c == by_numpy, call
+
+
+def test_any_range_of_the_output_is_copied() -> None:
+    choose = random.Random(1)  # noqa: S311
+    data = np.arange(6 * 5 * 7, dtype="f4").reshape(6, 5, 7)
+    indices = np.array([[4, 0, -1], [2, 2, 9]])
+    for axis in range(3):
+        gathered = _run(data, indices, axis)
+        whole = gathered.whole().array.reshape(-1)
+        part = gathered.parts()
+        for _ in range(100):
+            start, stop = sorted(choose.randint(0, whole.size) for _ in range(2))
+
+            assert (part(start, stop) == whole[start:stop]).all()
+
+
+def _run(
+    data: AnyArray, indices: AnyArray, axis: int, out_of_range: str = "zero"
+) -> result.GatherResult:
+    tensors = [Tensor(dtype_of(array.dtype) or INT64, array) for array in (data, indices)]
+    call = engine.bind(
+        gathercli.OPERATORS[0], *map(Operand.of, tensors), axis=axis, out_of_range=out_of_range
+    )
+    gathered = run(BoundCall(call, *tensors))
+    assert isinstance(gathered, result.GatherResult)
+    return gathered
+
+
+def test_indices_that_change_after_their_check_reach_no_other_memory() -> None:
+    data, indices = np.arange(10), np.arange(10)
+    part = _run(data, indices, 0).parts()
+    indices[4] = 10**12
+
+    with_zero = part(0, 10)  # openvino-8 fills what is outside
+
+    assert with_zero.tolist() == [0, 1, 2, 3, 0, 5, 6, 7, 8, 9]
+
+
+def test_a_refused_index_that_appears_after_the_check_is_an_error() -> None:
+    indices = np.arange(10)
+    part = _run(np.arange(10), indices, 0, "error").parts()
+    indices[4] = 10**12
+
+    with pytest.raises(TransferError, match="`indices` changed while they were read"):
+        part(0, 10)
+
+
+def test_the_first_refused_index_of_many_is_named() -> None:
+    indices = np.zeros(5000, "i4")
+    indices[[3000, 4000]] = 77
+
+    with pytest.raises(OutOfRangeError, match=r"index 77 at `\[3000\]` is outside"):
+        gathercli.gather(np.arange(10), indices, version="onnx-13")
+
+
+# chunk, step, type, outside, loops, axes; size, data, index; size, added, step, offset
+PLAN: Final = (4, 4, 3, 0, 1, 1, 5, 0, 8, 10, 10, 1, 0)
+
+
+def copy(
+    out: AnyArray, data: AnyArray, indices: AnyArray, plan: Sequence[int] = PLAN, start: int = 0
+) -> bool:
+    assert native.fill
+    return native.fill(out, data, indices, np.array(plan), start)
+
+
+@pytest.mark.parametrize(
+    ("place", "number", "complaint"),
+    [
+        (0, 0, "unknown kind"),
+        (0, 8, "beyond its buffer"),
+        (0, -1, "unknown kind"),
+        (1, 5, "beyond its buffer"),
+        (1, -4, "unknown kind"),
+        (1, 1 << 62, "beyond its buffer"),
+        (2, 8, "unknown kind"),
+        (3, 4, "unknown kind"),
+        (3, 1 << 32, "unknown kind"),
+        (4, 2, "unknown kind"),
+        (4, -1, "unknown kind"),
+        (5, 1 << 60, "unknown kind"),
+        (6, 6, "beyond its buffer"),
+        (6, 0, "empty loop"),
+        (6, 1 << 62, "beyond its buffer"),
+        (7, 1, "beyond its buffer"),
+        (7, -1, "beyond its buffer"),
+        (8, 9, "beyond its buffer"),
+        (8, 1 << 61, "beyond its buffer"),
+        (9, 11, "axis of no size"),
+        (9, 0, "axis of no size"),
+        (10, 5, "axis of no size"),
+        (11, 2, "beyond its buffer"),
+        (11, -1, "too many positions"),
+        (11, 1 << 31, "too many positions"),
+        (12, 8, "beyond its buffer"),
+        (12, -8, "axis of no size"),
+    ],
+)
+def test_a_plan_that_leaves_a_buffer_is_refused(place: int, number: int, complaint: str) -> None:
+    data, indices, out = np.arange(10, dtype="f4"), np.arange(5), np.zeros(5, "f4")
+    assert copy(out, data, indices)
+    assert out.tolist() == [0, 1, 2, 3, 4]
+    plan = list(PLAN)
+    plan[place] = number
+
+    with pytest.raises(ValueError, match=complaint):
+        copy(out, data, indices, plan)
+
+
+@pytest.mark.parametrize("start", [-4, 4, 1 << 62])
+def test_a_range_beyond_the_output_is_refused(start: int) -> None:
+    data, indices, out = np.arange(10, dtype="f4"), np.arange(5), np.zeros(5, "f4")
+
+    with pytest.raises(ValueError, match="a range beyond the output"):
+        copy(out, data, indices, start=start)
+
+
+def test_an_output_that_is_read_only_is_refused() -> None:
+    data, indices, out = np.arange(10, dtype="f4"), np.arange(5), np.zeros(5, "f4")
+    out.flags.writeable = False
+
+    with pytest.raises(ValueError, match="read-only"):
+        copy(out, data, indices)
