@@ -24,6 +24,7 @@ class KernelHook(BuildHookInterface[Any]):
     """The build hook; ``GATHERCLI_PURE=1`` builds without the kernel."""
 
     PLUGIN_NAME = "custom"
+    _folder: tempfile.TemporaryDirectory[str] | None = None
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile the kernel, and add it to the wheel or, if editable, to the sources."""
@@ -46,8 +47,9 @@ class KernelHook(BuildHookInterface[Any]):
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the folder of the library."""
         del version, build_data, artifact_path
-        if hasattr(self, "_folder"):
+        if self._folder is not None:
             self._folder.cleanup()
+            self._folder = None
 
 
 def compile_kernel(source: Path, library: Path, flags: Sequence[str] = ()) -> str:

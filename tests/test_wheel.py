@@ -165,5 +165,6 @@ def test_an_editable_install_has_the_kernel_beside_its_source(
     for pure in ("0", "1"):
         monkeypatch.setenv("GATHERCLI_PURE", pure)
         hook.initialize("editable", {})
+        hook.finalize("editable", {}, "")
 
         assert library.exists() == (pure == "0")
