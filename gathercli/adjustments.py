@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
+from gathercli.records import NamedTuple
 from gathercli.spec import rules
 from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.op import FROM_THE_END, IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import product
 from gathercli.text import counted, grouped
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from gathercli.errors import OutOfRangeError
     from gathercli.spec.call import Call

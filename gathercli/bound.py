@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
-
 from gathercli.engine import infer
 from gathercli.errors import GatherError, LimitError
 from gathercli.spec.call import Operand
@@ -11,8 +9,10 @@ from gathercli.spec.coordinates import known
 from gathercli.spec.dtypes import described
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any, TypeVar
 
     from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.spec.call import Call
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gathercli.spec.op import Op
     from gathercli.tensor import Tensor
 
-_Tensor = TypeVar("_Tensor", bound="ChunkedTensor | Operand")
+    _Tensor = TypeVar("_Tensor", bound="ChunkedTensor | Operand")
 
 
 class BoundCall:

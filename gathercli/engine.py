@@ -10,18 +10,19 @@ This module does not import numpy; `arrays` computes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
-
 from gathercli.errors import UsageError
 from gathercli.ops import FAMILIES
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.op import Negative, Op, OutOfRange
 from gathercli.text import listed
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
     from gathercli.spec.shapes import Shape
 
-_Choice = TypeVar("_Choice", Negative, OutOfRange)
+    _Choice = TypeVar("_Choice", Negative, OutOfRange)
 
 
 def bind(

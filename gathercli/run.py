@@ -5,10 +5,9 @@ A small call is computed from bytes without NumPy, all others by arrays: see `sm
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gathercli.small import gather as small
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from gathercli.arrays.result import GatherOutput
     from gathercli.arrays.threads import ProgressCallback

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 from gathercli.spec.call import FEW
 from gathercli.spec.dtypes import BFLOAT16, BOOL, DType, Kind, described
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any, Self

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.errors import Hint, InputError, UsageError
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, Format, load
 from gathercli.io.write import new_name
 from gathercli.text import clean, closest, listed, short
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any, Final
 
     from gathercli.io.formats.encode import Piece
     from gathercli.io.formats.raw import ByteTarget, NamedResult

@@ -9,25 +9,26 @@ from __future__ import annotations
 import os
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple, Self, cast
 
 from gathercli.errors import GatherError, Hint, InputError, LimitError, TransferError, UsageError
 from gathercli.io.files import STDIN, File, open_file, open_input, unreadable
 from gathercli.io.formats.content import Layout, Literal, MemberHint, content
 from gathercli.io.formats.table import is_chunked
+from gathercli.records import NamedTuple
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import FLOAT64, DType
 from gathercli.spec.shapes import Shape, parse
 from gathercli.text import clean, listed
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
-    from typing import TypeVar
+    from typing import Any, Final, Self, TypeVar
 
     from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.arrays.threads import ProgressCallback
     from gathercli.io.folders import Folder
-    from gathercli.io.formats.content import ChunkedContent, Content
+    from gathercli.io.formats.content import Content
     from gathercli.tensor import Tensor
 
     _AnyFile = TypeVar("_AnyFile", bound="File | Folder")
@@ -367,8 +368,9 @@ class Source(NamedTuple):
     def chunked(self, *, declared: DType | None = None, empty: DType = FLOAT64) -> ChunkedTensor:
         """Open the tensor as `Inputs.chunked` does."""
         if is_chunked(self.content.format):
+            content: Any = self.content  # a ChunkedContent
             with _name_errors(self.file):
-                tensor = cast("ChunkedContent", self.content).chunked(self.key)
+                tensor: ChunkedTensor = content.chunked(self.key)
             if declared in (None, tensor.dtype):
                 return tensor
         return self.tensor(declared=declared, empty=empty)

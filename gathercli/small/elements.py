@@ -9,10 +9,10 @@ from __future__ import annotations
 from struct import error as StructError  # noqa: N812  (a class)
 from struct import pack as pack_bytes
 from struct import unpack as unpack_bytes
-from typing import TYPE_CHECKING
 
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, DType, Kind
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gathercli.adjustments import Adjustment, IndexCount, IndexCounts, are_tuples, check_counts
 from gathercli.bound import check_size
 from gathercli.ops import FAMILIES, indexed_inputs
@@ -13,6 +11,7 @@ from gathercli.spec.op import OutOfRange
 from gathercli.spec.shapes import product
 from gathercli.tensor import Tensor
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Self

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from struct import pack as pack_bytes
 from struct import unpack as unpack_bytes
-from typing import TYPE_CHECKING
 
 from gathercli.small.elements import MOST, is_packed, unpack
 from gathercli.spec.dtypes import Kind
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import operator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from gathercli.errors import GatherError
+from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import DType, Kind, described
 from gathercli.spec.op import IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import Shape, product
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Protocol
+    from typing import Any, Final, Protocol, Self
 
     from gathercli.spec.op import Op
 

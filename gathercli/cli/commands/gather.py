@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.cli.command import Options, option
 from gathercli.cli.groups import OUTPUT
@@ -22,7 +21,10 @@ from gathercli.spec.dtypes import E8M0
 from gathercli.spec.op import OutOfRange
 from gathercli.text import clean
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from gathercli.arrays.compare import Tolerance
     from gathercli.cli.limits import Limits
     from gathercli.errors import MismatchError

@@ -6,17 +6,18 @@ The rows of `table` name the reader of each format, a `Content`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import Hint, InputError, LimitError
 from gathercli.io.formats.table import FORMATS, load
+from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import FLOAT64, DType
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
 from gathercli.text import clean, closest_member, short
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Protocol
+    from typing import Any, Final, Protocol
 
     import numpy as np
 

@@ -6,10 +6,9 @@ are written as float32.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
-
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats import fast
+from gathercli.records import NamedTuple
 from gathercli.small import text as small
 from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.dtypes import STRING, DType, Kind
@@ -17,8 +16,10 @@ from gathercli.spec.shapes import product
 from gathercli.tensor import Tensor
 from gathercli.text import json_string
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any, Final, TypeAlias
 
     from gathercli.arrays.result import Result
     from gathercli.arrays.tensor import AnyArray

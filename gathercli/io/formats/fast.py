@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.spec.dtypes import INT64, Kind
 from gathercli.spec.shapes import DEEPEST, product
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Any, Final
 
     from gathercli.arrays.tensor import AnyArray
     from gathercli.tensor import Tensor

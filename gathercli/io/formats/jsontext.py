@@ -10,7 +10,6 @@ import codecs
 import json
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.errors import Hint, InputError
 from gathercli.io.formats import fast
@@ -19,7 +18,10 @@ from gathercli.spec.dtypes import dtype_in_json
 from gathercli.spec.shapes import LARGEST, MAX_RANK
 from gathercli.text import NON_FINITE, Overflow, clean, listed, short, some, value_text
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from gathercli.spec.dtypes import DType
     from gathercli.tensor import Tensor
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.errors import GatherError, Hint, InputError, LimitError
 from gathercli.io.formats import jsontext as json
@@ -35,8 +34,10 @@ from gathercli.spec.shapes import LARGEST, MAX_RANK, product
 from gathercli.tensor import Tensor
 from gathercli.text import NON_FINITE, Overflow, closest
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any, Final
 
     from gathercli.arrays.tensor import AnyArray
 

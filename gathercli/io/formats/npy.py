@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import Hint, InputError
 from gathercli.io.formats.content import Layout, check_shape, malformed
 from gathercli.io.formats.raw import write_elements
 from gathercli.io.formats.table import NPY as MAGIC
+from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import PLAIN, STRING, DType, Kind, described
 from gathercli.spec.shapes import product
 from gathercli.text import clean
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any, Final
 
     import numpy as np
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from gathercli.errors import Hint, InputError
 from gathercli.io.formats.content import Layout, check_shape
+from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import STRING, DType, described, named
 from gathercli.spec.shapes import product
 from gathercli.text import clean, shell_word
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Protocol
+    from typing import Final, Protocol, TypeAlias
 
     from gathercli.arrays.result import Result
     from gathercli.arrays.tensor import AnyArray

@@ -7,7 +7,6 @@ into integers and ``[]`` into float64, and is not used.
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats.content import check_shape
@@ -28,8 +27,10 @@ from gathercli.spec.shapes import MAX_RANK, product
 from gathercli.tensor import Tensor
 from gathercli.text import NON_FINITE, Overflow, value_text
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any, Final
 
 
 MAX_UNQUESTIONED: Final = 256 << 20
