@@ -69,8 +69,6 @@ def takes_models(name: str, words: Sequence[str]) -> bool:
     """
     if name not in OF_MODELS:
         return False
-    if any(word.partition("=")[0] in _OPTIONS_OF_MODELS for word in words):
-        return True
     arguments = (
         word
         for before, word in pairwise(("", *words))
@@ -79,6 +77,8 @@ def takes_models(name: str, words: Sequence[str]) -> bool:
     first = next(arguments, "")
     if first in FAMILIES:
         return False
+    if any(word.partition("=")[0] in _OPTIONS_OF_MODELS for word in words):
+        return True
     return first.lower().endswith(MODEL_SUFFIXES) or os.path.isdir(first)
 
 

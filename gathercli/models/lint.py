@@ -219,7 +219,8 @@ def _with_fates(node: ModelNode, finding: Finding, targets: Sequence[ConversionT
     negative = isinstance(finding.value, int) and finding.value < 0 and not signed
     fates = {f"{node.op}": node.op.out_of_range.done}
     for target in targets:
-        if runs := target.operators.get(node.op.family):
+        runs = target.operators.get(node.op.family)
+        if runs is not None and runs.op.full_name != node.op.full_name:
             fates[target.name] = runs.negative if negative else runs.outside
     return finding._replace(does=fates)
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 from contextlib import ExitStack
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from gathercli import __version__
 from gathercli.cli.answer import print_text
 from gathercli.cli.command import Options, argument, flag, option
-from gathercli.cli.groups import INPUT, OPERATOR, OUTPUT, REPORT
+from gathercli.cli.commands.model import ModelOptions
+from gathercli.cli.groups import OPERATOR, OUTPUT, REPORT
+from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import TEXT_FORMAT
 from gathercli.cli.registry import MODEL_SUFFIXES
@@ -28,8 +31,9 @@ from gathercli.report.terminal import rendered, wants_color
 from gathercli.text import clean, listed, some
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from gathercli.models.graph import Model
     from gathercli.models.portability import ConversionTarget
 
 _IR: Final = b"<net"
@@ -50,12 +54,6 @@ class ModelCheckOptions(Options):
         "--to",
         metavar="TARGET,...",
         help="Also check what changes on the way to a target: " + listed(NAMES) + ".",
-    )
-    external: bool = flag(
-        INPUT, "--external-data", help="Read the tensors of ONNX in files beside the model."
-    )
-    no_infer: bool = flag(
-        INPUT, "--no-infer", help="Do not let the onnx package infer unknown shapes."
     )
     allow_fill: bool = flag(
         OUTPUT,
@@ -86,7 +84,13 @@ class ModelCheckOptions(Options):
             )
 
 
-def run(options: ModelCheckOptions, messages: Messages, models: list[str] = MODELS) -> int:
+def run(
+    options: ModelCheckOptions,
+    reading: ModelOptions,
+    memory: MemoryOptions,
+    messages: Messages,
+    models: list[str] = MODELS,
+) -> int:
     """Check every node of the family in every model."""
     options.check()
     targets, start = options.targets(), monotonic()
@@ -104,19 +108,25 @@ def run(options: ModelCheckOptions, messages: Messages, models: list[str] = MODE
         if sarif is not None:
             sarif.open()
         with messages:
-            checked += (
-                _check(path, targets, options, messages) for path in _with_progress(paths, messages)
-            )
-        _print_end(checked, targets, options)
+            for path in _with_progress(paths, messages):
+                read = partial(reading.read, path, memory, messages)
+                model = _check(path, read, targets, allow_fill=options.allow_fill)
+                _print(model, options, messages, alone=len(paths) == 1)
+                checked.append(model)
+        if options.fmt == "json":
+            print_text(as_json(checked, [each.name for each in targets]))
         if junit is not None:
             _write_junit(junit, checked, monotonic() - start)
         if sarif is not None:
             _write_sarif(sarif, checked)
+    errors = [each.error for each in checked if each.error is not None]
+    if len(checked) == 1 and errors:
+        raise errors[0]
+    if options.fmt != "json":
+        print_text(total(checked))
     messages.print()
     failing = any(each.level != NOTE for model in checked for each in model.findings)
-    return max(
-        (each.error.status for each in checked if each.error is not None), default=int(failing)
-    )
+    return max((error.status for error in errors), default=int(failing))
 
 
 def files_below(word: str) -> Iterator[str]:
@@ -167,39 +177,38 @@ def _with_progress(paths: Sequence[str], messages: Messages) -> Iterator[str]:
 
 
 def _check(
-    path: str, targets: Sequence[ConversionTarget], options: ModelCheckOptions, messages: Messages
+    path: str,
+    read: Callable[[], Model],
+    targets: Sequence[ConversionTarget],
+    *,
+    allow_fill: bool,
 ) -> CheckedModel:
-    """Check a model, and print its findings, or why it was not read."""
-    from gathercli.models import ReadOptions, read
+    """Check a model; the error says why it was not read."""
     from gathercli.models.lint import findings
 
-    reading = ReadOptions(external=options.external, infer=not options.no_infer)
     try:
-        model = read(path, reading)
+        model = read()
         try:
-            found = tuple(findings(model, targets, allow_fill=options.allow_fill))
+            results = tuple(findings(model, targets, allow_fill=allow_fill))
+            model.recheck()
         finally:
             model.close()
     except GatherError as error:
-        messages.clear()
-        messages.print_error(error)
         return CheckedModel(path, error=error)
-    messages.notes += [f"{path}: {note}" for note in model.notes]
+    return CheckedModel(path, tuple(model.nodes), results)
+
+
+def _print(
+    model: CheckedModel, options: ModelCheckOptions, messages: Messages, *, alone: bool
+) -> None:
+    """Print the findings of a model, or why it was not read unless it is `alone`."""
+    messages.clear()
+    if model.error is not None and not alone:
+        messages.print_error(model.error)
     if options.fmt != "json":
         color = wants_color(messages.color, STDOUT)
-        messages.clear()
-        print_text("".join(rendered(line(path, each), color=color) for each in found))
-    return CheckedModel(path, tuple(model.nodes), found)
-
-
-def _print_end(
-    checked: Sequence[CheckedModel], targets: Sequence[ConversionTarget], options: ModelCheckOptions
-) -> None:
-    """Print the number of findings, or everything as JSON."""
-    if options.fmt == "json":
-        print_text(as_json(checked, [each.name for each in targets]))
-    else:
-        print_text(total(checked))
+        for each in model.findings:
+            print_text(rendered(line(model.path, each), color=color))
 
 
 def _write_junit(junit: JUnitReport, checked: Sequence[CheckedModel], seconds: float) -> None:

@@ -1,0 +1,184 @@
+"""The command `check` on models and folders."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from gathercli.cli.registry import takes_models
+from tests.modelfiles import TOUR, one_gather
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
+
+FINE: Final = one_gather(indices=[0]).SerializeToString()
+WRONG: Final = one_gather(indices=[0, 10]).SerializeToString()
+LINE: Final = (
+    "{}: pick: error: index 10 at `[1]` is outside axis 0 of `data`, whose size is 10: "
+    "expected -10 to 9 (1 of 2 indices); onnx.Gather-13 refuses it  [index-range]\n"
+)
+
+
+@pytest.fixture
+def models(folder: Path) -> Path:
+    """Make a folder of models, of files that are none, and of a link."""
+    (folder / "m/deep").mkdir(parents=True)
+    (folder / "m/a.onnx").write_bytes(FINE)
+    (folder / "m/deep/b.ONNX").write_bytes(WRONG)
+    (folder / "m/pom.xml").write_text("<project/>")
+    (folder / "m/notes.txt").write_text("none")
+    (folder / "m/c.xml").write_bytes((TOUR / "encoder.xml").read_bytes())
+    (folder / "m/c.bin").write_bytes((TOUR / "encoder.bin").read_bytes())
+    os.symlink("a.onnx", folder / "m/link.onnx")
+    return folder / "m"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("a.onnx", True),
+        ("-f json a.XML", True),
+        (". --to xla", True),
+        ("--to=xla", True),
+        ("gather x.onnx 0,", False),
+        ("-a 1 gather x.onnx 0,", False),
+        ("x.npy", False),
+        ("", False),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_the_first_argument_chooses_the_form(line: str, *, expected: bool) -> None:
+    assert takes_models("check", line.split()) is expected
+    assert not takes_models("explain", line.split())
+
+
+def test_a_folder_named_like_an_operator_is_the_operator(folder: Path) -> None:
+    (folder / "gather").mkdir()
+
+    assert not takes_models("check", ["gather", "1", "0"])
+
+
+def test_a_finding_is_one_line_and_the_status_1(folder: Path, run: Run) -> None:
+    (folder / "x.onnx").write_bytes(WRONG)
+
+    ran = run("check", "x.onnx")
+
+    assert (ran.status, ran.err) == (1, "")
+    assert ran.out == LINE.format("x.onnx") + "1 model, 1 node, 1 error\n"
+
+
+@pytest.mark.usefixtures("models")
+def test_a_folder_is_searched_for_models_in_order(run: Run) -> None:
+    ran = run("check", "m", "m/a.onnx")
+
+    assert (ran.status, ran.err) == (1, "")
+    first, second, last = ran.out.splitlines()
+    assert first.startswith("m/c.xml: /positions/Gather: warning: index 6 at `[3]`")
+    assert second + "\n" == LINE.format("m/deep/b.ONNX")
+    assert last == "3 models, 5 nodes, 1 error, 1 warning"
+
+
+@pytest.mark.usefixtures("models")
+def test_notes_fail_no_check(run: Run) -> None:
+    ran = run("check", "m/c.xml", "--allow-fill", "--to", "openvino")
+
+    assert ran.status == 0
+    assert ran.out.endswith("1 model, 3 nodes, 1 note\n")
+
+
+def test_an_empty_folder_is_no_input(folder: Path, run: Run) -> None:
+    (folder / "m").mkdir()
+
+    ran = run("check", "m")
+
+    assert ran.status == 66
+    assert ran.err.startswith("error: there is no model in `m`: expected files that end in .onnx")
+
+
+def test_a_model_that_is_not_read_decides_the_status(folder: Path, run: Run) -> None:
+    (folder / "a.onnx").write_bytes(WRONG)
+    (folder / "b.onnx").write_bytes(b"\x0a")
+
+    ran = run("check", "a.onnx", "b.onnx")
+
+    assert ran.status == 65
+    assert ran.out == LINE.format("a.onnx") + "2 models, 1 node, 1 error, 1 not read\n"
+    assert ran.err.startswith("error: b.onnx: ")
+
+
+def of_json(run: Run, *words: str) -> dict[str, Any]:
+    return dict(json.loads(run("check", "-f", "json", *words).out))
+
+
+@pytest.mark.usefixtures("models")
+def test_json_has_every_model_with_its_findings(run: Run) -> None:
+    report = of_json(run, "m", "--to", "openvino,openvino,tflite", "nope.onnx")
+
+    assert report["targets"] == ["openvino", "tflite"]
+    fine, _, wrong, absent = report["models"]
+    assert fine == {"model": "m/a.onnx", "nodes": 1, "findings": []}
+    (finding,) = wrong["findings"]
+    assert (finding["node"], finding["value"], finding["expected"]) == ("pick", 10, "-10 to 9")
+    assert finding["does"] == {
+        "onnx.Gather-13": "refused",
+        "openvino": "zero-filled",
+        "tflite": "refused",
+    }
+    assert (absent["error"]["status"], absent["findings"]) == (66, [])
+
+
+@pytest.mark.usefixtures("models")
+def test_junit_has_a_test_for_each_node_and_an_error_for_each_other_file(
+    folder: Path, run: Run
+) -> None:
+    (folder / "m/z.onnx").write_bytes(b"")
+
+    ran = run("check", "m", "--junit", "out.xml")
+
+    suite = ET.fromstring(Path("out.xml").read_bytes())[0]  # noqa: S314  (our own)
+    kinds = [[each.tag for each in case] for case in suite]
+    assert ran.status == 65
+    assert [case.get("name") for case in suite][-2:] == ["m/z.onnx", "m/deep/b.ONNX#pick"]
+    assert kinds == [[], [], ["failure"], [], ["error"], ["failure"]]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("6", "2", "1")
+
+
+@pytest.mark.usefixtures("models")
+def test_sarif_has_every_finding(run: Run) -> None:
+    ran = run("check", "m", "--sarif", "out.sarif")
+
+    results = json.loads(Path("out.sarif").read_text())["runs"][0]["results"]
+    assert ran.status == 1
+    assert [each["level"] for each in results] == ["warning", "error"]
+
+
+@pytest.mark.usefixtures("models")
+def test_the_reports_are_two_files(run: Run) -> None:
+    ran = run("check", "m", "--sarif", "out", "--junit", "./out")
+
+    assert ran.status == 2
+    assert "which is the JUnit file" in ran.err
+    assert not os.path.exists("out")
+
+
+@pytest.mark.usefixtures("models")
+def test_an_option_of_tensors_is_not_one_of_models(run: Run) -> None:
+    assert run("check", "m/a.onnx", "--axis", "0").status == 2
+    assert run("check", "gather", "0,", "0,", "--to", "xla").status == 2
+    assert run("check", "m/a.onnx", "--to", "nothing").status == 2
+
+
+def test_the_help_of_models_has_their_examples(run: Run) -> None:
+    ran = run("check", "x.onnx", "--help")
+
+    assert ran.out.startswith("Usage: gathercli check [OPTIONS] MODEL...")
+    assert "gathercli check encoder.onnx --to openvino" in ran.out

@@ -1,0 +1,370 @@
+"""The findings of models, of which most were reported by people who met them in a runtime."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+from gathercli.models import read
+from gathercli.models.lint import NOTE, findings
+from gathercli.models.portability import target
+from tests.modelfiles import (
+    FLOAT,
+    INT32,
+    INT64,
+    TOUR,
+    Ir,
+    constants,
+    one_gather,
+    onnx_model,
+    value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    import onnx
+
+    from gathercli.models.lint import Finding
+
+EXPORTED: Final = sorted((TOUR.parent / "models").glob("*.onnx"))
+
+
+def of_model(
+    model: onnx.ModelProto | Ir, folder: Path, to: str = "", **options: Any
+) -> list[Finding]:
+    """Return the findings of a model, with targets separated by commas."""
+    if isinstance(model, Ir):
+        path = model.save(folder / "m.xml")
+    else:
+        path = folder / "m.onnx"
+        path.write_bytes(model.SerializeToString())
+    targets = [target(name) for name in to.split(",") if name]
+    with closing(read(str(path))) as opened:
+        return list(findings(opened, targets, **options))
+
+
+def declared(
+    data: Sequence[Any], indices: Any, out: Sequence[Any], kind: int = FLOAT, **attributes: Any
+) -> onnx.ModelProto:
+    """Return a Gather with constant indices that declares the shape of its output."""
+    node = helper.make_node("Gather", ["data", "indices"], ["out"], name="pick", **attributes)
+    return onnx_model(
+        [node],
+        [value("data", FLOAT, data)],
+        [value("out", kind, out)],
+        constants(indices=np.asarray(indices, np.int64)),
+    )
+
+
+def tuples(data: Sequence[int], shape: Sequence[int], batch_dims: int, out: Sequence[int]) -> Ir:
+    """Return a GatherND-5 that declares the shape of its output."""
+    ir = Ir(10)
+    first = ir.parameter("data", "f32", data)
+    second = ir.constant("indices", np.zeros(shape, np.int64))
+    layer = ir.layer(
+        "pick", "GatherND", [first, second], "f32", out, opset="opset5", batch_dims=batch_dims
+    )
+    ir.result(layer)
+    return ir
+
+
+class Report(NamedTuple):
+    """A model that somebody reported, and its finding.
+
+    Attributes
+    ----------
+    model
+        A function that makes the model.
+    rule, value
+        The rule and the value of the finding.
+    words
+        What the message says: the legal range.
+    does
+        What versions and targets do with the index.
+    to
+        The targets.
+    """
+
+    model: Any
+    rule: str
+    value: object
+    words: str
+    does: dict[str, str] = {}  # noqa: RUF012  (a field of a tuple)
+    to: str = ""
+
+
+REFUSED: Final = {"onnx.Gather-13": "refused"}
+REPORTS: Final = {
+    "openvino 35687, a row of 12 that becomes zeros": Report(
+        lambda: one_gather(data=[12], indices=[0, 3, 6, 9, 12, 1]),
+        "index-range", 12, "expected -12 to 11 (1 of 6 indices)",
+        REFUSED | {"openvino": "zero-filled"}, "openvino",
+    ),
+    "onnx 2179, what a runtime does with it": Report(
+        lambda: one_gather(data=[4, 2], indices=[[-5, 0]], opset=13),
+        "index-range", -5, "expected -4 to 3 (1 of 2 indices)", REFUSED,
+    ),
+    "TensorRT 4774, rows of zeros": Report(
+        lambda: one_gather(data=[5, 4], indices=[0, 5, 9], opset=18),
+        "index-range", 5, "expected -5 to 4 (2 of 3 indices)",
+        REFUSED | {"tensorrt": "zero-filled"}, "tensorrt",
+    ),
+    "TensorRT 1229, negative indices": Report(
+        lambda: one_gather(data=[38, 10], indices=-1, opset=11, axis=1),
+        "index-legal", -1, "expected 0 to 9 for tensorrt", {"tensorrt": "undefined"}, "tensorrt",
+    ),
+    "onnxruntime 1533, -1 before opset 11": Report(
+        lambda: one_gather(data=[2, 3], indices=[-1], opset=10),
+        "index-range", -1, "expected 0 to 1 (1 of 1 index)", {"onnx.Gather-1": "refused"},
+    ),
+    "onnxruntime 25251, Gather": Report(
+        lambda: one_gather(data=[3], indices=[3]), "index-range", 3, "expected -3 to 2", REFUSED,
+    ),
+    "onnxruntime 25251, GatherElements": Report(
+        lambda: one_gather("GatherElements", [3, 1], [[3]], axis=0),
+        "index-range", 3, "expected -3 to 2",
+        {"onnx.GatherElements-13": "refused", "openvino": "refused"}, "openvino",
+    ),
+    "onnxruntime 25251, GatherND": Report(
+        lambda: one_gather("GatherND", [3], [[3]]), "index-range", 3, "expected -3 to 2",
+        {"onnx.GatherND-13": "refused", "openvino": "undefined"}, "openvino",
+    ),
+    "onnxruntime 28108, an embedding of more elements than 32 bits count": Report(
+        lambda: one_gather(data=[262_144, 8960], indices=[255_999]),
+        "position-width", 255_999, "reads position 2293759999 of `data`: expected 2147483647 at",
+    ),
+    "onnx2tf 275, -1 in a detector": Report(
+        lambda: one_gather(data=[300, 4], indices=[0, -1], axis=0),
+        "index-legal", -1, "expected 0 to 299 for tflite (1 of 2 indices)",
+        {"tflite": "refused"}, "tflite",
+    ),
+    "tvm 20297, tuples": Report(
+        lambda: one_gather("GatherND", [2, 3], [[0, 2], [1, 3]]),
+        "index-range", 3, "outside axis 1 of `data`, whose size is 3: expected -3 to 2",
+        {"onnx.GatherND-13": "refused"},
+    ),
+    "tvm 20297, elements": Report(
+        lambda: one_gather("GatherElements", [3, 2], [[-4, 0]]),
+        "index-range", -4, "expected -3 to 2", {"onnx.GatherElements-13": "refused"},
+    ),
+    "openvino 7379, batch dimensions that version 5 merges": Report(
+        lambda: tuples([1, 64, 64, 320], [1, 64, 64, 1, 1], 3, [1, 64, 64, 1]),
+        "output-shape", "[1,64,64,1]", "[4096,1] follows from its inputs",
+    ),
+    "pytorch 68003, a dimension that an exporter dropped": Report(
+        lambda: declared([2, 3], 0, [1, 3]),
+        "output-shape", "[1,3]", "[3] follows from its inputs: expected rank 1",
+    ),
+    "pytorch 85127, a dimension that an exporter added": Report(
+        lambda: declared([2, 2, 3], [2], [2, 2], axis=2),
+        "output-shape", "[2,2]", "[2,2,1] follows from its inputs: expected rank 3",
+    ),
+    "onnx-mlir 1754, a component counts along the axis behind the batch": Report(
+        lambda: one_gather("GatherND", [2, 3, 4], [[[2]], [[3]]], batch_dims=1),
+        "index-range", 3, "outside axis 1 of `data`, whose size is 3: expected -3 to 2",
+        {"onnx.GatherND-13": "refused"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_reported_model_has_one_finding_with_value_range_and_fates(
+    name: str, tmp_path: Path
+) -> None:
+    report = REPORTS[name]
+
+    (found,) = of_model(report.model(), tmp_path, report.to)
+
+    assert (found.node, found.rule, found.value) == ("pick", report.rule, report.value)
+    assert report.words in found.text
+    assert found.does == report.does
+
+
+@pytest.mark.parametrize("path", EXPORTED, ids=lambda path: path.stem)
+def test_an_exported_model_has_no_finding(path: Path) -> None:
+    with closing(read(str(path))) as model:
+        assert model.nodes
+        assert list(findings(model)) == []
+
+
+RULES: Final[dict[str, tuple[Callable[[], onnx.ModelProto], str, object]]] = {
+    "an axis beyond the rank": (lambda: one_gather(indices=[0], axis=2), "axis-range", 2),
+    "batch_dims of a Gather that has none": (
+        lambda: one_gather(indices=[0], batch_dims=1), "batch-dims-unsupported", 1,
+    ),
+    "batch_dims as large as a rank": (
+        lambda: one_gather("GatherND", [2, 3], [[0]], batch_dims=2), "batch-dims-range", 2,
+    ),
+    "an axis of tuples": (
+        lambda: one_gather("GatherND", [2, 3], [[0]], axis=0), "axis-unsupported", 0,
+    ),
+    "an attribute that no version has": (
+        lambda: one_gather(indices=[0], axes=1), "attribute", "axes",
+    ),
+    "tuples longer than the rank": (
+        lambda: one_gather("GatherND", [2], [[0, 0]]), "indices-depth", 2,
+    ),
+    "indices of another rank": (
+        lambda: one_gather("GatherElements", [2, 3], [0]), "indices-rank", 1,
+    ),
+    "indices larger beside the axis": (
+        lambda: one_gather("GatherElements", [2, 1], [[0, 0]]), "elements-shape", "2",
+    ),
+    "an operator before its opset": (
+        lambda: one_gather("GatherND", [2], [[0]], opset=10), "version", "onnx-10",
+    ),
+    "bfloat16 before opset 13": (
+        lambda: one_gather(indices=[0], kind=TensorProto.BFLOAT16, opset=11),
+        "data-dtype", "bfloat16",
+    ),
+    "another type of the output": (
+        lambda: declared([3, 2], [0], [1, 2], INT32), "output-dtype", "int32",
+    ),
+    "a size of the output that differs": (
+        lambda: declared(["n", 2], [0, 1], ["k", 3]), "output-shape", "[k,3]",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_of_shapes_types_and_attributes_is_a_finding(name: str, tmp_path: Path) -> None:
+    make, rule, number = RULES[name]
+
+    (found,) = of_model(make(), tmp_path)
+
+    assert (found.rule, found.value, found.level) == (rule, number, "error")
+
+
+def test_an_input_that_a_node_lacks_is_a_finding(tmp_path: Path) -> None:
+    node = helper.make_node("Gather", ["data"], ["out"], name="pick")
+    model = onnx_model([node], [value("data", FLOAT, [3])], [value("out", FLOAT, None)])
+
+    (found,) = of_model(model, tmp_path)
+
+    assert found.rule == "inputs"
+    assert found.message == "it has 1 input: expected `data` and `indices`"
+
+
+def test_zeros_of_a_version_are_a_warning_or_a_note_by_option(tmp_path: Path) -> None:
+    ir = Ir()
+    inputs = [ir.parameter("data", "f32", [3]), ir.constant("i", np.array([3, 0]))]
+    inputs.append(ir.constant("axis", np.array(0)))
+    ir.result(ir.layer("pick", "Gather", inputs, "f32", [2], batch_dims=0))
+
+    (found,) = of_model(ir, tmp_path, "openvino")
+    (filled,) = of_model(ir, tmp_path, allow_fill=True)
+
+    assert (
+        found.text
+        == "index 3 at `[0]` is outside -3..2 (1 of 2 indices); openvino.Gather-8 gives zeros"
+    )
+    assert (found.level, filled.level) == ("warning", NOTE)
+
+
+def test_a_negative_index_of_an_unknown_size_is_illegal_where_none_is_legal(
+    tmp_path: Path,
+) -> None:
+    model = one_gather(data=["n", 2], indices=[-1], opset=10)
+
+    (found,) = of_model(model, tmp_path)
+
+    assert found.rule == "index-range"
+    assert "expected 0 or more" in found.message
+
+
+@pytest.mark.parametrize("dims", [["n"], None])
+def test_what_is_not_known_is_no_finding(dims: Any, tmp_path: Path) -> None:
+    assert of_model(one_gather(data=dims, indices=[7, -7]), tmp_path) == []
+
+
+def test_an_axis_longer_than_its_indices_count_is_a_finding(tmp_path: Path) -> None:
+    node = helper.make_node("Gather", ["data", "indices"], ["out"], name="pick")
+    inputs = [value("data", FLOAT, [2**31 + 1]), value("indices", INT32, ["n"])]
+    model = onnx_model([node], inputs, [value("out", FLOAT, None)])
+
+    width, positions = of_model(model, tmp_path)
+
+    assert (width.rule, width.level) == ("index-width", "warning")
+    assert (positions.rule, positions.level) == ("position-width", NOTE)
+
+
+CHANGES: Final[dict[str, tuple[Callable[[], onnx.ModelProto], str, str]]] = {
+    "tflite lacks float64": (
+        lambda: one_gather(indices=[0], kind=TensorProto.DOUBLE), "tflite", "data-dtype",
+    ),
+    "openvino wants equal sizes beside the axis": (
+        lambda: one_gather("GatherElements", [3, 4], [[1, 0]]), "openvino", "elements-shape",
+    ),
+    "coreml has few dimensions": (
+        lambda: one_gather(data=[1, 2, 1, 2, 1, 2], indices=[0]), "coreml", "rank-most",
+    ),
+    "webnn has no batch dimensions": (
+        lambda: one_gather("GatherND", [2, 3], [[0], [1]], batch_dims=1), "webnn",
+        "batch-dims-unsupported",
+    ),
+    "an older opset counts nothing from the end": (
+        lambda: one_gather(indices=[-1]), "onnx-10", "index-legal",
+    ),
+    "an older opset lacks the operator": (
+        lambda: one_gather("GatherND", [3], [[0]]), "onnx-9", "operator",
+    ),
+    "xla clamps": (lambda: one_gather(indices=[-1]), "xla", "index-legal"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_changes_on_the_way_to_a_target_is_a_warning(name: str, tmp_path: Path) -> None:
+    make, to, rule = CHANGES[name]
+
+    found = of_model(make(), tmp_path, to)
+
+    assert {(each.rule, each.target, each.level) for each in found} == {(rule, to, "warning")}
+
+
+def test_batch_dimensions_beyond_those_of_a_target_are_a_warning(tmp_path: Path) -> None:
+    ir = Ir()
+    inputs = [ir.parameter("data", "f32", [2, 2, 3]), ir.parameter("i", "i64", [2, 2, 1])]
+    inputs.append(ir.constant("axis", np.array(2)))
+    ir.result(ir.layer("pick", "Gather", inputs, "f32", [2, 2, 1], batch_dims=2))
+
+    (found,) = of_model(ir, tmp_path, "tensorrt")
+
+    assert found.message == "`batch_dims` is 2: tensorrt has 1 at most"
+
+
+def test_an_index_beyond_the_bits_of_a_target_is_a_warning(tmp_path: Path) -> None:
+    model = one_gather(data=[2**33], indices=[2**32])
+
+    rules = {each.rule for each in of_model(model, tmp_path, "openvino")}
+
+    assert rules == {"index-width", "position-width"}
+
+
+def test_data_in_fewer_bits_is_one_note_for_all_nodes(tmp_path: Path) -> None:
+    names = ["a", "b"]
+    nodes = [helper.make_node("Gather", ["data", "i"], [name], name=name) for name in names]
+    outputs = [value(name, INT64, None) for name in names]
+    model = onnx_model(nodes, [value("data", INT64, [3])], outputs, constants(i=[0]))
+
+    (found,) = of_model(model, tmp_path, "openvino")
+
+    assert (found.rule, found.level, found.node) == ("data-width", NOTE, "a")
+    assert found.message == "`data` of 2 nodes is int64, which openvino computes as int32"
+
+
+def test_constants_that_are_not_read_are_a_note(tmp_path: Path) -> None:
+    model = one_gather(indices=[0, 99])
+    tensor = model.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="weights.bin")
+
+    (found,) = of_model(model, tmp_path)
+
+    assert (found.rule, found.level) == ("unread", NOTE)
