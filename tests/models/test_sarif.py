@@ -78,6 +78,7 @@ def test_a_finding_has_one_fingerprint_whatever_its_value() -> None:
         each["partialFingerprints"]["primaryLocationLineHash"] for each in logged()["results"]
     ]
 
+    results = logged()["results"]
     again = Finding("pick", "onnx.Gather-13", "index-range", ERROR, "index 99", value=99)
 
     prints = [each["partialFingerprints"]["primaryLocationLineHash"] for each in results]

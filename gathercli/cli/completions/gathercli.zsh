@@ -295,8 +295,8 @@ _gathercli() {
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '--external-data[Read the tensors of ONNX in files beside the model]' \
-            '--no-infer[Do not let the onnx package infer unknown shapes]' \
+            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
+            '--no-infer[Do not let the onnx package infer shapes that are not known]' \
             '--to=[Also check what changes on the way to a target: openvino, onnx-OPSET, tflite, tensorrt, coreml, webnn or xla]:target,...:(openvino onnx-OPSET tflite tensorrt coreml webnn xla)' \
             '--junit=[Also write the nodes as tests in JUnit XML]:file:_files' \
             '--sarif=[Also write the findings as SARIF 2.1.0]:file:_files' \
