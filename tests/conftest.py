@@ -67,8 +67,44 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Prepare to run the tests, or to hand them out to processes that do."""
     gc.freeze()  # thousands of tests, which no search for garbage and no fork has to visit
-    if session.config.pluginmanager.hasplugin("dsession"):
-        sys.settrace(None)  # no line of the package runs here
+    plugins, tracer = session.config.pluginmanager, sys.gettrace()
+    if tracer is not None:
+        sys.settrace(None)
+        if not plugins.hasplugin("dsession"):
+            plugins.register(CountedLines(tracer))
+
+
+class CountedLines:
+    """A plugin that counts lines in tests and fixtures alone: pytest's own take a tenth longer."""
+
+    def __init__(self, tracer: Any) -> None:
+        self._tracer = tracer
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        """Count the lines of a test."""
+        with self._counting(item):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_fixture_setup(
+        self, fixturedef: object, request: pytest.FixtureRequest
+    ) -> Iterator[None]:
+        """Count the lines of a fixture."""
+        del fixturedef
+        with self._counting(request.node):
+            return (yield)
+
+    @contextmanager
+    def _counting(self, node: pytest.Item) -> Iterator[None]:
+        before = sys.gettrace()  # a fixture may ask for another
+        if not node.get_closest_marker("no_cover"):
+            sys.settrace(self._tracer)
+        try:
+            yield
+        finally:
+            self._tracer = sys.gettrace() or self._tracer  # a new one after a test of no lines
+            sys.settrace(before)
 
 
 def _take_signals() -> None:

@@ -518,6 +518,7 @@ def expected(
     return found
 
 
+@pytest.mark.no_cover  # thousands of runs of what others cover
 @pytest.mark.parametrize("op", [op for op in OPERATORS if op.full_name in VERSIONS], ids=str)
 @pytest.mark.parametrize("seed", range(6))
 def test_the_list_is_that_of_plain_loops(

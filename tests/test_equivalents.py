@@ -289,6 +289,7 @@ PLACES: Final[dict[str, list[str]]] = {
 
 @pytest.mark.parametrize("name", [*(each.name for each in EQUIVALENTS), *SHORT])
 @pytest.mark.parametrize("words", PLACES.values(), ids=PLACES)
+@pytest.mark.usefixtures("one_core")
 def test_a_call_is_answered_wherever_an_operator_stands(
     words: list[str], name: str, run: Run
 ) -> None:
@@ -300,7 +301,17 @@ def test_a_call_is_answered_wherever_an_operator_stands(
     assert (ran.status, ran.out) == (2, "")
     assert f"`{name}`: it equals `{op.family} -V {op.id}" in ran.err.splitlines()[0]
     line = ran.err.splitlines()[1].split("`")[1]
-    assert run(*shlex.split(line)[1:]).status == 0
+    assert works(line, run)
+
+
+WORKS: Final[dict[str, bool]] = {}
+"""Whether a line was answered; other names of a call lead to the same."""
+
+
+def works(line: str, run: Run) -> bool:
+    if line not in WORKS:
+        WORKS[line] = run(*shlex.split(line)[1:]).status == 0
+    return WORKS[line]
 
 
 @pytest.mark.parametrize(

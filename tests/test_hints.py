@@ -8,6 +8,8 @@ import json
 import os
 import pickle
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -368,12 +370,13 @@ class File:
 '''
 
 
-@pytest.fixture
-def files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Write what the calls read, and put the programs of the hints on the path."""
-    _write_tensors(folder)
-    _write_foreign(folder)
-    lib, programs = folder / "lib", folder / "bin"
+@pytest.fixture(scope="session")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write what the calls read, beside the programs of the hints and their libraries."""
+    originals = tmp_path_factory.mktemp("originals")
+    (originals / "files").mkdir()
+    _write_tensors(originals / "files")
+    _write_foreign(originals / "files")
     modules = {
         "torch": TORCH,
         "h5py": H5PY,
@@ -382,15 +385,23 @@ def files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "yaml": YAML,
     }
     for name, code in modules.items():
-        (lib / name).mkdir(parents=True)
-        (lib / name / "__init__.py").write_text(code)
-    programs.mkdir()
+        (originals / "lib" / name).mkdir(parents=True)
+        (originals / "lib" / name / "__init__.py").write_text(code)
+    (originals / "bin").mkdir()
     for name, words in (("python", ""), ("gathercli", "-m gathercli")):
-        (programs / name).write_text(f'#!/bin/sh\nexec {sys.executable} {words} "$@"\n')
-        (programs / name).chmod(0o755)
+        program = originals / "bin" / name
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} {words} "$@"\n')
+        program.chmod(0o755)
+    return originals
+
+
+@pytest.fixture
+def files(originals: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Copy what the calls read, and put the programs of the hints on the path."""
+    shutil.copytree(originals / "files", folder, dirs_exist_ok=True)
     own = str(Path(__file__).parents[1])
-    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    monkeypatch.setenv("PYTHONPATH", f"{lib}:{own}")
+    monkeypatch.setenv("PATH", f"{originals / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", f"{originals / 'lib'}:{own}")
     return folder
 
 
@@ -468,7 +479,9 @@ def hints(ran: Ran) -> list[str]:
 
 
 def split(line: str) -> list[str]:
-    """Split a line into words as bash does."""
+    """Split a line into words as bash does, and without it where that is plain."""
+    if re.fullmatch(r"(?:[\w\s:=,./#+@…-]|'[^']*')*", line):
+        return shlex.split(line)
     words = subprocess.run(
         ["bash", "-c", f"printf '%s\\0' {line}"], capture_output=True, text=True, check=True
     )

@@ -251,6 +251,7 @@ def raw(array: Array) -> bytes:
     return array.tobytes()
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "cases",
     [gathers(), element_gathers(), tuple_gathers()],

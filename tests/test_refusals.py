@@ -222,22 +222,31 @@ def test_a_wrong_input_of_gather_tree_is_refused_in_the_same_words(
     }
 
 
+@pytest.mark.usefixtures("one_core")
 @pytest.mark.parametrize("role", TREE)
-@pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_input_of_a_gather_tree_job_is_refused_in_the_same_words(
-    name: str, role: str, run: Run, files: Path
+    role: str, run: Run, files: Path
 ) -> None:
-    wrong = WRONG[name]
-    job = {"id": "j", "op": "gather-tree", **TREE, role: wrong.token}
-    (files / "jobs.jsonl").write_text(json.dumps(job) + "\n")
+    jobs = (
+        {"id": name, "op": "gather-tree", **TREE, role: wrong.token}
+        for name, wrong in WRONG.items()
+    )
+    (files / "jobs.jsonl").write_text("".join(json.dumps(job) + "\n" for job in jobs))
 
     ran = run("batch", "jobs.jsonl", "--report", "-", *LIMIT)
 
-    fields = json.loads(ran.out)
-    assert (ran.status, fields["rule"]) == (1, wrong.rule)
-    assert fields["message"].startswith(
-        f"`{role}`: {wrong.message.replace(', or a literal such as 0,0,4', '')}"
-    )
+    assert_jobs_refused(ran, role, "openvino.GatherTree-1")
+
+
+def assert_jobs_refused(ran: Ran, role: str, row: str) -> None:
+    """Check that a batch of a job for each wrong tensor refuses them in the words of commands."""
+    report = {line["id"]: line for line in map(json.loads, ran.out.splitlines())}
+    assert (ran.status, report.keys()) == (1, WRONG.keys())
+    for name, wrong in WRONG.items():
+        line = report[name]
+        message = wrong.message.replace(", or a literal such as 0,0,4", "")
+        assert (name, line["rule"], line["operator"]) == (name, wrong.rule, row)
+        assert line["message"].startswith(f"`{role}`: {message}")
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -275,23 +284,19 @@ def test_a_wrong_expectation_is_refused_in_the_same_words(name: str, run: Run) -
     assert ran == (wrong.status, "", text(wrong, "expect", ""))
 
 
-@pytest.mark.parametrize("role", ["data", "indices"])
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.usefixtures("one_core")
+@pytest.mark.parametrize(("role", "other"), [("data", "indices"), ("indices", "data")])
 def test_a_wrong_tensor_of_a_job_is_refused_in_the_same_words(
-    name: str, role: str, run: Run, files: Path
+    role: str, other: str, run: Run, files: Path
 ) -> None:
-    wrong = WRONG[name]
-    other = {"data": "indices", "indices": "data"}[role]
-    job = {"id": "j", "op": "gather", role: wrong.token, other: [0]}
-    (files / "jobs.jsonl").write_text(json.dumps(job) + "\n")
+    jobs = (
+        {"id": name, "op": "gather", role: wrong.token, other: [0]} for name, wrong in WRONG.items()
+    )
+    (files / "jobs.jsonl").write_text("".join(json.dumps(job) + "\n" for job in jobs))
 
     ran = run("batch", "jobs.jsonl", "--report", "-", *LIMIT)
 
-    fields = json.loads(ran.out)
-    elsewhere = wrong.message.replace(", or a literal such as 0,0,4", "")
-    assert ran.status == 1
-    assert (fields["rule"], fields["operator"]) == (wrong.rule, "openvino.Gather-8")
-    assert fields["message"].startswith(f"`{role}`: {elsewhere}")
+    assert_jobs_refused(ran, role, "openvino.Gather-8")
 
 
 @pytest.mark.parametrize(
