@@ -5,6 +5,8 @@ A small call is computed from bytes without NumPy, all others by arrays: see `sm
 
 from __future__ import annotations
 
+import sys
+
 from gathercli.small import gather as small
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -26,7 +28,8 @@ def run(
 
     Parameters and errors are those of `arrays.run.run`.
     """
-    output = small.gather(bound, max_bytes)
+    most = small.FEW_RUNS if "numpy" in sys.modules else small.MOST_RUNS
+    output = small.gather(bound, max_bytes, most=most)
     if output is not None:
         return output
     from gathercli.arrays import run as arrays

@@ -24,7 +24,6 @@ LOW = {
     "bound",
     "small",
     "arrays",
-    "run",
 }
 LEFT_OF = {
     "records": set(),
@@ -48,15 +47,15 @@ LEFT_OF = {
         "arrays",
     },
     "arrays": LOW,
-    "run": LOW,
+    "run": {"small", "arrays", "bound"},
     "lessons": LOW,
     "io": LOW,
     "models": {*LOW, "io"},
-    "jobs": {*LOW, "io", "api"},
+    "jobs": {*LOW, "run", "io", "api"},
     "report": {*LOW, "lessons", "jobs", "io", "models", "arraylike"},
     "arraylike": {*LOW, "io"},
     "api": {*LOW, "io", "report", "arraylike"},
-    "cli": {*LOW, "io", "lessons", "models", "report", "jobs"},
+    "cli": {*LOW, "run", "io", "lessons", "models", "report", "jobs"},
     "__init__": {"api", "spec", "errors", "ops", "report"},
     "__main__": {"cli"},
 }

@@ -23,7 +23,6 @@ from gathercli.arrays.chunks import (
 )
 from gathercli.arrays.threads import share
 from gathercli.errors import OutOfRangeError, TransferError
-from gathercli.ops import FAMILIES
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
@@ -81,8 +80,8 @@ class GatherBlocks:
     def __init__(self, bound: BoundCall) -> None:
         self.bound, self.call, self.shape = bound, bound.call, bound.shape
         self.data, self.indices = bound.data, bound.indices
-        family = FAMILIES[self.call.op.family]
-        as_gather = family.as_gather(self.call)
+        family = self.call.family
+        as_gather = self.call.gather
         if as_gather is None:
             raise LookupError(f"{self.call.op} gathers along no axis")
         self.axes = family.indexed_axes(self.call)
@@ -256,7 +255,7 @@ class GatherBlocks:
 def _check_again(call: Call, indices: AnyArray) -> None:
     """Raise `TransferError` if an index is refused now, so that it changed after its check."""
     try:
-        check.check_indices(call, FAMILIES[call.op.family].indexed_axes(call), indices)
+        check.check_indices(call, call.family.indexed_axes(call), indices)
     except OutOfRangeError:
         raise TransferError(
             "`indices` changed while they were read: expected them to stay as they were",

@@ -13,7 +13,6 @@ from gathercli.arrays.memory import one_axis
 from gathercli.arrays.sources import SourceKernel
 from gathercli.arrays.threads import share
 from gathercli.errors import LimitError
-from gathercli.ops import FAMILIES
 from gathercli.spec.dtypes import described
 from gathercli.spec.shapes import product
 from gathercli.tensor import Tensor
@@ -195,8 +194,8 @@ class GatherResult(ComputedResult):
         self.bound, self.dtype, self.adjustments = bound, data.dtype, tuple(adjustments)
         self.shape = bound.shape
         self.threads, self.progress, self._points = threads, progress, points
-        family = FAMILIES[call.op.family]
-        gather = family.as_gather(call)
+        family = call.family
+        gather = call.gather
         try:
             if gather is None:
                 self._kernel: Kernel | SourceKernel = SourceKernel(family, call, tensors, points)
@@ -222,7 +221,7 @@ class GatherResult(ComputedResult):
         """Return a source of any box; it computes the whole output if there is no axis."""
         from gathercli.arrays.blocks import GatherBlocks, WholeBlocks
 
-        if FAMILIES[self.bound.call.op.family].as_gather(self.bound.call) is None:
+        if self.bound.call.gather is None:
             return WholeBlocks(self.bound.data, self.whole())
         return GatherBlocks(self.bound)
 

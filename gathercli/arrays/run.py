@@ -11,7 +11,7 @@ from gathercli.arrays.indices import KEPT, ResolvedIndices, ResolvedTuples
 from gathercli.arrays.native import UnexpectedIndicesError, reads
 from gathercli.arrays.result import GatherResult
 from gathercli.errors import LimitError
-from gathercli.ops import FAMILIES, indexed_inputs
+from gathercli.ops import indexed_inputs
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.spec.shapes import product
 
@@ -57,14 +57,13 @@ def run(
         ``limit``.
     """
     call = bound.call
-    family = FAMILIES[call.op.family]
-    if bound.in_memory is None and family.as_gather(call) is not None:
+    if bound.in_memory is None and call.gather is not None:
         from gathercli.arrays import streamed
 
         adjusted = streamed.check_indices(bound, threads=threads, progress=progress)
         bound.check_size(max_bytes)
         return streamed.StreamedResult(bound, adjusted, memory, threads=threads, progress=progress)
-    if family.as_gather(call) is None and memory is not None:
+    if call.gather is None and memory is not None:
         _check_memory(bound, memory)
     tensors = bound.loaded()
     points: dict[str, Points] = {}
@@ -114,11 +113,10 @@ def answer(bound: BoundCall, *, threads: int = 1, out: AnyArray | None = None) -
     """
     call, tensors = bound.call, bound.loaded()
     data = tensors[call.op.inputs[0].name].array
-    family = FAMILIES[call.op.family]
     (name, axes), *others = indexed_inputs(call).items()
     indices = tensors[name].array
     # With empty data no index would be used, and so none checked.
-    on_use = not others and data.nbytes and family.as_gather(call)
+    on_use = not others and data.nbytes and call.gather
     if on_use and indices.size > (0 if reads(indices) else KEPT):
         policies = [policy_of(call, along) for along in axes]
         if call.negative is Negative.ERROR:  # refused, whatever becomes of others

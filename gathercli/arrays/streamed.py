@@ -16,7 +16,6 @@ from gathercli.arrays.kernel import BLOCK
 from gathercli.arrays.partition import cut_boxes
 from gathercli.arrays.result import ComputedResult
 from gathercli.arrays.threads import share
-from gathercli.ops import FAMILIES
 from gathercli.spec.coordinates import coordinate
 from gathercli.spec.op import IndexRange, Negative
 from gathercli.spec.shapes import product
@@ -134,7 +133,7 @@ def check_indices(
         ``index-negative`` or ``index-range``, naming the first refused index, row-major.
     """
     call, indices = bound.call, bound.indices
-    axes = FAMILIES[call.op.family].indexed_axes(call)
+    axes = call.family.indexed_axes(call)
     if indices.in_memory is not None:
         array = indices.in_memory.array
         return check.check_indices(call, axes, array, threads=threads, progress=progress)[1]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Generic, SupportsIndex, TypeVar
 import numpy as np
 
 from gathercli.errors import OutOfRangeError, UsageError
-from gathercli.ops import FAMILIES
 from gathercli.spec.coordinates import flat_positions
 from gathercli.spec.shapes import Shape, product
 from gathercli.text import as_written, counted
@@ -53,7 +52,7 @@ class Provenance(ABC, Generic[CellTrace]):
         self.call, self.shape = call, shape
         self.refusal: OutOfRangeError | None = None
         self.adjustments: tuple[Adjustment, ...] = ()
-        self._family = FAMILIES[call.op.family]
+        self._family = call.family
 
     @property
     def size(self) -> int:

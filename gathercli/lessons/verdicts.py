@@ -27,7 +27,7 @@ from gathercli.arrays.tensor import row_major
 from gathercli.arrays.tree import follow_beams
 from gathercli.bound import BoundCall
 from gathercli.errors import LimitError, OperatorError, OutOfRangeError
-from gathercli.ops import FAMILIES, indexed_inputs
+from gathercli.ops import indexed_inputs
 from gathercli.spec.coordinates import coordinates
 from gathercli.spec.op import FROM_THE_END, IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import Shape
@@ -265,7 +265,7 @@ def legal(call: Call, along: IndexedAxis) -> tuple[int, int] | None:
 
 def legal_ends(call: Call) -> list[tuple[int, int] | None]:
     """Return the result of `legal` for each indexed axis."""
-    return [legal(call, along) for along in FAMILIES[call.op.family].indexed_axes(call)]
+    return [legal(call, along) for along in call.family.indexed_axes(call)]
 
 
 def _is_signed(call: Call) -> bool:

@@ -10,7 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING, Final
 
 from gathercli.lessons.verdicts import WIDEST, fate, legal
-from gathercli.ops import FAMILIES, gather
+from gathercli.ops import gather
 from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.dtypes import BFLOAT16, STRING
 from gathercli.spec.op import OffAxis, OutOfRange
@@ -47,7 +47,7 @@ def minus_one(checked: CheckedCall) -> str | None:
 
 def _fate_of_minus_one(call: Call) -> str:
     what = "slice" if not call.op.elementwise else "element"
-    along, *others = FAMILIES[call.op.family].indexed_axes(call)
+    along, *others = call.family.indexed_axes(call)
     if others:
         what = "position of its axis"
     low, _ = legal(call, along) or (0, 0)
@@ -131,7 +131,7 @@ def beyond_32_bits(checked: CheckedCall) -> str | None:
             f"{wide.value} at {cell(where)}: runtimes that cut them to 32 bits take another"
         )
     call = checked.chosen.call
-    for along in FAMILIES[call.op.family].indexed_axes(call) if call else ():
+    for along in call.family.indexed_axes(call) if call else ():
         if along.size > WIDEST + 1:
             return (
                 f"the axis has {grouped(along.size)} positions: runtimes that cut indices to 32 "

@@ -11,7 +11,6 @@ from gathercli.bound import BoundCall
 from gathercli.engine import infer
 from gathercli.errors import GatherError, OutOfRangeError
 from gathercli.models.graph import bound
-from gathercli.ops import FAMILIES
 from gathercli.spec.call import CallContext
 from gathercli.spec.op import IndexedAxis, OutOfRange
 from gathercli.spec.shapes import LARGEST, Shape, product
@@ -132,4 +131,4 @@ def widest_axes(call: Call, name: str) -> tuple[IndexedAxis, ...]:
         along = IndexedAxis(name, call.axis_number or 0, _Size(LARGEST))
         return () if call.op.tuples else (along,)
     inputs = {**call.inputs, data: call.data._replace(shape=sizes)}
-    return FAMILIES[call.op.family].indexed_axes(call.with_inputs(inputs))
+    return call.family.indexed_axes(call.with_inputs(inputs))

@@ -72,7 +72,7 @@ def attributes(family: Family) -> dict[str, bool]:
 
 def indexed_inputs(call: Call) -> dict[str, list[IndexedAxis]]:
     """Return the indexed axes of each input of indices."""
-    axes = FAMILIES[call.op.family].indexed_axes(call)
+    axes = call.family.indexed_axes(call)
     return {
         each.name: [along for along in axes if along.input == each.name]
         for each in call.op.inputs

@@ -179,7 +179,7 @@ def sources(call: Call, points: Mapping[str, Any], cells: Position) -> Position:
     """
     a, b = call.normalized
     m = len(call.indices.shape) - b
-    out = coordinates(cells, infer(call))
+    out = coordinates(cells, call.shape)
     p, i, s = out[:a], out[a : a + m], out[a + m :]
     k = points["indices"][(*p[:b], *i)] + 0 * cells  # 0-D indices hold one k, for all cells
     return flat_positions((*p, k, *s), call.data.shape, none=k < 0)

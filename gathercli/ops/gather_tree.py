@@ -97,7 +97,7 @@ def sources(call: Call, points: Mapping[str, Any], cells: Position) -> Position:
     that is followed there: -1 copies `end_token`, -2 nothing. Other arguments and the result are
     as for Gather.
     """
-    shape = known(infer(call))
+    shape = known(call.shape)
     t, b, w = coordinates(cells, shape)
     beam = points["parent_ids"][t, b, w]
     ended = beam == -1

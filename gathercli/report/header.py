@@ -6,7 +6,6 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gathercli.ops import FAMILIES
 from gathercli.spec.call import Operand
 from gathercli.spec.shapes import Shape, multiply
 
@@ -113,7 +112,7 @@ def title(call: Call, width: int | None, *, where: str = "", room: int | None = 
         text.append(f"   {each.name} {_from_front(*attr_number(call, each.name))}")
     for name, policy in policies(call):
         text.append(f"   --{name.replace('_', '-')} {policy}")
-    equation = FAMILIES[call.op.family].equation(call)
+    equation = call.family.equation(call)
     if width is not None and len(equation) > width:
         # The equation of the row, a line for each clause; its letters have no ranges.
         equation, where = call.op.equation, ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gathercli.adjustments import Adjustment, IndexCount, IndexCounts, are_tuples, check_counts
 from gathercli.bound import check_size
-from gathercli.ops import FAMILIES, indexed_inputs
+from gathercli.ops import indexed_inputs
 from gathercli.small.elements import is_packed, unpack
 from gathercli.spec.coordinates import flat_positions
 from gathercli.spec.op import OutOfRange
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 MOST_BYTES = 1 << 16
 """The largest output in bytes."""
 
-MOST_RUNS = 1 << 11
-"""The most runs of contiguous elements, and the most indices, for which this way is the faster."""
+MOST_RUNS = 1 << 12
+"""Runs of contiguous elements, or indices, up to which this takes less than importing NumPy."""
+
+FEW_RUNS = 8
+"""Those up to which it takes less than a call of arrays, once NumPy is imported."""
 
 
 class SmallOutput(Tensor):
@@ -81,8 +84,17 @@ class Points:
         return self._positions[flat_positions(at, self._shape, none=False)]
 
 
-def gather(bound: BoundCall, max_bytes: int | None = None) -> SmallOutput | None:
+def gather(
+    bound: BoundCall, max_bytes: int | None = None, *, most: int = MOST_RUNS
+) -> SmallOutput | None:
     """Return the output of a call; None if it is not small, or a tensor has no bytes.
+
+    Parameters
+    ----------
+    max_bytes
+        The largest size of the result; None for no limit.
+    most
+        The most runs of contiguous elements, and the most indices of an input.
 
     Raises
     ------
@@ -95,14 +107,14 @@ def gather(bound: BoundCall, max_bytes: int | None = None) -> SmallOutput | None
         return None
     inputs = dict(zip(bound.tensors, tensors, strict=True))
     data, elements = tensors[0], tensors[0].raw or b""
-    family, itemsize = FAMILIES[call.op.family], data.dtype.itemsize
-    run = _run_length(family.as_gather(call))
+    family, itemsize = call.family, data.dtype.itemsize
+    run = _run_length(call.gather)
     cells = product(shape)
     indices = indexed_inputs(call)
     if (
         cells * itemsize > MOST_BYTES
-        or cells > run * MOST_RUNS
-        or any(product(inputs[name].shape) > MOST_RUNS for name in indices)
+        or cells > run * most
+        or any(product(inputs[name].shape) > most for name in indices)
     ):
         return None
     points, adjustments = dict[str, Points](), list[Adjustment]()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import pack as pack_bytes
 from struct import unpack as unpack_bytes
 
-from gathercli.small.elements import MOST, is_packed, unpack
+from gathercli.small.elements import is_packed, unpack
 from gathercli.spec.dtypes import Kind
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _LEAST_NORMAL = 2.0**-126
 """The smallest float32 from which six digits name at most one value."""
 
-_TOP_BIT = 1 << 31
-"""The bit of the sign of a float32."""
+MOST = 1 << 12
+"""The most elements for which writing one by one takes less than importing NumPy."""
 
 
 def texts(dtype: DType, raw: memoryview | None, nonfinite: Mapping[str, str]) -> list[str] | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any, Final, Protocol, Self
 
-    from gathercli.spec.op import Op
+    from gathercli.spec.op import AxisGather, Family, Op
 
     class TensorLike(Protocol):
         """An object with the type and the shape of a tensor."""
@@ -125,8 +125,8 @@ class Call:
 
     Parameters
     ----------
-    op, versions
-        The row, and all rows of its family, for hints that name another version.
+    op, family
+        The row, and its module of `gathercli.ops`.
     inputs
         The shapes and types of the inputs, by name.
     attrs
@@ -142,7 +142,7 @@ class Call:
     def __init__(
         self,
         op: Op,
-        versions: tuple[Op, ...],
+        family: Family,
         inputs: Mapping[str, Operand],
         attrs: Mapping[str, Any],
         *,
@@ -151,7 +151,7 @@ class Call:
         shapes_only: bool = False,
         version_from: str | None = None,
     ) -> None:
-        self.op, self.versions, self.inputs, self.attrs = op, versions, inputs, attrs
+        self.op, self.family, self.inputs, self.attrs = op, family, inputs, attrs
         self.negative, self.out_of_range = negative, out_of_range
         self.shapes_only, self.version_from = shapes_only, version_from
 
@@ -159,7 +159,7 @@ class Call:
         """Return the same call of other inputs."""
         return Call(
             self.op,
-            self.versions,
+            self.family,
             inputs,
             self.attrs,
             negative=self.negative,
@@ -167,6 +167,16 @@ class Call:
             shapes_only=self.shapes_only,
             version_from=self.version_from,
         )
+
+    @cached_property
+    def shape(self) -> Shape:
+        """The output shape, as far as the shapes of the inputs are known."""
+        return self.family.infer(self)
+
+    @cached_property
+    def gather(self) -> AxisGather | None:
+        """The call as a gather along one axis of a view of `data`; None if there is none."""
+        return self.family.as_gather(self)
 
     @property
     def data(self) -> Operand:

@@ -15,6 +15,7 @@ import numpy as np
 
 from gathercli.cli.main import main
 from gathercli.ops import OPERATORS
+from gathercli.small.gather import MOST_RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +37,7 @@ class Outcome(NamedTuple):
 def _by_arrays() -> Iterator[None]:
     """Compute, read and write everything with arrays."""
     with ExitStack() as stack:
+        stack.enter_context(patch("gathercli.small.gather.FEW_RUNS", -1))
         stack.enter_context(patch("gathercli.small.gather.MOST_RUNS", -1))
         stack.enter_context(patch("gathercli.small.elements.MOST", -1))
         stack.enter_context(patch("gathercli.small.text.MOST", -1))
@@ -52,7 +54,14 @@ def _by_typer() -> Iterator[None]:
         yield
 
 
-WAYS = {"by arrays": _by_arrays, "by typer": _by_typer}
+@contextmanager
+def _from_bytes() -> Iterator[None]:
+    """Compute all that is small from bytes, as a process does without numpy."""
+    with patch("gathercli.small.gather.FEW_RUNS", MOST_RUNS):
+        yield
+
+
+WAYS = {"by arrays": _by_arrays, "by typer": _by_typer, "from bytes": _from_bytes}
 
 
 def words(seed: int) -> str:

@@ -47,7 +47,7 @@ def version_that(call: Call, does: Callable[[Op], bool], what: str, **instead: s
     instead
         A setting that would help too.
     """
-    willing = [op for op in call.versions if does(op) and op is not call.op]
+    willing = [op for op in call.family.ROWS if does(op) and op is not call.op]
     willing.sort(key=lambda op: (op.framework != call.op.framework, -op.version))
     if not willing:
         return None
