@@ -11,7 +11,7 @@ import pytest
 from gathercli.cli.groups import GROUPS
 from gathercli.cli.manual.examples import EXAMPLES, HELPFUL
 from gathercli.cli.registry import COMMANDS, load
-from gathercli.io.formats.table import FORMATS
+from gathercli.io.formats.table import FORMATS, MODELS
 from gathercli.ops import FAMILIES
 
 if TYPE_CHECKING:
@@ -97,9 +97,10 @@ def test_the_help_of_data_and_output_names_every_format(run: Run) -> None:
     output = words.partition("the suffix picks ")[2].partition("; - is stdout")[0]
 
     suffixes = {each.suffix for name, each in FORMATS.items() if name != "literal"}
-    assert set(re.findall(r"\.[a-z]+", data)) == suffixes
+    models = {each.suffix for each in MODELS.values()}
+    assert set(re.findall(r"\.[a-z]+", data)) == suffixes | models
     assert set(re.findall(r"\.[a-z]+", output)) == suffixes
-    several = {each.suffix for each in FORMATS.values() if each.several} | {".zarr"}
+    several = {each.suffix for each in FORMATS.values() if each.several} | {".zarr"} | models
     assert set(re.findall(r"(\.[a-z]+)#name", data)) == several
 
 
@@ -118,12 +119,12 @@ OUTPUT: Final = (
     "--full --precision --color --quiet --json-errors --debug -o -f -q -h"
 )
 OPTIONS: Final = {
-    "gather": f"--axis --batch-dims {OPERATOR} --data-dtype --indices-dtype {OUTPUT} -a -b",
-    "gather-elements": f"--axis {OPERATOR} --data-dtype --indices-dtype {OUTPUT} -a",
-    "gather-nd": f"--batch-dims {OPERATOR} --data-dtype --indices-dtype {OUTPUT} -b",
+    "gather": f"--axis --batch-dims {OPERATOR} --feed --data-dtype --indices-dtype {OUTPUT} -a -b",
+    "gather-elements": f"--axis {OPERATOR} --feed --data-dtype --indices-dtype {OUTPUT} -a",
+    "gather-nd": f"--batch-dims {OPERATOR} --feed --data-dtype --indices-dtype {OUTPUT} -b",
     "gather-tree": (
-        f"--step-ids-dtype --parent-ids-dtype --max-seq-len-dtype --end-token-dtype {OPERATOR} "
-        f"{OUTPUT}"
+        "--feed --step-ids-dtype --parent-ids-dtype --max-seq-len-dtype --end-token-dtype "
+        f"{OPERATOR} {OUTPUT}"
     ),
     "shape": (
         "--axis --batch-dims --version --negative --out-of-range --data-dtype --indices-dtype "

@@ -12,7 +12,16 @@ import pytest
 
 import gathercli
 from gathercli.io.formats.content import Layout
-from gathercli.io.formats.table import BY_SUFFIX, FORMATS, Format, is_chunked, load, names_chunks
+from gathercli.io.formats.table import (
+    BY_SUFFIX,
+    FORMATS,
+    MODELS,
+    Format,
+    is_chunked,
+    load,
+    names_chunks,
+    row_of,
+)
 from gathercli.spec.dtypes import INT64
 from gathercli.tensor import Tensor
 
@@ -114,14 +123,14 @@ def test_messages_offer_a_new_row_as_a_format_of_one_tensor(run: Run, folder: Pa
     assert "hint: it holds `files/x.cells`\n" in run("gather", "files", "0").err
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", FORMATS | MODELS)
 def test_every_function_that_a_row_names_exists(name: str) -> None:
-    row = FORMATS[name]
+    row = row_of(name)
 
     paths = (row.reader, row.writer, row.losses)
 
     assert all(callable(load(path)) for path in paths if path)
-    assert row.writer
+    assert row.writer or name not in FORMATS
 
 
 def test_a_suffix_tells_whether_an_output_is_a_folder_of_chunks() -> None:
@@ -137,4 +146,4 @@ def test_a_suffix_tells_whether_an_output_is_a_folder_of_chunks() -> None:
 def test_the_manual_describes_every_format(run: Run) -> None:
     lines = set(map(str.strip, run("man", "formats").out.splitlines()))
 
-    assert not [name for name, row in FORMATS.items() if row.heading(name) not in lines]
+    assert not [name for name, row in (FORMATS | MODELS).items() if row.heading(name) not in lines]

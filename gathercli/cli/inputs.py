@@ -33,7 +33,16 @@ class Token(NamedTuple):
 
 
 class TypeOptions(Options):
-    """The types of untyped inputs; `of` adds an option for each input."""
+    """The types of untyped inputs, of which `of` adds an option for each, and those of a node."""
+
+    feed: list[str] | None = option(
+        INPUT,
+        "--feed",
+        metavar="TENSOR",
+        kind=list,
+        help="What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run "
+        "time: a tensor, or INPUT=TENSOR.",
+    )
 
     @classmethod
     def of(cls, command: str) -> type[Options]:
@@ -121,6 +130,13 @@ class TensorOptions(Options):
             There are more or fewer arguments than inputs.
         """
         names, words = [each.name for each in inputs_of(family)], self.words
+        if self.types.feed:  # a node would have taken it
+            raise UsageError(
+                f"`--feed` is `{clean(self.types.feed[0])}`, but no node of a model is given: "
+                "expected `model.onnx#NODE` in place of the inputs",
+                rule="usage",
+                value=self.types.feed[0],
+            )
         if len(words) != len(names):
             raise _miscounted(self.command or family.COMMAND, family, words)
         return {name: self.types.token(name, word) for name, word in zip(names, words, strict=True)}

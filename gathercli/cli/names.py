@@ -1,7 +1,8 @@
 """Complete the word after ``#``: the name of a tensor in a file, or the id of a job.
 
 The completion scripts run ``gathercli __names KIND WORD`` and offer the lines it prints. Only the
-headers of files are read, if a format has any. An unreadable file has no names.
+headers of files are read, if a format has any; a model offers its nodes, too. An unreadable file
+has no names.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ def _members(path: str) -> Iterable[str]:
     from gathercli.io.source import Inputs
 
     with Inputs(LARGEST) as inputs:
-        return inputs.open(f"@{path}").content.names or ()
+        content = inputs.open(f"@{path}").content
+        return [*(content.names or ()), *getattr(content, "nodes", ())]
 
 
 def _ids(path: str) -> Iterable[str]:

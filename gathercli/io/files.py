@@ -96,6 +96,10 @@ class File:
         Whether the process survives the truncation of a mapped file; `recheck` raises then.
     failure
         The error of a failed read from `stream`.
+    path
+        The name with its folder.
+    beside
+        The files that were opened because of this one, which are closed and checked with it.
     """
 
     guarded = False
@@ -115,6 +119,8 @@ class File:
         self._spool: Any = None
         self._mappings: list[Mapping] = []
         self.failure: OSError | None = None
+        self.path = name
+        self.beside: list[File] = []
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -256,6 +262,8 @@ class File:
         if self.fd != STDIN:
             with suppress(OSError):
                 os.close(self.fd)
+        for each in self.beside:
+            each.close()
 
     def watch_all(self) -> None:
         """Do nothing: `recheck` compares the whole file."""
@@ -264,6 +272,8 @@ class File:
         """Raise if the file was truncated while it was mapped."""
         if any(each.lost for each in self._mappings):
             raise changed(self.name)
+        for each in self.beside:
+            each.check_mapped()
 
     def recheck(self) -> None:
         """Raise if a regular file changed since it was opened."""
@@ -271,6 +281,8 @@ class File:
         is_file = stat.S_ISREG(self._status.st_mode)
         if is_file and fingerprint_of(os.fstat(self.fd)) != self.fingerprint:
             raise changed(self.name)
+        for each in self.beside:
+            each.recheck()
 
     def _pread(self, count: int) -> bytes:
         raw = b""
@@ -406,11 +418,13 @@ def open_file(
             raise refusal from None
         raise unreadable(name, error) from None
     try:
-        return File(name, fd, limit, progress)
+        file = File(name, fd, limit, progress)
     except OSError as error:
         with suppress(OSError):
             os.close(fd)
         raise unreadable(name, error) from None
+    file.path = path
+    return file
 
 
 def unreadable(path: str, error: Exception) -> NoInputError:

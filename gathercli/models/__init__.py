@@ -54,31 +54,30 @@ def read(path: str, options: ReadOptions = ReadOptions()) -> Model:  # noqa: B00
     InputError, LimitError
         ``format``, ``dtype``, ``limit``: the file is no sound model.
     """
+    from gathercli.errors import GatherError
     from gathercli.io.files import STDIN, File, open_file
+    from gathercli.text import clean
 
     if path == "-":
         file = File("-", STDIN, options.limit)
     else:
         file = open_file(path, options.folder, options.limit)
     file.guarded = options.guarded
-    return read_file(file, options)
+    try:
+        return read_file(file, options)
+    except GatherError as error:
+        file.close()
+        error.prefix("standard input" if path == "-" else clean(path))
+        raise
 
 
 def read_file(file: File, options: ReadOptions) -> Model:
-    """Read a model from an open file, as `read` does; `Model.close`, or an error, closes it."""
-    from gathercli.errors import GatherError
-    from gathercli.text import clean
+    """Read a model from an open file, as `read` does."""
+    start = file.start(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start[:1] == b"<":
+        from gathercli.models.openvino_ir import read_ir
 
-    try:
-        start = file.start(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
-        if start[:1] == b"<":
-            from gathercli.models.openvino_ir import read_ir
+        return read_ir(file)
+    from gathercli.models.onnx_model import read_onnx
 
-            return read_ir(file, options)
-        from gathercli.models.onnx_model import read_onnx
-
-        return read_onnx(file, options)
-    except GatherError as error:
-        file.close()
-        error.prefix("standard input" if file.name == "-" else clean(file.name))
-        raise
+    return read_onnx(file, options)

@@ -253,8 +253,8 @@ class Model:
         The number of all nodes.
     notes
         What the reader has to say: a missing .bin.
-    files
-        The open files: the model, and those beside it.
+    file
+        The open file; those beside it are closed with it.
     """
 
     path: str
@@ -266,17 +266,17 @@ class Model:
     tensors: dict[str, Constant] = field(default_factory=dict)
     number: int = 0
     notes: list[str] = field(default_factory=list)
-    files: list[File] = field(default_factory=list)
+    file: File | None = None
 
     def close(self) -> None:
         """Close the files; mapped tensors stay valid."""
-        for file in self.files:
-            file.close()
+        if self.file is not None:
+            self.file.close()
 
     def recheck(self) -> None:
         """Raise `TransferError` if a file changed since it was opened."""
-        for file in self.files:
-            file.recheck()
+        if self.file is not None:
+            self.file.recheck()
 
     def node(self, name: str) -> ModelNode:
         """Return the node of a name, or of the name that the model gives it, or its output.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gathercli.errors import InputError, NoInputError
 from gathercli.io.files import File, open_file, unreadable
@@ -15,15 +15,12 @@ from gathercli.models.stored import stored
 from gathercli.spec.dtypes import STRING, DType
 from gathercli.text import clean
 
-if TYPE_CHECKING:
-    from gathercli.models import ReadOptions
-
 
 class Weights:
     """The .bin beside an .xml, which is opened for its size and mapped for its elements."""
 
-    def __init__(self, model: Model, options: ReadOptions) -> None:
-        self._model, self._options = model, options
+    def __init__(self, model: Model, xml: File) -> None:
+        self._model, self._xml = model, xml
         self._file: File | None = None
         self._buffer: Any = None
         self._opened = False
@@ -52,9 +49,9 @@ class Weights:
 
     def _open(self) -> File | None:
         """Open the .bin; None, and a note, if there is none."""
-        path, suffix = os.path.splitext(self._model.path)
-        name = f"{path}.bin"
-        whole = os.path.join(self._options.folder, name)
+        xml = self._xml
+        path, suffix = os.path.splitext(xml.path)
+        whole, name = f"{path}.bin", f"{os.path.splitext(xml.name)[0]}.bin"
         if suffix.lower() != ".xml" or not os.path.lexists(whole):
             self._model.notes.append(f"there is no `{clean(name)}`, so no constant was read")
             return None
@@ -68,9 +65,9 @@ class Weights:
                 rule="unreadable",
                 value=name,
             )
-        file = open_file(name, self._options.folder, self._options.limit)
-        file.guarded = self._options.guarded
-        self._model.files.append(file)
+        file = open_file(whole, "", xml.limit)
+        file.name, file.guarded = name, xml.guarded
+        xml.beside.append(file)
         return file
 
     def _bytes(self) -> Any:

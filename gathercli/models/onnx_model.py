@@ -6,7 +6,6 @@ names, types, and the nodes that constants pass through.
 
 from __future__ import annotations
 
-import os
 import struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -58,14 +57,10 @@ def read_onnx(file: File, options: ReadOptions) -> Model:
         The file is no sound model, or a tensor is in a file that cannot be read.
     """
     reader = _OnnxReader(file, options)
-    try:
-        model = reader.read()
-        if options.infer and any(map(_is_open, model.nodes)):
-            reader.infer()
-            model = reader.read()
-    except BaseException:
-        reader.model.close()
-        raise
+    model = reader.read()
+    if options.infer and any(map(_is_open, model.nodes)):
+        reader.infer()
+        return reader.read()
     return model
 
 
@@ -86,7 +81,7 @@ class _OnnxReader:
     def __init__(self, file: File, options: ReadOptions) -> None:
         self._file, self._options = file, options
         self._wire = WireReader(file.buffer())
-        self.model = Model(file.name, "onnx", 0, files=[file])
+        self.model = Model(file.name, "onnx", 0, file=file)
         self._nodes: list[ModelNode] = []
         self._opset = 0
         self._beside: dict[str, File] = {}
@@ -103,7 +98,7 @@ class _OnnxReader:
         """Read the model."""
         wire = self._wire
         model = self.model = Model(
-            self._file.name, "onnx", 0, notes=self.model.notes, files=self.model.files
+            self._file.name, "onnx", 0, notes=self.model.notes, file=self._file
         )
         self._nodes = []
         graph: Span | None = None
@@ -205,10 +200,10 @@ class _OnnxReader:
     def _open_beside(self, location: str) -> File:
         file = self._beside.get(location)
         if file is None:
-            path = os.path.join(self._options.folder, self._file.name)
-            file = self._beside[location] = open_beside(path, location, self._options.limit)
-            file.guarded = self._options.guarded
-            self.model.files.append(file)
+            file = open_beside(self._file.path, location, self._options.limit)
+            file.guarded = self._file.guarded
+            self._beside[location] = file
+            self._file.beside.append(file)
         return file
 
     def _read_nodes(self, messages: Iterable[Span], path: tuple[str, ...], scope: Scope) -> None:

@@ -259,7 +259,7 @@ def _external(
                 f"{reason}: expected elements in the model itself",
                 rule="format",
                 value=location,
-                hint="`--external-data` reads regular files beside the model",
+                hint="with `--external-data`, `gathercli model` reads regular files beside it",
             )
 
         return Constant(dtype, shape, refuse, unread=reason)

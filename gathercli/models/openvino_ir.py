@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gathercli.io.files import File
-    from gathercli.models import ReadOptions
 
 MAX_XML: Final = 1 << 28
 """The largest .xml in bytes."""
@@ -65,7 +64,7 @@ _FOLDED: Final = ("Const", "Convert", "Reshape", "Unsqueeze", "Squeeze")
 _BODIES: Final = ("body", "then_body", "else_body")
 
 
-def read_ir(file: File, options: ReadOptions) -> Model:
+def read_ir(file: File) -> Model:
     """Read an OpenVINO IR.
 
     Raises
@@ -73,21 +72,16 @@ def read_ir(file: File, options: ReadOptions) -> Model:
     InputError, LimitError
         The file is no sound IR.
     """
-    reader = _IrReader(file, options)
-    try:
-        return reader.read()
-    except BaseException:
-        reader.model.close()
-        raise
+    return _IrReader(file).read()
 
 
 class _IrReader:
     """A reader of one .xml; `read` may be called once."""
 
-    def __init__(self, file: File, options: ReadOptions) -> None:
+    def __init__(self, file: File) -> None:
         self._file = file
-        self.model = Model(file.name, "openvino", 0, files=[file])
-        self._weights = Weights(self.model, options)
+        self.model = Model(file.name, "openvino", 0, file=file)
+        self._weights = Weights(self.model, file)
         self._stack: list[str] = []
         self._bodies: list[Body] = []
         self._open: list[Body] = []

@@ -26,7 +26,7 @@ from gathercli.cli.targets import (
 from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.io import save
 from gathercli.io.files import cores
-from gathercli.io.formats.table import FORMATS, is_chunked
+from gathercli.io.formats.table import FORMATS, is_chunked, row_of
 from gathercli.io.write import CheckedStream, make_folder
 from gathercli.text import clean, counted, listed
 
@@ -218,7 +218,7 @@ def _merge(
 
 def _check_memory(members: list[Source], options: ConvertOptions) -> None:
     """Raise if several tensors together exceed the memory limit."""
-    mapped = FORMATS[members[0].content.format].mapped
+    mapped = row_of(members[0].content.format).mapped
     if len(members) == 1 or options.limits.memory is None or mapped:
         return
     total = sum(member.layout(assumed=options.declared).nbytes for member in members)

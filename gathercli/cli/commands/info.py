@@ -12,7 +12,7 @@ from gathercli.cli.messages import Messages
 from gathercli.cli.options import PRECISION, SOURCE_DTYPE, TENSOR_HELP, TEXT_FORMAT, type_of
 from gathercli.errors import GatherError, InputError
 from gathercli.io.descriptors import STDOUT
-from gathercli.io.formats.table import FORMATS
+from gathercli.io.formats.table import row_of
 from gathercli.report.info import MEMBERS, FileDescription, Info, as_json, text
 from gathercli.report.terminal import rendered, wants_color, width_of
 
@@ -94,7 +94,7 @@ def _member(source: Source, declared: DType | None) -> FileDescription:
 
 def _describe(source: Source, layout: Layout) -> FileDescription:
     names, dtype = source.content.names, layout.storage
-    ordered = FORMATS[source.content.format].ordered
+    ordered = row_of(source.content.format).ordered
     ordered = ordered and dtype.itemsize > 1 and dtype.kind != "U"
     return FileDescription(
         names[0] if source.key is None and names else source.key,

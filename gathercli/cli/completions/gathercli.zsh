@@ -50,6 +50,7 @@ _gathercli() {
     shift words; (( CURRENT-- ))
     case $command in
         gather) _arguments \
+            '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
@@ -91,6 +92,7 @@ _gathercli() {
             '2:INDICES:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         gather-elements) _arguments \
+            '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
@@ -130,6 +132,7 @@ _gathercli() {
             '2:INDICES:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         gather-nd) _arguments \
+            '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
@@ -169,6 +172,7 @@ _gathercli() {
             '2:INDICES:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         gather-tree) _arguments \
+            '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--step-ids-dtype=[The type of untyped STEP_IDS (float32, bf16…); typed STEP_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--parent-ids-dtype=[The type of untyped PARENT_IDS; typed PARENT_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-seq-len-dtype=[The type of untyped MAX_SEQ_LEN; typed MAX_SEQ_LEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -205,6 +209,7 @@ _gathercli() {
             '4:END_TOKEN:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         shape) _arguments \
+            '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--step-ids-dtype=[The type of untyped STEP_IDS; typed STEP_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -234,6 +239,7 @@ _gathercli() {
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         explain) _arguments \
             '--job=[Explain a job of a job file, in place of OP, DATA and INDICES; a file of one job needs no #ID]:file#id:_gathercli_job' \
+            '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--step-ids-dtype=[The type of untyped STEP_IDS; typed STEP_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -269,6 +275,7 @@ _gathercli() {
             '*:MORE...:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         check) _arguments \
+            '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--step-ids-dtype=[The type of untyped STEP_IDS; typed STEP_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -306,6 +313,7 @@ _gathercli() {
             '*:MORE...:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         compare) _arguments \
+            '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
@@ -329,6 +337,7 @@ _gathercli() {
             '2:INDICES:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         batch) _arguments \
+            '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--step-ids-dtype=[The type of untyped STEP_IDS; typed STEP_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \

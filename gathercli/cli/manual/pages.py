@@ -10,7 +10,7 @@ from gathercli.cli.groups import GROUPS, MESSAGES
 from gathercli.cli.manual import prose
 from gathercli.cli.manual.examples import console
 from gathercli.cli.registry import COMMANDS, OF_MODELS, load, load_for_models
-from gathercli.io.formats.table import FORMATS
+from gathercli.io.formats.table import FORMATS, MODELS
 from gathercli.jobs.job import INLINE, SHAPE, Job, keys_of
 from gathercli.jobs.jobfile import LINES, LONGEST, SUFFIXES
 from gathercli.jobs.mistakes import MAX_FULL
@@ -36,7 +36,7 @@ _WIDTH: Final = 72
 
 def _formats() -> Page:
     types = [f"{d.name:<20}{d.short:<15}{d.oip}" for d in DTYPES]
-    headings = {name: row.heading(name) for name, row in FORMATS.items()}
+    headings = {name: row.heading(name) for name, row in (FORMATS | MODELS).items()}
     return prose.page("formats", headings | {"types": Console("\n".join(types))})
 
 

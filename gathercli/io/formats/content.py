@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from gathercli.errors import Hint, InputError, LimitError
-from gathercli.io.formats.table import FORMATS, load
+from gathercli.io.formats.table import FORMATS, MODELS, load, row_of
 from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import FLOAT64, DType
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
         @property
         def format(self) -> str:
-            """The name of the format, a key of `FORMATS`."""
+            """The name of the format, a key of `FORMATS` or `MODELS`."""
 
         @property
         def names(self) -> Sequence[str] | None:
@@ -231,7 +231,7 @@ def check_shape(declares: str, shape: Sequence[int], itemsize: int) -> None:
 
 def sniff(start: bytes) -> str | None:
     """Detect the format by the first `SNIFF_SIZE` bytes; return None for unknown ones."""
-    rows = FORMATS.items()
+    rows = (*FORMATS.items(), *MODELS.items())
     return next((name for name, row in rows if row.sniff is not None and row.sniff(start)), None)
 
 
@@ -251,7 +251,7 @@ def content(file: File | Folder) -> Content:
 
     if isinstance(file, File):
         fmt = sniff(file.start(SNIFF_SIZE))
-        path = FORMATS[fmt].reader if fmt else _text_reader(file)
+        path = row_of(fmt).reader if fmt else _text_reader(file)
     else:
         path = FORMATS[file.format].reader
     reader: Content = load(path)(file)

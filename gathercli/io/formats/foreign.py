@@ -80,11 +80,6 @@ _CONVERSIONS: Final = {
         "lambda k, v: d.update({k: v[()]}) if isinstance(v, h5py.Dataset) else None); "
         "numpy.savez(TARGET, **d)",
     ),
-    "onnx": Conversion(
-        "numpy, onnx",
-        "numpy.savez(TARGET, **{t.name: onnx.numpy_helper.to_array(t) "
-        "for t in onnx.load(SOURCE).graph.initializer})",
-    ),
     "external": Conversion(
         "numpy, onnx",
         "numpy.save(TARGET, onnx.numpy_helper.to_array(onnx.load_tensor(SOURCE), FOLDER))",
@@ -100,7 +95,6 @@ _MARKS: Final = (
     ),
     (rb"\x89HDF\r\n\x1a\n", "an HDF5 file", "hdf5"),
     (rb"PAR1", "a Parquet file", "parquet"),
-    (rb"(?s)\x08[\x01-\x20](?:\x12|\x1a|\x3a|\x42)", "an ONNX model", "onnx"),
 )
 _TABLES: Final = {".csv": "a .csv file", ".tsv": "a .tsv file"}
 _TEXTS: Final = {

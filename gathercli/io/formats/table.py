@@ -121,6 +121,21 @@ def _is_proto(start: bytes) -> bool:
     return re.match(_PROTO, start) is not None
 
 
+def _is_onnx(start: bytes) -> bool:
+    """Look for the version of a ModelProto and one of the fields that follow it."""
+    fields = b"\x12\x1a\x22\x28\x32\x3a\x42"
+    return len(start) > 2 and start[0] == 8 and 0 < start[1] <= 0x20 and start[2] in fields
+
+
+def _is_ir(start: bytes) -> bool:
+    start = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start[:1] != b"<":
+        return False
+    import re
+
+    return re.match(rb"(?s)<(?:[?!].*?>\s*<)*net[\s>]", start) is not None
+
+
 _FORMATS: Final = "gathercli.io.formats"
 
 FORMATS: Final = {
@@ -216,13 +231,43 @@ FORMATS: Final = {
     ),
 }
 
+MODELS: Final = {
+    "onnx": Format(
+        ".onnx",
+        ".onnx#name",
+        title="ONNX model .onnx",
+        sniff=_is_onnx,
+        reader="gathercli.models.content:ModelContent",
+        binary=True,
+        several=True,
+        mapped=True,
+    ),
+    "openvino": Format(
+        ".xml",
+        ".xml#name",
+        title="OpenVINO IR .xml",
+        sniff=_is_ir,
+        reader="gathercli.models.content:ModelContent",
+        binary=True,
+        several=True,
+        mapped=True,
+    ),
+}
+"""The formats of models, whose tensors are read and never written."""
+
+
+def row_of(name: str) -> Format:
+    """Return the row of a format that is read."""
+    return FORMATS.get(name) or MODELS[name]
+
+
 BY_SUFFIX: Final = {f.suffix: name for name, f in FORMATS.items() if f.argument}
 """The format of each suffix, in the order of the rows."""
 
 CHUNKED: Final = {f.suffix: name for name, f in FORMATS.items() if f.chunked}
 """The formats of folders of chunks, by suffix."""
 
-ARGUMENTS: Final = tuple(f.argument for f in FORMATS.values() if f.argument)
+ARGUMENTS: Final = tuple(f.argument for f in (*FORMATS.values(), *MODELS.values()) if f.argument)
 
 
 def names_chunks(path: str) -> bool:

@@ -1,0 +1,191 @@
+"""A node of a model as a call: ``gather model.onnx#/emb/Gather --feed ids.npy``.
+
+The words become those of the call itself, with its operator, its version, its attributes, its
+constants by name and the tensors that are fed::
+
+    gather @model.onnx#/emb/Gather:data ids.npy --indices-dtype int64 -V onnx-13 --axis 0
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from gathercli.cli.command import Option
+from gathercli.cli.inputs import option_name
+from gathercli.cli.plain import is_option
+from gathercli.cli.registry import command_of
+from gathercli.errors import UsageError
+from gathercli.models import read
+from gathercli.ops import FAMILIES
+from gathercli.text import clean, counted, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gathercli.models.graph import ModelNode
+
+_NODE: Final = re.compile(r"@?(?P<path>.+\.(?:onnx|xml))#(?P<name>.+)", re.DOTALL | re.IGNORECASE)
+
+_WITH_OPERATOR: Final = ("shape", "explain", "check")
+"""The commands whose first argument is the operator."""
+
+_WITHOUT_VERSION: Final = ("compare",)
+
+_SHAPES: Final = "shape"
+"""The command that needs no elements."""
+
+CALLS: Final = (*FAMILIES, *_WITH_OPERATOR, *_WITHOUT_VERSION)
+"""The commands that take a call."""
+
+
+class _Words(NamedTuple):
+    """The words of a command: arguments, the values of `--feed`, and all other options."""
+
+    arguments: list[str]
+    feeds: list[str]
+    options: list[str]
+    names: set[str]
+
+
+def expand(words: Sequence[str]) -> list[str]:
+    """Return the words of the call that a node stands for; other words stay as they are.
+
+    Raises
+    ------
+    UsageError
+        An input that comes at run time is not fed, or a feed has no input.
+    GatherError
+        The model cannot be read, or has no such node.
+    """
+    command, *rest = words
+    if command not in CALLS:
+        return list(words)
+    parsed = _parse(command, rest)
+    match = _node_of(command, parsed.arguments)
+    if match is None:
+        return list(words)
+    model = read(match["path"])
+    try:
+        node = model.node(match["name"])
+    finally:
+        model.close()
+    if node.error is not None:
+        raise node.error
+    path = match["path"]
+    family = node.family.COMMAND
+    lead = [command, family] if command in _WITH_OPERATOR else [command]
+    if command in FAMILIES:
+        lead = [family]
+    tokens, types = _inputs(command, path, node, parsed)
+    return [*lead, *parsed.options, *types, *_settings(command, node, parsed), "--", *tokens]
+
+
+def _parse(command: str, words: Sequence[str]) -> _Words:
+    """Part the words of a command."""
+    parameters = command_of(command).parameters.values()
+    options = {name: each for each in parameters if isinstance(each, Option) for name in each.names}
+    parsed = _Words([], [], [], set())
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            parsed.arguments.extend(rest)
+        elif not is_option(word):
+            parsed.arguments.append(word)
+        else:
+            name, mark, value = word.partition("=") if word.startswith("--") else (word, "", "")
+            each = options.get(name)
+            values = [value] if mark else []
+            if each is not None and each.kind is not bool and not mark:
+                values = [text for text in (next(rest, None),) if text is not None]
+            if name == "--feed" and values:
+                parsed.feeds.extend(values)
+                continue
+            if each is not None:
+                parsed.names.update(each.names)
+            parsed.options.extend([word] if mark else [word, *values])
+    return parsed
+
+
+def _node_of(command: str, arguments: Sequence[str]) -> re.Match[str] | None:
+    """Return the file and the name of a node that stands for all inputs."""
+    if command in _WITH_OPERATOR and len(arguments) == 2 and arguments[0] in FAMILIES:
+        arguments = arguments[1:]
+    return _NODE.fullmatch(arguments[0]) if len(arguments) == 1 else None
+
+
+def _inputs(
+    command: str, path: str, node: ModelNode, parsed: _Words
+) -> tuple[list[str], list[str]]:
+    """Return a word for each input, and options with the types of those that are fed."""
+    feeds = _feeds(node, parsed.feeds)
+    tokens, types = [], []
+    absent = []
+    for name, value in node.named_inputs.items():
+        if name in feeds:
+            tokens.append(feeds[name])
+        elif value.constant is not None:
+            tokens.append(f"@{path}#{node.name}:{name}")
+            continue
+        elif command == _SHAPES:
+            tokens.append(str(value.shape))
+        else:
+            absent.append(f"`{name}`")
+            continue
+        option = f"{option_name(name)}-dtype"
+        if value.dtype is not None and option not in parsed.names:
+            types += [option, value.dtype.name]
+    if absent:
+        raise UsageError(
+            f"{listed(absent, 'and')} of the node `{clean(node.name)}` "
+            f"{'come' if len(absent) > 1 else 'comes'} at run time: expected `--feed`",
+            rule="usage",
+            value=node.name,
+            hint="`--feed ids.npy` feeds the first of them, `--feed indices=0,1` one by its name",
+        )
+    return tokens, types
+
+
+def _feeds(node: ModelNode, words: Sequence[str]) -> dict[str, str]:
+    """Return the tensors that are fed by the names of their inputs."""
+    inputs = node.named_inputs
+    names = {value.name: name for name, value in inputs.items() if value.name}
+    names |= {name: name for name in inputs}
+    free = [name for name, value in inputs.items() if value.constant is None]
+    feeds: dict[str, str] = {}
+    unnamed: list[str] = []
+    for word in words:
+        name, mark, token = word.partition("=")
+        if mark and name in names:
+            feeds[names[name]] = token
+        else:
+            unnamed.append(word)
+    left = [name for name in free if name not in feeds]
+    if len(unnamed) > len(left):
+        raise UsageError(
+            f"`--feed {clean(unnamed[len(left)])}` has no input: of the node `{clean(node.name)}` "
+            f"{counted(len(free), 'input')} {'come' if len(free) != 1 else 'comes'} at run time"
+            f": expected {listed(f'`{name}=`' for name in inputs)}",
+            rule="usage",
+            value=unnamed[len(left)],
+        )
+    return feeds | dict(zip(left, unnamed, strict=False))
+
+
+def _settings(command: str, node: ModelNode, parsed: _Words) -> list[str]:
+    """Return options with the version and the attributes that the words do not set."""
+    words: list[str] = []
+    if node.op is not None and command not in _WITHOUT_VERSION and "--version" not in parsed.names:
+        words += ["--version", node.op.id]
+    for name, value in node.settings.items():
+        if name not in ("axis", "batch_dims") or option_name(name) in parsed.names:
+            continue
+        if value == "unknown" and command != _SHAPES:
+            raise UsageError(
+                f"`{name}` of the node `{clean(node.name)}` comes at run time: "
+                f"expected `{option_name(name)}`",
+                rule="usage",
+                value=node.name,
+            )
+        words.append(f"{option_name(name)}={value}")
+    return words
