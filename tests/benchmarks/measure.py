@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import resource
 import statistics
+import subprocess
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
 
 @dataclass
@@ -49,6 +52,25 @@ def interleaved(ways: Mapping[str, Timed], rounds: int) -> dict[str, float]:
             way.run()
             taken[name].append(time.perf_counter() - start)
     return {name: statistics.median(times) for name, times in taken.items()}
+
+
+def interleaved_processes(
+    commands: Mapping[str, list[str]], rounds: int, folder: Path
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Run each command once a round, its stdout a pipe; return median seconds: wall, and CPU."""
+    wall: dict[str, list[float]] = {name: [] for name in commands}
+    cpu: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+            subprocess.run(command, cwd=folder, check=True, capture_output=True)
+            wall[name].append(time.perf_counter() - start)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpu[name].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return (
+        {name: statistics.median(times) for name, times in wall.items()},
+        {name: statistics.median(times) for name, times in cpu.items()},
+    )
 
 
 def table(title: str, rows: list[Row]) -> str:
