@@ -15,7 +15,7 @@ from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from tests.benchmarks import batch, cluster, curve, files, kernels, startup, text
+from tests.benchmarks import batch, cluster, crossing, curve, files, kernels, startup, text
 from tests.benchmarks.measure import Row, table
 
 SUITES = {
@@ -24,10 +24,12 @@ SUITES = {
     "kernels": "in memory, two threads",
     "text": "JSON of 10^6 numbers",
     "curve": "cost by size",
+    "crossing": "CPU of a small gather",
     "batch": "batch",
     "cluster": "workers and chunks",
 }
 MODULES = {"startup": startup, "files": files, "text": text, "curve": curve, "batch": batch}
+MODULES["crossing"] = crossing
 PACKAGES = ("gathercli", "numpy", "orjson", "torch", "onnxruntime", "openvino", "zarr", "dask")
 
 
@@ -54,6 +56,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="the cases whose name has this in it")
     parser.add_argument("--size", type=float, default=8.0, help="GB of the array in chunks")
     parser.add_argument("--folder", type=Path, help="where the files are made")
+    parser.add_argument("--plot", type=Path, help="draw the crossing into this .svg")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     asked = parser.parse_args()
     found: dict[str, list[Row]] = {}
@@ -67,6 +70,8 @@ def main() -> None:
             else:
                 rows = MODULES[suite].measure(asked.rounds, folder, asked.only)
         found[suite] = rows
+        if suite == "crossing" and asked.plot:
+            crossing.plot(rows, asked.plot)
         if not asked.json:
             print(table(SUITES[suite], rows), end="\n\n", flush=True)
     if asked.json:
