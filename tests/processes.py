@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import select
+import shlex
 import subprocess
 import sys
 import time
@@ -18,6 +20,12 @@ PATIENCE: Final = 120
 """Seconds after which what should happen will not any more, however busy the machine is."""
 
 PROGRAM: Final = (sys.executable, "-m", "gathercli")
+
+
+def one_call(line: str) -> list[str] | None:
+    """Return the arguments of a line of shell that is one call of the program, or None."""
+    is_plain = re.fullmatch(r"gathercli (?:[^\"'$&()*;<>?\\`{|}~\n]|'[^']*')*", line)
+    return shlex.split(line)[1:] if is_plain and " #" not in line else None
 
 
 @contextmanager

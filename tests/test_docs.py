@@ -7,11 +7,21 @@ import os
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from gathercli.cli.manual import generate
+from tests.processes import one_call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -34,6 +44,15 @@ def shell(command: str) -> str:
     return done.stdout + done.stderr + status
 
 
+def printed(command: str, run: Run) -> str:
+    """Run a line, in this process if it is one call; return what it prints, and its status."""
+    words = one_call(command)
+    if words is None:
+        return shell(command)
+    status, out, err = run(*words)
+    return out + err + (f"[exit status {status}]\n" if status else "")
+
+
 def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 
@@ -49,9 +68,11 @@ def examples() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("command", "output"), examples(), ids=[c for c, _ in examples()])
 def test_a_console_line_of_the_readme_prints_what_stands_below_it(
-    command: str, output: str
+    command: str, output: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert shell(command) == output
+    monkeypatch.chdir(ROOT)
+
+    assert printed(command, run) == output
 
 
 def test_the_python_lines_of_the_readme_are_true(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,10 +99,12 @@ PICTURES = re.findall(r"(?m)^`(gathercli explain [^`]+)`\n\n!\[[^]]+\]\(([^)]+)\
 
 @pytest.mark.parametrize(("command", "path"), PICTURES, ids=[path for _, path in PICTURES])
 def test_a_picture_of_the_readme_is_what_its_command_saves(
-    command: str, path: str, tmp_path: Path
+    command: str, path: str, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn = tmp_path / "drawn.svg"
-    assert shell(f"{command} --save {drawn}")
+    monkeypatch.chdir(ROOT)
+    drawn = folder / "drawn.svg"
+
+    assert printed(f"{command} --save {drawn}", run)
     kept = (ROOT / path).read_text(encoding="utf-8")
     assert kept == drawn.read_text(encoding="utf-8"), f"run: {command} --save {path}"
 
@@ -91,8 +114,11 @@ def test_every_picture_of_the_readme_has_its_command() -> None:
     assert len(PICTURES) == 7
 
 
-@pytest.mark.parametrize("path", generate.files(), ids=lambda path: path.name)
+generated: Final = cache(generate.files)
+
+
+@pytest.mark.parametrize("path", generated(), ids=lambda path: path.name)
 def test_a_generated_file_is_what_its_declarations_give_now(path: Path) -> None:
     current = path.read_text(encoding="utf-8")
 
-    assert current == generate.files()[path], "run: python -m gathercli.cli.manual.generate"
+    assert current == generated()[path], "run: python -m gathercli.cli.manual.generate"
