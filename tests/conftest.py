@@ -58,7 +58,10 @@ def kernel_language(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Count no lines where hundreds of drawn cases run what others have covered: it takes twice."""
+    """Count no lines where hundreds of drawn cases run what others have covered: it takes twice.
+
+    Tests of hundreds of cases that are listed, not drawn, are marked `no_cover` themselves.
+    """
     for item in items:
         if item.get_closest_marker("hypothesis"):
             item.add_marker(pytest.mark.no_cover)

@@ -34,6 +34,7 @@ def data(folder: Path) -> Any:
     return array
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("source", ["x2.zarr", "x3.zarr", "xs.zarr", "x.npy"])
 @pytest.mark.parametrize(
     ("batch_dims", "depth"), [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2), (2, 1)]

@@ -298,6 +298,7 @@ def test_long_results_are_compared_block_by_block(run: Run, folder: Path) -> Non
         assert answer["differences"] == [{"groups": ["A", "B"], "at": at, "values": [2.5, 1.5]}]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("seed", range(24))
 def test_the_outcome_is_that_of_the_command_of_each_version(seed: int, run: Run) -> None:
     rng = np.random.default_rng(seed)
@@ -319,6 +320,7 @@ def test_the_outcome_is_that_of_the_command_of_each_version(seed: int, run: Run)
     check_outcomes(answer, ["d.npy", "i.npy", *options], run)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("seed", range(16))
 def test_the_outcome_of_tuples_is_that_of_the_command_of_each_version(seed: int, run: Run) -> None:
     rng = np.random.default_rng(seed)

@@ -691,6 +691,7 @@ UNTRIED: Final = (
 """Words of hints that take too long to follow, or that are followed in tests of their own."""
 
 
+@pytest.mark.no_cover
 def test_every_hint_in_the_source_has_a_case(run: Run, files: Path) -> None:
     del files
     printed = [hint for call in CALLS for hint in hints(run(*split(call.words), stdin=call.stdin))]

@@ -80,6 +80,7 @@ def test_a_hostile_case_is_the_right_answer_or_one_clear_error(name: str, run: R
         assert json.loads(ran.err)["error"].startswith(said[0][:1000])
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", FILES)
 def test_a_hostile_file_is_as_hostile_on_standard_input(name: str, run: Run, folder: Path) -> None:
     case = FILES[name]
@@ -96,6 +97,7 @@ def test_a_hostile_file_is_as_hostile_on_standard_input(name: str, run: Run, fol
     assert snapshot() == {}
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("case", terminal.CASES, ids=lambda case: case.id)
 def test_a_terminal_gets_no_byte_that_is_not_ours(case: Case, run: Run) -> None:
     stdin = case.make()

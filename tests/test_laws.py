@@ -333,6 +333,7 @@ EXTREMES: Final = [
 ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("out_of_range", ["spec", "error", "zero", "clamp", "wrap"])
 @pytest.mark.parametrize("negative", ["spec", "wrap", "error"])
 @pytest.mark.parametrize("size", [200, 3, 1, 0])

@@ -569,6 +569,7 @@ def _many(count: int, **keys: str) -> Iterator[JobEntry]:
         yield JobEntry(f"j, line {number}", "", json.dumps(_job(str(number), **named)).encode())
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("keys", [{}, {"output": "out/{}/o.npy", "data": "in/{}/i.npz#k"}])
 def test_a_job_takes_few_bytes_of_memory(keys: dict[str, str], folder: Path) -> None:
     del folder

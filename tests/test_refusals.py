@@ -171,6 +171,7 @@ def test_wrong_indices_are_refused_in_the_same_words_by_every_command(
     assert ran == (wrong.status, "", text(wrong, "indices", call))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("role", ["data", "indices"])
 @pytest.mark.parametrize("name", WRONG)
