@@ -7,13 +7,21 @@ from __future__ import annotations
 
 import sys
 
+from gathercli.errors import GatherError
 from gathercli.small import gather as small
+from gathercli.small.elements import MOST
+from gathercli.spec.shapes import product
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
     from gathercli.arrays.result import GatherOutput
     from gathercli.arrays.threads import ProgressCallback
     from gathercli.bound import BoundCall
+
+    _T = TypeVar("_T")
 
 
 def run(
@@ -35,3 +43,53 @@ def run(
     from gathercli.arrays import run as arrays
 
     return arrays.run(bound, max_bytes=max_bytes, memory=memory, threads=threads, progress=progress)
+
+
+def unchecked(
+    bound: BoundCall,
+    *,
+    max_bytes: int | None = None,
+    threads: int = 1,
+    progress: ProgressCallback | None = None,
+) -> GatherOutput | None:
+    """Return an output that checks each index when it uses it, as `arrays.run.unchecked` does."""
+    if product(bound.indices.shape) <= MOST:
+        return None
+    from gathercli.arrays import run as arrays
+
+    return arrays.unchecked(bound, max_bytes=max_bytes, threads=threads, progress=progress)
+
+
+def use_once(
+    result: GatherOutput,
+    use: Callable[[GatherOutput], _T],
+    gather: Callable[[], GatherOutput],
+    recheck: Callable[[], None],
+) -> _T:
+    """Pass an `unchecked` result to `use`, and the checked one instead if an index is unexpected.
+
+    Parameters
+    ----------
+    use
+        A function that reads the result once, and has no effect if it raises.
+    gather
+        A function that calls `run`.
+    recheck
+        A function that raises if an input changed.
+
+    Raises
+    ------
+    GatherError
+        From `recheck`, `gather` and `use`, in this order.
+    """
+    from gathercli.arrays.native import UnexpectedIndicesError
+
+    try:
+        return use(result)
+    except UnexpectedIndicesError:
+        recheck()
+    except GatherError:
+        recheck()
+        gather()
+        raise
+    return use(gather())

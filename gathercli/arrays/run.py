@@ -12,7 +12,7 @@ from gathercli.arrays.native import UnexpectedIndicesError, reads
 from gathercli.arrays.result import GatherResult
 from gathercli.errors import LimitError
 from gathercli.ops import indexed_inputs
-from gathercli.spec.op import Negative, OutOfRange
+from gathercli.spec.op import IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import product
 
 POSITION_BYTES: Final = 8
@@ -95,6 +95,60 @@ def _check_memory(bound: BoundCall, limit: int) -> None:
         raise LimitError.over(what, size, limit)
 
 
+def unchecked(
+    bound: BoundCall,
+    *,
+    reports: bool = True,
+    max_bytes: int | None = None,
+    threads: int = 1,
+    progress: ProgressCallback | None = None,
+) -> GatherResult | None:
+    """Return a result that checks each index when it uses it, so that indices are read once.
+
+    An index that the call refuses raises `UnexpectedIndicesError`, and possibly one outside the
+    axis that it does not refuse.
+
+    Parameters
+    ----------
+    reports
+        Whether an index with an adjustment always raises, as the result has no adjustments.
+    max_bytes, threads, progress
+        As for `run`.
+
+    Returns
+    -------
+        None if `run` takes as long or raises: for few indices, or indices that are used repeatedly.
+    """
+    call = bound.call
+    (name, axes), *others = indexed_inputs(call).items()
+    if bound.in_memory is None or others or call.gather is None:
+        return None
+    tensors = bound.loaded()
+    indices = tensors[name].array
+    # With empty data no index would be used, and so none checked.
+    few = 0 if reads(indices) else KEPT
+    if indices.size <= few or not tensors[call.op.inputs[0].name].nbytes:
+        return None
+    policies = [policy_of(call, along) for along in axes]
+    if reports or call.negative is Negative.ERROR:  # refused, whatever becomes of others
+        policies = [policy._replace(outside=OutOfRange.ERROR) for policy in policies]
+    if reports and call.op.index_range is IndexRange.UNSIGNED:  # wrapping is an adjustment
+        policies = [policy._replace(wraps=False) for policy in policies]
+    unseen: Points = (
+        ResolvedTuples(indices, policies)
+        if are_tuples(axes)
+        else ResolvedIndices(indices, policies[0])
+    )
+    with suppress(LimitError):  # `run` may refuse an index first
+        bound.check_size(max_bytes)
+        result = GatherResult(
+            bound, tensors, {name: unseen}, (), threads=threads, progress=progress
+        )
+        if result.uses_each_once or reads(indices):
+            return result
+    return None
+
+
 def answer(bound: BoundCall, *, threads: int = 1, out: AnyArray | None = None) -> Tensor:
     """Return the whole output of a call on tensors in memory, as ``run(…).whole()`` does.
 
@@ -111,24 +165,8 @@ def answer(bound: BoundCall, *, threads: int = 1, out: AnyArray | None = None) -
     OutOfRangeError, LimitError
         As from `run`.
     """
-    call, tensors = bound.call, bound.loaded()
-    data = tensors[call.op.inputs[0].name].array
-    (name, axes), *others = indexed_inputs(call).items()
-    indices = tensors[name].array
-    # With empty data no index would be used, and so none checked.
-    on_use = not others and data.nbytes and call.gather
-    if on_use and indices.size > (0 if reads(indices) else KEPT):
-        policies = [policy_of(call, along) for along in axes]
-        if call.negative is Negative.ERROR:  # refused, whatever becomes of others
-            policies = [policy._replace(outside=OutOfRange.ERROR) for policy in policies]
-        unseen: Points = (
-            ResolvedTuples(indices, policies)
-            if are_tuples(axes)
-            else ResolvedIndices(indices, policies[0])
-        )
-        with suppress(UnexpectedIndicesError, LimitError):  # `run` names the first
-            bound.check_size(None)
-            result = GatherResult(bound, tensors, {name: unseen}, (), threads=threads)
-            if result.uses_each_once or reads(indices):
-                return result.stored(out)
+    result = unchecked(bound, reports=False, threads=threads)
+    if result is not None:
+        with suppress(UnexpectedIndicesError):
+            return result.stored(out)
     return run(bound, threads=threads).stored(out)

@@ -166,6 +166,11 @@ class OutputOptions(Options):
         return "pretty" if is_terminal(STDOUT) else "json"
 
     @property
+    def is_new_file(self) -> bool:
+        """Whether the output is a file that gets its name when it is complete."""
+        return self.path is not None and not (is_stream(self.path) or is_chunked(self.chosen))
+
+    @property
     def streams(self) -> bool:
         """Whether the result is written block by block."""
         return self.chosen in FORMATS
@@ -212,7 +217,6 @@ class OutputOptions(Options):
     ) -> None:
         """Write a result, atomically to a file."""
         path, fmt = self.path, self.chosen
-        messages.notes += losses(fmt, result, path)
         if path is not None and is_chunked(fmt):
             self.write_options.write_chunks(
                 path,
@@ -228,6 +232,7 @@ class OutputOptions(Options):
         else:
             encode = partial(self._encode, result, messages)
             self.write_options.write(path, fmt, result.nbytes, inputs, encode)
+        messages.notes += losses(fmt, result, path)
         if path is not None:
             messages.say(f"wrote {clean(path)}: {result}")
 

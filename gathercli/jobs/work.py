@@ -6,7 +6,8 @@ import json
 import os
 import stat
 import time
-from typing import TYPE_CHECKING, Final, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli import engine
 from gathercli.arrays.compare import Tolerance, read_expected
@@ -26,12 +27,12 @@ from gathercli.io import save
 from gathercli.io.formats import encode
 from gathercli.io.formats.table import creator, names_chunks
 from gathercli.io.source import Inputs
-from gathercli.io.write import CheckedStream, Output, make_folder, real_path
+from gathercli.io.write import CheckedStream, Output, is_stream, make_folder, real_path
 from gathercli.jobs.calls import bind, bind_operands, row_of
 from gathercli.jobs.fingerprints import Fingerprints
 from gathercli.jobs.job import INLINE, SHAPE
 from gathercli.jobs.line import ERROR, MISMATCH, Line
-from gathercli.run import run
+from gathercli.run import run, unchecked, use_once
 from gathercli.spec.coordinates import known
 from gathercli.spec.dtypes import Kind
 from gathercli.spec.rules import RULES
@@ -40,7 +41,7 @@ from gathercli.text import clean
 
 if TYPE_CHECKING:
     from gathercli.arrays.chunks import Box
-    from gathercli.arrays.result import Result
+    from gathercli.arrays.result import GatherOutput, Result
     from gathercli.jobs.job import Job
     from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType
@@ -205,17 +206,29 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
         else:
             _check_dry(job, settings, inputs, call)
         return
+    limits: Any = {"max_bytes": _most_bytes(job, settings), "threads": settings.threads}
+    finish = partial(_finish, job, settings, inputs, line)
     try:
-        result = run(
-            bind(job, op, inputs),
-            max_bytes=_most_bytes(job, settings),
-            memory=settings.memory,
-            threads=settings.threads,
-        )
+        bound = bind(job, op, inputs)
+        once = unchecked(bound, **limits) if job.expect is None and job.output else None
+        if once is not None and _is_new_file(job):
+
+            def gather() -> GatherOutput:
+                line.shape = line.dtype = None  # `finish` has set them
+                return run(bound, memory=settings.memory, **limits)
+
+            use_once(once, finish, gather, inputs.recheck)
+            return
+        result = run(bound, memory=settings.memory, **limits)
     except LimitError as error:
         if job.output is None:
             error.message += ", which `--max-bytes` raises, or an `output` for a file"
         raise
+    finish(result)
+
+
+def _finish(job: Job, settings: Settings, inputs: Inputs, line: Line, result: GatherOutput) -> None:
+    """Write a result, and compare it with the expected one."""
     line.shape, line.dtype = list(result.shape), result.dtype.name
     line.adjustments = result.adjustments
     tolerance, expected = Tolerance(job.rtol, job.atol), None
@@ -233,6 +246,12 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
     difference = None if expected is None else tolerance.difference(result, expected)
     if difference is not None:
         raise difference
+
+
+def _is_new_file(job: Job) -> bool:
+    """Return whether the output is a file in an existing folder, named when it is complete."""
+    path = os.path.join(job.folder, job.output or "")
+    return not names_chunks(path) and os.path.isdir(os.path.dirname(path)) and not is_stream(path)
 
 
 def _most_bytes(job: Job, settings: Settings) -> int | None:

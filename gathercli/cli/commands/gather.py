@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import nullcontext
+from functools import partial
 from math import isfinite
 
 from gathercli.cli.command import Options, option
@@ -23,14 +24,18 @@ from gathercli.text import clean
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from typing import Any, Final
 
     from gathercli.arrays.compare import Tolerance
+    from gathercli.arrays.result import GatherOutput
     from gathercli.cli.limits import Limits
     from gathercli.errors import MismatchError
     from gathercli.io.source import Inputs
     from gathercli.jobs.chunk_workers import ChunkWorkers
     from gathercli.jobs.scheduler import Address
+    from gathercli.spec.call import CallContext
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Op
     from gathercli.tensor import Tensor
@@ -95,6 +100,7 @@ def run(
     from gathercli.io.files import cores
     from gathercli.io.source import Inputs
     from gathercli.run import run as gather
+    from gathercli.run import unchecked, use_once
 
     address = cluster.address()
     operator.command = command
@@ -110,38 +116,59 @@ def run(
             bound = operator.bound(op, call, inputs.chunked, tokens)
             if address is not None:
                 inputs.watch_folders()
-            result = gather(
-                bound,
-                max_bytes=output.most_bytes,
-                memory=output.limits.memory,
-                threads=threads or cores(),
-                progress=progress,
-            )
-        messages.notes += map(str, result.adjustments)
-        filled = any(each.how == OutOfRange.ZERO.done for each in result.adjustments)
-        if result.dtype is E8M0 and filled:
-            messages.notes.append(f"{E8M0} has no zero: what is filled is 2^-127, all bits zero")
-        expectation.check()
-        expected = expectation.read(inputs, result.dtype)
-        mismatch = None
-        in_chunks = is_chunked(output.chosen)
-        if in_chunks and expected is not None:  # the output may replace an input
-            mismatch = expectation.tolerance.difference(result, expected)
-        with ExitStack() as stack:
-            workers = None
-            if address is not None:
-                job = operator.job(tokens)
-                workers = stack.enter_context(_workers(job, address, output.limits, messages))
+        limits: Any = {
+            "max_bytes": output.most_bytes,
+            "threads": threads or cores(),
+            "progress": progress,
+        }
+
+        def checked() -> GatherOutput:
             with call:
-                output.write(result, inputs, messages, workers)
-        if not in_chunks and expected is not None:
-            mismatch = expectation.tolerance.difference(result, expected)
+                return gather(bound, memory=output.limits.memory, **limits)
+
+        connect: Callable[[], AbstractContextManager[ChunkWorkers | None]] = nullcontext
+        if address is not None:
+            connect = partial(_workers, operator.job(tokens), address, output.limits, messages)
+        write = partial(_write, output, expectation, inputs, messages, call, connect)
+        reads_once = output.is_new_file and expectation.expect is None
+        once = unchecked(bound, **limits) if reads_once else None
+        if once is None:
+            mismatch = write(checked())
+        else:
+            mismatch = use_once(once, write, checked, inputs.recheck)
     if mismatch is None or not messages.json_errors:
         messages.print()
     if mismatch is not None:
         with call:
             raise mismatch
     return 0
+
+
+def _write(
+    output: OutputOptions,
+    expectation: ExpectOptions,
+    inputs: Inputs,
+    messages: Messages,
+    call: CallContext,
+    connect: Callable[[], AbstractContextManager[ChunkWorkers | None]],
+    result: GatherOutput,
+) -> MismatchError | None:
+    """Write a result, and compare it with the expected one."""
+    messages.notes += map(str, result.adjustments)
+    filled = any(each.how == OutOfRange.ZERO.done for each in result.adjustments)
+    if result.dtype is E8M0 and filled:
+        messages.notes.append(f"{E8M0} has no zero: what is filled is 2^-127, all bits zero")
+    expectation.check()
+    expected = expectation.read(inputs, result.dtype)
+    mismatch = None
+    in_chunks = is_chunked(output.chosen)
+    if in_chunks and expected is not None:  # the output may replace an input
+        mismatch = expectation.tolerance.difference(result, expected)
+    with connect() as workers, call:
+        output.write(result, inputs, messages, workers)
+    if not in_chunks and expected is not None:
+        mismatch = expectation.tolerance.difference(result, expected)
+    return mismatch
 
 
 def _check_cluster(op: Op, output: OutputOptions, threads: int | None, *tokens: str) -> None:
