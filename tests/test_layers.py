@@ -47,7 +47,7 @@ LEFT_OF = {
         "arrays",
     },
     "arrays": LOW,
-    "run": {"small", "arrays", "bound"},
+    "run": {"errors", "spec", "small", "arrays", "bound"},
     "lessons": LOW,
     "io": LOW,
     "models": {*LOW, "io"},
