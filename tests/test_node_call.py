@@ -1,0 +1,301 @@
+"""A node of a model as a call: `gathercli gather model.onnx#NODE --feed ids.npy`."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import onnx
+import onnx.backend.test
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.backend.test.case import node
+
+from tests.modelfiles import INT32, TOUR, Ir, constants, onnx_model, value
+
+if TYPE_CHECKING:
+    from onnx.backend.test.case.test_case import TestCase
+
+    from tests.conftest import Ran
+    from tests.tensorfiles import Run
+
+ENCODER: Final = f"{TOUR}/encoder.onnx"
+IR: Final = f"{TOUR}/encoder.xml"
+CONVERTED: Final = Path(onnx.backend.test.__file__ or "").parent / "data" / "pytorch-converted"
+
+
+def cases() -> dict[str, TestCase]:
+    """Return the node tests of the operators that the package ships.
+
+    The modules add their cases when they are imported; to collect all would take seconds.
+    """
+    for name in ("gather", "gatherelements", "gathernd"):
+        import_module(f"onnx.backend.test.case.node.{name}")
+    return {each.name: each for each in node._NodeTestCases if "gather" in each.name}
+
+
+CASES: Final = cases()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_node_test_of_onnx_gives_its_output(name: str, tmp_path: Path, run: Run) -> None:
+    case = CASES[name]
+    assert case.model is not None
+    assert case.data_sets is not None
+    (tmp_path / "m.onnx").write_bytes(case.model.SerializeToString())
+    ((inputs, (expected,)),) = case.data_sets
+    feeds = []
+    for at, array in enumerate(inputs):
+        np.save(tmp_path / f"{at}.npy", array)
+        feeds += ["--feed", f"{tmp_path}/{at}.npy"]
+    model = f"{tmp_path}/m.onnx"
+    (listed,) = json.loads(run("model", model, "-f", "json").out)["nodes"]
+
+    ran = run("gather", f"{model}#{listed['name']}", *feeds, "-o", f"{tmp_path}/out.npy")
+
+    assert ran == (0, "", "")
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), expected, strict=True)
+    assert listed["operator"] == case.model.graph.node[0].op_type
+    assert [each["shape"] for each in listed["inputs"].values()] == [
+        list(array.shape) for array in inputs
+    ]
+    assert listed["outputs"][0]["inferred"] == list(expected.shape)
+    assert listed["verdict"] == "legal"
+
+
+def test_the_cases_are_those_of_every_operator() -> None:
+    operators = [each.model.graph.node[0].op_type for each in CASES.values() if each.model]
+
+    assert set(operators) == {"Gather", "GatherElements", "GatherND"}
+    assert len(operators) >= 10
+
+
+@pytest.mark.parametrize("name", ["test_Embedding", "test_Embedding_sparse"])
+def test_a_model_of_another_exporter_gives_its_output(name: str, tmp_path: Path, run: Run) -> None:
+    folder = CONVERTED / name
+    (path,) = folder.glob("test_data_set_0/input_0.pb")
+    ids = numpy_helper.to_array(onnx.load_tensor(path))
+    expected = numpy_helper.to_array(onnx.load_tensor(folder / "test_data_set_0" / "output_0.pb"))
+    np.save(tmp_path / "ids.npy", ids)
+    (listed,) = json.loads(run("model", f"{folder}/model.onnx", "-f", "json").out)["nodes"]
+
+    ran = run(
+        "gather",
+        f"{folder}/model.onnx#{listed['name']}",
+        "--feed",
+        f"{tmp_path}/ids.npy",
+        "-o",
+        f"{tmp_path}/out.npy",
+    )
+
+    assert ran.status == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), expected)
+
+
+def test_a_fed_node_is_the_call_that_it_stands_for(run: Run) -> None:
+    tokens = f"{TOUR}/tokens.npy"
+
+    ran = run("gather", f"{ENCODER}#/words/Gather", "--feed", tokens)
+
+    assert ran == run("gather", f"{TOUR}/embeddings.npy", tokens, "-V", "onnx-13")
+
+
+@pytest.mark.parametrize("feed", ["indices=5,0", "tokens=5,0", "5,0"])
+def test_an_input_is_fed_by_its_name_or_that_of_its_value_or_in_order(run: Run, feed: str) -> None:
+    ran = run("gather", f"{ENCODER}#/words/Gather", f"--feed={feed}")
+
+    assert ran.out == "[[5.0,5.1,5.2,5.3],[0.0,0.1,0.2,0.3]]\n"
+
+
+def test_a_constant_input_can_be_fed_by_name(run: Run) -> None:
+    ran = run("gather", f"{ENCODER}#/positions/Gather", "--feed", "indices=5,")
+
+    assert ran.out == "[[5.0,5.1,5.2,5.3]]\n"
+
+
+def test_the_version_of_the_node_decides_what_constants_give(run: Run) -> None:
+    refused = run("gather", f"{ENCODER}#/positions/Gather")
+    filled = run("gather", f"{IR}#/positions/Gather", "-f", "literal")
+    moved = run("gather", f"{ENCODER}#/positions/Gather", "-V", "openvino-8", "-f", "literal")
+
+    assert (refused.status, filled.status, moved.status) == (65, 0, 0)
+    assert "index 6 at `[3]` is outside axis 0" in refused.err
+    assert filled.out == moved.out
+    assert "5.3" not in filled.out
+
+
+@pytest.mark.parametrize(
+    ("words", "start"),
+    [
+        (("explain", "gather"), "onnx.Gather-13   axis 0"),
+        (("explain",), "onnx.Gather-13   axis 0"),
+        (("check", "gather"), "onnx.Gather-13   axis 0"),
+        (("check",), "onnx.Gather-13   axis 0"),
+        (("compare",), "data f32[6,4]   indices i64[4]   axis 0"),
+        (("shape", "gather"), "[4,4]"),
+        (("shape",), "[4,4]"),
+    ],
+)
+def test_every_command_that_takes_a_call_takes_a_node(
+    run: Run, words: tuple[str, ...], start: str
+) -> None:
+    ran = run(*words, f"{ENCODER}#/positions/Gather")
+
+    assert ran.out.startswith(start)
+
+
+def test_the_shape_of_a_node_needs_no_feed(run: Run) -> None:
+    ran = run("shape", f"{ENCODER}#/words/Gather")
+    fed = run("shape", f"{ENCODER}#/words/Gather", "--feed", "indices=2x5")
+
+    assert (ran.out, fed.out) == ("[batch,length,4]\n", "[2,5,4]\n")
+
+
+def test_the_operator_of_the_node_runs_whichever_command_is_typed(tmp_path: Path, run: Run) -> None:
+    gather = helper.make_node("GatherND", ["x", "i"], ["y"])
+    model = onnx_model([gather], tensors=constants(x=[[1, 2], [3, 4]], i=[[1, 0]]))
+    onnx.save(model, tmp_path / "m.onnx")
+
+    assert run("gather", f"{tmp_path}/m.onnx#y").out == "[3]\n"
+
+
+def test_an_input_at_run_time_must_be_fed(run: Run) -> None:
+    ran = run("gather", f"{ENCODER}#/words/Gather")
+
+    assert ran.status == 2
+    assert "`indices` of the node `/words/Gather` comes at run time: expected `--feed`" in ran.err
+
+
+def test_a_feed_without_an_input_is_refused(run: Run) -> None:
+    ran = run("gather", f"{ENCODER}#/words/Gather", "--feed", "0,", "--feed", "1,")
+
+    assert ran.status == 2
+    assert "`--feed 1,` has no input: of the node `/words/Gather` 1 input comes at run" in ran.err
+
+
+def test_a_feed_without_a_node_is_refused(run: Run) -> None:
+    ran = run("gather", "1,2", "0", "--feed", "1,")
+
+    assert ran.status == 2
+    assert "`--feed` is `1,`, but no node of a model is given" in ran.err
+
+
+def test_a_feed_has_the_type_that_the_model_declares(tmp_path: Path, run: Run) -> None:
+    gather = helper.make_node("Gather", ["x", "i"], ["y"])
+    inputs = [value("x", TensorProto.FLOAT16, [3]), value("i", INT32, [1])]
+    onnx.save(onnx_model([gather], inputs), tmp_path / "m.onnx")
+
+    ran = run("gather", f"{tmp_path}/m.onnx#y", "--feed=1,2,3", "--feed=1,", "-f", "literal")
+
+    assert ran.out == "1xf16=[2.0]\n"
+
+
+def test_an_axis_at_run_time_must_be_typed(tmp_path: Path, run: Run) -> None:
+    ir = Ir()
+    inputs = [ir.parameter("x", "f32", [2, 2]), ir.parameter("i", "i64", [1])]
+    ir.layer("pick", "Gather", [*inputs, ir.parameter("a", "i32", [])], "f32", [-1, -1])
+    ir.save(tmp_path / "m.xml")
+    words = ("gather", f"{tmp_path}/m.xml#pick", "--feed", "[[1,2],[3,4]]", "--feed", "1,")
+
+    refused, typed = run(*words), run(*words, "--axis", "1")
+
+    assert refused.status == 2
+    assert "`axis` of the node `pick` comes at run time: expected `--axis`" in refused.err
+    assert typed.out == "[[2.0],[4.0]]\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nope", "has no node `nope` of the Gather family"),
+        ("/word/Gather", "did you mean `/words/Gather`?"),
+    ],
+)
+def test_an_unknown_node_is_refused(run: Run, name: str, message: str) -> None:
+    ran = run("gather", f"{ENCODER}#{name}")
+
+    assert ran.status == 65
+    assert message in ran.err
+
+
+def test_an_operator_that_the_opset_lacks_is_no_call(tmp_path: Path, run: Run) -> None:
+    gather = helper.make_node("GatherND", ["x", "i"], ["y"])
+    onnx.save(onnx_model([gather], opset=10), tmp_path / "m.onnx")
+
+    ran = run("gather", f"{tmp_path}/m.onnx#y")
+
+    assert ran.status == 2
+    assert "no version `onnx-10` of gather-nd" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("token", "out"),
+    [
+        (f"{ENCODER}#rows", "[0,1,2,6]\n"),
+        (f"{IR}#rows", "[0,1,2,6]\n"),
+        (f"@{ENCODER}#/positions/Gather:indices", "[0,1,2,6]\n"),
+    ],
+)
+def test_the_tensors_of_a_model_are_tensors(run: Run, token: str, out: str) -> None:
+    assert run("convert", token, "-").out == out
+
+
+def test_a_tensor_of_a_model_is_gathered_from(run: Run) -> None:
+    assert run("gather", f"{ENCODER}#embeddings", f"{ENCODER}#first").out == "[0.0,0.1,0.2,0.3]\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("#rowz", "hint: name the tensor: "),
+        ("", "the model stores `embeddings`, `rows` and `first`: expected the name of one"),
+        ("#/words/Gather", "`/words/Gather` is a node: expected a tensor"),
+        ("#/words/Gather:indices", "expected the tensor `/words/Gather:indices`"),
+    ],
+)
+def test_what_is_no_tensor_of_a_model_is_refused(run: Run, key: str, message: str) -> None:
+    ran = run("gather", f"@{ENCODER}{key}", "0")
+
+    assert ran.status == 65
+    assert message in ran.err
+
+
+def test_info_lists_the_tensors_of_a_model(run: Run) -> None:
+    ran = run("info", ENCODER)
+
+    assert ran.status == 0
+    assert "  embeddings   float32[6,4]   96 bytes\n" in ran.out
+
+
+def test_the_names_of_nodes_and_tensors_are_completed(run: Run) -> None:
+    ran = run("__names", "tensor", f"{ENCODER}#")
+
+    names = [line.rpartition("#")[2] for line in ran.out.splitlines()]
+    assert names == [
+        "embeddings",
+        "rows",
+        "first",
+        "/words/Gather",
+        "/positions/Gather",
+        "/start/Gather",
+    ]
+
+
+def test_a_job_takes_the_tensors_of_a_model(tmp_path: Path, run: Run) -> None:
+    job: dict[str, Any] = {
+        "id": "a",
+        "op": "gather",
+        "version": "onnx-13",
+        "axis": 0,
+        "data": f"{ENCODER}#embeddings",
+        "indices": f"{ENCODER}#first",
+    }
+    (tmp_path / "jobs.jsonl").write_text(json.dumps(job) + "\n")
+
+    ran: Ran = run("batch", f"{tmp_path}/jobs.jsonl")
+
+    assert ran.status == 0
+    assert '"status":"ok"' in ran.out
