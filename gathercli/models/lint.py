@@ -59,7 +59,7 @@ _DOES: Final = {
 
 STATEMENTS: Final = {
     "attribute": "A node has the attributes of its operator alone.",
-    "inputs": "A node has every input of its operator.",
+    "inputs": "A node has the inputs of its operator.",
     "operator": "The target has the operator.",
     "output-dtype": "The declared type of the output is that of `data`.",
     "output-shape": "The declared shape of the output is the one that follows from the inputs.",
@@ -148,10 +148,12 @@ def node_findings(node: ModelNode, targets: Sequence[ConversionTarget] = ()) -> 
     InputError
         A constant is malformed.
     """
-    if node.op is not None and len(node.named_inputs) < len(node.op.inputs):
+    number = len(node.inputs)
+    most = len(node.op.inputs) + any(each.is_input for each in node.op.attrs) if node.op else 0
+    if node.op is not None and not len(node.op.inputs) <= number <= most:
         names = listed((f"`{each.name}`" for each in node.op.inputs), "and")
-        message = f"it has {counted(len(node.inputs), 'input')}: expected {names}"
-        yield _own(node, "inputs", message, value=len(node.inputs), expected=names)
+        message = f"it has {counted(number, 'input')}: expected {names}"
+        yield _own(node, "inputs", message, value=number, expected=names)
         return
     verdict = judge(node)
     if verdict.error is not None and not isinstance(verdict.error, OperatorError | VersionError):

@@ -123,6 +123,10 @@ class _IrReader:
                 f"it is no XML: {expat.ErrorString(error.code)} in line {error.lineno}",
                 "an OpenVINO IR",
             ) from None
+        except GatherError:  # of a handler
+            raise
+        except (LookupError, ValueError) as error:  # the encoding that the .xml declares
+            raise malformed(f"it is no XML: {error}", "an OpenVINO IR in UTF-8") from None
         for body in self._bodies:
             self._read_body(body)
         self.model.nodes = unique_names(self._nodes)
@@ -220,8 +224,11 @@ class _IrReader:
                 raise malformed(
                     f"an edge names the layer `{clean(short(each))}`", "a layer of its body"
                 )
-        port = attributes.get("from-port", "")
-        layers[to].sources[attributes.get("to-port", "")] = source, port
+        sources, port = layers[to].sources, attributes.get("to-port", "")
+        if port in sources:
+            what = f"two edges lead to the port `{clean(short(port))}` of `{clean(short(to))}`"
+            raise malformed(what, "one edge to a port")
+        sources[port] = source, attributes.get("from-port", "")
 
     # What the layers say
 

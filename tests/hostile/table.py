@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tests.hostile import chunks, files, json, literals, npy, npz, numbers, terminal, usage
+from tests.hostile import (
+    chunks,
+    files,
+    irs,
+    json,
+    literals,
+    models,
+    npy,
+    npz,
+    numbers,
+    terminal,
+    usage,
+)
 
 if TYPE_CHECKING:
     from tests.hostile.case import Case
 
-SUBJECTS: Final = (numbers, literals, npy, npz, json, files, chunks, terminal, usage)
+SUBJECTS: Final = (numbers, literals, npy, npz, json, files, chunks, models, irs, terminal, usage)
 ALL: Final = [case for subject in SUBJECTS for case in subject.CASES]
 CASES: Final[dict[str, Case]] = {case.id: case for case in ALL}
 SLOW: Final = {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as ET
@@ -11,6 +13,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from gathercli.cli.registry import takes_models
+from tests.hostile.irs import put
+from tests.hostile.models import external
 from tests.modelfiles import TOUR, one_gather
 
 if TYPE_CHECKING:
@@ -182,3 +186,33 @@ def test_the_help_of_models_has_their_examples(run: Run) -> None:
 
     assert ran.out.startswith("Usage: gathercli check [OPTIONS] MODEL...")
     assert "gathercli check encoder.onnx --to openvino" in ran.out
+
+
+OPENED: Final = """
+import os, sys
+from gathercli.cli.main import main
+opened = set()
+sys.addaudithook(lambda event, args: event == "open" and opened.add(str(args[0])))
+for name in sorted(name for name in os.listdir("models") if "." in name):
+    main(["check", f"models/{name}", "--external-data", "--no-infer"])
+print(*sorted(each for each in opened if "secret" in each or "passwd" in each), file=sys.__stdout__)
+"""
+
+
+def test_no_hostile_model_opens_a_file_that_nobody_named(folder: Path) -> None:
+    (folder / "models").mkdir()
+    (folder / "secret").write_bytes(bytes(16))
+    os.symlink("../secret", folder / "models/link")
+    os.symlink("..", folder / "models/links")
+    places = ("../secret", "a/../../secret", "/etc/passwd", "link", "links/secret")
+    for number, place in enumerate(places):
+        (folder / f"models/{number}.onnx").write_bytes(external(location=place))
+    text = put("<net", '<!DOCTYPE net [<!ENTITY e SYSTEM "../secret">]><net')
+    (folder / "models/x.xml").write_text(text.replace('name="pick"', 'name="&e;"'))
+
+    process = subprocess.run(
+        [sys.executable, "-c", OPENED], capture_output=True, check=True, text=True
+    )
+
+    assert process.stdout.splitlines()[-1] == ""
+    assert process.stderr.count("error: ") == len(places) + 1
