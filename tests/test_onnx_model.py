@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +15,7 @@ from gathercli.errors import GatherError, InputError
 from gathercli.models import ReadOptions, read
 from gathercli.models.onnx_tensor import TYPES
 from gathercli.models.verdict import judge
+from gathercli.report.model import model_json
 from tests.modelfiles import FLOAT, INT32, INT64, constants, one_gather, onnx_model, value
 
 if TYPE_CHECKING:
@@ -284,6 +286,22 @@ def test_attributes_are_judged(
 
     assert error is not None
     assert error.rule == rule
+
+
+def test_attributes_of_every_kind_are_listed_as_text(path: Path) -> None:
+    tensor = numpy_helper.from_array(np.array([1]))
+    model = one_gather(axis=float("nan"), mode="fast", t=tensor, some=[1, 2], real=[0.5])
+    listed = saved(model, path)
+
+    line = json.loads(model_json(listed, map(judge, listed.nodes), tensors=True))
+
+    assert line["nodes"][0]["attributes"] == {
+        "axis": "nan",
+        "mode": "fast",
+        "t": "a tensor of shape [1]",
+        "some": [1, 2],
+        "real": "None",
+    }
 
 
 def test_a_node_that_lacks_an_input_is_refused(path: Path) -> None:

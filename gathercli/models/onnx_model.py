@@ -276,14 +276,15 @@ class _OnnxReader:
         A number, a text, a list of these, or a constant; ``"unknown"`` for a parameter of a
         function; None for anything else.
         """
-        wire, name, value = self._wire, "", None
+        wire, name = self._wire, ""
+        value: Any = None
         numbers: list[int] = []
         is_list = False
         for field, part in wire.fields(message):
             if field == 1:
                 name = wire.text(span_of(part, "the name of an attribute"))
             elif field == 2:
-                (value,) = struct.unpack("<f", wire.bytes(span_of(part, "a float"))[:4])
+                value = _float(wire.bytes(span_of(part, "a float")))
             elif field == 3:
                 value = signed(number_of(part, f"the attribute `{clean(name)}`"))
             elif field == 4:
@@ -359,6 +360,14 @@ def _is_open(node: ModelNode) -> bool:
         value.dtype is None or value.shape.rank is None or UNKNOWN in value.shape
         for value in node.inputs
     )
+
+
+def _float(raw: bytes) -> float:
+    """Decode the number of an attribute."""
+    if len(raw) != 4:
+        raise malformed(f"a float has {len(raw)} bytes", "4 bytes")
+    number: float = struct.unpack("<f", raw)[0]
+    return number
 
 
 def _integers(value: Any) -> list[int] | None:

@@ -60,7 +60,10 @@ def node_json(verdict: NodeVerdict) -> dict[str, Any]:
         "operator": node.operator,
         "opset": node.opset,
         "version": node.op.full_name if node.op else None,
-        "attributes": node.settings,
+        "attributes": {
+            name: value if isinstance(value, int | list) else _plain(value)
+            for name, value in node.settings.items()
+        },
         "inputs": {
             name: _value_json(value) | {"constant": value.constant is not None}
             for name, value in node.named_inputs.items()
