@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from gathercli.io.zarr import Creation, writer
 from gathercli.jobs import job as jobs
 from gathercli.jobs import work
 from gathercli.spec.dtypes import INT64, dtype
+from tests.processes import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -579,13 +579,9 @@ def test_a_signal_removes_the_unfinished_array(
     del made  # all zeros, and so without files
     words = ["gather", "x.zarr", "arange:600xi64", "-o", "o.zarr", "--max-bytes", "100M"]
     process = subprocess.Popen([sys.executable, "-m", "gathercli", *words])
-    deadline = time.monotonic() + 60
-    while not any(name.endswith(".tmp") for name in os.listdir()):
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.01)
+    wait_until(lambda: any(name.endswith(".tmp") for name in os.listdir()))
     for _ in range(2):  # a terminal that closes is told by the system and by the shell
         process.send_signal(number)
 
-    assert process.wait(60) == status
+    assert process.wait(PATIENCE) == status
     assert os.listdir() == ["x.zarr"]

@@ -24,7 +24,7 @@ from rich.color import Color
 
 import gathercli
 from gathercli.arrays.tensor import dtype_of
-from gathercli.cli import main
+from gathercli.cli import keys, main
 from gathercli.lessons.provenance import Fate
 from gathercli.report.layout import ASCII
 from gathercli.report.selection import Look
@@ -661,6 +661,31 @@ def test_the_terminal_is_restored(folder: Path, end: str) -> None:
     seen += b"".join(rest)
     assert seen.endswith(b"\x1b[?25h\x1b[?1049l")
     assert status == {"q": 0, "SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}[end]
+
+
+def test_an_interrupt_while_the_screen_is_set_up_restores_the_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours, theirs = os.openpty()
+    saved, before, printed = os.dup(0), termios.tcgetattr(theirs), list[str]()
+
+    def print_text(text: str) -> None:
+        printed.append(text)
+        if len(printed) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(keys, "print_text", print_text)
+    os.dup2(theirs, 0)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            keys.Keys().__enter__()
+    finally:
+        os.dup2(saved, 0)
+
+    assert termios.tcgetattr(theirs) == before
+    assert printed[-1] == "\x1b[?25h\x1b[?1049l"
+    for fd in (ours, theirs, saved):
+        os.close(fd)
 
 
 def test_an_output_of_no_cells_has_no_steps(run: Run) -> None:

@@ -27,6 +27,7 @@ from tests.hostile.judge import (
 )
 from tests.hostile.make import ONE, PACKED, bomb, changed, entry, npy
 from tests.hostile.table import ALL, CASES, FILES, QUICK, SLOW
+from tests.processes import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -367,8 +368,8 @@ def test_a_signal_while_a_pipe_is_read_is_its_status_and_silence(
         while process.poll() is None:  # Python may miss a signal just before it reads
             process.send_signal(number)
             with suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=5)
-        out, err = process.communicate(timeout=30)
+                process.wait(timeout=10)
+        out, err = process.communicate(timeout=PATIENCE)
 
     assert (process.returncode, out, err) == (status, b"", b"")
     assert [path.name for path in folder.iterdir()] == ["pipe"]

@@ -183,11 +183,10 @@ def test_a_signal_while_a_fifo_is_read_ends_the_run_silently(
     with start(folder, "gather", "pipe", "0", "-o", "x.npy") as process:
         with open(folder / "pipe", "wb", buffering=0) as pipe:  # returns once it is being read
             pipe.write(b"[1")
-            for _ in range(PATIENCE):  # one just before a call that waits does not end the waiting
+            while process.poll() is None:  # one just before a call that waits does not end that
                 process.send_signal(number)
                 with suppress(subprocess.TimeoutExpired):
-                    process.wait(timeout=1)
-                    break
+                    process.wait(timeout=10)
         out, err = process.communicate(timeout=PATIENCE)
 
     assert (process.returncode, out, err) == (status, b"", b"")

@@ -6,12 +6,10 @@ import fcntl
 import os
 import re
 import signal
-import struct
 import subprocess
 import sys
 import sysconfig
 import termios
-import time
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -20,6 +18,7 @@ import gathercli
 from gathercli.arrays import native
 from gathercli.cli.registry import COMMANDS
 from tests.conftest import only_error
+from tests.processes import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -197,13 +196,10 @@ def waiting(folder: Path, *words: str) -> subprocess.Popen[bytes]:
         cwd=folder,
     )
     assert process.stdin is not None
-    process.stdin.write(b"[")
-    process.stdin.flush()
-    for _ in range(1000):
-        left = fcntl.ioctl(process.stdin, termios.FIONREAD, b"\0\0\0\0")
-        if struct.unpack("i", left) == (0,):
-            break
-        time.sleep(0.01)
+    stdin = process.stdin
+    stdin.write(b"[")
+    stdin.flush()
+    wait_until(lambda: fcntl.ioctl(stdin, termios.FIONREAD, bytes(4)) == bytes(4))
     return process
 
 
@@ -217,7 +213,7 @@ def test_a_signal_while_reading_ends_the_run_silently_without_an_output(
 ) -> None:
     with waiting(folder, "gather", "-", "0", "-o", "x.npy") as process:
         process.send_signal(number)
-        out, err = process.communicate(timeout=10)
+        out, err = process.communicate(timeout=PATIENCE)
 
     assert (process.returncode, out, err) == (status, b"", b"")
     assert os.listdir(folder) == []

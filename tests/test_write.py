@@ -6,7 +6,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -17,6 +16,7 @@ from gathercli.io import descriptors
 from gathercli.io import write as write_module
 from gathercli.io.descriptors import write_all
 from gathercli.io.write import Output
+from tests.processes import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -585,7 +585,10 @@ def test_a_refusal_does_not_wait_for_the_reader_of_a_fifo(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     words = ["gather", "nosuch.npy", "0", "-o", "pipe", "-f", "json"]
     ran = subprocess.run(
-        [sys.executable, "-m", "gathercli", *words], capture_output=True, check=False, timeout=10
+        [sys.executable, "-m", "gathercli", *words],
+        capture_output=True,
+        check=False,
+        timeout=PATIENCE,
     )
     assert ran.returncode == 66
 
@@ -598,23 +601,6 @@ def test_dev_stdout_and_dev_fd_are_the_streams_they_name(run: Run, folder: Path)
 
 
 # Other processes
-
-
-def test_a_killed_writer_leaves_the_old_file_and_nothing_else(folder: Path) -> None:
-    path = folder / "x.npy"
-    words = ["gather", "zeros:100x200xi8", "zeros:500000", "-o", "x.npy"]
-    for delay in (0.1, 0.2, 0.3, 0.4, 0.5):
-        path.write_text("old")
-        with subprocess.Popen([sys.executable, "-m", "gathercli", *words]) as process:
-            time.sleep(delay)
-            process.kill()
-        if path.stat().st_size > 3:
-            assert np.load(path, mmap_mode="r").shape == (500_000, 200)
-        else:
-            assert path.read_text() == "old"
-        left = [name for name in names(folder) if not name.startswith(".x.npy.")]
-        assert left == ["x.npy"]
-        assert names(folder) == left or not hasattr(os, "O_TMPFILE")
 
 
 def test_writers_of_one_name_at_a_time_leave_one_whole_file(tmp_path: Path) -> None:

@@ -57,12 +57,16 @@ class Keys:
         # `select` misses a signal that arrives just before it, but not the byte written for it.
         os.set_blocking(self._woken, False)
         self._before = signal.set_wakeup_fd(self._woken)
-        tty.setcbreak(STDIN)
-        ours = termios.tcgetattr(STDIN)
-        # Ctrl-Z would leave the alternate screen active: disable it.
-        ours[6][termios.VSUSP] = bytes([os.fpathconf(STDIN, "PC_VDISABLE")])
-        termios.tcsetattr(STDIN, termios.TCSANOW, ours)
-        print_text("\x1b[?1049h\x1b[?25l")
+        try:
+            tty.setcbreak(STDIN)
+            ours = termios.tcgetattr(STDIN)
+            # Ctrl-Z would leave the alternate screen active: disable it.
+            ours[6][termios.VSUSP] = bytes([os.fpathconf(STDIN, "PC_VDISABLE")])
+            termios.tcsetattr(STDIN, termios.TCSANOW, ours)
+            print_text("\x1b[?1049h\x1b[?25l")
+        except BaseException:  # an interrupt: Python calls no `__exit__` then
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
