@@ -7,11 +7,11 @@ int4: arrays of such types store the same bits as unsigned integers.
 
 from __future__ import annotations
 
-import math
 from itertools import takewhile
 
 from gathercli.spec.call import FEW
 from gathercli.spec.dtypes import BFLOAT16, BOOL, DType, Kind, described
+from gathercli.spec.shapes import product
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Tensor:
         Integers mean themselves, whole floats equal integers, a list of booleans the positions of
         true. None for other elements, or more than `FEW`.
         """
-        listed = math.prod(takewhile(bool, self.shape))  # of shape (10**9, 0), 10**9 empty lists
+        listed = product([*takewhile(bool, self.shape)])  # of shape (10**9, 0), 10**9 empty lists
         numbers = self.dtype.integral or self.dtype.kind in (Kind.FLOAT, Kind.BOOL)
         if not numbers or listed > FEW:
             return None
@@ -199,5 +199,5 @@ def nested(flat: list[Any], shape: tuple[int, ...]) -> Any:
     size, *rest = shape
     if not rest:
         return flat
-    width = math.prod(rest)
+    width = product(rest)
     return [nested(flat[at * width : (at + 1) * width], tuple(rest)) for at in range(size)]

@@ -146,6 +146,19 @@ def grouped(number: int) -> str:
     return f"{number:,}".replace(",", " ")
 
 
+def is_integer(text: str) -> bool:
+    """Return whether a text is an integer of at most as many digits as Python reads.
+
+    >>> is_integer("-12"), is_integer("1.0"), is_integer("")
+    (True, False, False)
+    """
+    digits = text[1:] if text.startswith(("+", "-")) else text
+    return digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
+
+
+_MOST_DIGITS: Final = 4300
+
+
 def closest_member(key: str | None, names: Iterable[str]) -> str | None:
     """Return the name closest to `key`; without a key, the first name.
 

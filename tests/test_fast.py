@@ -267,3 +267,24 @@ def test_brackets_are_counted_outside_strings_alone(text: str, deepest: int) -> 
         found = fast.is_deep(text)
 
     assert found == (levels_of(text) > deepest)
+
+
+@SETTINGS
+@given(text=st.one_of(lists(), st.text("[]0,1-. 2", max_size=9).map("[{}".format)))
+@example("[[1,2],[3]]")
+@example("[1,]")
+@example("[-0]")
+@example("[01]")
+@example("[1.]")
+@example("[ ]")
+@example("[1]]")
+@example("[1 2]")
+@example("[1" + "0" * 199 + "]")
+def test_short_lists_are_what_the_standard_library_parses(text: str) -> None:
+    value = fast.short_lists(text)
+
+    if value is not None:
+        assert repr(value) == repr(json.loads(text))
+    elif text.startswith("[") and len(text) <= 200 and set(text) <= set("0123456789,-[] "):
+        with pytest.raises(json.JSONDecodeError):
+            json.loads(text)

@@ -20,7 +20,7 @@ from gathercli.ops import (
 )
 from gathercli.records import NamedTuple
 from gathercli.spec.op import Negative, OutOfRange
-from gathercli.text import listed
+from gathercli.text import is_integer, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -44,10 +44,6 @@ OP_HELP: Final = f"{listed(FAMILIES)}."
 
 LETTERS: Final = {"axis": "-a", "batch_dims": "-b"}
 """The one-letter options of attributes."""
-
-
-_MOST_DIGITS: Final = 4300
-"""The most digits of an integer that Python reads."""
 
 
 class Choice(NamedTuple):
@@ -293,7 +289,6 @@ class NamedOperator(OperatorOptions):
 
 def integer(text: str | None) -> int | str | None:
     """Convert text to an integer; other text stays as it is, for a rule to refuse."""
-    digits = (text or "").strip()
-    digits = digits[1:] if digits.startswith(("+", "-")) else digits
-    is_integer = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
-    return int(text or "") if is_integer else text
+    if text is not None and is_integer(text.strip()):
+        return int(text)
+    return text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property, partial
 
 from gathercli.cli.command import Options, flag, option
@@ -287,6 +286,8 @@ def chunks_of(text: str | None, output: str | None, fmt: str) -> tuple[int, ...]
             rule="usage",
             value=text,
         )
+    import re
+
     if not re.fullmatch(r"[1-9]\d{0,17}(,[1-9]\d{0,17}){0,63},?|", text, re.ASCII):
         raise UsageError(
             f"`--chunks` is `{clean(text)}`: expected sizes from 1 on",

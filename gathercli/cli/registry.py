@@ -84,12 +84,12 @@ def takes_models(name: str, words: Sequence[str]) -> bool:
 
 def command_of(name: str, *, models: bool = False) -> Command:
     """Import a command, in its form for models if `models`."""
-    from importlib import import_module
-
     from gathercli.cli.command import Command
 
     entry = OF_MODELS[name] if models else COMMANDS[name]
-    return Command(name, import_module(f"gathercli.cli.commands.{entry.module}").run)
+    # The package `importlib` takes as long to import as the command's own module.
+    module = __import__(f"gathercli.cli.commands.{entry.module}", fromlist=["run"])
+    return Command(name, module.run)
 
 
 def load(name: str) -> TyperCommand:

@@ -7,7 +7,6 @@ import os
 import stat
 from contextlib import suppress
 from io import RawIOBase
-from math import inf
 
 from gathercli.errors import (
     GatherError,
@@ -41,6 +40,7 @@ MAX_THREADS: Final = 16
 
 MAPPED_HINT: Final = "a .npy file is mapped and not held"
 _MEMORY: Final = "the input has {} to be held in memory"
+_UNBOUNDED: Final = float("inf")
 _CHUNK: Final = 1 << 20
 _LARGE_CHUNK: Final = 64 << 20
 
@@ -206,7 +206,7 @@ class File:
                 self._mappings += filter(None, [guard(memory)])
         return memory
 
-    def _read_stream(self, expected: float = inf) -> Any:
+    def _read_stream(self, expected: float = _UNBOUNDED) -> Any:
         """Read a stream to its end; copy a long one to an unnamed file and map that.
 
         Parameters
@@ -220,7 +220,7 @@ class File:
             return self.content()
         if self._read > expected:
             return b"".join(self._parts)
-        if self.limit is not None and self.limit < expected < inf:
+        if self.limit is not None and self.limit < expected < _UNBOUNDED:
             raise self.over(_MEMORY.format(f"{expected} bytes"), int(expected))
         import mmap
         import tempfile

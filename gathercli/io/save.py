@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 
 from gathercli.errors import Hint, InputError, UsageError
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, Format, load
@@ -137,6 +136,10 @@ def write(
 
 def _check_name(fmt: str, row: Format, name: str) -> None:
     """Raise for a name that the format cannot store."""
+    if name.isascii() and not row.unfit:
+        return
+    import re
+
     problem = next((text for pattern, text in row.unfit if re.search(pattern, name)), None)
     if not name.isascii() and re.search("[\ud800-\udfff]", name):
         problem = "what is no UTF-8"

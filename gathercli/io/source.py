@@ -7,7 +7,6 @@ input is opened once; regular .npy files are mapped, others are read into memory
 from __future__ import annotations
 
 import os
-import re
 from contextlib import contextmanager
 
 from gathercli.errors import GatherError, Hint, InputError, LimitError, TransferError, UsageError
@@ -151,7 +150,7 @@ class Inputs:
         except InputError as error:
             # A token in brackets is a shape or a nested list.
             flat = token.lstrip().startswith("[") and not token.lstrip().startswith("[[")
-            if flat or re.fullmatch(r"[\d,x?_. ]+", token):
+            if flat or all(each.isdecimal() or each in ",x?_. " for each in token):
                 message = f"`{name}`: {error.message}"
                 raise InputError(message, rule=error.rule, value=token, hint=error.hint) from None
             return self.operand(token, name, declared=declared, empty=empty or FLOAT64)

@@ -227,6 +227,9 @@ class Op(NamedTuple):
     def __str__(self) -> str:
         return self.full_name
 
+    def __hash__(self) -> int:
+        return hash((self.framework, self.name, self.version))
+
     def __repr__(self) -> str:
         return f"<{self.full_name}>"
 

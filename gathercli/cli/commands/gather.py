@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from functools import partial
-from math import isfinite
 
 from gathercli.cli.command import Options, option
 from gathercli.cli.groups import OUTPUT
@@ -59,7 +58,7 @@ class ExpectOptions(Options):
     def check(self) -> None:
         """Raise `UsageError` if a tolerance is not finite."""
         for name, tolerance in (("rtol", self.near.rtol), ("atol", self.near.atol)):
-            if not isfinite(tolerance):
+            if not tolerance < float("inf"):  # nor for NaN
                 raise UsageError(
                     f"`--{name}` is {tolerance}: expected a number from 0 on",
                     rule="usage",

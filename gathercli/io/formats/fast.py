@@ -5,7 +5,6 @@ A function returns the same as the slow code, or None, so that the slow code run
 
 from __future__ import annotations
 
-import re
 from itertools import chain
 
 from gathercli.spec.dtypes import INT64, Kind
@@ -21,6 +20,11 @@ if TYPE_CHECKING:
 
 LONG: Final = 1 << 16
 """Bytes of text, read or written, from which orjson is worth its import."""
+
+_SHORT: Final = 200
+"""The longest text, in characters, that is parsed one by one: no number of it overflows."""
+
+_LIST_CHARACTERS: Final = frozenset("0123456789.-,[] ")
 
 _LARGE: Final = 2.0**63
 """The smallest float that may be an integer orjson has rounded."""
@@ -49,6 +53,44 @@ _PLAIN: Final = (1e-4, 1e9)
 They also read back through float64: the shortest digits of a float32 are at most 9, and without an
 exponent they are more than half a step of float64 away from the middle between two float32.
 """
+
+
+def short_lists(text: str) -> Any | None:
+    """Parse short nested lists of integers and decimal fractions, without importing `json`.
+
+    Return None for any other text.
+
+    >>> short_lists("[[1,2],[-3, 4]]"), short_lists("[0.5,[]]"), short_lists("[1,]")
+    ([[1, 2], [-3, 4]], [0.5, []], None)
+    """
+    if text[:1] != "[" or len(text) > _SHORT or not _LIST_CHARACTERS.issuperset(text):
+        return None
+    lists: list[Any] = [[]]  # the list that is open, and those around it; the first has the value
+    before = ","
+    for token in text.replace("[", " [ ").replace("]", " ] ").replace(",", " , ").split():
+        is_value = before in ("[", ",")
+        if token == "[" and is_value:
+            lists.append([])
+        elif token == "]" and before != "," and len(lists) > 1:
+            lists[-2].append(lists.pop())
+        elif token == "," and not is_value and len(lists) > 1:
+            pass
+        elif is_value and (number := _number(token)) is not None:
+            lists[-1].append(number)
+        else:
+            return None
+        before = token
+    return lists[0][0] if len(lists) == 1 else None
+
+
+def _number(word: str) -> float | None:
+    """Parse an integer or a decimal fraction of JSON."""
+    whole, point, fraction = word.removeprefix("-").partition(".")
+    if not whole.isdigit() or (whole[0] == "0" and whole != "0"):
+        return None
+    if not point:
+        return int(word)
+    return float(word) if fraction.isdigit() else None
 
 
 def parse(raw: bytes) -> Any | None:
@@ -80,6 +122,8 @@ def plain_array(raw: bytes) -> AnyArray | None:
     -------
         float64 or int64.
     """
+    import re
+
     import numpy as np
     import orjson
 

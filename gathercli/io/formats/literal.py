@@ -10,11 +10,10 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 
 from gathercli.errors import GatherError, Hint, InputError, LimitError
-from gathercli.io.formats import jsontext as json
+from gathercli.io.formats import fast
 from gathercli.io.formats.values import tensor_of
 from gathercli.small.elements import MOST, is_packed, pack
 from gathercli.spec.dtypes import (
@@ -32,10 +31,11 @@ from gathercli.spec.dtypes import (
 )
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
 from gathercli.tensor import Tensor
-from gathercli.text import NON_FINITE, Overflow, closest
+from gathercli.text import NON_FINITE, Overflow, closest, is_integer
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
     from typing import Any, Final
 
@@ -46,8 +46,7 @@ GENERATORS: Final = ("arange", "zeros", "rand")
 # Patterns are text: `re` compiles and caches those that an argument needs.
 _GENERATOR: Final = r"(?a)([a-z]+):((?:\d+(?:x\d+)*)?)(?:x([a-z][a-z0-9_]*))?((?:,[^,]*)*)"
 _TYPED: Final = r"(?as)((?:\d+x)+|x)([a-z][a-z0-9_]*)=(.*)"
-_START: Final = rf"(?a)(?:(?:\d+x)+|x)[a-z][a-z0-9_]*=|(?:{'|'.join(GENERATORS)}):"
-_INTEGER: Final = r"(?a)[+-]?\d{1,4300}"
+_START: Final = rf"(?as)(?:(?:(?:\d+x)+|x)[a-z][a-z0-9_]*=|(?:{'|'.join(GENERATORS)}):).*"
 _FLOAT: Final = r"(?ai)[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 _COMPLEX: Final = r"(?ai)[-+.\deainf]*j"
 _TOKEN: Final = (
@@ -66,20 +65,27 @@ _WORDS: Final[dict[str, float | bool]] = {
 }
 
 
+def _match(pattern: str, text: str) -> re.Match[str] | None:
+    """Match a whole text; most arguments need no pattern, and then `re` is not imported."""
+    import re
+
+    return re.fullmatch(pattern, text)
+
+
 def looks_literal(token: str) -> bool:
     """Tell whether a token can only be a literal, unless it is the name of a file."""
     generator = token.partition(":")[0]
     return bool(
         (":" in token and generator in GENERATORS)
-        or re.fullmatch(_TYPED, token)
+        or _match(_TYPED, token)
         or token.lstrip()[:1] in ("[", "{", '"')
-        or re.match(r"[-+]?[.\d][-+.,\deE\s]*$", token)
+        or _match(r"[-+]?[.\d][-+.,\deE\s]*", token)
     )
 
 
 def starts_literal(text: str) -> bool:
     """Tell whether a text starts like a typed literal or a generator."""
-    return bool(re.match(_START, text))
+    return bool(_match(_START, text))
 
 
 def parse(
@@ -112,8 +118,19 @@ def parse(
     name, colon, _ = token.partition(":")
     if colon and name in GENERATORS:
         return _generate(token, max_bytes)
-    if "=" in token and (match := re.fullmatch(_TYPED, token)):
+    if "=" in token and (match := _match(_TYPED, token)):
         return _typed(match, max_bytes)
+    if token.lstrip()[:1] in ("[", "{", '"'):
+        document = fast.short_lists(token)
+        if document is None:
+            document = _document(token)
+        if isinstance(document, dict):
+            from gathercli.io.formats import jsontext
+
+            return jsontext.tensor(
+                document, None, declared=declared, empty=empty, max_bytes=max_bytes, name=None
+            )
+        return tensor_of(document, declared=declared, empty=empty, max_bytes=max_bytes)
     items = token.split(",")
     values = [item(each.strip()) for each in items if each.strip()]
     if len(items) == 1 and not _is_json(token.strip()):
@@ -123,20 +140,15 @@ def parse(
         if len(items) - trailing == len(values):  # only the last item may be empty
             value = values if len(items) > 1 else values[0]
             return tensor_of(value, declared=declared, empty=empty, max_bytes=max_bytes)
-    if token.lstrip()[:1] in ("[", "{", '"'):
-        document = _document(token)
-        if isinstance(document, dict):
-            return json.tensor(
-                document, None, declared=declared, empty=empty, max_bytes=max_bytes, name=None
-            )
-        return tensor_of(document, declared=declared, empty=empty, max_bytes=max_bytes)
     return None
 
 
 def _document(token: str) -> Any:
     """Parse JSON; suggest it for a repr of Python."""
+    from gathercli.io.formats import jsontext
+
     try:
-        return json.parse(token, rule="literal")
+        return jsontext.parse(token, rule="literal")
     except InputError as error:
         from gathercli.io.suggest import suggest
 
@@ -146,18 +158,18 @@ def _document(token: str) -> Any:
 
 def _is_json(word: str) -> bool:
     """Tell whether a single word is a number or a constant of JSON."""
-    return bool(re.fullmatch(_FLOAT, word)) or word in ("true", "false", *NON_FINITE)
+    return bool(_match(_FLOAT, word)) or word in ("true", "false", *NON_FINITE)
 
 
 def item(word: str) -> Any:
     """Parse a number, or a word such as nan or true; return None for any other word."""
-    if re.fullmatch(_INTEGER, word):
+    if is_integer(word):
         return int(word)
-    if re.fullmatch(_FLOAT, word):
+    if _match(_FLOAT, word):
         number = float(word)
         return number if abs(number) != float("inf") else Overflow(word)
     value = _WORDS.get(word.lower())
-    if value is None and re.fullmatch(_COMPLEX, word):
+    if value is None and _match(_COMPLEX, word):
         with suppress(ValueError):
             return complex(word)
     return value
@@ -239,7 +251,9 @@ def parse_values(body: str, token: str) -> list[Any]:
             if not stack:
                 raise _literal_error("a `]` in the literal closes nothing: expected `[`", token)
         elif kind == "double":
-            stack[-1].append(json.parse(text, rule="literal"))
+            from gathercli.io.formats import jsontext
+
+            stack[-1].append(jsontext.parse(text, rule="literal"))
         elif kind == "single":
             stack[-1].append(text[1:-1])
         else:
@@ -257,6 +271,8 @@ def parse_values(body: str, token: str) -> list[Any]:
 
 
 def _tokens(body: str, token: str) -> Iterator[tuple[str, str]]:
+    import re
+
     at, body, pattern = 0, body.rstrip(), re.compile(_TOKEN)
     while at < len(body):
         match = pattern.match(body, at)
@@ -274,16 +290,16 @@ def _tokens(body: str, token: str) -> Iterator[tuple[str, str]]:
 
 def _suggest_shape(token: str) -> Hint | None:
     """Suggest ``zeros:3x4`` for ``zeros:[3,4]``."""
-    match = re.fullmatch(r"([a-z]+):\s*[\[(]?(\d+(?:\s*[,x]\s*\d+)*)[\])]?", token, re.ASCII)
+    match = _match(r"(?a)([a-z]+):\s*[\[(]?(\d+(?:\s*[,x]\s*\d+)*)[\])]?", token)
     if match is None:
         return None
-    sizes = "x".join(re.findall(r"\d+", match[2]))
+    sizes = "x".join(each.strip() for each in match[2].replace(",", "x").split("x"))
     return Hint("did you mean {source}?", source=f"{match[1]}:{sizes}")
 
 
 def _generate(token: str, max_bytes: int | None) -> Tensor:
     """Generate the tensor of ``arange:2x5xf32``, ``zeros:3x4`` or ``rand:4x3,seed=7``."""
-    match = re.fullmatch(_GENERATOR, token)
+    match = _match(_GENERATOR, token)
     if match is None or not (match[2] or match[3]):
         raise _literal_error(
             f"`{token[:60]}` has no shape: expected it after the colon, as in `arange:2x5xf32`",
@@ -330,13 +346,13 @@ def _options(name: str, rest: str, token: str) -> dict[str, int]:
     options: dict[str, int] = {}
     for option in rest.split(",")[1:]:
         key, _, value = option.partition("=")
-        if key not in allowed or not re.fullmatch(r"\d{1,19}", value, re.ASCII) or key in options:
+        if key not in allowed or not _match(r"(?a)\d{1,19}", value) or key in options:
             raise _literal_error(
                 f"`{option[:40]}` is no option of {name}: "
                 + ("expected seed=N or high=N, once" if allowed else "expected none"),
                 token,
                 Hint("did you mean {source}?", source=token.replace(",", "x"))
-                if re.fullmatch(r"(?a)\w+:[\dx]+(,\d+)+(x[a-z]\w*)?", token)
+                if _match(r"(?a)\w+:[\dx]+(,\d+)+(x[a-z]\w*)?", token)
                 else None,
             )
         options[key] = int(value)

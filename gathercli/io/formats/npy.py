@@ -7,7 +7,6 @@ first, accepts the types of `spec.dtypes` alone, and compares the size of the fi
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache, partial
 
 from gathercli.errors import Hint, InputError
@@ -230,6 +229,8 @@ def _parse(text: bytes, version: tuple[int, ...]) -> tuple[tuple[int, ...], bool
             warnings.simplefilter("ignore")
             shape, fortran_order, file_dtype = read(io.BytesIO(text), MAX_HEADER)
     except Exception as error:  # noqa: BLE001  (numpy's reader lets many kinds escape)
+        import re
+
         words = str(error.args[0] if error.args else "").splitlines()
         reason = words[0] if words else type(error).__name__
         reason = re.sub(r"<(?:\w+\.)*(\w+) object at 0x\w+>", r"\1", reason)[:120]
@@ -244,6 +245,7 @@ def _parse(text: bytes, version: tuple[int, ...]) -> tuple[tuple[int, ...], bool
 def _check_keys(text: bytes) -> None:
     """Raise if a header repeats a key; numpy takes the last one."""
     import ast
+    import re
 
     plain = re.sub(rb"(?<=\d)L\b", b"", text)  # as Python 2 wrote sizes
     tree = ast.parse(plain.strip(), mode="eval").body

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 
 from gathercli.errors import Hint, InputError
@@ -60,6 +59,8 @@ def parse(token: str) -> Description:
     LimitError
         ``limit``: the shape is too large.
     """
+    import re
+
     match = re.fullmatch(_PATTERN, token)
     if match is None:
         raise InputError(

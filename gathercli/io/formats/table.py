@@ -8,8 +8,6 @@ row names them, and `load` imports them: a run needs one or two.
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from gathercli.records import NamedTuple
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -91,7 +89,8 @@ class Format(NamedTuple):
 def load(path: str) -> Any:
     """Import a reader or a writer."""
     module, _, name = path.partition(":")
-    return getattr(import_module(module), name)
+    # The package `importlib` takes longer to import than most of these modules.
+    return getattr(__import__(module, fromlist=[name]), name)
 
 
 def _is_npy(start: bytes) -> bool:
