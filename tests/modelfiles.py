@@ -96,6 +96,16 @@ class Ir:
         self.weights += array.tobytes()
         return self._add(name, "Const", "opset1", data, kind, array.shape)
 
+    def stored_outside(self, name: str, shape: Sequence[int]) -> str:
+        """Add an int64 constant at the start of the .bin, which the model around a body writes."""
+        data = {
+            "element_type": "i64",
+            "shape": ",".join(map(str, shape)),
+            "offset": 0,
+            "size": 8,
+        }
+        return self._add(name, "Const", "opset1", data, "i64", shape)
+
     def layer(
         self,
         name: str,

@@ -195,15 +195,8 @@ def inner(shape: tuple[int, ...]) -> str:
     """Return the body of a layer: a Gather of its input, with ids of its own."""
     ir = Ir()
     data = ir.parameter("in", "f32", shape)
-    ir._layers.append(
-        '<layer id="1" name="inner/i" type="Const" version="opset1">'
-        '<data element_type="i64" shape="1" offset="0" size="8"/>'
-        '<output><port id="0" precision="I64"><dim>1</dim></port></output></layer>'
-    )
-    ir._shapes["inner/i"] = "i64", (1,)
-    ir._layers.append(ir._layers[1].replace('id="1"', 'id="2"').replace("inner/i", "inner/a"))
-    ir._shapes["inner/a"] = "i64", (1,)
-    ir.layer("inner", "Gather", [data, "inner/i", "inner/a"], "f32", [1, 2])
+    indices, axis = ir.stored_outside("i", (1,)), ir.stored_outside("a", (1,))
+    ir.layer("inner", "Gather", [data, indices, axis], "f32", [1, 2])
     return ir.body
 
 
@@ -236,6 +229,36 @@ def test_bodies_have_ids_and_names_of_their_own(path: Path) -> None:
         "[1,2]",
         "[1,2]",
     ]
+
+
+@pytest.mark.parametrize(
+    ("more", "edge", "is_constant"),
+    [("", "", True), (' axis="0"', "", False), ("", '<edge from-layer="3" to-layer="1"/>', False)],
+    ids=["captured", "sliced", "carried"],
+)
+def test_a_constant_outside_a_body_is_followed_unless_iterations_change_it(
+    path: Path, more: str, edge: str, is_constant: bool
+) -> None:
+    body = Ir()
+    data, indices = body.parameter("d", "f32", [4, 2]), body.parameter("k", "i64", [2])
+    axis = body.stored_outside("a", ())
+    body.layer("inner", "Gather", [data, indices, axis], "f32", [2, 2])
+    ir = Ir()
+    ir.constant("zero", np.array(0))
+    stored = ir.constant("stored", np.array([0, 9], np.int32))
+    wide = ir.layer("wide", "Convert", [stored], "i64", [2], destination_type="i64")
+    outer = ir.parameter("x", "f32", [4, 2])
+    ports = "".join(
+        f'<input external_port_id="{at}" internal_layer_id="{at}"{more}/>' for at in (0, 1)
+    )
+    loop = f"<port_map>{ports}</port_map><back_edges>{edge}</back_edges><body>{body.body}</body>"
+    ir.layer("loop", "Loop", [outer, wide], "f32", [2, 2], opset="opset5", body=loop)
+
+    (node,) = saved(ir, path).nodes
+    verdict = judge(node)
+
+    assert (node.inputs[1].constant is not None) == is_constant
+    assert verdict.fills == is_constant
 
 
 def test_constants_are_views_of_the_bin(path: Path) -> None:

@@ -176,7 +176,7 @@ def _settings(command: str, node: ModelNode, parsed: _Words) -> list[str]:
     """Return options with the version and the attributes that the words do not set."""
     words: list[str] = []
     if node.op is not None and command not in _WITHOUT_VERSION and "--version" not in parsed.names:
-        words += ["--version", node.op.id]
+        words += ["--version", f"{node.framework}-{node.opset}"]  # which notes a newer opset
     for name, value in node.settings.items():
         if name not in ("axis", "batch_dims") or option_name(name) in parsed.names:
             continue

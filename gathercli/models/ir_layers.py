@@ -25,10 +25,40 @@ _TYPES: Final = {
 """The types whose names in an IR are not our short ones."""
 
 
-class Layer:
-    """A layer as it is read: its attributes, its ports, and what leads to it."""
+PORT_MAPS: Final = {
+    "body": "port_map",
+    "then_body": "then_port_map",
+    "else_body": "else_port_map",
+}
+"""The elements of bodies, and those of the maps of ports to them."""
 
-    __slots__ = ("data", "id", "inputs", "name", "outputs", "sources", "type", "version")
+
+class Layer:
+    """A layer as it is read: its attributes, its ports, and what leads to it.
+
+    Attributes
+    ----------
+    sources
+        The layer and the port behind each input port.
+    maps
+        For each map of ports to a body, the input port behind a Parameter of the body, unless the
+        body gets slices of it.
+    changing
+        The Parameters of the body that an iteration sets for the next.
+    """
+
+    __slots__ = (
+        "changing",
+        "data",
+        "id",
+        "inputs",
+        "maps",
+        "name",
+        "outputs",
+        "sources",
+        "type",
+        "version",
+    )
 
     def __init__(self, attributes: dict[str, str]) -> None:
         self.id = attributes.get("id", "")
@@ -39,6 +69,8 @@ class Layer:
         self.inputs: list[Port] = []
         self.outputs: dict[str, Port] = {}
         self.sources: dict[str, tuple[str, str]] = {}
+        self.maps: dict[str, dict[str, str]] = {}
+        self.changing: set[str] = set()
 
     @property
     def opset(self) -> int | None:
@@ -50,6 +82,11 @@ class Layer:
     def is_family(self) -> bool:
         """Whether it is an operator of the family."""
         return self.type in OPERATOR_FAMILIES and self.opset is not None
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether its inputs are read: it is of the family, or has a body that gets them."""
+        return self.is_family or bool(self.maps)
 
 
 class Port:
@@ -75,12 +112,41 @@ class Port:
 
 
 class Body:
-    """The layers of a model or of a body in it, and how many elements are around it."""
+    """The layers of a model or of a body in it.
 
-    def __init__(self, path: tuple[str, ...], depth: int) -> None:
-        self.path, self.depth = path, depth
+    Attributes
+    ----------
+    path, depth
+        The layers and bodies around it, and the number of elements.
+    outer, owner
+        The body around it, and the layer there; None for the model.
+    values
+        What is known of the outputs of layers, by layer and port.
+    """
+
+    def __init__(
+        self,
+        path: tuple[str, ...] = (),
+        depth: int = 0,
+        outer: Body | None = None,
+        owner: Layer | None = None,
+    ) -> None:
+        self.path, self.depth, self.outer, self.owner = path, depth, outer, owner
         self.layers: dict[str, Layer] = {}
         self.last: Layer | None = None
+        self.values: dict[tuple[str, str], Value] = {}
+
+    def captured(self, parameter_id: str) -> Value | None:
+        """Return the constant outside that a Parameter stands for; None if it does for none."""
+        owner, outer = self.owner, self.outer
+        if owner is None or outer is None or parameter_id in owner.changing:
+            return None
+        port = owner.maps.get(PORT_MAPS[self.path[-1]], {}).get(parameter_id)
+        source = owner.sources.get(port) if port is not None else None
+        if source is None:
+            return None
+        value = outer.values.get(source) or outer.captured(source[0])
+        return value if value and value.constant else None
 
 
 def parameter(layer: Layer, name: str) -> Value | None:

@@ -28,6 +28,7 @@ from gathercli.models.graph import (
     unique_names,
 )
 from gathercli.models.ir_layers import (
+    PORT_MAPS,
     STORED_TYPES,
     Body,
     Layer,
@@ -61,8 +62,6 @@ _PART: Final = 1 << 20
 _FOLDED: Final = ("Const", "Convert", "Reshape", "Unsqueeze", "Squeeze")
 """The layers that constants come from or pass through."""
 
-_BODIES: Final = ("body", "then_body", "else_body")
-
 
 def read_ir(file: File) -> Model:
     """Read an OpenVINO IR.
@@ -92,7 +91,9 @@ class _IrReader:
             ("layer", "data"): self._start_data,
             ("layers", "layer"): self._add_layer,
             ("edges", "edge"): self._add_edge,
-            **{("layer", name): partial(self._start_body, name) for name in _BODIES},
+            ("back_edges", "edge"): self._add_back_edge,
+            **{("layer", name): partial(self._start_body, name) for name in PORT_MAPS},
+            **{(name, "input"): partial(self._map_port, name) for name in PORT_MAPS.values()},
         }
         self._text: list[str] | None = None
         self._port: Port | None = None
@@ -171,8 +172,18 @@ class _IrReader:
 
     def _start_body(self, name: str, _: dict[str, str]) -> None:
         if self._layer is not None:
-            own = self._layer.name or self._layer.type
-            self._open_body(Body((*self._open[-1].path, own, name), len(self._stack)))
+            outer, owner = self._open[-1], self._layer
+            path = (*outer.path, owner.name or owner.type, name)
+            self._open_body(Body(path, len(self._stack), outer, owner))
+
+    def _map_port(self, name: str, attributes: dict[str, str]) -> None:
+        if self._layer is not None and "axis" not in attributes:
+            ports = self._layer.maps.setdefault(name, {})
+            ports[attributes.get("internal_layer_id", "")] = attributes.get("external_port_id", "")
+
+    def _add_back_edge(self, attributes: dict[str, str]) -> None:
+        if self._layer is not None:
+            self._layer.changing.add(attributes.get("to-layer", ""))
 
     def _open_body(self, body: Body) -> None:
         self._open.append(body)
@@ -207,7 +218,7 @@ class _IrReader:
         if version not in _VERSIONS:
             raise malformed(f"the IR has version {version}", "10 or 11")
         self.model.version = version
-        self._open_body(Body((), 0))
+        self._open_body(Body())
 
     def _add_layer(self, attributes: dict[str, str]) -> None:
         body, layer = self._open[-1], Layer(attributes)
@@ -235,12 +246,12 @@ class _IrReader:
     def _read_body(self, body: Body) -> None:
         """Read the layers of the family, in order, with what leads to them."""
         wanted = [each for each in body.layers.values() if each.is_family]
-        order = self._before(body, wanted)
-        values: dict[tuple[str, str], Value] = {}
+        order = self._before(body, [each for each in body.layers.values() if each.is_wanted])
+        values = body.values
         nodes: dict[str, ModelNode] = {}
         for key in order:
             layer = body.layers[key]
-            inputs = [self._input(layer, port, body, values) for port in layer.inputs]
+            inputs = [self._input(layer, port, body) for port in layer.inputs]
             if layer.is_family:
                 nodes[key] = each = self._node(layer, body.path, inputs)
                 if inferred := infer_output(each):
@@ -249,7 +260,7 @@ class _IrReader:
             elif (folded := self._folded(layer, inputs)) is not None:
                 values[key, next(iter(layer.outputs), "")] = folded
         self._nodes += (nodes[each.id] for each in wanted)
-        self._add_tensors(body, values)
+        self._add_tensors(body)
 
     def _before(self, body: Body, wanted: list[Layer]) -> list[str]:
         """Return the ids of layers and of those that they depend on through constants, sorted."""
@@ -260,7 +271,7 @@ class _IrReader:
             if key in graph:
                 continue
             layer = body.layers[key]
-            follows = layer.is_family or layer.type in _FOLDED
+            follows = layer.is_wanted or layer.type in _FOLDED
             graph[key] = {source for source, _ in layer.sources.values()} if follows else set()
             stack += graph[key]
         try:
@@ -268,9 +279,7 @@ class _IrReader:
         except CycleError:
             raise malformed("the layers of a body form a circle", "edges without one") from None
 
-    def _input(
-        self, layer: Layer, port: Port, body: Body, values: dict[tuple[str, str], Value]
-    ) -> Value:
+    def _input(self, layer: Layer, port: Port, body: Body) -> Value:
         """Return what is known of an input: from the layer behind it, and as the port declares."""
         declared = port.value("")
         source = layer.sources.get(port.id)
@@ -279,9 +288,9 @@ class _IrReader:
         behind = body.layers[source[0]]
         output = behind.outputs.get(source[1])
         name = behind.name
-        known = values.get(source)
+        known = body.values.get(source)
         if known is None and behind.type == "Parameter":
-            known = parameter(behind, name)
+            known = body.captured(behind.id) or parameter(behind, name)
         if known is None:
             known = output.value(name) if output else Value(name)
         if known.shape.rank is None and declared.shape.rank is not None:
@@ -345,12 +354,12 @@ class _IrReader:
             error.prefix(f"the constant `{clean(short(layer.name))}`")
             raise
 
-    def _add_tensors(self, body: Body, values: dict[tuple[str, str], Value]) -> None:
+    def _add_tensors(self, body: Body) -> None:
         """Add the constants of a body, each checked against the .bin."""
         tensors = self.model.tensors
         for layer in body.layers.values():
             if layer.type == "Const":
-                known = values.get((layer.id, next(iter(layer.outputs), "")))
+                known = body.values.get((layer.id, next(iter(layer.outputs), "")))
                 constant = known.constant if known else None
                 tensors.setdefault(layer.name, constant or self._constant(layer))
 
