@@ -231,7 +231,11 @@ def _place(param: Any) -> int:
 
 def _epilog(name: str, topic: str) -> str:
     """Return a pointer to the manual, after the examples in the rich view."""
+    from gathercli.cli.registry import OF_MODELS
+
     more = f"`gathercli man {name}` has the rules and examples."
+    if name in OF_MODELS and topic == name:
+        more = f"`gathercli {name} model.onnx --help` has the options for models. {more}"
     if markup() is None:
         return more
     lines = (f"[dim]{escaped(shows)}[/dim]\n  {escaped(line)}" for shows, line in examples(topic))

@@ -29,7 +29,9 @@ COMMANDS: Final = {
     **{name: CommandEntry("gather", summary(family)) for name, family in FAMILIES.items()},
     "shape": CommandEntry("shape", "Infer the output shape from shapes alone."),
     "explain": CommandEntry("explain", "Draw where every output cell came from."),
-    "check": CommandEntry("check", "List illegal indices, and what every version makes of a call."),
+    "check": CommandEntry(
+        "check", "List illegal indices of a call or in models, and what every version does."
+    ),
     "compare": CommandEntry("compare", "Put the same inputs through every version: who agrees."),
     "batch": CommandEntry("batch", "Do thousands of jobs from a file, and report on each."),
     "convert": CommandEntry(

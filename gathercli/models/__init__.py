@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from gathercli.errors import GatherError, NoInputError
     from gathercli.io.files import File
     from gathercli.models.graph import Model
 
@@ -61,7 +62,12 @@ def read(path: str, options: ReadOptions = ReadOptions()) -> Model:  # noqa: B00
     if path == "-":
         file = File("-", STDIN, options.limit)
     else:
-        file = open_file(path, options.folder, options.limit)
+        try:
+            file = open_file(path, options.folder, options.limit)
+        except GatherError as error:
+            if error.rule not in ("missing", "literal"):
+                raise
+            raise _no_model(path, error) from None
     file.guarded = options.guarded
     try:
         return read_file(file, options)
@@ -69,6 +75,21 @@ def read(path: str, options: ReadOptions = ReadOptions()) -> Model:  # noqa: B00
         file.close()
         error.prefix("standard input" if path == "-" else clean(path))
         raise
+
+
+def _no_model(path: str, error: GatherError) -> NoInputError:
+    """Return the error for a model that is absent, with the hint of `error`."""
+    from gathercli.errors import NoInputError
+    from gathercli.text import clean, short
+
+    expected = "an ONNX model or an OpenVINO .xml"
+    return NoInputError(
+        f"there is no file `{clean(short(path))}`: expected {expected}",
+        rule="missing",
+        value=path,
+        expected=expected,
+        hint=error.hint if error.rule == "missing" else None,
+    )
 
 
 def read_file(file: File, options: ReadOptions) -> Model:

@@ -25,7 +25,7 @@ complete -c gathercli -n __fish_use_subcommand -f -a gather-nd -d 'Gather slices
 complete -c gathercli -n __fish_use_subcommand -f -a gather-tree -d 'Follow the beams of a beam search back: OpenVINO 1.'
 complete -c gathercli -n __fish_use_subcommand -f -a shape -d 'Infer the output shape from shapes alone.'
 complete -c gathercli -n __fish_use_subcommand -f -a explain -d 'Draw where every output cell came from.'
-complete -c gathercli -n __fish_use_subcommand -f -a check -d 'List illegal indices, and what every version makes of a call.'
+complete -c gathercli -n __fish_use_subcommand -f -a check -d 'List illegal indices of a call or in models, and what every version does.'
 complete -c gathercli -n __fish_use_subcommand -f -a compare -d 'Put the same inputs through every version: who agrees.'
 complete -c gathercli -n __fish_use_subcommand -f -a batch -d 'Do thousands of jobs from a file, and report on each.'
 complete -c gathercli -n __fish_use_subcommand -f -a convert -d 'Convert tensors between the formats, whole folders of them.'

@@ -31,7 +31,7 @@ _gathercli() {
         'gather-tree:Follow the beams of a beam search back: OpenVINO 1.'
         'shape:Infer the output shape from shapes alone.'
         'explain:Draw where every output cell came from.'
-        'check:List illegal indices, and what every version makes of a call.'
+        'check:List illegal indices of a call or in models, and what every version does.'
         'compare:Put the same inputs through every version: who agrees.'
         'batch:Do thousands of jobs from a file, and report on each.'
         'convert:Convert tensors between the formats, whole folders of them.'
