@@ -31,7 +31,8 @@ class IndexCount:
     """
 
     def __init__(self) -> None:
-        self.number, self.first, self.value = 0, 0, 0
+        self.number, self.first = 0, 0
+        self.value: float = 0
 
     def add(self, mask: Any, block: Any, start: int, step: int = 1) -> None:
         """Count the indices of a block that `mask` marks.
@@ -115,7 +116,7 @@ class Adjustment(NamedTuple):
     how: str
     number: int
     total: int
-    value: int
+    value: float
     where: str
     legal: str
 
@@ -198,7 +199,7 @@ def _outside_axis(call: Call, along: IndexedAxis, *, several: bool) -> str:
 
 def _refuse_first(  # noqa: PLR0917  (those of `check_counts`, and the rule)
     call: Call,
-    refusal: Callable[[Call, IndexedAxis, int, str, int, int], OutOfRangeError],
+    refusal: Callable[[Call, IndexedAxis, float, str, int, int], OutOfRangeError],
     axes: Sequence[IndexedAxis],
     counts: Sequence[IndexCount],
     shape: tuple[int, ...],
@@ -222,6 +223,6 @@ def outside_of(legal: tuple[int, int] | None) -> str:
     return f"outside {legal[0]}..{legal[1]}" if legal else "on an empty axis"
 
 
-def _where(count: IndexCount, shape: tuple[int, ...]) -> tuple[int, str]:
+def _where(count: IndexCount, shape: tuple[int, ...]) -> tuple[float, str]:
     """Return the value and the coordinates of the first index of a count."""
     return count.value, cell(coordinate(count.first, shape))

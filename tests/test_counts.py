@@ -37,7 +37,7 @@ def count_indices(*starts: int) -> IndexCount:
     return tally
 
 
-def found(tally: IndexCount) -> tuple[int, int, int]:
+def found(tally: IndexCount) -> tuple[int, int, float]:
     return tally.number, tally.first, tally.value
 
 

@@ -17,6 +17,7 @@ from gathercli.arrays import indices
 from gathercli.arrays.result import GatherResult
 from gathercli.arrays.run import run as bound_run
 from gathercli.bound import BoundCall
+from gathercli.errors import OutOfRangeError
 from gathercli.io.formats.table import BY_SUFFIX
 from gathercli.ops import FAMILIES, find
 from gathercli.spec.call import CallContext
@@ -118,6 +119,35 @@ def test_a_float_parent_of_any_size_is_moved_exactly(parent: float, beams: int) 
 
     assert wrapped[0].tolist() == [[int(parent) % beams] * beams]
     assert clamped[0].tolist() == [[0 if parent < 0 else beams - 1] * beams]
+
+
+@pytest.mark.parametrize(
+    ("parent", "name"),
+    [
+        (1e300, "1e+300"),
+        (-(2.0**62), "-4.611686018427388e+18"),
+        (2.0**53 + 2, "9007199254740994"),
+        (-7.0, "-7"),
+    ],
+)
+def test_a_refused_float_parent_is_named_as_it_was_written(parent: float, name: str) -> None:
+    inputs = [[[1.0, 2.0]], [[3.0, 4.0]]], [[[0.0, 0.0]], [[1.0, parent]]], [2.0], 9.0
+
+    with pytest.raises(OutOfRangeError) as refused:
+        gathercli.gather_tree(*inputs)
+
+    assert str(refused.value).startswith(f"index {name} of `parent_ids` at `[1,0,1]` is outside")
+
+
+def test_check_names_a_float_parent_as_it_was_written(run: Run) -> None:
+    inputs = "[[[1.0,2]],[[3,4]]]", "[[[0.0,0]],[[1,1e300]]]", "[2.0]", "9.0"
+
+    text = run("check", "gather-tree", *inputs).out
+
+    assert "\n[1,0,1]  1e+300  refused\n" in text
+    assert "index-range refuses 1, first 1e+300 at [1,0,1]\n" in text
+    assert "warning: 1 index does not fit 32 bits, first 1e+300 at [1,0,1]: " in text
+    assert text.count("e+300") == 3
 
 
 def test_float_tokens_beyond_the_integers_of_64_bits_stay_apart() -> None:

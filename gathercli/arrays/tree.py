@@ -20,9 +20,9 @@ from gathercli.spec.dtypes import Kind
 from gathercli.spec.op import Negative, OutOfRange
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from gathercli.adjustments import Adjustment
+    from gathercli.adjustments import Adjustment, IndexCount, IndexCounts
     from gathercli.arrays.tensor import AnyArray
     from gathercli.spec.call import Call
     from gathercli.spec.op import IndexedAxis
@@ -34,6 +34,10 @@ ENDED: Final = -1
 NONE: Final = -2
 REFUSED: Final = -3
 """The beam of a cell that copies nothing: a later parent names no beam, or is refused."""
+
+
+LARGE: Final = 1 << 62
+"""The least float that an integer stands for which is congruent to it, not equal."""
 
 
 class BeamPaths(NamedTuple):
@@ -56,6 +60,8 @@ class BeamPaths(NamedTuple):
         The parents on a path, 0 for the others; shape (T, B, W).
     number
         The number of parents on a path.
+    written
+        All parents as the input has them, shape (T, B, W).
     """
 
     beams: AnyArray
@@ -65,6 +71,7 @@ class BeamPaths(NamedTuple):
     refusal: OutOfRangeError | None
     parents: AnyArray
     number: int
+    written: AnyArray
 
     def cells(self) -> AnyArray:
         """Return the beam that each cell of the output copies, `ENDED` after the first end."""
@@ -123,8 +130,8 @@ def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) 
     lengths = np.clip(lengths.astype(object), 0, size).astype(np.int64).reshape(-1, 1)
     if not steps.size:  # a dimension beside that of size 0 may be larger than memory
         beams, ends = np.empty(steps.shape, np.int64), np.broadcast_to(size, (batches, width))
-        return BeamPaths(beams, lengths.reshape(-1), ends, [], None, beams, 0)
-    batch = np.arange(batches).reshape(-1, 1)
+        return BeamPaths(beams, lengths.reshape(-1), ends, [], None, beams, 0, parents)
+    batch, written = np.arange(batches).reshape(-1, 1), parents
     parents, policy = _as_indices(parents, width), policy_of(call, along)
     if policy.outside is OutOfRange.ERROR:  # a refused parent has no position either
         policy = policy._replace(outside=OutOfRange.ZERO)
@@ -148,18 +155,35 @@ def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) 
         ends[ended] = t  # the last assignment is the earliest step
     parents = np.where(used, parents, 0)
     number = int(used.sum())
-    adjustments, refusal = _checked(call, along, parents, number)
+    counts, _ = count(parents, [policy_of(call, along)], counts=True, tuples=False)
+    name_as_written(counts[0], written)
+    adjustments, refusal = _checked(call, along, counts, parents.shape, number)
     lengths = lengths.reshape(-1)
-    return BeamPaths(beams, lengths, ends, adjustments, refusal, parents, number)
+    return BeamPaths(beams, lengths, ends, adjustments, refusal, parents, number, written)
+
+
+def name_as_written(counts: Iterable[IndexCount], written: AnyArray) -> None:
+    """Replace the first parents of counts by those of the input, if these are large floats."""
+    for each in counts:
+        each.value = as_written(written, each.first, each.value)
+
+
+def as_written(written: AnyArray, at: int, value: float) -> float:
+    """Return the parent at a flat position: a float from 2^62 on, or else the integer `value`."""
+    is_float = written.dtype.kind == "f"
+    return float(written.flat[at]) if is_float and abs(written.flat[at]) >= LARGE else value
 
 
 def _checked(
-    call: Call, along: IndexedAxis, parents: AnyArray, number: int
+    call: Call,
+    along: IndexedAxis,
+    counts: Sequence[IndexCounts],
+    shape: tuple[int, ...],
+    number: int,
 ) -> tuple[list[Adjustment], OutOfRangeError | None]:
     """Return the treatment of parents outside the axis, and the error if one is refused."""
-    counts, _ = count(parents, [policy_of(call, along)], counts=True, tuples=False)
     try:
-        return check_counts(call, [along], counts, parents.shape, used=number), None
+        return check_counts(call, [along], counts, shape, used=number), None
     except OutOfRangeError as error:
         return [], error
 
@@ -185,7 +209,7 @@ def _as_indices(parents: AnyArray, size: int) -> AnyArray:
     if parents.dtype.kind != "f":
         return parents
     size = max(1, size)
-    large = np.abs(parents) >= 1 << 62
+    large = np.abs(parents) >= LARGE
     whole = (1 << 62) - (1 << 62) % size  # a multiple of the size
     near = np.where(large, np.mod(parents, size), parents).astype(np.int64)
     return near + np.sign(parents).astype(np.int64) * large * whole

@@ -24,7 +24,7 @@ from gathercli.arrays import check
 from gathercli.arrays.counts import CELLS, scan
 from gathercli.arrays.indices import IndexPolicy
 from gathercli.arrays.tensor import row_major
-from gathercli.arrays.tree import follow_beams
+from gathercli.arrays.tree import as_written, follow_beams, name_as_written
 from gathercli.bound import BoundCall
 from gathercli.errors import LimitError, OperatorError, OutOfRangeError
 from gathercli.ops import indexed_inputs
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gathercli.adjustments import Adjustment
     from gathercli.arrays.tensor import AnyArray
     from gathercli.arrays.threads import ProgressCallback
+    from gathercli.arrays.tree import BeamPaths
     from gathercli.errors import GatherError
     from gathercli.spec.call import Call
     from gathercli.spec.op import IndexedAxis, Op
@@ -73,15 +74,14 @@ class Case:
         self.data, self.indices = tensors[:2]
         self.threads, self.progress = threads, progress
         self._counts: dict[tuple[str, tuple[int, ...], bool], list[IndexCounts]] = {}
-        self._used: dict[str, tuple[AnyArray, int]] = {}
+        self._paths: dict[str, BeamPaths] = {}
 
     def bind(self, op: Op) -> BoundCall:
         """Return the call of a version with the tensors, or raise the error of a rule."""
         bound = BoundCall(self._bind(op), *self.tensors)
         for name, axes in indexed_inputs(bound.call).items():
             if op.input(name).follows:
-                paths = follow_beams(bound.call, axes[0], self.named(op))
-                self._used[name] = paths.parents, paths.number
+                self._paths[name] = follow_beams(bound.call, axes[0], self.named(op))
         return bound
 
     def named(self, op: Op) -> dict[str, Tensor]:
@@ -90,7 +90,7 @@ class Case:
 
     def array(self, op: Op, name: str) -> AnyArray:
         """Return the indices of an input, 0 in place of those that no output uses."""
-        return self._used[name][0] if name in self._used else self.named(op)[name].array
+        return self._paths[name].parents if name in self._paths else self.named(op)[name].array
 
     def total(self, op: Op) -> int:
         """Return the number of indices in use."""
@@ -98,7 +98,13 @@ class Case:
 
     def number(self, op: Op, name: str) -> int:
         """Return how many indices of an input are used."""
-        return self._used[name][1] if name in self._used else self.named(op)[name].array.size
+        if name in self._paths:
+            return self._paths[name].number
+        return int(self.named(op)[name].array.size)
+
+    def value(self, name: str, at: int, value: int) -> float:
+        """Return an index of an input at a flat position, `value`, as the user wrote it."""
+        return as_written(self._paths[name].written, at, value) if name in self._paths else value
 
     def counts(self, op: Op, name: str, axes: Sequence[IndexedAxis]) -> list[IndexCounts]:
         """Count the indices of an input along each axis, negative ones from its end.
@@ -117,12 +123,15 @@ class Case:
                 threads=self.threads,
                 progress=self._report(array),
             )
+            if name in self._paths:
+                for each in self._counts[key]:
+                    name_as_written(each, self._paths[name].written)
         return self._counts[key]
 
     @cached_property
     def census(self) -> Census:
         """Counts of values that may not be meant as indices."""
-        used = [array for array, _ in self._used.values()]
+        used = [paths.parents for paths in self._paths.values()]
         array, sums = (*used, self.indices.array)[0], (IndexCount(), IndexCount(), IndexCount())
         if array.dtype.kind not in "iu" or self._is_simple:
             return Census(*sums)
@@ -138,6 +147,8 @@ class Case:
                     each.add(mask, block, start)
 
         scan(array, count, sums, threads=self.threads, progress=self._report(array))
+        for paths in self._paths.values():
+            name_as_written(sums, paths.written)
         return Census(*sums, min(ends, default=0), max(ends, default=0))
 
     @property
@@ -251,7 +262,7 @@ class Illegal(NamedTuple):
     """
 
     at: tuple[int, ...]
-    value: int
+    value: float
     does: str
     along: IndexedAxis | None = None
     legal: tuple[int, int] | None = None
@@ -297,7 +308,7 @@ def illegal(call: Call, case: Case) -> Iterator[Illegal]:
     """Yield the illegal indices, row-major, in constant memory."""
     left = number_illegal(call, case)
     for name, axes in indexed_inputs(call).items():
-        for each in _illegal_of(call, case, case.array(call.op, name), axes) if left else ():
+        for each in _illegal_of(call, case, name, axes) if left else ():
             yield each
             left -= 1
             if not left:
@@ -305,9 +316,10 @@ def illegal(call: Call, case: Case) -> Iterator[Illegal]:
 
 
 def _illegal_of(
-    call: Call, case: Case, array: AnyArray, axes: Sequence[IndexedAxis]
+    call: Call, case: Case, name: str, axes: Sequence[IndexedAxis]
 ) -> Iterator[Illegal]:
     """Yield the illegal indices of one input, of tuples by component."""
+    array = case.array(call.op, name)
     ends = [legal(call, along) or (0, -1) for along in axes]
     fates, start = [fate(call, along) for along in axes], 0
     for block in row_major(array, CELLS):
@@ -318,7 +330,7 @@ def _illegal_of(
         at = np.stack([marked, *coordinates(marked + start, array.shape)], axis=1)
         for (n, *where), k in zip(at.tolist(), block[marked].tolist(), strict=True):
             j = (start + n) % len(axes)
-            illegal = Illegal(tuple(where), k, fates[j](k))
+            illegal = Illegal(tuple(where), case.value(name, start + n, k), fates[j](k))
             if len(axes) > 1:
                 illegal = illegal._replace(along=axes[j], legal=legal(call, axes[j]))
             yield illegal

@@ -116,7 +116,7 @@ class Listing(NamedTuple):
 
     @classmethod
     def of(
-        cls, shape: Sequence[int], values: Iterable[int], ends: Sequence[tuple[int, int] | None]
+        cls, shape: Sequence[int], values: Iterable[float], ends: Sequence[tuple[int, int] | None]
     ) -> Listing:
         """Return the widths for coordinates in a shape, values and legal ranges."""
         last = cell([size - 1 for size in shape])

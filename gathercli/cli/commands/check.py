@@ -92,7 +92,7 @@ def _print(result: CheckedCall, options: CheckOptions, messages: Messages) -> No
     number = 0 if call is None else number_illegal(call, case)
     if call is not None and number:
         first = list(islice(shown, SHOWN))
-        extremes = case.census[-2:] if options.every else ()
+        extremes: tuple[float, ...] = case.census[-2:] if options.every else ()
         listing = report.Listing.of(
             case.indices.shape, [*extremes, *(each.value for each in first)], legal_ends(call)
         )

@@ -28,7 +28,7 @@ def integer_values(name: str, value: object, where: str) -> OutOfRangeError:
 
 
 def index_negative(  # noqa: PLR0917  (the words of the message)
-    call: Call, along: IndexedAxis, value: int, where: str, count: int, total: int
+    call: Call, along: IndexedAxis, value: float, where: str, count: int, total: int
 ) -> OutOfRangeError:
     """Make the refusal of a negative index."""
     legal = _legal(call.legal(along.size))
@@ -44,7 +44,7 @@ def index_negative(  # noqa: PLR0917  (the words of the message)
 
 
 def index_range(  # noqa: PLR0917  (the words of the message)
-    call: Call, along: IndexedAxis, value: int, where: str, count: int, total: int
+    call: Call, along: IndexedAxis, value: float, where: str, count: int, total: int
 ) -> OutOfRangeError:
     """Make the refusal of an index outside the axis."""
     size = along.size
