@@ -177,7 +177,7 @@ def node_findings(node: ModelNode, targets: Sequence[ConversionTarget] = ()) -> 
     yield from _positions(node, call, axes, arrays)
     for target in targets:
         yield from _changes(node, call, target)
-        if (runs := target.operators.get(call.op.family)) is not None:
+        if (runs := target.runs(call.op)) is not None:
             for name, array in arrays.items():
                 yield from _moved_indices(node, call, target, runs, axes[name], array)
 
@@ -219,11 +219,15 @@ def _with_fates(node: ModelNode, finding: Finding, targets: Sequence[ConversionT
         return finding
     signed = node.op.index_range is IndexRange.SIGNED
     negative = isinstance(finding.value, int) and finding.value < 0 and not signed
-    fates = {f"{node.op}": node.op.out_of_range.done}
+    own = node.op.out_of_range.done
+    fates = {f"{node.op}": own}
     for target in targets:
-        runs = target.operators.get(node.op.family)
-        if runs is not None and runs.op.full_name != node.op.full_name:
-            fates[target.name] = runs.negative if negative else runs.outside
+        runs = target.runs(node.op)
+        if runs is None:
+            continue
+        fate = runs.negative if negative else runs.outside
+        if fate != own or runs.op.full_name != node.op.full_name:
+            fates[target.name] = fate
     return finding._replace(does=fates)
 
 
@@ -307,14 +311,18 @@ def _positions(
         (along,) = axes[name]
         inner = product(sizes[along.axis + 1 :])
         before = product(sizes) - along.size * inner  # the slices of all but the last coordinates
-        wrapped = array.astype(np.int64)
-        last = before + (wrapped + (wrapped < 0) * along.size + 1) * inner - 1
-        if not (beyond := last > WIDEST).any():
+        # The position behind the slice of k is before + (k + 1) * inner: exact in Python alone.
+        most = (WIDEST + 1 - before) // inner - 1
+        k = array.astype(np.int64)
+        k += (k < 0) * along.size
+        beyond = (k > max(most, -1)) & (k < along.size)
+        if not beyond.any():
             return
         first = int(beyond.argmax())
+        last = before + (int(k.reshape(-1)[first]) + 1) * inner - 1
         where, value = cell(coordinate(first, array.shape)), int(array.reshape(-1)[first])
         message = (
-            f"index {value} at `{where}` reads position {int(last.reshape(-1)[first])} of `data`: "
+            f"index {value} at `{where}` reads position {last} of `data`: "
             f"expected {WIDEST} at most where positions have 32 bits"
         )
         yield _own(node, "position-width", message, WARNING, where=where, value=value)
@@ -339,7 +347,7 @@ def _constants(node: ModelNode) -> dict[str, AnyArray]:
 
 def _changes(node: ModelNode, call: Call, target: ConversionTarget) -> Iterator[Finding]:
     """Yield what shapes, types and attributes lose on the way to a target."""
-    runs = target.operators.get(call.op.family)
+    runs = target.runs(call.op)
     if runs is None:
         message = f"{target.name} has no {call.op.name}"
         yield _own(node, "operator", message, WARNING, target=target.name)

@@ -93,6 +93,8 @@ class ConversionTarget(NamedTuple):
         The bits in which indices are computed.
     most_rank
         The largest rank of a tensor; None for no limit.
+    keeps_versions
+        Whether it runs the versions of its own framework as they are.
     evidence, sources
         How this is known, and from where.
     """
@@ -105,6 +107,15 @@ class ConversionTarget(NamedTuple):
     narrow: Mapping[DType, DType] = {}
     index_bits: int = 64
     most_rank: int | None = None
+    keeps_versions: bool = False
+
+    def runs(self, op: Op) -> TargetOperator | None:
+        """Return what the target runs in place of a row; None if it has no such operator."""
+        runs = self.operators.get(op.family)
+        is_own = self.keeps_versions and runs is not None and runs.op.framework == op.framework
+        if runs is None or not is_own or runs.op.version == op.version:
+            return runs
+        return runs._replace(op=op, negative=UNDEFINED, outside=UNDEFINED)
 
     @property
     def most_index(self) -> int:
@@ -174,6 +185,7 @@ def _openvino() -> ConversionTarget:
         ),
         narrow=_WIDE,
         index_bits=32,
+        keeps_versions=True,
     )
 
 

@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
+from gathercli.errors import InputError
 from gathercli.models import read
-from gathercli.models.lint import NOTE, findings
+from gathercli.models.graph import Constant
+from gathercli.models.lint import NOTE, findings, node_findings
 from gathercli.models.portability import target
+from gathercli.spec.dtypes import INT64 as INDEX
 from tests.modelfiles import (
     FLOAT,
     INT32,
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     import onnx
 
     from gathercli.models.lint import Finding
+    from gathercli.tensor import Tensor
 
 EXPORTED: Final = sorted((TOUR.parent / "models").glob("*.onnx"))
 
@@ -368,3 +372,59 @@ def test_constants_that_are_not_read_are_a_note(tmp_path: Path) -> None:
     (found,) = of_model(model, tmp_path)
 
     assert (found.rule, found.level) == ("unread", NOTE)
+
+
+def test_positions_are_counted_exactly(tmp_path: Path) -> None:
+    model = one_gather(data=[2**40, 2**62], indices=[0, 3, -1], axis=1)
+
+    (found,) = of_model(model, tmp_path)
+
+    assert found.value == 0
+    assert f"reads position {(2**40 - 1) * 2**62} of" in found.message
+
+
+def test_openvino_runs_its_own_versions_as_they_are(tmp_path: Path) -> None:
+    ir = tuples([2, 2, 3], [2, 2, 1], 2, [4])
+
+    assert of_model(ir, tmp_path, "openvino") == []
+
+
+def test_a_negative_index_has_no_promise_in_an_older_version_of_openvino(tmp_path: Path) -> None:
+    ir = Ir()
+    inputs = [ir.parameter("data", "f32", [3]), ir.constant("i", np.array([-1]))]
+    inputs.append(ir.constant("axis", np.array(0)))
+    ir.result(ir.layer("pick", "Gather", inputs, "f32", [1], opset="opset7", batch_dims=0))
+
+    (found,) = of_model(ir, tmp_path, "openvino,tflite")
+
+    assert found.does == {
+        "openvino.Gather-7": "refused",
+        "openvino": "undefined",
+        "tflite": "refused",
+    }
+
+
+def test_beams_are_known_to_openvino_alone(tmp_path: Path) -> None:
+    ir = Ir()
+    inputs = [ir.parameter(name, "i32", [4, 1, 2]) for name in ("steps", "parents")]
+    inputs += [ir.parameter("lengths", "i32", [1]), ir.parameter("end", "i32", [])]
+    ir.result(ir.layer("walk", "GatherTree", inputs, "i32", [4, 1, 2], opset="opset1"))
+
+    found = of_model(ir, tmp_path, "openvino,xla")
+
+    assert [each.message for each in found] == ["xla has no GatherTree"]
+
+
+def test_a_malformed_constant_is_an_error_of_the_model(tmp_path: Path) -> None:
+    def load() -> Tensor:
+        raise InputError("it is cut off", rule="format")
+
+    path = tmp_path / "m.onnx"
+    path.write_bytes(one_gather(indices=[0]).SerializeToString())
+    with closing(read(str(path))) as model:
+        (node,) = model.nodes
+        data, indices = node.inputs
+        cut = indices._replace(constant=Constant(INDEX, (1,), load))
+
+        with pytest.raises(InputError, match="`pick`: it is cut off"):
+            list(node_findings(node._replace(inputs=(data, cut))))
