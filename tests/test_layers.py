@@ -193,7 +193,26 @@ def test_a_small_call_starts_without_numpy_typer_and_inspect(argv: list[str], fo
 
     modules = loaded(f"from gathercli.cli import main; assert main({argv}) == 0")
 
-    assert not modules & {"numpy", "typer", "inspect", "dataclasses"}
+    assert not modules & {"numpy", "typer", "inspect", "dataclasses", "signal", "typing"}
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["gather", "[1,2,3,4,5]", "[3,1,-2]"],
+        ["gather", "d.npy", "i.npy", "-o", "o.npy"],
+        ["shape", "gather", "[[1,2],[3,4]]", "[0]"],
+        ["shape", "gather", "[2,?]", "[3]"],
+    ],
+    ids=" ".join,
+)
+def test_the_smallest_calls_compile_no_pattern(argv: list[str], folder: Path) -> None:
+    np.save(folder / "d.npy", np.arange(6.0).reshape(2, 3))
+    np.save(folder / "i.npy", np.array([1, 0]))
+
+    modules = loaded(f"from gathercli.cli import main; assert main({argv}) == 0")
+
+    assert not modules & {"json", "re"}
 
 
 def test_a_result_for_a_pipe_starts_without_what_it_does_not_need() -> None:
