@@ -63,7 +63,7 @@ def fingerprint_of(status: os.stat_result) -> Fingerprint:
 def free_memory() -> int:
     """Return the bytes of memory that are available."""
     try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
+        with open("/proc/meminfo", encoding="utf-8") as lines:
             for line in lines:
                 if line.startswith("MemAvailable:"):
                     return int(line.split()[1]) * 1024

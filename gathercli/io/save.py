@@ -112,8 +112,6 @@ def write(
     nonfinite, parameters, max_bytes
         The options of text formats, as in `encode.TextOptions`.
     """
-    from gathercli.io.formats.encode import TextOptions
-
     row = FORMATS.get(fmt)
     if row is None or row.chunked:
         raise UsageError(f"no format `{fmt}`: expected {listed(STREAMED)}", rule="usage", value=fmt)
@@ -123,6 +121,8 @@ def write(
             _check_name(fmt, row, name)
         writer(results, out)
         return
+    from gathercli.io.formats.encode import TextOptions
+
     pieces: list[Piece] = []
     size = 0
     for piece in writer(results, TextOptions(nonfinite, parameters, max_bytes)):
