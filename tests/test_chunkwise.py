@@ -272,8 +272,8 @@ def test_a_result_of_chunks_is_limited_as_any_other_but_for_chunks(
     words: tuple[str, ...], target: str, run: Run, folder: Path
 ) -> None:
     array = np.arange(200_000.0).reshape(1000, 200)
-    stored(folder / "x.zarr", array, (10, 200))
-    stored(folder / "i.zarr", np.arange(1000).repeat(200).reshape(1000, 200), (10, 200))
+    stored(folder / "x.zarr", array, (100, 200))
+    stored(folder / "i.zarr", np.arange(1000).repeat(200).reshape(1000, 200), (100, 200))
     words = (*words, target, "-q", *(("--to", "json") if words[0] + target == "convert-" else ()))
 
     allowed = run(*words, "--max-bytes", "1600000")

@@ -43,6 +43,8 @@ LOAD: Final = cache(REGISTRY.load)
 MANY: Final = 200
 LINUX: Final = sys.platform == "linux"
 DATA_REFUSED: Final = 65
+REPEATED: Final = pytest.mark.no_cover
+"""Thousands of runs take twice as long where lines are counted, and others have counted them."""
 BYTES: Final = (0x00, 0x0A, 0x1B, 0x20, 0x27, 0x28, 0x2D, 0x30, 0x39, 0x5C, 0x7F, 0x80, 0xFF)
 """What a byte of a header is replaced by."""
 
@@ -64,6 +66,7 @@ def test_every_case_has_an_id_of_its_own() -> None:
     assert len(CASES) > 3 * MANY
 
 
+@REPEATED
 @pytest.mark.parametrize("name", QUICK)
 def test_a_hostile_case_is_the_right_answer_or_one_clear_error(name: str, run: Run) -> None:
     case = CASES[name]
@@ -81,7 +84,7 @@ def test_a_hostile_case_is_the_right_answer_or_one_clear_error(name: str, run: R
         assert json.loads(ran.err)["error"].startswith(said[0][:1000])
 
 
-@pytest.mark.no_cover
+@REPEATED
 @pytest.mark.parametrize("name", FILES)
 def test_a_hostile_file_is_as_hostile_on_standard_input(name: str, run: Run, folder: Path) -> None:
     case = FILES[name]
@@ -98,7 +101,7 @@ def test_a_hostile_file_is_as_hostile_on_standard_input(name: str, run: Run, fol
     assert snapshot() == {}
 
 
-@pytest.mark.no_cover
+@REPEATED
 @pytest.mark.parametrize("case", terminal.CASES, ids=lambda case: case.id)
 def test_a_terminal_gets_no_byte_that_is_not_ours(case: Case, run: Run) -> None:
     stdin = case.make()
@@ -112,9 +115,6 @@ def test_a_terminal_gets_no_byte_that_is_not_ours(case: Case, run: Run) -> None:
 
 
 # Every byte of small files
-
-REPEATED: Final = pytest.mark.no_cover
-"""Thousands of runs take twice as long where lines are counted, and others have counted them."""
 
 
 def outcome(run: Run, raw: bytes, name: str) -> Any:
