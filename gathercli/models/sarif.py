@@ -8,7 +8,7 @@ import string
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.models import lint
+from gathercli.models.finding import STATEMENTS
 from gathercli.spec import rules
 from gathercli.text import clean
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gathercli.errors import GatherError
-    from gathercli.models.lint import Finding
+    from gathercli.models.finding import Finding
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 VERSION: Final = "2.1.0"
 _PLAIN: Final = frozenset(string.ascii_letters + string.digits + "-._~/")
 """The characters that stand for themselves in the path of a URI."""
 
-_STATEMENTS: Final = {
+_RULES: Final = {
     "version": "The operator has the version.",
     **rules.STATEMENTS,
-    **lint.STATEMENTS,
+    **STATEMENTS,
 }
 
 
@@ -65,7 +65,7 @@ def sarif(
 
 
 def _rule(name: str) -> dict[str, Any]:
-    text = {"text": _STATEMENTS.get(name, name)}
+    text = {"text": _RULES.get(name, name)}
     return {"id": name, "shortDescription": text, "fullDescription": text, "help": text}
 
 

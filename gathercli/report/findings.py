@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.jobs.line import ERROR as ERROR_STATUS
 from gathercli.jobs.line import MISMATCH, OK
-from gathercli.models.lint import NOTE
+from gathercli.models.finding import NOTE
 from gathercli.report.words import error_json
 from gathercli.text import clean, counted
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from gathercli.errors import GatherError
+    from gathercli.models.finding import Finding
     from gathercli.models.graph import ModelNode
-    from gathercli.models.lint import Finding
 
 _STYLES: Final = {"error": "red", "warning": "yellow", "note": "cyan"}
 

@@ -11,8 +11,9 @@ from onnx import TensorProto, helper
 
 from gathercli.errors import InputError
 from gathercli.models import read
+from gathercli.models.finding import NOTE
 from gathercli.models.graph import Constant
-from gathercli.models.lint import NOTE, findings, node_findings
+from gathercli.models.lint import findings, node_findings
 from gathercli.models.portability import target
 from gathercli.spec.dtypes import INT64 as INDEX
 from tests.modelfiles import (
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from gathercli.models.lint import Finding
+    from gathercli.models.finding import Finding
     from gathercli.tensor import Tensor
 
 EXPORTED: Final = sorted((TOUR.parent / "models").glob("*.onnx"))

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from gathercli.errors import InputError
-from gathercli.models.lint import ERROR, NOTE, WARNING, Finding
+from gathercli.models.finding import ERROR, NOTE, WARNING, Finding
 from gathercli.models.sarif import sarif
 
 FINDINGS: Final = (

@@ -23,7 +23,7 @@ from gathercli.io.descriptors import STDOUT
 from gathercli.io.write import Output
 from gathercli.jobs.junit import JUnitReport
 from gathercli.jobs.tally import BatchTotals
-from gathercli.models.lint import NOTE
+from gathercli.models.finding import NOTE
 from gathercli.models.portability import NAMES, target
 from gathercli.models.sarif import sarif as sarif_text
 from gathercli.report.findings import CheckedModel, as_json, junit_lines, line, total

@@ -14,6 +14,7 @@ from gathercli.io.formats.table import FORMATS, MODELS
 from gathercli.jobs.job import INLINE, SHAPE, Job, keys_of
 from gathercli.jobs.jobfile import LINES, LONGEST, SUFFIXES
 from gathercli.jobs.mistakes import MAX_FULL
+from gathercli.models.finding import STATEMENTS
 from gathercli.models.portability import ABSENT, targets_table
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.manual import Block, Console, Page, Terms
@@ -195,6 +196,10 @@ def _command(command: str) -> Page:
         of_models = prose.sections(topic)
         sections |= {
             "MODELS": (*of_models["MODELS"], *_parameters(params)),
+            "RULES OF MODELS": (
+                *of_models["RULES OF MODELS"],
+                Terms(tuple((name, text.replace("`", "")) for name, text in STATEMENTS.items())),
+            ),
             "TARGETS": (*of_models["TARGETS"], Terms(tuple(_targets()))),
         }
     sections = {"SYNOPSIS": (Console(synopsis),), **sections}

@@ -1,0 +1,103 @@
+"""One finding of a model, and the rules that models have beside those of calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gathercli.models.portability import CLAMPED, REFUSED, UNDEFINED, ZERO
+from gathercli.spec.op import FROM_THE_END
+from gathercli.text import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gathercli.errors import GatherError
+    from gathercli.models.graph import ModelNode
+
+ERROR: Final = "error"
+WARNING: Final = "warning"
+NOTE: Final = "note"
+"""The levels of findings: refused, changed silently, worth knowing. Notes fail no check."""
+
+_DOES: Final = {
+    REFUSED: "refuses it",
+    ZERO: "gives zeros",
+    CLAMPED: "takes the nearest end",
+    FROM_THE_END: "counts it from the end",
+    UNDEFINED: "promises nothing",
+}
+"""The fates of an index as what a version or a target does."""
+
+STATEMENTS: Final = {
+    "attribute": "A node has the attributes of its operator alone.",
+    "inputs": "A node has the inputs of its operator.",
+    "operator": "The target has the operator.",
+    "output-dtype": "The declared type of the output is that of `data`.",
+    "output-shape": "The declared shape of the output is the one that follows from the inputs.",
+    "index-legal": "The target counts negative indices from the end, where the version does.",
+    "index-width": "Every index fits in the bits that hold it.",
+    "position-width": "Every position in `data` fits in 32 bits, as kernels count.",
+    "batch-dims-most": "The target has as many batch dimensions.",
+    "rank-most": "The ranks are within those of the target.",
+    "data-width": "The target computes data in all bits of its type.",
+    "unread": "The constants that decide are in the model.",
+}
+"""What the rules say that models have beside those of calls, by name."""
+
+
+class Finding(NamedTuple):
+    """One finding, of one node.
+
+    Attributes
+    ----------
+    node, operator
+        The name of the node in the model, and its version: ``onnx.Gather-13``.
+    rule, level, message
+        The rule that a version or a target breaks, one of the levels, and a sentence.
+    target
+        The target whose rule it is; empty for the rules of the node's own version.
+    where, value, expected, number
+        As in `GatherError`; `number` is its count.
+    does
+        What versions and targets do with an index, by name.
+    """
+
+    node: str
+    operator: str
+    rule: str
+    level: str
+    message: str
+    target: str = ""
+    where: str | None = None
+    value: object = None
+    expected: str | None = None
+    number: int | None = None
+    does: Mapping[str, str] = {}
+
+    @property
+    def text(self) -> str:
+        """The message, with what everyone does."""
+        does = [f"{name} {_DOES.get(fate, fate)}" for name, fate in self.does.items()]
+        return f"{self.message}{'; ' if does else ''}{listed(does, 'and') if does else ''}"
+
+
+def finding_on(
+    node: ModelNode, rule: str, message: str, level: str = ERROR, **fields: Any
+) -> Finding:
+    """Return a finding on the node's own version."""
+    return Finding(node.name, f"{node.op or node.operator}", rule, level, message, **fields)
+
+
+def finding_of(node: ModelNode, error: GatherError, target: str = "") -> Finding:
+    """Return a refusal as a finding."""
+    return finding_on(
+        node,
+        error.rule,
+        error.message,
+        ERROR if not target else WARNING,
+        target=target,
+        where=error.where,
+        value=error.value,
+        expected=error.expected,
+        number=error.count,
+    )
