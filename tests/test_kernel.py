@@ -25,7 +25,7 @@ from gathercli.arrays.sources import SourceKernel
 from gathercli.arrays.tensor import dtype_of
 from gathercli.bound import BoundCall
 from gathercli.errors import OutOfRangeError
-from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.ops import FAMILIES, OPERATORS, find
 from gathercli.spec.call import Operand
 from gathercli.spec.op import OffAxis
 from gathercli.tensor import Tensor
@@ -398,6 +398,27 @@ def test_types_narrower_than_the_axis_address_it(size: int, index_type: str, ver
         indices.KEPT = few  # type: ignore[misc]
         got = gathercli.gather(data, np.array(values, index_type), version=version)
         assert got.tolist() == wanted
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_columns_of_large_data_are_copied_in_parts_of_many_rows(axis: int, workers: int) -> None:
+    data = np.arange(2 * 1500 * 300, dtype=np.float32).reshape(2, 1500, 300)
+    flat = data.reshape(3000, 300) if axis == 0 else data
+    rows = np.random.default_rng(0).integers(-flat.shape[axis], flat.shape[axis], flat.shape)
+    tensors = [Tensor(dtype_of(each.dtype), each) for each in (flat, rows)]  # type: ignore[arg-type]
+    call = engine.bind(find("onnx-13", "gather-elements")[0], *map(Operand.of, tensors), axis=axis)
+    output = run(BoundCall(call, *tensors), threads=workers)
+    placed = np.empty(flat.nbytes, np.uint8)
+
+    def put(part: Any, at: int) -> None:
+        placed[at : at + part.size] = part
+
+    output.place(put)
+
+    wanted = np.take_along_axis(flat, rows % flat.shape[axis], axis)
+    assert np.array_equal(placed.view(np.float32).reshape(flat.shape), wanted)
+    assert np.array_equal(output.whole().array, wanted)
 
 
 def test_a_signal_while_threads_start_stops_those_that_did(

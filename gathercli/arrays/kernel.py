@@ -110,6 +110,16 @@ class Kernel:
         """Whether each index picks one contiguous run of `data`, so that it is read once."""
         return self.size == self.points.size * self.chunk
 
+    @property
+    def goes_by_columns(self) -> bool:
+        """Whether each column of the output has its own column of `data`, in a large one.
+
+        Then columns are copied a few at a time, the faster the more rows a part has.
+        """
+        rows, columns = self.loops[-2:] if len(self.loops) > 1 else (Loop(1, 0, 0),) * 2
+        reach = self.axis_size * self.step * self.bytes.shape[-1]
+        return rows.data == 0 != columns.data and reach > BLOCK
+
     def worker(self) -> NativeWorker | Worker:
         """Return a worker for one thread."""
         return native_worker(self) or Worker(self)

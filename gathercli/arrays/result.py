@@ -36,6 +36,9 @@ SHARED: Final = 4 << 20
 PARTS: Final = 4
 """Blocks of a part where a large output is stored in memory."""
 
+BUFFERED: Final = 32 << 20
+"""Bytes of all threads' buffers where larger blocks are worth their memory."""
+
 
 if TYPE_CHECKING:
 
@@ -257,7 +260,10 @@ class GatherResult(ComputedResult):
             part = self.parts()
             return lambda start, stop: put(_bytes(part(start, stop)), start * itemsize)
 
-        self._share(worker, self._block)
+        cells = self._block
+        if self._kernel.goes_by_columns:
+            cells *= max(1, BUFFERED // (self.threads * cells * itemsize))
+        self._share(worker, cells)
 
     def store(self, out: AnyArray) -> None:
         """Copy all elements to `out`, C-ordered, of the output's shape, in native byte order."""
@@ -270,7 +276,10 @@ class GatherResult(ComputedResult):
             return lambda start, stop: fill(start, stop, flat[start * itemsize : stop * itemsize])
 
         # Nothing is buffered: fewer and larger parts disturb the other threads less.
-        self._share(worker, self._block * (PARTS if self.nbytes >= PARTS * SHARED else 1))
+        blocks = PARTS if self.nbytes >= PARTS * SHARED else 1
+        if self._kernel.goes_by_columns:
+            blocks = max(blocks, -(-self._kernel.size // (self._block * self.threads)))
+        self._share(worker, self._block * blocks)
 
     def _share(self, worker: Callable[[], Callable[[int, int], None]], cells: int) -> None:
         """Split the output into parts of `cells` elements and copy them with threads."""

@@ -48,7 +48,7 @@ class SourceKernel:
         )
         self.dtype, self.size = data.dtype, product(known(infer(call)))
         self.block = CELLS
-        self.uses_each_once = False
+        self.uses_each_once = self.goes_by_columns = False
         self._family, self._call = family, call
         self._copied = [each.reshape(-1) for each in (data, *more)]
         self._points = {name: each.whole() for name, each in points.items()}
