@@ -174,6 +174,27 @@ def test_the_reports_are_two_files(run: Run) -> None:
     assert not os.path.exists("out")
 
 
+def test_notes_name_their_model(models: Path, run: Run) -> None:
+    (models / "c.bin").unlink()
+    (models / "a.onnx").write_bytes(one_gather(indices=[0], opset=99).SerializeToString())
+
+    ran = run("check", "m/c.xml", "m/a.onnx")
+
+    first, second = ran.err.splitlines()
+    assert (ran.status, first[:18]) == (0, "note: m/c.xml: the")
+    assert second.startswith("note: m/a.onnx: onnx opset 99 is newer than")
+
+
+def test_progress_is_in_bytes(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gathercli.report.progress.DELAY", 0.0)
+    for name in "ab":
+        (folder / f"{name}.onnx").write_bytes(FINE)
+
+    ran = run("check", ".", terminal=(1, 2))
+
+    assert f"checked {len(FINE)} B of {2 * len(FINE)} B" in ran.err or "checked 0 B" in ran.err
+
+
 @pytest.mark.usefixtures("models")
 def test_an_option_of_tensors_is_not_one_of_models(run: Run) -> None:
     assert run("check", "m/a.onnx", "--axis", "0").status == 2

@@ -109,8 +109,10 @@ def run(
             sarif.open()
         with messages:
             for path in _with_progress(paths, messages):
-                read = partial(reading.read, path, memory, messages)
+                noted, read = len(messages.notes), partial(reading.read, path, memory, messages)
                 model = _check(path, read, targets, allow_fill=options.allow_fill)
+                own = (*messages.notes[noted:], *dict.fromkeys(each.note for each in model.nodes))
+                messages.notes[noted:] = [f"{path}: {note}" for note in own if note]
                 _print(model, options, messages, alone=len(paths) == 1)
                 checked.append(model)
         if options.fmt == "json":

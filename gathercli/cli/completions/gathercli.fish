@@ -230,7 +230,7 @@ complete -c gathercli -n '__gathercli_in check' -l no-infer -d 'Do not let the o
 complete -c gathercli -n '__gathercli_in check' -l to -x -a 'openvino onnx-OPSET tflite tensorrt coreml webnn xla' -d 'Also check what changes on the way to a target: openvino, onnx-OPSET, tflite, tensorrt, coreml, webnn or xla'
 complete -c gathercli -n '__gathercli_in check' -l junit -r -d 'Also write the nodes as tests in JUnit XML'
 complete -c gathercli -n '__gathercli_in check' -l sarif -r -d 'Also write the findings as SARIF 2.1.0'
-complete -c gathercli -n '__gathercli_first check' -f -a 'gather gather-elements gather-nd gather-tree'
+complete -c gathercli -n '__gathercli_first check' -a 'gather gather-elements gather-nd gather-tree'
 complete -c gathercli -n '__gathercli_in check' -a '(__gathercli_names tensor)'
 complete -c gathercli -n '__gathercli_in compare' -l feed -r -a '(__gathercli_names tensor)' -d 'What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR'
 complete -c gathercli -n '__gathercli_in compare' -l data-dtype -x -a 'bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2' -d 'The type of untyped DATA (float32, bf16…); typed DATA must convert without loss'

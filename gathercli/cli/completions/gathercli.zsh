@@ -307,7 +307,7 @@ _gathercli() {
             '--to=[Also check what changes on the way to a target: openvino, onnx-OPSET, tflite, tensorrt, coreml, webnn or xla]:target,...:(openvino onnx-OPSET tflite tensorrt coreml webnn xla)' \
             '--junit=[Also write the nodes as tests in JUnit XML]:file:_files' \
             '--sarif=[Also write the findings as SARIF 2.1.0]:file:_files' \
-            '1:OP:(gather gather-elements gather-nd gather-tree)' \
+            '1:OP:{compadd gather gather-elements gather-nd gather-tree; _files}' \
             '2:DATA:_gathercli_tensor' \
             '3:INDICES:_gathercli_tensor' \
             '*:MORE...:_gathercli_tensor' \

@@ -234,6 +234,8 @@ def _zsh_arguments() -> Iterator[str]:
         for at, param in enumerate(_arguments(command), 1):
             values = _values(command, param)
             action = f"({' '.join(values)})" if values else _zsh_files(param)
+            if at == 1 and command in OF_MODELS:
+                action = f"{{compadd {' '.join(values)}; _files}}"
             place, metavar = "*" if param.nargs == -1 else at, _bare(param.metavar)
             yield f"            {_quoted(f'{place}:{metavar}:{action}')} \\"
         yield "            '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;"
@@ -299,7 +301,8 @@ def _fish_commands() -> Iterator[str]:
                 yield f"{start} -n '__gathercli_second {command} {param.opts[0]}' -f -a {words}"
         if values := _first_argument(command):
             words = _quoted(" ".join(values))
-            yield f"{start} -n '__gathercli_first {command}' -f -a {words}"
+            no_files = "" if command in OF_MODELS else " -f"
+            yield f"{start} -n '__gathercli_first {command}'{no_files} -a {words}"
         for kind in dict.fromkeys(filter(None, map(_kind, _arguments(command)))):
             yield f"{here} -a '(__gathercli_names {kind})'"
 
