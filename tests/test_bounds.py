@@ -20,10 +20,10 @@ from gathercli.cli.limits import RESULT, Limits
 from gathercli.engine import bind
 from gathercli.errors import OutputError
 from gathercli.io import files
-from gathercli.io.files import open_file
 from gathercli.io.formats import npy as npy_module
 from gathercli.io.formats import npz, values
 from gathercli.io.formats import safetensorsfile as safetensors
+from gathercli.io.opening import open_file
 from gathercli.io.write import Output
 from gathercli.ops import FAMILIES, find
 from gathercli.spec import shapes as dims

@@ -269,7 +269,7 @@ def test_no_elements_make_an_onnx_tensor_look_like_another_format(
 @some
 @given(st.data())
 def test_a_file_of_every_format_is_told_whatever_it_holds(draw: st.DataObject) -> None:
-    from gathercli.io.formats.content import SNIFF_SIZE, sniff
+    from gathercli.io.formats.table import SNIFF_SIZE, sniff
 
     held = draw.draw(st.sampled_from(DTYPES))
     tensor = draw.draw(tensors(held))

@@ -10,7 +10,6 @@ from io import RawIOBase
 
 from gathercli.errors import (
     GatherError,
-    InputError,
     LimitError,
     NoInputError,
     TransferError,
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO, Final
 
     from gathercli.arrays.threads import ProgressCallback
-    from gathercli.io.folders import Folder
     from gathercli.io.mapping import Mapping
 
 STDIN: Final = 0
@@ -348,83 +346,6 @@ class _RawFile(RawIOBase):
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
         self._position = start + offset
         return self._position
-
-
-def open_input(
-    name: str, folder: str, limit: int | None, progress: ProgressCallback | None = None
-) -> File | Folder:
-    """Open a file as `open_file` does, or a folder of chunks."""
-    path = os.path.join(folder, name)
-    if not os.path.isdir(path):
-        return open_file(name, folder, limit, progress)
-    from gathercli.io import folders
-
-    if folders.format_of_folder(path) is not None:
-        return folders.Folder(name, path, limit, progress)
-    try:
-        return open_file(name, folder, limit, progress)
-    except NoInputError as error:
-        error.hint = folders.suggest_member(name, path)
-        raise
-
-
-def check_kind(path: str, name: str, expected: str = "a file") -> None:
-    """Raise if `path` is a directory, device or socket; opening a device may have effects."""
-    mode = os.stat(path).st_mode
-    for test, kind in (
-        (stat.S_ISDIR, "a directory"),
-        (stat.S_ISCHR, "a device"),
-        (stat.S_ISBLK, "a device"),
-        (stat.S_ISSOCK, "a socket"),
-    ):
-        if test(mode) and os.path.realpath(path) != os.path.realpath("/dev/stdin"):
-            raise NoInputError(
-                f"`{clean(name)}` is {kind}: expected {expected}", rule="unreadable", value=name
-            )
-
-
-def open_file(
-    name: str, folder: str, limit: int | None, progress: ProgressCallback | None = None
-) -> File:
-    """Open a file.
-
-    Parameters
-    ----------
-    folder
-        The folder of relative names.
-    limit, progress
-        As in `File`.
-
-    Raises
-    ------
-    NoInputError
-        ``missing``, ``unreadable``.
-    InputError
-        ``literal``: the file does not exist, and the name looks like a literal.
-    """
-    path = os.path.join(folder, name)
-    try:
-        check_kind(path, name)
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except GatherError:
-        raise
-    except (OSError, ValueError) as error:
-        from gathercli.io.suggest import missing
-
-        if isinstance(error, FileNotFoundError | NotADirectoryError | ValueError):
-            raise missing(name, folder) from None
-        refusal = missing(name, folder) if error.errno == errno.ENAMETOOLONG else None
-        if isinstance(refusal, InputError):  # more likely a literal than a name
-            raise refusal from None
-        raise unreadable(name, error) from None
-    try:
-        file = File(name, fd, limit, progress)
-    except OSError as error:
-        with suppress(OSError):
-            os.close(fd)
-        raise unreadable(name, error) from None
-    file.path = path
-    return file
 
 
 def unreadable(path: str, error: Exception) -> NoInputError:

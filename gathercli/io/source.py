@@ -10,7 +10,7 @@ import os
 from contextlib import contextmanager
 
 from gathercli.errors import GatherError, Hint, InputError, LimitError, TransferError, UsageError
-from gathercli.io.files import STDIN, File, open_file, open_input, unreadable
+from gathercli.io.files import STDIN, File, unreadable
 from gathercli.io.formats.content import Layout, Literal, MemberHint, content
 from gathercli.io.formats.table import is_chunked
 from gathercli.records import NamedTuple
@@ -290,6 +290,8 @@ class Inputs:
 
     def _open_named(self, token: str) -> Source:
         """Open ``FILE`` or ``FILE#KEY``."""
+        from gathercli.io.opening import open_input
+
         path, key = self._split(token)
         file = self._open_path(path, open_input)
         with _name_errors(file):
@@ -298,6 +300,7 @@ class Inputs:
     def _open_raw(self, token: str) -> Source:
         """Open a file of raw elements: ``bin:SHAPExTYPE@FILE``."""
         from gathercli.io.formats import raw
+        from gathercli.io.opening import open_file
 
         description = raw.parse(token)
         self.note_file(token, "raw elements")

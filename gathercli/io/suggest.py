@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gathercli import text
 from gathercli.errors import GatherError, Hint, InputError, NoInputError
 from gathercli.io.formats import literal, raw
-from gathercli.io.formats.content import SNIFF_SIZE, sniff
-from gathercli.io.formats.table import FORMATS
+from gathercli.io.formats.table import FORMATS, SNIFF_SIZE, sniff
 from gathercli.io.formats.values import flatten
 from gathercli.spec.dtypes import FLOAT64
 from gathercli.text import Overflow, clean, closest

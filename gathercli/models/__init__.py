@@ -56,7 +56,8 @@ def read(path: str, options: ReadOptions = ReadOptions()) -> Model:  # noqa: B00
         ``format``, ``dtype``, ``limit``: the file is no sound model.
     """
     from gathercli.errors import GatherError
-    from gathercli.io.files import STDIN, File, open_file
+    from gathercli.io.files import STDIN, File
+    from gathercli.io.opening import open_file
     from gathercli.text import clean
 
     if path == "-":

@@ -7,8 +7,9 @@ import stat
 from typing import Any
 
 from gathercli.errors import InputError, NoInputError
-from gathercli.io.files import File, open_file, unreadable
+from gathercli.io.files import File, unreadable
 from gathercli.io.formats.content import malformed
+from gathercli.io.opening import open_file
 from gathercli.models.graph import Constant, Model
 from gathercli.models.ir_strings import strings
 from gathercli.models.stored import stored

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 from gathercli.arrays.tensor import dtype_of
 from gathercli.errors import InputError
 from gathercli.io.formats import fast, jsonfile, jsontext, literal
-from gathercli.io.formats.content import SNIFF_SIZE, Literal, TextContent
+from gathercli.io.formats.content import Literal, TextContent
+from gathercli.io.formats.table import SNIFF_SIZE
 from gathercli.io.formats.values import tensor_of
 from gathercli.spec.dtypes import FLOAT64
 from gathercli.tensor import Tensor

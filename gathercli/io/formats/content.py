@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from gathercli.errors import Hint, InputError, LimitError
-from gathercli.io.formats.table import FORMATS, MODELS, load, row_of
+from gathercli.io.formats.table import FORMATS, SNIFF_SIZE, load, row_of, sniff
 from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import FLOAT64, DType
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
@@ -60,9 +60,6 @@ if TYPE_CHECKING:
         def chunked(self, key: str | None) -> ChunkedTensor:
             """Open a tensor to read box by box."""
 
-
-SNIFF_SIZE: Final = 4096
-"""Bytes at the start of a file that show its format."""
 
 _BARE: Final = "gathercli.io.formats.bare:read"
 """The reader of text from a pipe that is not JSON."""
@@ -227,12 +224,6 @@ def check_shape(declares: str, shape: Sequence[int], itemsize: int) -> None:
             f"expected rank at most {MAX_RANK} and less than 2^63 bytes",
             rule="limit",
         )
-
-
-def sniff(start: bytes) -> str | None:
-    """Detect the format by the first `SNIFF_SIZE` bytes; return None for unknown ones."""
-    rows = (*FORMATS.items(), *MODELS.items())
-    return next((name for name, row in rows if row.sniff is not None and row.sniff(start)), None)
 
 
 def _text_reader(file: File) -> str:

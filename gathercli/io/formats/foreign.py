@@ -8,8 +8,7 @@ from codecs import BOM_UTF8
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.errors import GatherError, Hint, InputError
-from gathercli.io.formats.content import SNIFF_SIZE, sniff
-from gathercli.io.formats.table import FORMATS
+from gathercli.io.formats.table import FORMATS, SNIFF_SIZE, sniff
 from gathercli.io.write import new_name
 from gathercli.text import json_string, listed, shell_word
 

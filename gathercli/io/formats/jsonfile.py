@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.errors import GatherError, Hint, InputError
 from gathercli.io.formats import fast, jsontext
-from gathercli.io.formats.content import SNIFF_SIZE, TextContent
+from gathercli.io.formats.content import TextContent
+from gathercli.io.formats.table import SNIFF_SIZE
 from gathercli.spec.coordinates import path
 
 if TYPE_CHECKING:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from gathercli.io.zarr.created import Creation
 
+SNIFF_SIZE: Final = 4096
+"""Bytes at the start of a file that show its format."""
+
 NPY: Final = b"\x93NUMPY"
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _PROTO: Final = rb"(?:\x08[\x80-\xff]{0,9}[\0-\x7f])*\x10[\x01-\x7f]"
@@ -283,3 +286,9 @@ def creator(fmt: str) -> type[Creation]:
     """Import the class of outputs of a format of chunks."""
     created: type[Creation] = load(FORMATS[fmt].writer)
     return created
+
+
+def sniff(start: bytes) -> str | None:
+    """Detect the format by the first `SNIFF_SIZE` bytes; return None for unknown ones."""
+    rows = (*FORMATS.items(), *MODELS.items())
+    return next((name for name, row in rows if row.sniff is not None and row.sniff(start)), None)
