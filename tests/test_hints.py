@@ -78,6 +78,10 @@ CALLS: Final = (
     Wrong("info one", 1),
     Wrong("info empty", names=("zarr.json", ".zarray", ".zgroup")),
     Wrong("explain --job jobs.jsonl#aa", 2),
+    Wrong("gather model.onnx", 1),
+    Wrong("gather model.onnx#frst", 1),
+    Wrong("gather model.onnx#second"),
+    Wrong("gather model.onnx#ww 0", 1),
     Wrong("explain --job shape.jsonl", names=("gathercli shape",)),
     Wrong("gather-nd arange:3x2 0", 2),
     Wrong("ops --diff openvino-8 gather-7", 3),
@@ -274,7 +278,6 @@ CALLS: Final = (
     Wrong("info " + '"it\'s a.csv"'),
     Wrong("info table.txt"),
     Wrong("info -", stdin=b"x,y\n1,2\n"),
-    Wrong("info model.onnx"),
     Wrong("info elsewhere.pb"),
     Wrong("info state.pt"),
     Wrong("info tensor.pt"),
@@ -466,8 +469,16 @@ def _write_foreign(folder: Path) -> None:
         (folder / name).write_bytes(archive({"m/data.pkl": b"\x80\2."}))
     (folder / "script.pt").write_bytes(archive({"m/data.pkl": b"\x80\2.", "m/code/m.py": b""}))
     (folder / "old.pt").write_bytes(b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.")
-    weight = numpy_helper.from_array(np.arange(3.0), "w")
-    graph = helper.make_graph([], "g", [], [], [weight])
+    nodes = [
+        helper.make_node("Gather", ["w", "i"], ["y"], name="first"),
+        helper.make_node("Gather", ["w", "ids"], ["z"], name="second"),
+    ]
+    weights = [
+        numpy_helper.from_array(np.arange(3.0), "w"),
+        numpy_helper.from_array(np.array(1), "i"),
+    ]
+    ids = helper.make_tensor_value_info("ids", TensorProto.INT64, ["N", 2])
+    graph = helper.make_graph(nodes, "g", [ids], [], weights)
     (folder / "model.onnx").write_bytes(helper.make_model(graph).SerializeToString())
     proto = TensorProto(dims=[3], data_type=TensorProto.INT8, name="t", data_location="EXTERNAL")
     proto.external_data.add(key="location", value="bytes.bin")
@@ -548,7 +559,6 @@ def assert_done(line: str, stdin: bytes, run: Run) -> None:
         ("script.pt", {"w": [1, 2]}),
         ("old.pt", {"w": [1, 2], "b": 0}),
         ("x.h5", {"g/a": [0, 1, 2]}),
-        ("model.onnx", {"w": [0, 1, 2]}),
         ("elsewhere.pb", [1, 0, 0]),
         ("p.pkl", {"data": [0, 1, 2]}),
         ("d.pkl", {"a": [0, 1, 2], "7": [1, 2]}),
@@ -685,6 +695,7 @@ UNTRIED: Final = (
     "`-f json` writes any number of them",
     " > FILE` unpacks it",
     " writes a file",
+    ", `gathercli model` reads regular files beside it",
     "` with ",
     "`python -m pip install '",
 )

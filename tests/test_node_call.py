@@ -211,7 +211,7 @@ def test_an_axis_at_run_time_must_be_typed(tmp_path: Path, run: Run) -> None:
     ("name", "message"),
     [
         ("nope", "has no node `nope` of the Gather family"),
-        ("/word/Gather", "did you mean `/words/Gather`?"),
+        ("/word/Gather", f"did you mean `'{ENCODER}#/words/Gather'`?"),
     ],
 )
 def test_an_unknown_node_is_refused(run: Run, name: str, message: str) -> None:
@@ -299,3 +299,25 @@ def test_a_job_takes_the_tensors_of_a_model(tmp_path: Path, run: Run) -> None:
 
     assert ran.status == 0
     assert '"status":"ok"' in ran.out
+
+
+def test_a_model_of_one_node_needs_no_name(tmp_path: Path, run: Run) -> None:
+    gather = helper.make_node("Gather", ["x", "i"], ["y"])
+    onnx.save(onnx_model([gather], tensors=constants(x=[7, 8], i=1)), tmp_path / "m.onnx")
+
+    assert run("gather", f"{tmp_path}/m.onnx").out == "8\n"
+    assert run("shape", f"{tmp_path}/m.onnx").out == "[]\n"
+
+
+def test_a_model_of_several_nodes_needs_a_name(run: Run) -> None:
+    ran = run("explain", ENCODER)
+
+    assert ran.status == 65
+    assert "has 3 nodes of the Gather family: expected the name of one, `/words/Gather`" in ran.err
+    assert f"hint: `'{ENCODER}#/words/Gather'` is the first" in ran.err
+
+
+def test_an_output_with_the_suffix_of_a_model_is_none(run: Run) -> None:
+    ran = run("gather", "1,2", "0", "-o", "x.onnx")
+
+    assert (ran.status, ran.err.splitlines()[-1]) == (2, "rule: usage") or ran.status == 2

@@ -147,7 +147,7 @@ def _parse(words: list[str]) -> Request:
     """Parse the words, by typer unless they are ordinary."""
     from gathercli.cli.registry import COMMANDS, command_of, takes_models
 
-    if any(".onnx#" in word or ".xml#" in word for word in words):
+    if any(".onnx" in word or ".xml" in word for word in words):
         from gathercli.cli.node_call import expand
 
         words = expand(words)

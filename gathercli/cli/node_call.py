@@ -18,17 +18,22 @@ from gathercli.cli.registry import command_of
 from gathercli.errors import UsageError
 from gathercli.models import read
 from gathercli.ops import FAMILIES
+from gathercli.spec.dtypes import INT64, Kind
 from gathercli.text import clean, counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from gathercli.models.graph import ModelNode
+    from gathercli.models.graph import ModelNode, Value
 
-_NODE: Final = re.compile(r"@?(?P<path>.+\.(?:onnx|xml))#(?P<name>.+)", re.DOTALL | re.IGNORECASE)
+_NODE: Final = re.compile(r"(?is)@?(?P<path>.+\.(?:onnx|xml))(?:#(?P<name>.+))?")
+"""A model and the name of a node; a model with one node needs no name."""
 
 _WITH_OPERATOR: Final = ("shape", "explain", "check")
 """The commands whose first argument is the operator."""
+
+_WHOLE: Final = "check"
+"""The command that takes whole models, too."""
 
 _WITHOUT_VERSION: Final = ("compare",)
 
@@ -67,7 +72,7 @@ def expand(words: Sequence[str]) -> list[str]:
         return list(words)
     model = read(match["path"])
     try:
-        node = model.node(match["name"])
+        node = model.node(match["name"]) if match["name"] else model.only_node()
     finally:
         model.close()
     if node.error is not None:
@@ -111,7 +116,8 @@ def _node_of(command: str, arguments: Sequence[str]) -> re.Match[str] | None:
     """Return the file and the name of a node that stands for all inputs."""
     if command in _WITH_OPERATOR and len(arguments) == 2 and arguments[0] in FAMILIES:
         arguments = arguments[1:]
-    return _NODE.fullmatch(arguments[0]) if len(arguments) == 1 else None
+    match = _NODE.fullmatch(arguments[0]) if len(arguments) == 1 else None
+    return None if match and command == _WHOLE and not match["name"] else match
 
 
 def _inputs(
@@ -120,7 +126,7 @@ def _inputs(
     """Return a word for each input, and options with the types of those that are fed."""
     feeds = _feeds(node, parsed.feeds)
     tokens, types = [], []
-    absent = []
+    absent: dict[str, Value] = {}
     for name, value in node.named_inputs.items():
         if name in feeds:
             tokens.append(feeds[name])
@@ -130,20 +136,32 @@ def _inputs(
         elif command == _SHAPES:
             tokens.append(str(value.shape))
         else:
-            absent.append(f"`{name}`")
+            absent[name] = value
             continue
         option = f"{option_name(name)}-dtype"
         if value.dtype is not None and option not in parsed.names:
             types += [option, value.dtype.name]
     if absent:
         raise UsageError(
-            f"{listed(absent, 'and')} of the node `{clean(node.name)}` "
+            f"{listed((f'`{name}`' for name in absent), 'and')} of the node `{clean(node.name)}` "
             f"{'come' if len(absent) > 1 else 'comes'} at run time: expected `--feed`",
             rule="usage",
             value=node.name,
-            hint="`--feed ids.npy` feeds the first of them, `--feed indices=0,1` one by its name",
+            hint=_example(absent),
         )
     return tokens, types
+
+
+def _example(absent: Mapping[str, Value]) -> str | None:
+    """Return a hint that feeds zeros, of size 2 where the model does not say; None for text."""
+    words = []
+    for name, value in absent.items():
+        dtype = value.dtype or INT64
+        if not dtype.integral and dtype.kind is not Kind.FLOAT:
+            return None
+        sizes = [str(size) if isinstance(size, int) else "2" for size in value.shape]
+        words.append(f"--feed {name}={'x'.join([*(sizes or ['']), dtype.short])}=0")
+    return f"`{' '.join(words)}` feeds zeros"
 
 
 def _feeds(node: ModelNode, words: Sequence[str]) -> dict[str, str]:

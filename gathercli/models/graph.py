@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.engine import bind, infer
-from gathercli.errors import GatherError, InputError, VersionError
+from gathercli.errors import GatherError, Hint, InputError, VersionError
 from gathercli.ops import FAMILIES, attributes, find
 from gathercli.spec.call import Operand
 from gathercli.spec.shapes import UNKNOWN, Shape, product
@@ -278,6 +278,22 @@ class Model:
         if self.file is not None:
             self.file.recheck()
 
+    def only_node(self) -> ModelNode:
+        """Return the only node; raise InputError if there are several, or none."""
+        if len(self.nodes) == 1:
+            return self.nodes[0]
+        names = [each.name for each in self.nodes]
+        number = counted(len(names), "node")
+        raise InputError(
+            f"`{clean(self.path)}` has {number} of the Gather family: expected "
+            + (
+                f"the name of one, {some(f'`{clean(each)}`' for each in names)}" if names else "one"
+            ),
+            rule="format",
+            value=self.path,
+            hint=Hint("{source} is the first", source=f"{self.path}#{names[0]}") if names else None,
+        )
+
     def node(self, name: str) -> ModelNode:
         """Return the node of a name, or of the name that the model gives it, or its output.
 
@@ -306,7 +322,7 @@ class Model:
             + (some(f"`{clean(each)}`" for each in known) if known else "a model that has one"),
             rule="format",
             value=name,
-            hint=f"did you mean `{clean(near)}`?" if near else None,
+            hint=Hint("did you mean {source}?", source=f"{self.path}#{near}") if near else None,
         )
 
 
