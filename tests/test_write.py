@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pytest
 
-from gathercli.errors import OutputError, TransferError
+from gathercli.errors import OutputError
 from gathercli.io import descriptors
 from gathercli.io import write as write_module
-from gathercli.io.descriptors import write_all
 from gathercli.io.write import Output
 from tests.processes import PATIENCE
 
@@ -213,16 +212,6 @@ def test_a_write_that_takes_only_a_part_is_continued(
     give(monkeypatch, "write", lambda fd, part: os.write(fd, bytes(part[:3])))
     write(tmp_path / "x", b"abcdefgh", b"", b"ijk")
     assert (tmp_path / "x").read_bytes() == b"abcdefghijk"
-
-
-def test_a_reader_that_went_away_is_told_apart_from_a_failure() -> None:
-    reader, writer = os.pipe()
-    os.close(reader)
-    with pytest.raises(BrokenPipeError):
-        write_all(writer, b"x")
-    os.close(writer)
-    with pytest.raises(TransferError, match="bad file descriptor"):
-        write_all(writer, b"x")
 
 
 def test_too_little_disk_is_foreseen(

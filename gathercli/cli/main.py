@@ -31,7 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     errors: ErrorOptions | None = None
     try:
         try:
-            if (text := _text_of(words)) is not None:
+            line = _help_words(words)
+            if (text := _text_of(line)) is not None:
                 from gathercli.io.descriptors import STDOUT, write_all
 
                 write_all(STDOUT, text.encode(errors="backslashreplace"))
@@ -39,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             from gathercli.io.write import let_signals_unwind
 
             let_signals_unwind()
-            request = _parse(_help_words(words))
+            request = _parse(line)
             errors = request.errors
             return request.run()
         except BrokenPipeError:
