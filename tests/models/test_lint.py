@@ -6,6 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto, helper
 
@@ -31,8 +32,6 @@ from tests.modelfiles import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
-
-    import onnx
 
     from gathercli.models.finding import Finding
     from gathercli.tensor import Tensor
@@ -429,3 +428,42 @@ def test_a_malformed_constant_is_an_error_of_the_model(tmp_path: Path) -> None:
 
         with pytest.raises(InputError, match="`pick`: it is cut off"):
             list(node_findings(node._replace(inputs=(data, cut))))
+
+
+BEHIND: Final[dict[str, list[onnx.NodeProto]]] = {
+    "Cast": [helper.make_node("Cast", ["c"], ["i"], to=INT64)],
+    "Identity": [helper.make_node("Identity", ["c"], ["i"])],
+    "Unsqueeze": [helper.make_node("Unsqueeze", ["c", "zero"], ["i"])],
+    "Squeeze": [
+        helper.make_node("Unsqueeze", ["c", "zero"], ["u"]),
+        helper.make_node("Squeeze", ["u", "zero"], ["i"]),
+    ],
+    "Reshape": [helper.make_node("Reshape", ["c", "shape"], ["i"])],
+}
+
+
+@pytest.mark.parametrize("name", BEHIND)
+def test_a_constant_is_checked_behind_other_nodes(name: str, tmp_path: Path) -> None:
+    last = helper.make_node("Gather", ["data", "i"], ["out"], name="pick")
+    arrays = constants(c=[0, 9], zero=[0], shape=[2, 1])
+    inputs, outputs = [value("data", FLOAT, [3])], [value("out", FLOAT, None)]
+
+    (found,) = of_model(onnx_model([*BEHIND[name], last], inputs, outputs, arrays), tmp_path)
+
+    assert (found.rule, found.value) == ("index-range", 9)
+
+
+def test_a_node_in_a_body_is_found_by_its_name(tmp_path: Path) -> None:
+    inner = helper.make_node("Gather", ["data", "i"], ["a"], name="inside")
+    branches = [
+        helper.make_graph([inner], "g", [], [value("a", FLOAT, None)], constants(i=[number]))
+        for number in (2, 3)
+    ]
+    outer = helper.make_node(
+        "If", ["yes"], ["out"], name="choice", then_branch=branches[0], else_branch=branches[1]
+    )
+    inputs = [value("data", FLOAT, [3]), value("yes", TensorProto.BOOL, [])]
+
+    (found,) = of_model(onnx_model([outer], inputs, [value("out", FLOAT, None)]), tmp_path)
+
+    assert (found.node, found.value) == ("choice/else_branch/inside", 3)
