@@ -5,7 +5,7 @@ from __future__ import annotations
 from gathercli.cli.messages import ErrorOptions, Messages
 from gathercli.io.descriptors import STDOUT
 from gathercli.records import NamedTuple
-from gathercli.report.terminal import is_terminal, wants_color, width_of
+from gathercli.report.terminal import is_terminal, print_text, wants_color, width_of
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -69,10 +69,3 @@ def print_answer(answer: Answer, fmt: str, options: ErrorOptions) -> int:
     messages.notes += answer.notes
     messages.print()
     return answer.status
-
-
-def print_text(text: str) -> None:
-    """Write text to stdout."""
-    from gathercli.io.descriptors import STDOUT, write_all
-
-    write_all(STDOUT, text.encode(errors="backslashreplace"))

@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from gathercli.cli.answer import print_text
 from gathercli.cli.command import Options, flag, option
 from gathercli.cli.groups import REPORT, RUNNING
 from gathercli.cli.limits import MemoryOptions
@@ -26,7 +25,7 @@ from gathercli.jobs.pool import MOST_AHEAD, Pool
 from gathercli.jobs.queue import JobQueue
 from gathercli.jobs.tally import BatchTotals, Limit
 from gathercli.jobs.work import Settings
-from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
+from gathercli.report.terminal import is_terminal, print_text, rendered, wants_color, width_of
 from gathercli.text import clean, counted
 
 if TYPE_CHECKING:

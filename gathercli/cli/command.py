@@ -15,11 +15,10 @@ import sys
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any, Final, Self
 
     from gathercli.cli.answer import Answer
-    from gathercli.cli.messages import ErrorOptions
 
 NAME: Final = "command"
 """The parameter that takes the name of the command, for a function that serves several."""
@@ -160,10 +159,20 @@ class Options:
 
 
 class Request:
-    """A parsed command line: a function that runs it, and how to print errors."""
+    """A parsed command line.
 
-    def __init__(self, run: Callable[[], int], errors: ErrorOptions | None = None) -> None:
-        self.run, self.errors = run, errors
+    Attributes
+    ----------
+    run
+        Returns the answer of the command, or the status of one that has printed its own.
+    groups, fmt
+        The values of its groups of options, and the format of the answer.
+    """
+
+    def __init__(
+        self, run: Callable[[], int | Answer], groups: Iterable[object] = (), fmt: str = "auto"
+    ) -> None:
+        self.run, self.groups, self.fmt = run, tuple(groups), fmt
 
 
 class Command:
@@ -184,22 +193,9 @@ class Command:
 
     def request(self, values: dict[str, Any]) -> Request:
         """Return what to do for the values of all parameters."""
-        from gathercli.cli.messages import ErrorOptions
-
         arguments = _filled(self._members, {NAME: self.name} | values)
-        groups = (each for each in arguments.values() if isinstance(each, ErrorOptions))
-        errors = next(groups, ErrorOptions())
         fmt = values.get("fmt", "auto")
-        return Request(lambda: _do(self._run(**arguments), fmt, errors), errors)
-
-
-def _do(answer: int | Answer, fmt: str, errors: ErrorOptions) -> int:
-    """Print the answer of a command, unless it has printed its own, and return the status."""
-    if isinstance(answer, int):
-        return answer
-    from gathercli.cli.answer import print_answer
-
-    return print_answer(answer, fmt, errors)
+        return Request(lambda: self._run(**arguments), arguments.values(), fmt)
 
 
 def _tree(owner: Any, command: str) -> dict[str, Any]:

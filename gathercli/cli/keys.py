@@ -6,8 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from gathercli.cli.answer import print_text
-from gathercli.report.terminal import height_of, is_terminal, width_of
+from gathercli.report.terminal import height_of, is_terminal, print_text, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -41,8 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             let_signals_unwind()
             request = _parse(line)
-            errors = request.errors
-            return request.run()
+            errors = _errors_of(request)
+            return _run(request, errors or _error_options(words))
         except BrokenPipeError:
             raise
         except Exception as error:  # noqa: BLE001  (whatever it is, nobody gets a traceback)
@@ -100,6 +100,26 @@ def _failed(words: Sequence[str], errors: ErrorOptions, exception: Exception) ->
     error.hint = suggest(words, error) or error.hint
     errors.print_error(error)
     return error.status
+
+
+def _run(request: Request, errors: ErrorOptions) -> int:
+    """Run a command, print its answer unless it has printed its own, and return the status."""
+    answer = request.run()
+    if isinstance(answer, int):
+        return answer
+    from gathercli.cli.answer import print_answer
+
+    return print_answer(answer, request.fmt, errors)
+
+
+def _errors_of(request: Request) -> ErrorOptions | None:
+    """Return the options of errors of a command; None for help."""
+    if not request.groups:
+        return None
+    from gathercli.cli.messages import ErrorOptions
+
+    groups = (each for each in request.groups if isinstance(each, ErrorOptions))
+    return next(groups, ErrorOptions())
 
 
 def _error_options(words: list[str]) -> ErrorOptions:

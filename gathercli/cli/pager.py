@@ -6,9 +6,8 @@ import os
 import re
 from typing import Final
 
-from gathercli.cli.answer import print_text
 from gathercli.io.descriptors import STDOUT
-from gathercli.report.terminal import DEFAULT_WIDTH, height_of, is_terminal, width_of
+from gathercli.report.terminal import DEFAULT_WIDTH, height_of, is_terminal, print_text, width_of
 
 _LESS: Final = {"LESS": "FRX"}
 """Quit if the text fits, keep colours, do not clear the screen; the user's LESS overrides it."""

@@ -111,3 +111,10 @@ def escaped(text: str) -> str:
     from rich.markup import escape
 
     return escape(text)
+
+
+def print_text(text: str) -> None:
+    """Write text to stdout."""
+    from gathercli.io.descriptors import write_all
+
+    write_all(STDOUT, text.encode(errors="backslashreplace"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
-from gathercli.cli.answer import print_text
 from gathercli.cli.command import Options, flag
 from gathercli.cli.groups import OUTPUT
 from gathercli.cli.inputs import TensorOptions, read
@@ -13,6 +12,7 @@ from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import NamedOperator
 from gathercli.cli.options import TEXT_FORMAT, THREADS
+from gathercli.report.terminal import print_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,7 +10,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from gathercli import __version__
-from gathercli.cli.answer import print_text
 from gathercli.cli.command import Options, argument, flag, option
 from gathercli.cli.commands.model import ModelOptions
 from gathercli.cli.groups import OPERATOR, OUTPUT, REPORT
@@ -27,7 +26,7 @@ from gathercli.models.finding import NOTE
 from gathercli.models.portability import NAMES, target
 from gathercli.models.sarif import sarif as sarif_text
 from gathercli.report.findings import CheckedModel, as_json, junit_lines, line, total
-from gathercli.report.terminal import rendered, wants_color
+from gathercli.report.terminal import print_text, rendered, wants_color
 from gathercli.text import clean, listed, some
 
 if TYPE_CHECKING:

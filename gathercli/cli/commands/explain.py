@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gathercli.cli.answer import Answer, print_text
+from gathercli.cli.answer import Answer
 from gathercli.cli.command import Options, argument, flag, option
 from gathercli.cli.groups import INPUT, OUTPUT, VIEW
 from gathercli.cli.inputs import TensorOptions
@@ -21,7 +21,7 @@ from gathercli.errors import UsageError
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.write import Output
 from gathercli.ops import OPERATORS, family_of
-from gathercli.report.terminal import rendered, wants_color, width_of
+from gathercli.report.terminal import print_text, rendered, wants_color, width_of
 from gathercli.spec.shapes import Shape, product
 from gathercli.text import clean, counted, grouped, listed
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gathercli.cli.answer import print_text
 from gathercli.cli.command import Options, argument, flag
 from gathercli.cli.groups import INPUT
 from gathercli.cli.limits import MemoryOptions
@@ -14,7 +13,7 @@ from gathercli.errors import GatherError, InputError
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.formats.table import row_of
 from gathercli.report.info import MEMBERS, FileDescription, Info, as_json, text
-from gathercli.report.terminal import rendered, wants_color, width_of
+from gathercli.report.terminal import print_text, rendered, wants_color, width_of
 
 if TYPE_CHECKING:
     from gathercli.io.formats.content import Layout

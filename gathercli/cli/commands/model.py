@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gathercli.cli.answer import print_text
 from gathercli.cli.command import Options, argument, flag
 from gathercli.cli.groups import INPUT, OUTPUT
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import TEXT_FORMAT
+from gathercli.report.terminal import print_text
 
 if TYPE_CHECKING:
     from gathercli.models.graph import Model

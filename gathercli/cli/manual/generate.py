@@ -13,7 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.cli.answer import print_text
 from gathercli.cli.dialects import choices_of
 from gathercli.cli.generated import HELP, SCRIPTS, help_name
 from gathercli.cli.manual.lessons import LESSONS
@@ -22,6 +21,7 @@ from gathercli.cli.registry import COMMANDS, OF_MODELS, load, load_for_models
 from gathercli.models.portability import NAMES, targets_table
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.manual import roff
+from gathercli.report.terminal import print_text
 from gathercli.report.versions import HEADINGS, cells
 from gathercli.spec.dtypes import DTYPES
 from gathercli.spec.equivalents import EQUIVALENTS
