@@ -80,7 +80,7 @@ def test_a_bug_is_status_70_without_a_traceback_unless_debug(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr("gathercli.arrays.run.run", broken)
+    monkeypatch.setattr("gathercli.run.run", broken)
     ran = run("gather", "[1]", "0")
     assert ran.status == 70
     assert only_error(ran) == "error: a bug in gathercli: ZeroDivisionError: oops"
@@ -97,7 +97,7 @@ def test_running_out_of_memory_or_stack_is_a_limit(
     def broken(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("gathercli.arrays.run.run", broken)
+    monkeypatch.setattr("gathercli.run.run", broken)
     ran = run("gather", "[1]", "0")
     assert ran.status == 65
     assert ran.err.endswith("rule: limit\n")
