@@ -15,14 +15,8 @@ import pytest
 import gathercli
 from gathercli.errors import UsageError
 from gathercli.ops import OPERATORS
-from gathercli.spec.equivalents import (
-    EQUIVALENTS,
-    FILLED,
-    MODULO,
-    REFUSED,
-    Equivalent,
-    equivalent,
-)
+from gathercli.spec.equivalents import EQUIVALENTS, FILLED, MODULO, REFUSED, Equivalent
+from gathercli.spec.framework_calls import equivalent
 from gathercli.spec.op import FROM_THE_END, OutOfRange
 from tests.conftest import Ran
 

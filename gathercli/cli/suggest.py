@@ -9,7 +9,7 @@ from gathercli.cli.dialects import translate
 from gathercli.cli.line import CommandLine
 from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS
-from gathercli.spec.equivalents import arguments_of, find_equivalent
+from gathercli.spec.framework_calls import arguments_of, find_equivalent
 from gathercli.text import closest, listed, shell_word
 
 if TYPE_CHECKING:

@@ -117,7 +117,7 @@ def no_operator(name: str, what: str = "no operator") -> UsageError:
 
 def foreign_name_error(name: str, what: str) -> UsageError | None:
     """Return the error for another framework's call, or a row, used as a command; else None."""
-    from gathercli.spec.equivalents import find_equivalent, not_here
+    from gathercli.spec.framework_calls import find_equivalent, not_here
 
     if why := not_here(name):
         return UsageError(f"{what} `{name}`: {why}", rule="usage", value=name)
@@ -347,7 +347,7 @@ def _hint(word: str, family: Family) -> Hint | None:
     """Suggest a version for an unknown one; None without a guess."""
     import re
 
-    from gathercli.spec.equivalents import of_framework
+    from gathercli.spec.framework_calls import of_framework
 
     others = of_framework(word)
     if others:

@@ -16,7 +16,7 @@ from gathercli.cli.options import TEXT_FORMAT
 from gathercli.errors import UsageError, VersionError
 from gathercli.ops import FAMILIES, NEWEST_OPSET, OPERATORS, VersionMatch, find, foreign_name_error
 from gathercli.spec.decisions import DECISIONS
-from gathercli.spec.equivalents import equivalent, of_framework
+from gathercli.spec.framework_calls import equivalent, of_framework
 from gathercli.text import clean, closest, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
