@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.engine import bind, infer
-from gathercli.errors import GatherError, Hint, InputError, VersionError
+from gathercli.errors import GatherError, Hint, InputError, LimitError, VersionError
 from gathercli.ops import FAMILIES, attributes, find
 from gathercli.spec.call import Operand
 from gathercli.spec.shapes import UNKNOWN, Shape, product
@@ -31,6 +31,12 @@ OPERATOR_FAMILIES: Final[dict[str, Family]] = {
     family.ROWS[0].name: family for family in FAMILIES.values()
 }
 """The operators by their names in models: ``GatherND``."""
+
+_ATTRIBUTES: Final = {name: attributes(each) for name, each in OPERATOR_FAMILIES.items()}
+"""The attributes that an operator, or a rule of it, knows."""
+
+MOST_NODES: Final = 400_000
+"""The most nodes of a model."""
 
 MAX_DEPTH: Final = 64
 """The deepest body in a body."""
@@ -214,6 +220,7 @@ def unique_names(nodes: Iterable[ModelNode]) -> tuple[ModelNode, ...]:
     )
     counts = [Counter(names) for names in choices]
     taken: set[str] = set()
+    numbers: Counter[str] = Counter()
     result = []
     for n, each in enumerate(nodes):
         candidates = [
@@ -221,11 +228,11 @@ def unique_names(nodes: Iterable[ModelNode]) -> tuple[ModelNode, ...]:
             for names, count in zip(choices, counts, strict=True)
             if names[n] and count[names[n]] == 1 and names[n] not in taken
         ]
-        name = candidates[0] if candidates else choices[-1][n]
-        number = 1
-        while name in taken or not name:
-            number += 1
-            name = f"{choices[-1][n]}:{number}"
+        last = choices[-1][n]
+        name = candidates[0] if candidates else last
+        while name in taken:
+            numbers[last] += 1
+            name = f"{last}:{numbers[last] + 1}"
         taken.add(name)
         result.append(each._replace(name=name))
     return tuple(result)
@@ -267,6 +274,14 @@ class Model:
     number: int = 0
     notes: list[str] = field(default_factory=list)
     file: File | None = None
+
+    def count_node(self) -> None:
+        """Count a node; raise LimitError if there are too many."""
+        self.number += 1
+        if self.number > MOST_NODES:
+            raise LimitError(
+                f"the model has more than {MOST_NODES} nodes: expected fewer", rule="limit"
+            )
 
     def close(self) -> None:
         """Close the files; mapped tensors stay valid."""
@@ -365,7 +380,7 @@ def bound(node: ModelNode) -> Call:
             rule="format",
             value=len(node.inputs),
         )
-    known = attributes(node.family)
+    known = _ATTRIBUTES[node.operator] if node.attributes else ()
     return bind(
         node.op,
         *(value.operand for value in values.values()),

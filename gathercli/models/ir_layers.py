@@ -69,8 +69,9 @@ class Layer:
         self.inputs: list[Port] = []
         self.outputs: dict[str, Port] = {}
         self.sources: dict[str, tuple[str, str]] = {}
-        self.maps: dict[str, dict[str, str]] = {}
-        self.changing: set[str] = set()
+        # Few layers have these, and a model may have many layers.
+        self.maps: dict[str, dict[str, str]] | None = None
+        self.changing: frozenset[str] = frozenset()
 
     @property
     def opset(self) -> int | None:
@@ -86,7 +87,7 @@ class Layer:
     @property
     def is_wanted(self) -> bool:
         """Whether its inputs are read: it is of the family, or has a body that gets them."""
-        return self.is_family or bool(self.maps)
+        return self.is_family or self.maps is not None
 
 
 class Port:
@@ -141,7 +142,7 @@ class Body:
         owner, outer = self.owner, self.outer
         if owner is None or outer is None or parameter_id in owner.changing:
             return None
-        port = owner.maps.get(PORT_MAPS[self.path[-1]], {}).get(parameter_id)
+        port = (owner.maps or {}).get(PORT_MAPS[self.path[-1]], {}).get(parameter_id)
         source = owner.sources.get(port) if port is not None else None
         if source is None:
             return None

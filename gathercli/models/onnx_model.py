@@ -208,7 +208,7 @@ class _OnnxReader:
 
     def _read_nodes(self, messages: Iterable[Span], path: tuple[str, ...], scope: Scope) -> None:
         for message in messages:
-            self.model.number += 1
+            self.model.count_node()
             fields = self._node_fields(message)
             if fields.domain in _ONNX_DOMAINS:
                 if fields.operator in OPERATOR_FAMILIES and fields.operator != "GatherTree":

@@ -178,12 +178,13 @@ class _IrReader:
 
     def _map_port(self, name: str, attributes: dict[str, str]) -> None:
         if self._layer is not None and "axis" not in attributes:
-            ports = self._layer.maps.setdefault(name, {})
+            maps = self._layer.maps = self._layer.maps or {}
+            ports = maps.setdefault(name, {})
             ports[attributes.get("internal_layer_id", "")] = attributes.get("external_port_id", "")
 
     def _add_back_edge(self, attributes: dict[str, str]) -> None:
         if self._layer is not None:
-            self._layer.changing.add(attributes.get("to-layer", ""))
+            self._layer.changing |= {attributes.get("to-layer", "")}
 
     def _open_body(self, body: Body) -> None:
         self._open.append(body)
@@ -224,7 +225,7 @@ class _IrReader:
         body, layer = self._open[-1], Layer(attributes)
         if layer.id in body.layers:
             raise malformed(f"two layers have the id `{clean(short(layer.id))}`", "every id once")
-        self.model.number += 1
+        self.model.count_node()
         body.layers[layer.id] = body.last = layer
 
     def _add_edge(self, attributes: dict[str, str]) -> None:

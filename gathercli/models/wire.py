@@ -74,6 +74,10 @@ class WireReader:
         buffer, (at, stop) = self.buffer, message
         while at < stop:
             self._fields += 1
+            if self._fields > MOST_FIELDS:
+                raise LimitError(
+                    f"the file has more than {MOST_FIELDS} fields: expected fewer", rule="limit"
+                )
             start = at
             tag = buffer[at]
             at += 1
@@ -104,10 +108,6 @@ class WireReader:
                 raise malformed(
                     f"byte {start} starts a field of wire type {wire}", "a type of 0, 1, 2 or 5"
                 )
-        if self._fields > MOST_FIELDS:
-            raise LimitError(
-                f"the file has more than {MOST_FIELDS} fields: expected fewer", rule="limit"
-            )
 
     def varint(self, at: int, stop: int) -> tuple[int, int]:
         """Return the varint at `at`, modulo 2^64, and the position behind it."""
