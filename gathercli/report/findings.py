@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gathercli.jobs.line import ERROR as ERROR_STATUS
 from gathercli.jobs.line import MISMATCH, OK
 from gathercli.models.finding import NOTE
+from gathercli.report.versions import hanging
 from gathercli.report.words import error_json
 from gathercli.text import clean, counted
 
@@ -42,18 +43,18 @@ class CheckedModel(NamedTuple):
     error: GatherError | None = None
 
 
-def line(path: str, finding: Finding) -> Text:
-    """Format a finding as one line, with the model and the node first."""
+def line(path: str, finding: Finding, width: int | None = None) -> Text:
+    """Format a finding as one line with the model and the node first; wrap it within a width."""
     from rich.text import Text
 
-    style = _STYLES[finding.level]
-    return Text.assemble(
-        (f"{clean(path)}: {clean(finding.node)}", "bold"),
-        ": ",
-        (f"{finding.level}: ", style),
-        clean(finding.text),
-        (f"  [{finding.rule}]\n", "dim"),
-    )
+    place, rule = f"{clean(path)}: {clean(finding.node)}", f"  [{finding.rule}]"
+    words = f"{finding.level}: {clean(finding.text)}{rule}"
+    if width is None:
+        text = Text.assemble((place, "bold"), ": ", words, "\n")
+    else:
+        text = Text.assemble((place, "bold"), "\n", hanging("  ", words, width))
+    text.highlight_words([f"{finding.level}:"], _STYLES[finding.level])
+    return text
 
 
 def total(checked: Sequence[CheckedModel]) -> str:

@@ -80,6 +80,20 @@ def test_a_finding_is_one_line_and_the_status_1(folder: Path, run: Run) -> None:
     assert ran.out == LINE.format("x.onnx") + "1 model, 1 node, 1 error\n"
 
 
+def test_a_finding_is_wrapped_on_a_terminal(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "x.onnx").write_bytes(WRONG)
+    monkeypatch.setenv("COLUMNS", "60")
+
+    ran = run("check", "x.onnx", "--color", "never", terminal=(1, 2))
+
+    first, second, *_, last = ran.out.splitlines()
+    assert (first, second[:24]) == ("x.onnx: pick", "  error: index 10 at `[1")
+    assert all(len(each) <= 60 for each in ran.out.splitlines())
+    assert last == "1 model, 1 node, 1 error"
+
+
 @pytest.mark.usefixtures("models")
 def test_a_folder_is_searched_for_models_in_order(run: Run) -> None:
     ran = run("check", "m", "m/a.onnx")

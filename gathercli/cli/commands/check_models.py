@@ -26,7 +26,7 @@ from gathercli.models.finding import NOTE
 from gathercli.models.portability import NAMES, target
 from gathercli.models.sarif import sarif as sarif_text
 from gathercli.report.findings import CheckedModel, as_json, junit_lines, line, total
-from gathercli.report.terminal import print_text, rendered, wants_color
+from gathercli.report.terminal import print_text, rendered, wants_color, width_of
 from gathercli.text import clean, listed, some
 
 if TYPE_CHECKING:
@@ -207,9 +207,9 @@ def _print(
     if model.error is not None and not alone:
         messages.print_error(model.error)
     if options.fmt != "json":
-        color = wants_color(messages.color, STDOUT)
+        width, color = width_of(STDOUT), wants_color(messages.color, STDOUT)
         for each in model.findings:
-            print_text(rendered(line(model.path, each), color=color))
+            print_text(rendered(line(model.path, each, width), color=color))
 
 
 def _write_junit(junit: JUnitReport, checked: Sequence[CheckedModel], seconds: float) -> None:
