@@ -38,7 +38,7 @@ def models(folder: Path) -> Path:
     (folder / "m/deep").mkdir(parents=True)
     (folder / "m/a.onnx").write_bytes(FINE)
     (folder / "m/deep/b.ONNX").write_bytes(WRONG)
-    (folder / "m/pom.xml").write_text("<project/>")
+    (folder / "m/pom.xml").write_text("<project><network/></project>")
     (folder / "m/notes.txt").write_text("none")
     (folder / "m/c.xml").write_bytes((TOUR / "encoder.xml").read_bytes())
     (folder / "m/c.bin").write_bytes((TOUR / "encoder.bin").read_bytes())

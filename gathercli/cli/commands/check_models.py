@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from contextlib import ExitStack
 from functools import partial
 from time import monotonic
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from gathercli.models.graph import Model
     from gathercli.models.portability import ConversionTarget
 
-_IR: Final = b"<net"
+_IR: Final = re.compile(rb"<net[\s>]")
 """What an .xml in a folder has in its first bytes if it is a model."""
 
 _HEAD: Final = 4096
@@ -155,7 +156,7 @@ def _is_model(path: str) -> bool:
         return os.path.isfile(path)
     try:
         with open(path, "rb", opener=_open_at_once) as file:
-            return _IR in file.read(_HEAD)
+            return _IR.search(file.read(_HEAD)) is not None
     except OSError:  # which the reader of models reports
         return True
 
