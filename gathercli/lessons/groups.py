@@ -65,12 +65,15 @@ class Comparison(NamedTuple):
         The first difference between each pair of groups.
     left_out
         The verdict of one version of each operator on tuples that is left out.
+    group_calls
+        The groups in order, each with the call of one of its versions.
     """
 
     verdicts: tuple[Verdict, ...]
     letters: tuple[str | None, ...]
     differences: tuple[Difference, ...]
     left_out: tuple[Verdict, ...] = ()
+    group_calls: tuple[Group, ...] = ()
 
     @property
     def groups(self) -> dict[str, list[Op]]:
@@ -114,7 +117,8 @@ def compared(
     grouping = _Grouping(case, max_bytes)
     letters = tuple(map(grouping.letter, verdicts))
     grouping.differences.sort(key=lambda difference: difference.groups)
-    return Comparison(verdicts, letters, tuple(grouping.differences), tuple(left_out.values()))
+    differences, others = tuple(grouping.differences), tuple(left_out.values())
+    return Comparison(verdicts, letters, differences, others, tuple(grouping.groups))
 
 
 class _Grouping:
@@ -123,7 +127,7 @@ class _Grouping:
     def __init__(self, case: Case, max_bytes: int | None) -> None:
         self._case, self._max_bytes = case, max_bytes
         self.differences: list[Difference] = []
-        self._groups: list[Group] = []
+        self.groups: list[Group] = []
         self._letters: dict[object, str] = {}
         self._outputs: dict[Op, GatherOutput] = {}
 
@@ -152,8 +156,8 @@ class _Grouping:
 
     def _find(self, bound: BoundCall, shape: Shape) -> str:
         """Return the letter of the group with equal output, or of a new group."""
-        letter, differences = chr(ord("A") + len(self._groups)), list[Difference]()
-        for group in self._groups:
+        letter, differences = chr(ord("A") + len(self.groups)), list[Difference]()
+        for group in self.groups:
             letters, shapes = (group.letter, letter), (group.shape, shape)
             if group.shape != shape:
                 differences.append(Difference(letters, shapes))
@@ -164,7 +168,7 @@ class _Grouping:
                 return group.letter
             values = _cell(one, first), _cell(other, first)
             differences.append(Difference(letters, shapes, coordinate(first, one.shape), values))
-        self._groups.append(Group(letter, shape, bound))
+        self.groups.append(Group(letter, shape, bound))
         self.differences += differences
         return letter
 

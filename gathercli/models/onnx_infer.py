@@ -80,10 +80,10 @@ def _without_weights(wire: WireReader, graph: Span) -> Iterator[bytes]:
         if field == _INITIALIZER:
             whole = value.size <= _SMALL
             tensor = wire.bytes(value) if whole else b"".join(_copied(wire, value, _TENSOR_FIELDS))
-            parts.append(_encoded(field, tensor))
+            parts.append(encoded(field, tensor))
         elif field == _NODE and (value.size <= _SMALL or not _is_constant(wire, value)):
-            parts.append(_encoded(field, wire.bytes(value)))
-    yield _encoded(_GRAPH, b"".join(parts))
+            parts.append(encoded(field, wire.bytes(value)))
+    yield encoded(_GRAPH, b"".join(parts))
 
 
 def _is_constant(wire: WireReader, node: Span) -> bool:
@@ -97,10 +97,10 @@ def _copied(wire: WireReader, message: Span, fields: Iterable[int]) -> Iterator[
     """Yield the encoded fields of a message that have the numbers `fields`."""
     for field, value in wire.fields(message):
         if field in fields:
-            yield _encoded(field, wire.bytes(value) if isinstance(value, Span) else value)
+            yield encoded(field, wire.bytes(value) if isinstance(value, Span) else value)
 
 
-def _encoded(field: int, value: bytes | int) -> bytes:
+def encoded(field: int, value: bytes | int) -> bytes:
     """Encode a varint, or bytes with their length."""
     if isinstance(value, int):
         return _varint(field << 3) + _varint(value)

@@ -63,7 +63,7 @@ def _reason_lines(reasons: Iterable[tuple[str, str]], width: int | None) -> str:
     return "".join(hanging(f"{rule}  ", clean(message), width) for rule, message in reasons)
 
 
-def _columns(lines: Sequence[Sequence[str]], width: int | None) -> str:
+def columns(lines: Sequence[Sequence[str]], width: int | None) -> str:
     """Align the columns of a table; the last column wraps, on separate lines if necessary."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     text = ""
@@ -154,7 +154,7 @@ def closing(checked: CheckedCall, warnings: Sequence[Warning_], width: int | Non
     chosen = checked.chosen
     raised = {} if chosen.refuses_index else _reasons_of([chosen])  # printed as the error
     reasons = [reason for reason in _reasons_of(checked.family) if reason not in raised]
-    parts = (_columns(lines, width), _reason_lines(reasons, width), "".join(messages))
+    parts = (columns(lines, width), _reason_lines(reasons, width), "".join(messages))
     return _styled("".join(f"\n{part}" for part in parts if part))
 
 
@@ -249,7 +249,7 @@ def compared_text(
     for each, letter in zip(comparison.verdicts, comparison.letters, strict=True):
         shape = "" if each.shape is None else str(each.shape)
         lines.append((each.op.full_name, shape, letter or "-", outcome(each, "values")))
-    text = hanging("", clean(inputs), width) + "\n" + _columns(lines, width)
+    text = hanging("", clean(inputs), width) + "\n" + columns(lines, width)
     reasons = [*_reasons_of(comparison.verdicts), *_reasons_without_axis(comparison.left_out)]
     if reasons:
         text += "\n" + _reason_lines(reasons, width)
@@ -287,9 +287,15 @@ def _difference(each: Difference, values: tuple[str, str]) -> tuple[str, str]:
 
 
 def compared_json(
-    comparison: Comparison, fields: dict[str, Any], values: Sequence[tuple[str, str]]
+    comparison: Comparison,
+    fields: dict[str, Any],
+    values: Sequence[tuple[str, str]],
+    more: dict[str, Any] | None = None,
 ) -> str:
-    """Format versions, groups and differences as one object; `values` are already JSON."""
+    """Format versions, groups and differences as one object; `values` are already JSON.
+
+    `more` are further fields at its end.
+    """
     rows = [
         {
             "version": each.op.full_name,
@@ -305,7 +311,8 @@ def compared_json(
     groups = {letter: [op.full_name for op in ops] for letter, ops in comparison.groups.items()}
     differences = map(_difference_json, comparison.differences, values)
     head = _dumped(fields | {"rows": rows, "groups": groups})[:-1]
-    return f'{head},"differences":[{",".join(differences)}]}}\n'
+    tail = f",{_dumped(more)[1:-1]}" if more else ""
+    return f'{head},"differences":[{",".join(differences)}]{tail}}}\n'
 
 
 def _difference_json(each: Difference, values: tuple[str, str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.cli.answer import Answer
 from gathercli.cli.command import Options, option
@@ -14,13 +14,19 @@ from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import OperatorOptions
 from gathercli.cli.options import TEXT_FORMAT, THREADS
+from gathercli.cli.runtimes import RuntimeOptions
 from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.spec.call import CallContext
 from gathercli.text import listed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gathercli.lessons.groups import Comparison
+    from gathercli.lessons.verdicts import Case
+    from gathercli.runtimes.client import Runtime
+    from gathercli.runtimes.verdict import RuntimeVerdict
     from gathercli.spec.op import Op
     from gathercli.tensor import Tensor
 
@@ -77,14 +83,16 @@ def run(
     operators: ComparedOperators,
     tensors: ComparedTensors,
     memory: MemoryOptions,
+    running: RuntimeOptions,
     messages: Messages,
     fmt: str = TEXT_FORMAT,
     threads: int | None = THREADS,
 ) -> Answer:
-    """Call every version, and group those with equal output."""
+    """Call every version, and group those with equal output; then call the runtimes."""
     from gathercli.io.source import Inputs
     from gathercli.lessons.groups import compared
 
+    runtimes = running.chosen()
     rows, by_name = _rows(operators.version, messages)
     tokens = tensors.tokens(FIRST)
     Inputs.check_stdin(*tensors.words)
@@ -94,8 +102,9 @@ def run(
             read_tensors = read(call, inputs.tensor, tokens, inputs_of(FIRST))
         case = operators.case(read_tensors, threads, progress)
         comparison = compared(rows, case, memory.limits.result, by_name)
+        seen = list(_runtime_verdicts(runtimes, running.seconds, comparison, operators, case))
         inputs.recheck()
-        return _answer(comparison, operators, case.data, case.indices, fmt)
+        return _answer(comparison, operators, case, seen, fmt)
 
 
 def _rows(text: str | None, messages: Messages) -> tuple[tuple[Op, ...], set[Op]]:
@@ -138,14 +147,41 @@ def _rows(text: str | None, messages: Messages) -> tuple[tuple[Op, ...], set[Op]
     return tuple(op for op in COMPARED if op in chosen), by_name
 
 
+def _runtime_verdicts(
+    runtimes: list[Runtime],
+    seconds: float,
+    comparison: Comparison,
+    operators: ComparedOperators,
+    case: Case,
+) -> Iterator[RuntimeVerdict]:
+    """Yield the verdicts on runtimes.
+
+    A call of which a version refuses the shapes is made only if the version is named.
+    """
+    if not runtimes:
+        return
+    from gathercli.runtimes.verdict import Runtimes, expected_of
+
+    is_named = operators.version is not None
+    ops = [each.op for each in comparison.verdicts if each.bound is not None or is_named]
+    expected = expected_of(comparison, case)
+    with Runtimes(runtimes, seconds) as processes:
+        yield from processes.verdicts(ops, case.tensors, operators.attrs.typed, expected)
+
+
 def _answer(
-    comparison: Comparison, operator: OperatorOptions, data: Tensor, indices: Tensor, fmt: str
+    comparison: Comparison,
+    operator: OperatorOptions,
+    case: Case,
+    runtimes: list[RuntimeVerdict],
+    fmt: str,
 ) -> Answer:
     """Return the answer of a comparison; format its values while the inputs are open."""
     from gathercli.report.header import tensor_json
     from gathercli.report.terminal import rendered
     from gathercli.report.verdicts import compared_json, compared_text
 
+    data, indices = case.data, case.indices
     if fmt == "json":
         fields = {
             "data": tensor_json(data.dtype, data.shape),
@@ -154,7 +190,12 @@ def _answer(
             "negative": operator.negative,
             "out_of_range": operator.out_of_range,
         }
-        line = compared_json(comparison, fields, _values(comparison, "quoted"))
+        more: dict[str, Any] = {}
+        if runtimes:
+            from gathercli.report.runtimes import runtime_json
+
+            more["runtimes"] = [runtime_json(each) for each in runtimes]
+        line = compared_json(comparison, fields, _values(comparison, "quoted"), more)
         return Answer(lambda *_: line, lambda: line)
     call = f"data {data}   indices {indices}"
     used = {attr.name for verdict in comparison.verdicts for attr in verdict.op.attrs}
@@ -167,7 +208,12 @@ def _answer(
     values = _values(comparison, "bare")
 
     def text(width: int | None, color: bool) -> str:
-        return rendered(compared_text(comparison, call, values, width), color=color)
+        answer = compared_text(comparison, call, values, width)
+        if runtimes:
+            from gathercli.report.runtimes import runtimes_text
+
+            answer.append_text(runtimes_text(runtimes, width))
+        return rendered(answer, color=color)
 
     return Answer(text)
 

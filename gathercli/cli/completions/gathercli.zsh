@@ -324,6 +324,8 @@ _gathercli() {
             '--ops=[Only these, with commas between: commands (gather), versions (onnx-13), full names (openvino.Gather-8)]:list:(gather gather-elements gather-nd gather-tree openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11 openvino.GatherND-8 openvino.GatherND-5 onnx.GatherND-13 onnx.GatherND-12 onnx.GatherND-11 openvino.GatherTree-1)' \
             '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
+            '--with=[Call these runtimes too, as installed: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy, with commas between; torch=/venv/bin/python names the Python that has it]:list:(onnxruntime openvino torch tensorflow jax onnx.reference numpy)' \
+            '--timeout=[Seconds that a call in a runtime of --with may take; default 60]:s: ' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \

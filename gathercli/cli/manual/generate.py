@@ -23,6 +23,7 @@ from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.manual import roff
 from gathercli.report.terminal import print_text
 from gathercli.report.versions import HEADINGS, cells
+from gathercli.runtimes.worker import RUNTIMES
 from gathercli.spec.dtypes import DTYPES
 from gathercli.spec.equivalents import EQUIVALENTS
 
@@ -129,6 +130,7 @@ def _values(command: str, param: Any) -> list[str]:
         "--diff": [op.full_name for op in OPERATORS],
         # A shell would expand brackets.
         "--like": [each.name for each in EQUIVALENTS if "[" not in each.name],
+        "--with": [*RUNTIMES],
         "--ops": [*FAMILIES, *(op.full_name for op in OPERATORS)],
     }.get(param.opts[0] if is_option else param.metavar, [])
 

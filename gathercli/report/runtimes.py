@@ -1,0 +1,111 @@
+"""Format verdicts on runtimes, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from gathercli.io.formats.encode import TextOptions, plain_json
+from gathercli.report.verdicts import columns
+from gathercli.runtimes.verdict import RuntimeOutcome
+from gathercli.spec.coordinates import cell
+from gathercli.spec.shapes import Shape
+from gathercli.text import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.text import Text
+
+    from gathercli.runtimes.verdict import RuntimeVerdict
+    from gathercli.tensor import Tensor
+
+FEW: Final = 8
+"""The most elements of a result that is shown whole."""
+
+_STYLES: Final = (
+    (r"(?m)^runtime .*", "bold"),
+    (r"(?<=  )agrees\b", "green"),
+    (r"(?<=  )(differs|gives)\b", "yellow"),
+    (r"(?<=  )(dies|refuses|unsteady)\b", "red"),
+)
+
+
+def runtimes_text(verdicts: Iterable[RuntimeVerdict], width: int | None) -> Text:
+    """Format a line for every call in a runtime."""
+    from rich.text import Text
+
+    lines: list[tuple[str, ...]] = [("runtime", "call", "shape", "group", "outcome")]
+    for each in verdicts:
+        runtime = " ".join(filter(None, (each.call.runtime, each.version)))
+        shape = "" if each.result is None else str(Shape(each.result.shape))
+        words = (runtime, each.call.text, shape, each.letter or "-", outcome_text(each))
+        lines.append(tuple(map(clean, words)))
+    text = Text("\n" + columns(lines, width))
+    for pattern, style in _STYLES:
+        text.highlight_regex(pattern, style)
+    return text
+
+
+def outcome_text(each: RuntimeVerdict) -> str:
+    """Describe what a runtime did, in a line."""
+    what = _what(each)
+    if each.dtype is not None and each.result is not None:
+        what += f", as {each.result.dtype} in place of {each.dtype}"
+    return what
+
+
+_TEXTS: Final = {
+    RuntimeOutcome.ABSENT: "is not installed: {message}",
+    RuntimeOutcome.HANGS: "hangs: {message}",
+    RuntimeOutcome.DIES: "dies {message}",
+    RuntimeOutcome.UNSTEADY: "unsteady: three runs differ",
+    RuntimeOutcome.REFUSES: "refuses: {message}",
+    RuntimeOutcome.VALUES: "gives {result}, where {owner} refuses",
+}
+"""The outcomes without a group."""
+
+
+def _what(each: RuntimeVerdict) -> str:
+    owner = "the version" if each.call.op is not None else "every version"
+    if each.outcome in _TEXTS:
+        result = _shown(each.result)
+        return _TEXTS[each.outcome].format(message=each.message, result=result, owner=owner)
+    if each.outcome is RuntimeOutcome.AGREES:
+        refusal = f"refuses, as {owner} does: {each.message}"
+        return refusal if each.result is None else "agrees"
+    if each.reference == each.letter:
+        return "agrees in values"
+    if each.values is None or each.at is None:
+        return f"differs from {each.reference} in shape"
+    one, other = (plain(value) for value in each.values)
+    return f"differs from {each.reference} at {cell(each.at)}: {one} and {other}"
+
+
+def _shown(result: Tensor | None) -> str:
+    return "values" if result is None or result.array.size > FEW else plain(result)
+
+
+def plain(tensor: Tensor, nonfinite: str = "bare") -> str:
+    """Return a tensor as JSON on a line."""
+    return b"".join(plain_json([("value", tensor)], TextOptions(nonfinite))).decode().rstrip("\n")
+
+
+def runtime_json(each: RuntimeVerdict) -> dict[str, Any]:
+    """Return a verdict as fields of an object."""
+    values = each.values and [json.loads(plain(value, "quoted")) for value in each.values]
+    return {
+        "runtime": each.call.runtime,
+        "version": each.version,
+        "call": each.call.text,
+        "operator": each.call.op and each.call.op.full_name,
+        "way": each.call.way or None,
+        "outcome": each.outcome.value,
+        "group": each.letter,
+        "shape": None if each.result is None else list(each.result.shape),
+        "dtype": None if each.result is None else each.result.dtype.name,
+        "differs_from": each.reference,
+        "at": each.at,
+        "values": values,
+        "message": outcome_text(each),
+    }

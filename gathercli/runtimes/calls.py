@@ -1,0 +1,189 @@
+"""The calls of each runtime that compute what a version of an operator does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gathercli.runtimes.ir_node import WAYS, openvino_model
+from gathercli.runtimes.onnx_node import onnx_model
+from gathercli.spec.call import as_integer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from gathercli.runtimes.client import Observation, RuntimeProcess
+    from gathercli.spec.op import Op
+    from gathercli.tensor import Tensor
+
+FRAMEWORKS: Final = {"openvino": "openvino", "onnxruntime": "onnx", "onnx.reference": "onnx"}
+"""The runtimes that have operators by version, and the framework of these."""
+
+
+class RuntimeCall(NamedTuple):
+    """A call in a runtime.
+
+    Attributes
+    ----------
+    runtime, family
+        The runtime, and the operator.
+    text
+        The call, for people: ``torch.index_select(data, 0, indices)``, ``Gather-8 static``.
+    code
+        The expression of a function.
+    op
+        The version that it claims to be; None for a function.
+    way
+        How OpenVINO gets the indices.
+    """
+
+    runtime: str
+    family: str
+    text: str
+    code: str = ""
+    op: Op | None = None
+    way: str = ""
+
+    def files(self, tensors: Mapping[str, Tensor], attrs: Mapping[str, int]) -> dict[str, bytes]:
+        """Return the files of the model of a version, by name; the first one is the model."""
+        if self.op is None:
+            return {}
+        attrs = attributes_of(self.op, attrs)
+        if FRAMEWORKS[self.runtime] == "onnx":
+            return {"model.onnx": onnx_model(self.op, tensors, attrs)}
+        model = openvino_model(self.op, tensors, attrs, self.way)
+        return {"model.xml": model.xml.encode(), "model.bin": model.weights}
+
+    def run(
+        self, process: RuntimeProcess, tensors: Mapping[str, Tensor], attrs: Mapping[str, int]
+    ) -> Observation:
+        """Make the call in a process of its runtime."""
+        if self.op is None:
+            return process.call(tensors, code=self.code)
+        return process.call(tensors, model=self.files(tensors, attrs))
+
+
+def attributes_of(op: Op, attrs: Mapping[str, int]) -> dict[str, int]:
+    """Return the attributes that a version has, from those of a call."""
+    return {each.name: attrs.get(each.name, each.default or 0) for each in op.attrs}
+
+
+def integers(attrs: Mapping[str, Any]) -> dict[str, int] | None:
+    """Return the attributes that are set; None if one is no integer."""
+    numbers = {name: as_integer(value) for name, value in attrs.items() if value is not None}
+    if None in numbers.values():
+        return None
+    return {name: number for name, number in numbers.items() if number is not None}
+
+
+def calls(
+    runtime: str, ops: Iterable[Op], tensors: Mapping[str, Tensor], attrs: Mapping[str, int]
+) -> Iterator[RuntimeCall]:
+    """Yield the calls of a runtime that correspond to versions.
+
+    Parameters
+    ----------
+    tensors, attrs
+        The inputs by name, and the attributes that are set.
+    """
+    ops = list(ops)
+    if runtime in FRAMEWORKS:
+        for op in ops:
+            if op.framework == FRAMEWORKS[runtime]:
+                yield from _operator_calls(runtime, op)
+        return
+    for family in dict.fromkeys(op.family for op in ops):
+        yield from _function_calls(runtime, family, tensors, attrs)
+
+
+def _operator_calls(runtime: str, op: Op) -> Iterator[RuntimeCall]:
+    name = f"{op.name}-{op.version}"
+    if runtime != "openvino":
+        yield RuntimeCall(runtime, op.family, name, op=op)
+        return
+    for way in WAYS:
+        yield RuntimeCall(runtime, op.family, f"{name} {way}", op=op, way=way)
+
+
+class _Function(NamedTuple):
+    """A function of a runtime: its expression, and the calls that it can make."""
+
+    runtime: str
+    family: str
+    code: str
+    takes: Callable[[_Shapes], bool] = lambda _: True
+    is_jitted: bool = False
+
+
+class _Shapes(NamedTuple):
+    """What the choice of functions depends on; `position` is the axis from the front, or None."""
+
+    data: int
+    indices: int
+    axis: int
+    batch_dims: int
+
+    @property
+    def position(self) -> int | None:
+        axis = self.axis + self.data if self.axis < 0 else self.axis
+        return axis if 0 <= axis < self.data else None
+
+
+def _has_no_batch(each: _Shapes) -> bool:
+    return not each.batch_dims
+
+
+def _is_position(each: _Shapes) -> bool:
+    return not each.batch_dims and each.position is not None
+
+
+def _is_list(each: _Shapes) -> bool:
+    return not each.batch_dims and each.indices <= 1
+
+
+def _is_table(each: _Shapes) -> bool:
+    return not each.batch_dims and each.position == 0 and each.data == 2
+
+
+_TAKE, _ELEMENTS, _TUPLES = "gather", "gather-elements", "gather-nd"
+
+_FUNCTIONS: Final = (
+    _Function("numpy", _TAKE, "np.take(data, indices, axis={axis})", _has_no_batch),
+    _Function("numpy", _TAKE, "data[{before}indices]", _is_position),
+    _Function("numpy", _ELEMENTS, "np.take_along_axis(data, indices, axis={axis})"),
+    _Function("numpy", _TUPLES, "data[tuple(np.moveaxis(indices, -1, 0))]", _has_no_batch),
+    _Function("torch", _TAKE, "data[{before}indices]", _is_position),
+    _Function("torch", _TAKE, "torch.index_select(data, {axis}, indices)", _is_list),
+    _Function("torch", _TAKE, "torch.nn.functional.embedding(indices, data)", _is_table),
+    _Function("torch", _ELEMENTS, "torch.gather(data, {axis}, indices)"),
+    _Function("torch", _ELEMENTS, "torch.take_along_dim(data, indices, {axis})"),
+    _Function("torch", _TUPLES, "data[tuple(indices.movedim(-1, 0))]", _has_no_batch),
+    _Function("jax", _TAKE, "jnp.take(data, indices, axis={axis})", _has_no_batch),
+    _Function("jax", _TAKE, "data[{before}indices]", _is_position),
+    _Function("jax", _ELEMENTS, "jnp.take_along_axis(data, indices, axis={axis})"),
+    _Function("jax", _TUPLES, "data[tuple(jnp.moveaxis(indices, -1, 0))]", _has_no_batch),
+    *(
+        _Function("tensorflow", family, code, is_jitted=is_jitted)
+        for family, code in (
+            (_TAKE, "tf.gather(data, indices, axis={axis}, batch_dims={batch_dims})"),
+            (_TUPLES, "tf.gather_nd(data, indices, batch_dims={batch_dims})"),
+        )
+        for is_jitted in (False, True)
+    ),
+)
+
+_JITTED: Final = "tf.function(lambda data, indices: {}, jit_compile=True)(data, indices)"
+
+
+def _function_calls(
+    runtime: str, family: str, tensors: Mapping[str, Tensor], attrs: Mapping[str, int]
+) -> Iterator[RuntimeCall]:
+    data, indices = list(tensors.values())[:2]
+    axis, batch_dims = attrs.get("axis", 0), attrs.get("batch_dims", 0)
+    shapes = _Shapes(len(data.shape), len(indices.shape), axis, batch_dims)
+    before = ":, " * (shapes.position or 0)
+    for each in _FUNCTIONS:
+        if (each.runtime, each.family) == (runtime, family) and each.takes(shapes):
+            text = code = each.code.format(axis=axis, batch_dims=batch_dims, before=before)
+            if each.is_jitted:
+                text, code = f"{code}, jitted", _JITTED.format(code)
+            yield RuntimeCall(runtime, family, text, code)

@@ -1,0 +1,327 @@
+"""Processes of runtimes: start them, send them calls, and read what they answer or how they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from gathercli.arrays.tensor import storage_of
+from gathercli.errors import GatherError, InputError, UsageError
+from gathercli.io.source import Inputs
+from gathercli.runtimes import worker
+from gathercli.spec.dtypes import DType, named
+from gathercli.tensor import Tensor
+from gathercli.text import clean, closest, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+RUNTIMES: Final = tuple(worker.RUNTIMES)
+"""The names of the runtimes."""
+
+SECONDS: Final = 60.0
+"""The most seconds of a call, unless the user says otherwise."""
+
+START: Final = 120.0
+"""The most seconds until a runtime is imported."""
+
+MEMORY: Final = 32 << 30
+"""The most bytes of address space, most of which a runtime reserves and never uses."""
+
+RUNS: Final = 3
+"""How often a call is made, as some answers change from run to run."""
+
+_LONGEST: Final = 1 << 20
+"""The most bytes of an answer."""
+
+_QUIET: Final = {
+    "CUDA_VISIBLE_DEVICES": "",
+    "JAX_PLATFORMS": "cpu",
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "TF_ENABLE_ONEDNN_OPTS": "0",
+}
+"""Variables that keep runtimes on the processor, and their logs short."""
+
+
+class Runtime(NamedTuple):
+    """A runtime, and the Python that has it."""
+
+    name: str
+    python: str
+
+
+def runtimes_of(text: str, option: str = "--with") -> list[Runtime]:
+    """Return the runtimes of a list such as ``torch,tensorflow=/venvs/tf/bin/python``.
+
+    Raises
+    ------
+    UsageError
+        A name is unknown or repeated, or a Python is no file that can be run.
+    """
+    chosen: dict[str, Runtime] = {}
+    for word in filter(None, map(str.strip, text.split(","))):
+        name, mark, python = word.partition("=")
+        if name not in RUNTIMES or name in chosen:
+            near = None if name in chosen else closest(name, RUNTIMES)
+            raise UsageError(
+                f"`{option}` names `{clean(name[:40])}`{' twice' * (name in chosen)}: "
+                f"expected {listed(RUNTIMES)}, each once",
+                rule="usage",
+                value=name,
+                hint=f"did you mean `{near}`?" if near else None,
+            )
+        if mark and not (os.path.isfile(python) and os.access(python, os.X_OK)):
+            raise UsageError(
+                f"`{option}` names the Python `{clean(python)}` for {name}: "
+                "expected a program that can be run",
+                rule="usage",
+                value=python,
+                hint=f"`{option} {name}=/path/to/venv/bin/python`",
+            )
+        chosen[name] = Runtime(name, os.path.abspath(python) if mark else sys.executable)
+    if not chosen:
+        raise UsageError(
+            f"`{option}` is `{clean(text[:40])}`: expected {listed(RUNTIMES)}",
+            rule="usage",
+            value=text,
+            hint=f"`{option} numpy`",
+        )
+    return list(chosen.values())
+
+
+class Observation(NamedTuple):
+    """What a runtime made of a call.
+
+    Attributes
+    ----------
+    version
+        The version of the runtime; None if it is not installed.
+    tensor
+        The result; None if there is none.
+    problem
+        ``refuses``, ``dies``, ``hangs``, ``unsteady`` or ``absent``; None if all is well.
+    message
+        The text of an exception, the signal, or the time.
+    """
+
+    version: str | None
+    tensor: Tensor | None = None
+    problem: str | None = None
+    message: str = ""
+
+
+class RuntimeProcess:
+    """A process that calls a runtime, restarted after its death; a context that ends it.
+
+    Parameters
+    ----------
+    seconds
+        The most seconds of a call.
+    """
+
+    def __init__(self, runtime: Runtime, seconds: float = SECONDS) -> None:
+        self.runtime, self._seconds = runtime, seconds
+        self._folder = tempfile.TemporaryDirectory(prefix="gathercli-")
+        self._process: subprocess.Popen[bytes] | None = None
+        self._answers = -1
+        self._buffer = b""
+        self._version: str | None = None
+        self._absent: Observation | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process and remove its files."""
+        self._end()
+        self._folder.cleanup()
+
+    def call(
+        self,
+        tensors: Mapping[str, Tensor],
+        *,
+        code: str = "",
+        model: Mapping[str, bytes] | None = None,
+    ) -> Observation:
+        """Make a call.
+
+        Parameters
+        ----------
+        tensors
+            The tensors by name.
+        code
+            An expression of them.
+        model
+            The files of a model by name, instead; the first one is the model.
+        """
+        if self._absent is not None:
+            return self._absent
+        output = self._path("output.npy")
+        request: dict[str, Any] = {
+            "code": code,
+            "inputs": {name: self._save(name, each) for name, each in tensors.items()},
+            "output": output,
+            "runs": RUNS,
+            "seconds": self._seconds,
+        }
+        for name, content in (model or {}).items():
+            with open(self._path(name), "wb") as file:
+                file.write(content)
+            request.setdefault("model", self._path(name))
+        with suppress(FileNotFoundError):
+            os.unlink(output)
+        self.start()
+        if self._version is None and (problem := self._await_import()):
+            return problem
+        answer = self._ask(request)
+        if isinstance(answer, Observation):
+            return answer
+        return self._observation(answer, output)
+
+    def _observation(self, answer: Mapping[str, Any], output: str) -> Observation:
+        if "refuses" in answer:
+            message = str(answer["refuses"]).replace(self._folder.name + os.sep, "")
+            return Observation(self._version, None, "refuses", message)
+        dtype = named(str(answer.get("dtype")))
+        if dtype is None:
+            message = f"a result of the type {answer.get('dtype')}"
+            return Observation(self._version, None, "refuses", message)
+        try:
+            tensor = _read(output, dtype)
+        except GatherError as error:
+            return Observation(self._version, None, "refuses", error.message)
+        return Observation(self._version, tensor, "unsteady" if "unsteady" in answer else None)
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self._folder.name, name)
+
+    def _save(self, name: str, tensor: Tensor) -> tuple[str, str]:
+        """Write a tensor; return its path and the name of its type."""
+        path = self._path(f"{name}.npy")
+        with open(path, "wb") as file:
+            np.save(file, tensor.array.astype(tensor.storage, copy=False), allow_pickle=False)
+        return path, tensor.dtype.name
+
+    def start(self) -> None:
+        """Start the process, which begins to import the runtime, unless it runs."""
+        if self._process is not None or self._absent is not None:
+            return
+        reader, writer = os.pipe()
+        words = [self.runtime.python, "-I", worker.__file__, self.runtime.name, str(writer)]
+        home = {"HOME": self._folder.name, "TMPDIR": self._folder.name}
+        try:
+            self._process = subprocess.Popen(  # noqa: S603  (the Python that the user names)
+                [*words, str(MEMORY)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd=self._folder.name,
+                env={**os.environ, **_QUIET, **home},
+                pass_fds=(writer,),
+                start_new_session=True,  # so that its own children end with it
+            )
+        except OSError as error:
+            os.close(reader)
+            self._absent = Observation(None, None, "absent", str(error.strerror))
+            return
+        finally:
+            os.close(writer)
+        self._answers, self._buffer, self._version = reader, b"", None
+
+    def _await_import(self) -> Observation | None:
+        """Wait until the runtime is imported; return an observation if it cannot be."""
+        if self._absent is not None:
+            return self._absent
+        answer = self._read_answer(START)
+        if isinstance(answer, dict):
+            if "version" in answer:
+                self._version = str(answer["version"])
+                return None
+            self._end()
+            answer = Observation(None, None, "absent", str(answer.get("absent")))
+        self._absent = answer
+        return answer
+
+    def _ask(self, request: Mapping[str, Any]) -> dict[str, Any] | Observation:
+        """Send a call and return the answer, or how the process ended."""
+        process = self._process
+        if process is not None and process.stdin is not None:
+            with suppress(BrokenPipeError):
+                process.stdin.write(json.dumps(request).encode() + b"\n")
+                process.stdin.flush()
+        return self._read_answer(self._seconds)
+
+    def _read_answer(self, seconds: float) -> dict[str, Any] | Observation:
+        end = time.monotonic() + seconds
+        while b"\n" not in self._buffer:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self._answers], [], [], left)[0]:
+                self._end(patience=0)
+                message = f"no answer within {seconds:g} s"
+                return Observation(self._version, None, "hangs", message)
+            part = os.read(self._answers, 1 << 16)
+            self._buffer += part
+            if not part or len(self._buffer) > _LONGEST:
+                return Observation(self._version, None, "dies", _ending(self._end()))
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            self._end()
+            return Observation(self._version, None, "dies", "an answer that is no JSON")
+        return answer
+
+    def _end(self, *, patience: float = 1) -> int:
+        """End the process, in `patience` seconds or by force, and what it started.
+
+        Returns
+        -------
+            Its status.
+        """
+        process, self._process = self._process, None
+        if process is None:
+            return 0
+        os.close(self._answers)
+        if process.stdin is not None:
+            with suppress(BrokenPipeError):
+                process.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=patience)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        return process.wait()
+
+
+def _ending(status: int) -> str:
+    """Return how a process ended: ``by SIGFPE``, ``with status 3``."""
+    if status >= 0:
+        return f"with status {status}"
+    try:
+        return f"by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"by signal {-status}"
+
+
+def _read(path: str, dtype: DType) -> Tensor:
+    """Read the result of a call into memory, by the same reader as any other file."""
+    with Inputs(None, notes=[]) as inputs:
+        tensor = inputs.tensor(f"@{path}", "output")
+    if tensor.storage.kind != storage_of(dtype).kind:
+        raise InputError(f"a result of {tensor.dtype} that should be {dtype}", rule="npy")
+    return Tensor(dtype, np.array(tensor.array))

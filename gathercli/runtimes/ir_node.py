@@ -1,0 +1,165 @@
+"""An OpenVINO IR with a single operation: the text of its .xml, and the bytes of its .bin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from gathercli.spec.dtypes import BOOL, INT64, STRING, DType
+from gathercli.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gathercli.spec.op import Op
+
+STATIC: Final = "static"
+DYNAMIC: Final = "dynamic"
+CONSTANT: Final = "constant"
+WAYS: Final = (STATIC, DYNAMIC, CONSTANT)
+"""How a model gets the indices: with sizes in the model, with unknown ones, or as a constant."""
+
+_ELEMENT_TYPES: Final = {BOOL: "boolean", STRING: "string"}
+"""The types whose names in an IR are not our short ones."""
+
+
+class OpenVinoModel(NamedTuple):
+    """The text of the .xml, the bytes of the .bin, and the inputs that come at run time."""
+
+    xml: str
+    weights: bytes
+    inputs: tuple[str, ...]
+
+
+def openvino_model(
+    op: Op, tensors: Mapping[str, Tensor], attrs: Mapping[str, int], way: str = STATIC
+) -> OpenVinoModel:
+    """Return a model of one operation; an attribute that is an input becomes a constant.
+
+    Parameters
+    ----------
+    op
+        A version of OpenVINO.
+    way
+        One of `WAYS`.
+    """
+    feeds = tuple(each.name for each in op.inputs if way != CONSTANT or not each.values)
+    first, weights = op.inputs[0].name, b""
+    layers: list[str] = []
+    operands = dict(tensors)
+    for each in op.attrs:
+        if each.is_input:
+            operands[each.name] = Tensor(INT64, np.array(attrs[each.name]))
+    for number, (name, tensor) in enumerate(operands.items()):
+        if name in feeds:
+            layers.append(_parameter(number, name, tensor, is_dynamic=way == DYNAMIC))
+        else:
+            start = len(weights)
+            weights += tensor.array.astype(tensor.storage.newbyteorder("<")).tobytes()
+            layers.append(_constant(number, name, tensor, start, len(weights) - start))
+    ports = [
+        (name, each.dtype, _sizes(each, is_dynamic=way == DYNAMIC and name in feeds))
+        for name, each in operands.items()
+    ]
+    settings = {each.name: attrs[each.name] for each in op.attrs if not each.is_input}
+    last = len(ports)
+    layers += [_operation(last, op, ports, settings, tensors[first].dtype), _result(last + 1)]
+    edges = [_edge(number, 0, last, number) for number in range(last)]
+    edges.append(_edge(last, last, last + 1, 0))
+    text = "".join(
+        (
+            '<?xml version="1.0"?>\n',
+            f'<net name="{op.family}" version="11">\n',
+            *("  <layers>\n", *layers, "  </layers>\n"),
+            *("  <edges>\n", *edges, "  </edges>\n"),
+            "</net>\n",
+        )
+    )
+    return OpenVinoModel(text, weights, feeds)
+
+
+def _element_type(dtype: DType) -> str:
+    return _ELEMENT_TYPES.get(dtype, dtype.short)
+
+
+def _precision(dtype: DType) -> str:
+    """Return the name of a type in a port: ``FP32``, ``I64``."""
+    name = _element_type(dtype).upper()
+    return f"FP{name[1:]}" if name.startswith("F") else name
+
+
+def _sizes(tensor: Tensor, *, is_dynamic: bool) -> list[int]:
+    return [-1] * len(tensor.shape) if is_dynamic else list(tensor.shape)
+
+
+def _port(number: int, dtype: DType, sizes: Iterable[int], names: str = "") -> str:
+    dims = "".join(f"<dim>{size}</dim>" for size in sizes)
+    names = names and f' names="{names}"'
+    return f'        <port id="{number}" precision="{_precision(dtype)}"{names}>{dims}</port>\n'
+
+
+def _layer(number: int, name: str, kind: str, version: str, *parts: str) -> str:
+    head = f'<layer id="{number}" name="{name}" type="{kind}" version="{version}">'
+    return "".join((f"    {head}\n", *parts, "    </layer>\n"))
+
+
+def _ports(kind: str, *ports: str) -> str:
+    return "".join((f"      <{kind}>\n", *ports, f"      </{kind}>\n"))
+
+
+def _parameter(number: int, name: str, tensor: Tensor, *, is_dynamic: bool) -> str:
+    sizes = _sizes(tensor, is_dynamic=is_dynamic)
+    shape = ",".join("?" if size < 0 else str(size) for size in sizes)
+    return _layer(
+        number,
+        name,
+        "Parameter",
+        "opset1",
+        f'      <data shape="{shape}" element_type="{_element_type(tensor.dtype)}"/>\n',
+        _ports("output", _port(0, tensor.dtype, sizes, name)),
+    )
+
+
+def _constant(number: int, name: str, tensor: Tensor, start: int, size: int) -> str:
+    shape = ",".join(map(str, tensor.shape))
+    place = f'offset="{start}" size="{size}"'
+    return _layer(
+        number,
+        name,
+        "Const",
+        "opset1",
+        f'      <data element_type="{_element_type(tensor.dtype)}" shape="{shape}" {place}/>\n',
+        _ports("output", _port(0, tensor.dtype, tensor.shape)),
+    )
+
+
+def _operation(
+    number: int,
+    op: Op,
+    ports: list[tuple[str, DType, list[int]]],
+    settings: Mapping[str, int],
+    dtype: DType,
+) -> str:
+    attributes = "".join(f' {name}="{value}"' for name, value in settings.items())
+    data = f"      <data{attributes}/>\n" if attributes else ""
+    inputs = (_port(at, kind, sizes) for at, (_, kind, sizes) in enumerate(ports))
+    output = _port(len(ports), dtype, (), "output")
+    return _layer(
+        number,
+        op.family,
+        op.name,
+        f"opset{op.version}",
+        data,
+        _ports("input", *inputs),
+        _ports("output", output),
+    )
+
+
+def _result(number: int) -> str:
+    return _layer(number, "result", "Result", "opset1", _ports("input", '        <port id="0"/>\n'))
+
+
+def _edge(layer: int, port: int, to_layer: int, to_port: int) -> str:
+    ends = f'from-layer="{layer}" from-port="{port}" to-layer="{to_layer}" to-port="{to_port}"'
+    return f"    <edge {ends}/>\n"

@@ -1,0 +1,69 @@
+"""An ONNX model with a single node, encoded by hand: it needs no package to be written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gathercli.models.onnx_infer import encoded
+from gathercli.models.onnx_tensor import TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import Op
+    from gathercli.tensor import Tensor
+
+OLDEST_OPSET: Final = 7
+"""The oldest opset that onnxruntime supports; older versions of an operator are part of it."""
+
+_IR_VERSION: Final = 8
+_INTEGER: Final = 2
+"""The type of an attribute."""
+
+
+def onnx_model(op: Op, tensors: Mapping[str, Tensor], attrs: Mapping[str, int]) -> bytes:
+    """Return a model of one node, whose inputs are `tensors` and whose result is ``output``.
+
+    Parameters
+    ----------
+    op
+        A version of ONNX.
+    attrs
+        The attributes that the node sets.
+    """
+    data = next(iter(tensors.values()))
+    node = b"".join(
+        (
+            *(_text(1, name) for name in tensors),
+            _text(2, "output"),
+            _text(4, op.name),
+            *(encoded(5, _attribute(name, value)) for name, value in attrs.items()),
+        )
+    )
+    graph = b"".join(
+        (
+            encoded(1, node),
+            _text(2, op.family),
+            *(encoded(11, _value(name, each.dtype, each.shape)) for name, each in tensors.items()),
+            encoded(12, _value("output", data.dtype)),
+        )
+    )
+    opset = encoded(2, max(op.version, OLDEST_OPSET))
+    return encoded(1, _IR_VERSION) + encoded(7, graph) + encoded(8, opset)
+
+
+def _text(field: int, text: str) -> bytes:
+    return encoded(field, text.encode())
+
+
+def _attribute(name: str, value: int) -> bytes:
+    return _text(1, name) + encoded(3, value % 2**64) + encoded(20, _INTEGER)
+
+
+def _value(name: str, dtype: DType, shape: tuple[int, ...] | None = None) -> bytes:
+    """Return the declaration of a value; without `shape`, its rank is unknown."""
+    tensor = encoded(1, TYPES.index(dtype) if dtype in TYPES else 0)
+    if shape is not None:
+        tensor += encoded(2, b"".join(encoded(1, encoded(1, size)) for size in shape))
+    return _text(1, name) + encoded(2, encoded(1, tensor))

@@ -1,0 +1,258 @@
+"""The verdict on a runtime: which group of versions it agrees with, or where it differs."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from functools import cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from gathercli.arrays.run import run
+from gathercli.arrays.tensor import equal
+from gathercli.runtimes.calls import RuntimeCall, calls, integers
+from gathercli.runtimes.client import RuntimeProcess
+from gathercli.spec.coordinates import coordinate
+from gathercli.spec.dtypes import Kind
+from gathercli.tensor import Tensor
+from gathercli.text import short
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any, Self
+
+    from gathercli.lessons.groups import Comparison
+    from gathercli.lessons.verdicts import Case
+    from gathercli.runtimes.client import Observation, Runtime
+    from gathercli.spec.op import Op
+
+SHORT: Final = 160
+"""The most characters of a message in a table."""
+
+
+class RuntimeOutcome(Enum):
+    """What a runtime did, compared with the version, or with all versions of an operator."""
+
+    AGREES = "agrees"
+    DIFFERS = "differs"
+    VALUES = "values"
+    """It gives values where the version refuses."""
+    REFUSES = "refuses"
+    DIES = "dies"
+    HANGS = "hangs"
+    UNSTEADY = "unsteady"
+    ABSENT = "absent"
+
+
+class Expected(NamedTuple):
+    """What versions make of a call.
+
+    Attributes
+    ----------
+    outputs
+        A function that returns the output of each group of equal ones, by letter.
+    letters
+        The letter of the group of each version; None if it refuses.
+    """
+
+    outputs: Callable[[str], Tensor]
+    letters: Mapping[Op, str | None]
+
+    def groups(self, ops: Iterable[Op]) -> list[str]:
+        """Return the groups of versions, each once."""
+        letters = dict.fromkeys(self.letters[op] for op in ops if op in self.letters)
+        return [letter for letter in letters if letter is not None]
+
+    @property
+    def all_groups(self) -> list[str]:
+        """All groups in order."""
+        return sorted(self.groups(self.letters))
+
+
+def expected_of(comparison: Comparison, case: Case) -> Expected:
+    """Return what the versions of a comparison make of its inputs."""
+    bound = {each.letter: each.bound for each in comparison.group_calls}
+
+    @cache
+    def output(letter: str) -> Tensor:
+        return run(bound[letter], threads=case.threads).whole()  # of a size that was checked
+
+    ops = (each.op for each in comparison.verdicts)
+    return Expected(output, dict(zip(ops, comparison.letters, strict=True)))
+
+
+class RuntimeVerdict(NamedTuple):
+    """The verdict on a call in a runtime.
+
+    Attributes
+    ----------
+    version
+        The version of the runtime; None if it is not installed.
+    letter
+        The group whose output it equals; None if there is none.
+    result
+        Its output; None if there is none.
+    reference
+        The group that it differs from; None if it refuses, or no version gives values.
+    at, values
+        The first cell that differs, and its values in the runtime and in the group; None if the
+        shapes differ.
+    dtype
+        The type that the output should have, if it has another.
+    message
+        What it said, or how it ended.
+    """
+
+    call: RuntimeCall
+    outcome: RuntimeOutcome
+    version: str | None = None
+    letter: str | None = None
+    result: Tensor | None = None
+    reference: str | None = None
+    at: tuple[int, ...] | None = None
+    values: tuple[Tensor, Tensor] | None = None
+    dtype: str | None = None
+    message: str = ""
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether the runtime does something else than the version, or than any version."""
+        return self.outcome not in (RuntimeOutcome.AGREES, RuntimeOutcome.ABSENT)
+
+
+class Runtimes:
+    """Processes of runtimes for any number of calls; a context that ends them.
+
+    Parameters
+    ----------
+    seconds
+        The most seconds of a call.
+    """
+
+    def __init__(self, runtimes: Iterable[Runtime], seconds: float) -> None:
+        self._processes = [RuntimeProcess(each, seconds) for each in runtimes]
+
+    def __enter__(self) -> Self:
+        for each in self._processes:  # imports take seconds, and more than one core
+            each.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each in self._processes:
+            each.close()
+
+    def verdicts(
+        self,
+        ops: Sequence[Op],
+        tensors: Sequence[Tensor],
+        attrs: Mapping[str, Any],
+        expected: Expected,
+    ) -> Iterator[RuntimeVerdict]:
+        """Yield the verdict on every call of every runtime that corresponds to one of `ops`.
+
+        Parameters
+        ----------
+        tensors
+            The inputs, in the order of the versions.
+        attrs
+            The attributes as the user wrote them.
+        """
+        numbers = integers(attrs)
+        if numbers is None or not ops:
+            return
+        named = {each.name: tensor for each, tensor in zip(ops[0].inputs, tensors, strict=True)}
+        for process in self._processes:
+            for call in calls(process.runtime.name, ops, named, numbers):
+                yield judge(call, call.run(process, named, numbers), expected)
+
+
+def judge(call: RuntimeCall, seen: Observation, expected: Expected) -> RuntimeVerdict:
+    """Compare what a runtime did with what the versions do."""
+    own = [call.op] if call.op is not None else _of_family(call, expected)
+    groups = expected.groups(own)
+    message = shortened(seen.message)
+    verdict = RuntimeVerdict(call, RuntimeOutcome.REFUSES, seen.version, message=message)
+    if seen.tensor is None:
+        outcome = RuntimeOutcome(seen.problem)
+        refuses_too = outcome is RuntimeOutcome.REFUSES and not groups
+        return verdict._replace(outcome=RuntimeOutcome.AGREES if refuses_too else outcome)
+    result = seen.tensor
+    letter = next(
+        (each for each in expected.all_groups if same(result, expected.outputs(each))), None
+    )
+    if seen.problem is not None:
+        return verdict._replace(outcome=RuntimeOutcome(seen.problem), result=result)
+    verdict = verdict._replace(result=result, letter=letter)
+    if letter in groups:
+        wanted = expected.outputs(letter).dtype
+        if wanted is not result.dtype:
+            return verdict._replace(
+                outcome=RuntimeOutcome.DIFFERS, reference=letter, dtype=wanted.name
+            )
+        return verdict._replace(outcome=RuntimeOutcome.AGREES)
+    if not groups:
+        return verdict._replace(outcome=RuntimeOutcome.VALUES)
+    shapes = {each: expected.outputs(each).shape for each in groups}
+    reference = next((each for each in groups if shapes[each] == result.shape), groups[0])
+    return _differing(verdict, result, reference, expected.outputs(reference))
+
+
+def _of_family(call: RuntimeCall, expected: Expected) -> list[Op]:
+    return [op for op in expected.letters if op.family == call.family]
+
+
+def _differing(
+    verdict: RuntimeVerdict, result: Tensor, reference: str, wanted: Tensor
+) -> RuntimeVerdict:
+    verdict = verdict._replace(
+        outcome=RuntimeOutcome.DIFFERS,
+        reference=reference,
+        dtype=None if wanted.dtype is result.dtype else wanted.dtype.name,
+    )
+    if wanted.shape != result.shape:
+        return verdict
+    first = first_difference(result, wanted)
+    values = _cell(result, first or 0), _cell(wanted, first or 0)
+    return verdict._replace(at=coordinate(first or 0, result.shape), values=values)
+
+
+def _cell(tensor: Tensor, position: int) -> Tensor:
+    return Tensor(tensor.dtype, np.array(tensor.array.reshape(-1)[position]))
+
+
+def same(one: Tensor, other: Tensor) -> bool:
+    """Return whether shapes and values are equal; types may differ."""
+    return one.shape == other.shape and first_difference(one, other) is None
+
+
+def first_difference(one: Tensor, other: Tensor) -> int | None:
+    """Return the flat position of the first difference of tensors of one shape, or None."""
+    if Kind.STRING in (one.dtype.kind, other.dtype.kind) and one.dtype is not other.dtype:
+        return 0 if one.array.size else None
+    dtype = one.dtype if one.dtype.kind in (Kind.FLOAT, Kind.COMPLEX) else other.dtype
+    if one.dtype.kind != other.dtype.kind:
+        differs = one.values() != other.values()
+    else:
+        differs = ~equal(dtype, one.values(), other.values())
+    positions = np.flatnonzero(differs)
+    return int(positions[0]) if positions.size else None
+
+
+_NOISE: Final = (
+    (re.compile(r"^.*Status Message: (?:\S+\.cc:\d+ .*? was false\. )?", re.DOTALL), ""),  # ORT
+    (re.compile(r"\{\{[^{}]*\}\}"), ""),  # TensorFlow's name of a node
+    (re.compile(r"(?<![\w.])/(?:[^\s/:'\"]+/)+"), ""),  # folders of this machine
+    (re.compile(r"\s+"), " "),
+)
+
+
+def shortened(message: str) -> str:
+    r"""Return a message on one line, without the folders of this machine.
+
+    >>> shortened("RuntimeError: Check '/home/me/ov/x.cpp:3'\n  failed")
+    "RuntimeError: Check 'x.cpp:3' failed"
+    """
+    for pattern, replacement in _NOISE:
+        message = pattern.sub(replacement, message)
+    return short(message.strip(), SHORT)

@@ -1,0 +1,237 @@
+"""Call other runtimes: a script for any Python, which imports nothing of the package.
+
+``python -I worker.py RUNTIME DESCRIPTOR BYTES`` reads a call a line as JSON from standard input and
+writes an answer a line to the descriptor, so that a runtime may print what it likes. BYTES limits
+its address space. Tensors are .npy files. A call is an expression of tensors, or a model and its
+inputs::
+
+    {"code": "np.take(data, indices, axis=0)", "runs": 3, "output": "/tmp/x/output.npy",
+     "inputs": {"data": ["/tmp/x/data.npy", "float32"], "indices": ["/tmp/x/indices.npy", "int64"]}}
+    {"model": "/tmp/x/model.onnx", ...}
+
+An answer is ``{"dtype": "float32"}``, the type of the tensor in the output file, with
+``"unsteady": true`` if the runs differ, or ``{"refuses": "..."}``, the text of an exception. The
+first answer is ``{"version": "2.4.6"}``, or ``{"absent": "..."}`` if the runtime is not there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import resource
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    Tensors = Mapping[str, tuple[Any, str]]
+
+LONGEST = 4000
+"""The most characters of a message."""
+
+THREADS = 2
+"""The threads of OpenVINO, which with one loses the exceptions of GatherElements."""
+
+
+def main(runtime: str, descriptor: int, memory: int) -> None:
+    """Answer the calls on standard input."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    answers = os.fdopen(descriptor, "w", encoding="utf-8")
+
+    def answer(fields: Mapping[str, Any]) -> None:
+        answers.write(json.dumps(fields) + "\n")
+        answers.flush()
+
+    module, run = RUNTIMES[runtime]
+    try:
+        loaded = importlib.import_module(module)
+        answer({"version": str(loaded.__version__).split("-")[0]})
+    except Exception as error:  # noqa: BLE001  (whatever an import raises)
+        answer({"absent": _message(error)})
+        return
+    for line in sys.stdin:
+        call = json.loads(line)
+        _limit_time(call["seconds"])
+        try:
+            answer(_answer(call, loaded, run))
+        except Exception as error:  # noqa: BLE001  (whatever a runtime raises)
+            answer({"refuses": _message(error)})
+
+
+def _limit_time(seconds: float) -> None:
+    """Let this process end by itself if nobody is left to kill it."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    most = int(used.ru_utime + used.ru_stime + (seconds + 1) * (os.cpu_count() or 1))
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (most, hard))
+
+
+def _message(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:LONGEST]
+
+
+def _answer(
+    call: Mapping[str, Any], module: Any, run: Callable[[Any, Mapping[str, Any], Tensors], Any]
+) -> dict[str, Any]:
+    """Make a call several times, and save the first result."""
+    import numpy as np
+
+    tensors = {name: (np.load(path), dtype) for name, (path, dtype) in call["inputs"].items()}
+    results = []
+    for number in range(call["runs"]):
+        _dirty(number)
+        results.append(_stored(run(module, call, tensors)))
+    array, dtype = results[0]
+    with open(call["output"], "wb") as file:
+        np.save(file, array, allow_pickle=False)
+    same = all(
+        (other.shape, other.dtype, other.tobytes()) == (array.shape, array.dtype, array.tobytes())
+        for other, _ in results[1:]
+    )
+    return {"dtype": dtype} if same else {"dtype": dtype, "unsteady": True}
+
+
+def _dirty(number: int) -> None:
+    """Leave other bytes in free memory at each run, so that a result made of them changes."""
+    import numpy as np
+
+    blocks = [np.full(size, 17 * (number + 1), np.uint8) for size in range(16, 4096, 16)]
+    del blocks
+
+
+def _stored(result: Any) -> tuple[Any, str]:
+    """Return a result as an array that a .npy file stores, and the name of its type.
+
+    A result is anything that numpy takes, or already such a pair.
+    """
+    import numpy as np
+
+    if isinstance(result, tuple):
+        return result
+    array = np.array(result)  # a copy, as a runtime may use the memory again
+    if array.dtype.kind in "OSUT":
+        texts = [v.decode() if isinstance(v, bytes) else str(v) for v in array.reshape(-1).tolist()]
+        return np.array(texts, dtype=np.str_).reshape(array.shape), "string"
+    name = array.dtype.name
+    if array.dtype.kind not in "biufc" or array.dtype.type.__module__ != "numpy":
+        return array.view(f"u{array.dtype.itemsize}"), name
+    return array, name
+
+
+def _typed(array: Any, dtype: str) -> Any:
+    """Return the array of a .npy file with the type that it stores."""
+    if dtype in ("string", array.dtype.name):
+        return array
+    return array.view(getattr(importlib.import_module("ml_dtypes"), dtype))
+
+
+# Expressions
+
+
+def _evaluated(call: Mapping[str, Any], names: dict[str, Any]) -> Any:
+    """Evaluate an expression, which is of our own table."""
+    return eval(call["code"], names)  # noqa: S307
+
+
+def _numpy(np: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
+    arrays = {name: _typed(*each) for name, each in tensors.items()}
+    return _evaluated(call, {"np": np, **arrays})
+
+
+def _torch(torch: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
+    def tensor(array: Any, dtype: str) -> Any:
+        if dtype in ("string", array.dtype.name):
+            return torch.from_numpy(array)
+        bits = torch.from_numpy(array.view(f"i{array.dtype.itemsize}"))
+        return bits.view(getattr(torch, dtype))
+
+    operands = {name: tensor(*each) for name, each in tensors.items()}
+    result = _evaluated(call, {"torch": torch, **operands}).contiguous()
+    name = str(result.dtype).rpartition(".")[2]
+    try:
+        return result.numpy(), name
+    except TypeError:  # numpy lacks the type
+        integers = {1: torch.uint8, 2: torch.int16}[result.element_size()]
+        return result.view(integers).numpy().view(f"u{result.element_size()}"), name
+
+
+def _jax(jax: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
+    jax.config.update("jax_enable_x64", True)
+    jnp = importlib.import_module("jax.numpy")
+    arrays = {name: jnp.asarray(_typed(*each)) for name, each in tensors.items()}
+    return _evaluated(call, {"jax": jax, "jnp": jnp, **arrays})
+
+
+def _tensorflow(tf: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
+    operands = {name: tf.constant(_typed(*each)) for name, each in tensors.items()}
+    return _evaluated(call, {"tf": tf, **operands}).numpy()
+
+
+# Models
+
+
+def _openvino(ov: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
+    import numpy as np
+
+    core = ov.Core()
+    model = core.read_model(call["model"])
+    compiled = core.compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": THREADS})
+    feeds = {}
+    for each in compiled.inputs:
+        array, dtype = tensors[each.any_name]
+        kind = each.get_element_type()
+        if dtype not in ("string", array.dtype.name):
+            feeds[each.any_name] = ov.Tensor(array, list(array.shape), kind)
+        else:
+            feeds[each.any_name] = np.asarray(array, order="C")
+    return compiled(feeds)[0]
+
+
+def _onnxruntime(ort: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = THREADS
+    session = ort.InferenceSession(call["model"], options, providers=["CPUExecutionProvider"])
+    feeds = {}
+    for name, (array, dtype) in tensors.items():
+        if dtype == "string":
+            feeds[name] = array.astype(object)
+        elif dtype == "bfloat16":
+            value = ort.OrtValue.ortvalue_from_numpy_with_onnx_type(array, 16)
+            return _with_values(ort, session, tensors, {name: value})
+        else:
+            feeds[name] = array
+    return session.run(None, feeds)[0]
+
+
+def _with_values(ort: Any, session: Any, tensors: Tensors, values: dict[str, Any]) -> Any:
+    """Run a model on values of onnxruntime, for types that numpy lacks."""
+    for name, (array, _) in tensors.items():
+        values.setdefault(name, ort.OrtValue.ortvalue_from_numpy(array))
+    return session.run_with_ort_values(None, values)[0].numpy()
+
+
+def _onnx_reference(reference: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
+    del reference
+    evaluator = importlib.import_module("onnx.reference").ReferenceEvaluator(call["model"])
+    feeds = {name: _typed(*each) for name, each in tensors.items()}
+    return evaluator.run(None, feeds)[0]
+
+
+RUNTIMES = {
+    "onnxruntime": ("onnxruntime", _onnxruntime),
+    "openvino": ("openvino", _openvino),
+    "torch": ("torch", _torch),
+    "tensorflow": ("tensorflow", _tensorflow),
+    "jax": ("jax", _jax),
+    "onnx.reference": ("onnx", _onnx_reference),
+    "numpy": ("numpy", _numpy),
+}
+"""The module that has the version of a runtime, and the function that calls it."""
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

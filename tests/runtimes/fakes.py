@@ -1,0 +1,95 @@
+"""A Python whose onnxruntime does what the first element of `data` says."""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+import venv
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ONNXRUNTIME = """
+import ctypes, itertools, os, signal, sys, time
+import numpy as np
+
+__version__ = "9.9.9-fake"
+count = itertools.count()
+
+
+class SessionOptions:
+    pass
+
+
+class InferenceSession:
+    def __init__(self, path, options, providers):
+        assert os.path.getsize(path)
+
+    def run(self, names, feeds):
+        data, indices = feeds["data"], feeds["indices"]
+        BEHAVIOURS[int(data.reshape(-1)[0])]()
+        result = np.take(data, indices, axis=0)
+        kind = int(data.reshape(-1)[0])
+        if kind == 4:
+            result[...] = next(count)
+        if kind == 6:
+            result = result + 1
+        if kind == 8:
+            result = result.astype(np.float16)
+        if kind == 9:
+            result = result.reshape(-1, 1)
+        return [result]
+
+
+def hang():
+    time.sleep(1000)
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def chatter():
+    print('{"refuses": "a line that looks like an answer"}', flush=True)
+    os.write(1, b"and bytes\\xff\\n")
+    os.write(2, b"and more\\n" * 100_000)
+
+
+def refuse():
+    raise ValueError("no\\n  such thing in /home/somebody/secret/folder/x.cpp")
+
+
+def leave():
+    os._exit(3)
+
+
+def nothing():
+    pass
+
+
+BEHAVIOURS = [nothing, hang, die, chatter, nothing, refuse, nothing, leave, nothing, nothing]
+"""
+"""0 is right, 1 hangs, 2 dies, 3 prints, 4 changes each time, 5 raises, 6 is wrong, 7 exits, 8 has
+another type, 9 another shape."""
+
+MODULES = {
+    "onnxruntime": ONNXRUNTIME,
+    "torch": "raise OSError('libtorch.so: cannot open')",
+    "jax": "import os, signal; os.kill(os.getpid(), signal.SIGILL)",
+}
+
+
+def fake_python(folder: Path) -> str:
+    """Make a virtual environment with the fake modules; return its Python."""
+    venv.create(folder, symlinks=True)
+    paths = {"base": str(folder), "platbase": str(folder)}
+    site = sysconfig.get_path("purelib", "venv", paths)
+    for name, text in MODULES.items():
+        with open(os.path.join(site, f"{name}.py"), "w", encoding="utf-8") as file:
+            file.write(text)
+    with open(os.path.join(site, "numpy.pth"), "w", encoding="utf-8") as file:
+        file.write(os.path.dirname(os.path.dirname(np.__file__)))
+    return str(folder / "bin" / "python")

@@ -1,0 +1,153 @@
+"""Processes of runtimes: whatever one does is one observation, and the next call is made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from gathercli.errors import UsageError
+from gathercli.ops.gather import ONNX_13
+from gathercli.runtimes.calls import RuntimeCall
+from gathercli.runtimes.client import Runtime, RuntimeProcess, runtimes_of
+from gathercli.spec.dtypes import BFLOAT16, INT64, STRING
+from gathercli.tensor import Tensor
+from tests.runtimes.fakes import fake_python
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from gathercli.runtimes.client import Observation
+
+INDICES = Tensor(INT64, np.array([1, 0]))
+CALL = RuntimeCall("onnxruntime", "gather", "Gather-13", op=ONNX_13)
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return fake_python(tmp_path_factory.mktemp("fakes") / "venv")
+
+
+@pytest.fixture(scope="module")
+def process(python: str) -> Iterator[RuntimeProcess]:
+    with RuntimeProcess(Runtime("onnxruntime", python), seconds=1) as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def numpy_process() -> Iterator[RuntimeProcess]:
+    (runtime,) = runtimes_of("numpy")
+    with RuntimeProcess(runtime) as process:
+        yield process
+
+
+def observed(process: RuntimeProcess, kind: int) -> Observation:
+    data = Tensor(INT64, np.array([[kind], [7]]))
+    return CALL.run(process, {"data": data, "indices": INDICES}, {"axis": 0})
+
+
+@pytest.mark.parametrize(
+    ("kind", "problem", "message"),
+    [
+        (1, "hangs", "no answer within 1 s"),
+        (2, "dies", "by SIGSEGV"),
+        (5, "refuses", "ValueError: no\n  such thing in /home/somebody/secret/folder/x.cpp"),
+        (7, "dies", "with status 3"),
+    ],
+)
+def test_a_failure_is_one_observation_and_the_next_call_is_made(
+    kind: int, problem: str, message: str, process: RuntimeProcess
+) -> None:
+    failed, fine = observed(process, kind), observed(process, 0)
+
+    assert failed == ("9.9.9", None, problem, message)
+    assert fine.tensor is not None
+    assert (fine.problem, fine.tensor.array.tolist()) == (None, [[7], [0]])
+
+
+def test_what_a_runtime_prints_is_no_answer(process: RuntimeProcess) -> None:
+    seen = observed(process, 3)
+
+    assert seen.tensor is not None
+    assert (seen.problem, seen.tensor.array.tolist()) == (None, [[7], [3]])
+
+
+def test_three_runs_that_differ_are_unsteady(process: RuntimeProcess) -> None:
+    assert observed(process, 4).problem == "unsteady"
+
+
+def test_a_runtime_that_is_not_there_is_absent_for_good(python: str) -> None:
+    tensors = {"data": INDICES, "indices": INDICES}
+
+    with RuntimeProcess(Runtime("torch", python)) as process:
+        seen = [process.call(tensors, code="data[indices]") for _ in range(2)]
+
+    message = "OSError: libtorch.so: cannot open"
+    assert seen == [(None, None, "absent", message), (None, None, "absent", message)]
+
+
+def test_a_runtime_may_die_when_it_is_imported(python: str) -> None:
+    with RuntimeProcess(Runtime("jax", python)) as process:
+        seen = process.call({"data": INDICES, "indices": INDICES}, code="data[indices]")
+
+    assert seen == (None, None, "dies", "by SIGILL")
+
+
+def test_a_python_that_does_not_start_is_absent(tmp_path: Path) -> None:
+    (tmp_path / "python").write_text("#!/nowhere/python\n")
+    (tmp_path / "python").chmod(0o700)
+
+    with RuntimeProcess(Runtime("numpy", str(tmp_path / "python"))) as process:
+        seen = process.call({"data": INDICES}, code="data")
+
+    assert seen == (None, None, "absent", "No such file or directory")
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        Tensor(BFLOAT16, np.array([[16256, 16384]], dtype=np.uint16)),
+        Tensor(STRING, np.array([["a", "bc"]])),
+        Tensor(INT64, np.array([[1, 2]], dtype=">i8")),
+    ],
+    ids=str,
+)
+def test_tensors_of_every_type_go_and_come_back(
+    tensor: Tensor, numpy_process: RuntimeProcess
+) -> None:
+    tensors = {"data": tensor, "indices": INDICES}
+
+    seen = numpy_process.call(tensors, code="data[:, indices]")
+
+    assert seen.tensor is not None
+    assert seen.tensor.dtype is tensor.dtype
+    assert seen.tensor.array.tolist() == tensor.array[:, [1, 0]].tolist()
+
+
+def test_no_temporary_file_remains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (runtime,) = runtimes_of("numpy")
+
+    with RuntimeProcess(runtime) as process:
+        process.call({"data": INDICES}, code="data")
+        inside = len(list(tmp_path.iterdir()))
+
+    assert (inside, list(tmp_path.iterdir())) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "`--with` is ``: expected"),
+        ("pytorch", "`--with` names `pytorch`: expected"),
+        ("numpy,numpy", "`--with` names `numpy` twice: expected"),
+        ("torch=/nowhere", "`--with` names the Python `/nowhere` for torch: expected"),
+    ],
+)
+def test_an_unknown_runtime_is_refused(text: str, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        runtimes_of(text)
+
+    assert caught.value.message.startswith(message)
