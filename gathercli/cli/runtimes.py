@@ -51,6 +51,11 @@ class RuntimeOptions(WithOptions):
     def seconds(self) -> float:
         """The most seconds of a call."""
         seconds = DEFAULT_SECONDS if self.timeout is None else self.timeout
+        if self.timeout is not None and self.runtimes is None:
+            raise UsageError(
+                "`--timeout` is given without `--with`: expected the runtimes that it limits",
+                rule="usage",
+            )
         if not 0 < seconds < float("inf"):
             raise UsageError(
                 f"`--timeout` is {seconds:g}: expected seconds, more than 0", rule="usage"

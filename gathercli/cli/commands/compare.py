@@ -92,7 +92,7 @@ def run(
     from gathercli.io.source import Inputs
     from gathercli.lessons.groups import compared
 
-    runtimes = running.chosen()
+    runtimes, seconds = running.chosen(), running.seconds
     rows, by_name = _rows(operators.version, messages)
     tokens = tensors.tokens(FIRST)
     Inputs.check_stdin(*tensors.words)
@@ -102,7 +102,7 @@ def run(
             read_tensors = read(call, inputs.tensor, tokens, inputs_of(FIRST))
         case = operators.case(read_tensors, threads, progress)
         comparison = compared(rows, case, memory.limits.result, by_name)
-        seen = list(_runtime_verdicts(runtimes, running.seconds, comparison, operators, case))
+        seen = list(_runtime_verdicts(runtimes, seconds, comparison, operators, case))
         inputs.recheck()
         return _answer(comparison, operators, case, seen, fmt)
 
