@@ -60,7 +60,7 @@ class ReportOptions(Options):
     resume_failed: bool = flag(
         REPORT, "--resume-failed", help="Resume, and also do what has failed."
     )
-    hashed: bool = flag(
+    digests: bool = flag(
         REPORT,
         "--hash",
         help="Note the content of files in the report and compare it, not their times.",
@@ -230,7 +230,7 @@ class Batch:
         if reporting.resumes:
             journal.resume(
                 failed=reporting.resume_failed,
-                hashed=reporting.hashed,
+                digests=reporting.digests,
                 keep=self._totals.keep,
                 progress=self._bar or (lambda: None),
             )
@@ -254,7 +254,7 @@ class Batch:
                     junit.add(outcome.line)
 
             try:
-                with self._workers(stamped=journal is not None) as workers:
+                with self._workers(fingerprints=journal is not None) as workers:
                     for outcome in queue.run(workers, self._count):
                         if self._bar:
                             self._bar()
@@ -267,7 +267,7 @@ class Batch:
                 self._sum_up(f"interrupted{_resume_hint(journal)}")
                 raise
 
-    def _workers(self, *, stamped: bool) -> Pool | Cluster:
+    def _workers(self, *, fingerprints: bool) -> Pool | Cluster:
         """Connect to the scheduler, or start processes."""
         running, limits = self._running, self._running.memory.limits
         divided = limits.memory is not None and not limits.explicit
@@ -280,8 +280,8 @@ class Batch:
             retries=running.retries,
             allow_outside=running.allow_outside,
             dry=running.dry_run,
-            stamped=stamped,
-            hashed=self._reporting.hashed,
+            fingerprints=fingerprints,
+            digests=self._reporting.digests,
         )
         if running.address is not None:
             from gathercli.jobs.cluster import Cluster

@@ -45,21 +45,21 @@ class Fingerprints(NamedTuple):
     output: list[Any] | None
 
     @classmethod
-    def of(cls, inputs: Inputs, job: Job, text: bytes, *, hashed: bool) -> Fingerprints:
+    def of(cls, inputs: Inputs, job: Job, text: bytes, *, digests: bool) -> Fingerprints:
         """Return the fingerprints of the open inputs and the output of a job."""
         by_name: dict[str, list[Any] | None] = {}
         for name, file in inputs.files_by_name.items():
             by_name[name] = None if file is None else [*file.fingerprint]
-            if hashed and isinstance(file, Folder):
-                by_name[name] = _stamp_at(file.path, hashed=True)
-            elif hashed and file is not None and file.regular:
+            if digests and isinstance(file, Folder):
+                by_name[name] = _fingerprint_at(file.path, digests=True)
+            elif digests and file is not None and file.regular:
                 by_name[name] = [*file.fingerprint, _digest_of(file.fd)]
         path = job.output and os.path.join(job.folder, job.output)
-        output = _output(path, hashed=hashed) if path else None
+        output = _output(path, digests=digests) if path else None
         return cls(digest(text).hex(), by_name, output)
 
     @classmethod
-    def of_names(cls, job: Job, text: bytes, *, hashed: bool) -> Fingerprints:
+    def of_names(cls, job: Job, text: bytes, *, digests: bool) -> Fingerprints:
         """Return the fingerprints of the inputs of a job by their paths, after its process died."""
         by_name: dict[str, list[Any] | None] = {}
         inputs = Inputs(None, folder=job.folder)
@@ -67,7 +67,7 @@ class Fingerprints(NamedTuple):
             with suppress(GatherError):
                 name = inputs.file_of(token)[0] if isinstance(token, str) else None
                 if name is not None:
-                    by_name[name] = _stamp_at(os.path.join(job.folder, name), hashed=hashed)
+                    by_name[name] = _fingerprint_at(os.path.join(job.folder, name), digests=digests)
         return cls(digest(text).hex(), by_name, None)
 
 
@@ -76,40 +76,42 @@ def digest(text: bytes) -> bytes:
     return hashlib.blake2b(text, digest_size=8).digest()
 
 
-def is_done(stamp: Any, job: bytes, folder: str, output: str | None, *, hashed: bool) -> bool:
+def is_done(
+    fingerprints: Any, job: bytes, folder: str, output: str | None, *, digests: bool
+) -> bool:
     """Return whether a job and its files are unchanged.
 
     Parameters
     ----------
-    stamp
+    fingerprints
         `Fingerprints` as JSON, or any invalid value.
     job
         The digest of the text of the job.
     output
         The path of the output; None without one.
-    hashed
+    digests
         Whether to compare contents, not times.
     """
-    if not isinstance(stamp, dict) or stamp.get("job") != job.hex():
+    if not isinstance(fingerprints, dict) or fingerprints.get("job") != job.hex():
         return False
-    inputs = stamp.get("inputs")
+    inputs = fingerprints.get("inputs")
     if not isinstance(inputs, dict):
         return False
-    before = stamp.get("output")
+    before = fingerprints.get("output")
     if output is not None and before is not None:
-        now = _output(os.path.join(folder, output), hashed=hashed)
+        now = _output(os.path.join(folder, output), digests=digests)
         if now is None or not isinstance(before, list) or before[: len(now)] != now:
             return False
     return all(
-        _is_same(os.path.join(folder, name), before, hashed=hashed)
+        _is_same(os.path.join(folder, name), before, digests=digests)
         for name, before in inputs.items()
     )
 
 
-def _is_same(path: str, before: Any, *, hashed: bool) -> bool:
+def _is_same(path: str, before: Any, *, digests: bool) -> bool:
     try:
-        now = _stamp(path)
-        if not hashed:
+        now = _fingerprint(path)
+        if not digests:
             return isinstance(before, list) and before[:2] == list(now)
         if not isinstance(before, list) or len(before) != 3 or before[0] != now.size:
             return False
@@ -121,24 +123,24 @@ def _is_same(path: str, before: Any, *, hashed: bool) -> bool:
         return False
 
 
-def _stamp(path: str) -> Fingerprint:
+def _fingerprint(path: str) -> Fingerprint:
     """Return the fingerprint of a file or folder."""
     return fingerprint_folder(path) if os.path.isdir(path) else fingerprint_of(os.stat(path))
 
 
-def _stamp_at(path: str, *, hashed: bool) -> list[Any] | None:
+def _fingerprint_at(path: str, *, digests: bool) -> list[Any] | None:
     try:
-        stamp = [*_stamp(path)]
+        fingerprint = [*_fingerprint(path)]
         special = not os.path.isdir(path) and not stat.S_ISREG(os.stat(path).st_mode)
-        return stamp if not hashed or special else [*stamp, _digest_at(path)]
+        return fingerprint if not digests or special else [*fingerprint, _digest_at(path)]
     except (OSError, ValueError):
         return None
 
 
-def _output(path: str, *, hashed: bool) -> list[Any] | None:
+def _output(path: str, *, digests: bool) -> list[Any] | None:
     """Return the size and optionally the digest of an output; None if it does not exist."""
     try:
-        return [_stamp(path).size, *([_digest_at(path)] if hashed else ())]
+        return [_fingerprint(path).size, *([_digest_at(path)] if digests else ())]
     except (OSError, ValueError):
         return None
 

@@ -70,7 +70,7 @@ class Journal:
         self,
         *,
         failed: bool,
-        hashed: bool,
+        digests: bool,
         keep: Callable[[int, dict[str, Any]], object],
         progress: Callable[[], object],
     ) -> None:
@@ -80,7 +80,7 @@ class Journal:
         ----------
         failed
             Whether to repeat failed jobs.
-        hashed
+        digests
             Whether to compare files by content.
         keep
             Called with the number and line of each job that is not repeated.
@@ -117,15 +117,17 @@ class Journal:
                 continue
             progress()
             line = self._line(number)
-            if (failed and line["status"] != OK) or not self._is_done(number, line, hashed=hashed):
+            if (failed and line["status"] != OK) or not self._is_done(
+                number, line, digests=digests
+            ):
                 self._offsets[number] = _NONE
             else:
                 keep(number, line)
 
-    def _is_done(self, number: int, line: dict[str, Any], *, hashed: bool) -> bool:
+    def _is_done(self, number: int, line: dict[str, Any], *, digests: bool) -> bool:
         """Return whether the job and its files are unchanged."""
         folder, text = self._plan.entry(number).folder, self._plan.texts[number].to_bytes(8)
-        return is_done(line.get("stamp"), text, folder, line.get("output"), hashed=hashed)
+        return is_done(line.get("stamp"), text, folder, line.get("output"), digests=digests)
 
     def _has_text_of(self, number: int, line: dict[str, Any]) -> bool:
         """Return whether a line was written for the present text of the job."""

@@ -48,7 +48,7 @@ class Line:
     dtype: str | None = None
     result: str = "null"
     seconds: float = 0.0
-    stamps: Fingerprints | None = None
+    fingerprints: Fingerprints | None = None
     notes: list[str] = field(default_factory=list)
     adjustments: tuple[Adjustment, ...] = ()
 
@@ -79,6 +79,6 @@ class Line:
         else:
             text += f',"output":{_JSON(self.output)}'
         text += f',"seconds":{_JSON(round(self.seconds, 6))}'
-        if self.stamps is not None:
-            text += f',"stamp":{_JSON(self.stamps._asdict())}'
+        if self.fingerprints is not None:
+            text += f',"stamp":{_JSON(self.fingerprints._asdict())}'
         return f"{text}}}\n".encode()

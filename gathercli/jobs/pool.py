@@ -288,8 +288,8 @@ def lost_job(
     line = Line(job.id, job.output, ERROR, *why, seconds=seconds)
     with suppress(GatherError):
         line.operator = row_of(job, []).full_name
-    if settings.stamped:
-        line.stamps = Fingerprints.of_names(job, entry.text, hashed=settings.hashed)
+    if settings.fingerprints:
+        line.fingerprints = Fingerprints.of_names(job, entry.text, digests=settings.digests)
     return Outcome(number, ERROR, bytes(line), {})
 
 

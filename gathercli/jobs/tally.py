@@ -56,12 +56,12 @@ class BatchTotals:
     ----------
     total
         The number of all jobs.
-    kept, failed_before
+    done_before, failed_before
         The number of jobs from an earlier run, and of the failed ones among them.
     """
 
     total: int
-    kept: int = 0
+    done_before: int = 0
     failed_before: int = 0
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys((OK, MISMATCH, ERROR), 0))
     causes: dict[str, Cause] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class BatchTotals:
 
     def keep(self, number: int, line: dict[str, Any]) -> None:
         """Count a job from an earlier run."""
-        self.kept += 1
+        self.done_before += 1
         self.failed_before += line["status"] != OK
         self.count(line["status"])
         self.explain(number, line)

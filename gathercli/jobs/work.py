@@ -72,7 +72,7 @@ class Settings(NamedTuple):
         Whether outputs may lie outside the folder of their job.
     dry
         Whether to infer shapes only.
-    stamped, hashed
+    fingerprints, digests
         Whether lines have `Fingerprints`, and whether these have digests.
     """
 
@@ -83,8 +83,8 @@ class Settings(NamedTuple):
     retries: int = 0
     allow_outside: bool = True
     dry: bool = False
-    stamped: bool = False
-    hashed: bool = False
+    fingerprints: bool = False
+    digests: bool = False
 
 
 class Part(NamedTuple):
@@ -143,8 +143,8 @@ def _attempt(
                 else:
                     _run_part(job, settings, inputs, part)
             finally:
-                if settings.stamped:
-                    line.stamps = Fingerprints.of(inputs, job, text, hashed=settings.hashed)
+                if settings.fingerprints:
+                    line.fingerprints = Fingerprints.of(inputs, job, text, digests=settings.digests)
     except Exception as raised:  # noqa: BLE001  (one job's fault is one failed job)
         error = refusal_of(raised)
         if error.rule == "missing":  # name the path in its folder; and no job reads `-`

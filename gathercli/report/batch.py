@@ -139,7 +139,7 @@ def summary(
     for at, (words, style) in enumerate(_counts(tally)):
         text.append(", " if at else "").append(words, style)
     text.append(f"   {duration(seconds, exact=True)}")
-    text.append(f"   {grouped(tally.kept)} done before\n" if tally.kept else "\n")
+    text.append(f"   {grouped(tally.done_before)} done before\n" if tally.done_before else "\n")
     text.append("".join(f"{remark}\n" for remark in remarks))
     for rule, cause in sorted(tally.causes.items(), key=lambda each: each[1].number):
         text.append(f"\n{rule}", "bold red").append(f"   {counted(cause.number, 'job')}\n")

@@ -157,7 +157,7 @@ def _check(running: RunOptions, reporting: ReportOptions) -> None:
                 f"`{name}` is given with `--dry-run`, which does no job: expected one of them",
                 rule="usage",
             )
-    for name, value in (("--resume", reporting.resumes), ("--hash", reporting.hashed)):
+    for name, value in (("--resume", reporting.resumes), ("--hash", reporting.digests)):
         if value and (reporting.path is None or is_stream(reporting.path)):
             raise UsageError(
                 f"`{name}` is given without a report in a file: expected `--report FILE`",
