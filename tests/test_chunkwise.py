@@ -46,15 +46,19 @@ def read(path: Path | str) -> Any:
     return np.asarray(found[...])
 
 
-@pytest.fixture
-def data(folder: Path) -> Any:
-    """Make one tensor as .npy, and as .zarr of both versions and in shards."""
+def write_data(folder: Path) -> Any:
+    """Write one tensor as .npy, and as .zarr of both versions and in shards."""
     array = np.random.default_rng(1).standard_normal(DATA).astype("f4")
     np.save(folder / "x.npy", array)
     stored(folder / "x2.zarr", array, (2, 3, 4), zarr_format=2)
     stored(folder / "x3.zarr", array, (2, 3, 4))
     stored(folder / "xs.zarr", array, (2, 3, 2), shards=(4, 6, 4))
     return array
+
+
+@pytest.fixture
+def data(folder: Path) -> Any:
+    return write_data(folder)
 
 
 def indices(name: str, shape: tuple[int, ...], low: int, high: int) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import zarr
 
-from tests.test_chunkwise import DATA, both, indices, read, stored
+from tests.test_chunkwise import DATA, both, indices, read, stored, write_data
 from tests.test_streaming import anonymous
 
 if TYPE_CHECKING:
@@ -26,12 +26,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def data(folder: Path) -> Any:
-    array = np.random.default_rng(1).standard_normal(DATA).astype("f4")
-    np.save(folder / "x.npy", array)
-    stored(folder / "x2.zarr", array, (2, 3, 4), zarr_format=2)
-    stored(folder / "x3.zarr", array, (2, 3, 4))
-    stored(folder / "xs.zarr", array, (2, 3, 2), shards=(4, 6, 4))
-    return array
+    return write_data(folder)
 
 
 @pytest.mark.no_cover

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,21 +11,7 @@ from gathercli.report.words import error_json, error_text, note_text
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import FLOAT64, INT64, DType
 from gathercli.spec.shapes import Dim, Shape, parse
-
-FIELDS: Final = [
-    "error",
-    "status",
-    "rule",
-    "operator",
-    "version_from",
-    "data",
-    "indices",
-    "where",
-    "value",
-    "expected",
-    "count",
-    "hint",
-]
+from tests.hostile.judge import FIELDS
 
 
 def operand(sizes: str, dtype: DType | None = None) -> Operand:

@@ -13,7 +13,7 @@ from gathercli.ops import OPERATORS
 if TYPE_CHECKING:
     from tests.hostile.case import Case
 
-FIELDS: Final = {
+FIELDS: Final = [
     "error",
     "status",
     "rule",
@@ -26,7 +26,8 @@ FIELDS: Final = {
     "expected",
     "count",
     "hint",
-}
+]
+"""The members of an error in JSON, in their order."""
 
 INPUTS: Final = {each.name for op in OPERATORS for each in op.inputs}
 """The inputs of the call, which an error names too."""
@@ -115,7 +116,7 @@ def assert_as_expected_in_json(case: Case, status: int, out: str, err: str) -> N
     assert err.endswith("\n")
     assert len(err) < 10 * LONGEST
     fields = json.loads(err, parse_constant=no_json)
-    assert fields.keys() - INPUTS == FIELDS - INPUTS
+    assert fields.keys() - INPUTS == {*FIELDS} - INPUTS
     assert (fields["status"], fields["rule"]) == (case.status, case.rule)
     assert fields["error"]
 
