@@ -37,7 +37,7 @@ def changes(node: ModelNode, call: Call, target: ConversionTarget) -> Iterator[F
         yield finding_on(node, "operator", message, WARNING, target=target.name)
         return
     try:
-        other = _bound_to(node, call, runs)
+        other = bound(node._replace(op=runs.op, attributes=call.attrs))
     except OperatorError as error:
         yield finding_of(node, error, target.name)._replace(does={target.name: REFUSED})
         return
@@ -48,14 +48,6 @@ def changes(node: ModelNode, call: Call, target: ConversionTarget) -> Iterator[F
         yield finding_on(
             node, "output-shape", message, WARNING, target=target.name, value=f"{moved}"
         )
-
-
-def _bound_to(node: ModelNode, call: Call, runs: TargetOperator) -> Call:
-    """Bind a node to the row of a target; the attributes keep the defaults of its own row."""
-    attrs = dict(call.attrs)
-    if not runs.op.has_batch_dims and call.batch_dims == 0:
-        attrs.pop("batch_dims", None)
-    return bound(node._replace(op=runs.op, attributes=attrs))
 
 
 def _limits(

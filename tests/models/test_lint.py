@@ -245,14 +245,15 @@ def test_a_rule_of_shapes_types_and_attributes_is_a_finding(name: str, tmp_path:
     assert (found.rule, found.value, found.level) == (rule, number, "error")
 
 
-def test_an_input_that_a_node_lacks_is_a_finding(tmp_path: Path) -> None:
-    node = helper.make_node("Gather", ["data"], ["out"], name="pick")
-    model = onnx_model([node], [value("data", FLOAT, [3])], [value("out", FLOAT, None)])
+@pytest.mark.parametrize(("number", "words"), [(1, "1 input"), (3, "3 inputs")])
+def test_an_input_too_few_or_too_many_is_a_finding(number: int, words: str, tmp_path: Path) -> None:
+    node = helper.make_node("Gather", ["data"] * number, ["out"], name="pick")
+    model = onnx_model([node], [value("data", INT64, [3])], [value("out", INT64, None)])
 
     (found,) = of_model(model, tmp_path)
 
     assert found.rule == "inputs"
-    assert found.message == "it has 1 input: expected `data` and `indices`"
+    assert found.message == f"it has {words}: expected `data` and `indices`"
 
 
 def test_zeros_of_a_version_are_a_warning_or_a_note_by_option(tmp_path: Path) -> None:
@@ -269,6 +270,12 @@ def test_zeros_of_a_version_are_a_warning_or_a_note_by_option(tmp_path: Path) ->
         == "index 3 at `[0]` is outside -3..2 (1 of 2 indices); openvino.Gather-8 gives zeros"
     )
     assert (found.level, filled.level) == ("warning", NOTE)
+
+
+def test_an_index_that_is_refused_stays_an_error_where_fills_are_allowed(tmp_path: Path) -> None:
+    (found,) = of_model(one_gather(indices=[10]), tmp_path, "openvino", allow_fill=True)
+
+    assert found.level == "error"
 
 
 def test_a_negative_index_of_an_unknown_size_is_illegal_where_none_is_legal(
@@ -342,8 +349,18 @@ def test_batch_dimensions_beyond_those_of_a_target_are_a_warning(tmp_path: Path)
     assert found.message == "`batch_dims` is 2: tensorrt has 1 at most"
 
 
-def test_an_index_beyond_the_bits_of_a_target_is_a_warning(tmp_path: Path) -> None:
-    model = one_gather(data=[2**33], indices=[2**32])
+def test_one_batch_dimension_is_as_many_as_tensorrt_has(tmp_path: Path) -> None:
+    ir = Ir()
+    inputs = [ir.parameter("data", "f32", [2, 3]), ir.parameter("i", "i64", [2, 1])]
+    inputs.append(ir.constant("axis", np.array(1)))
+    ir.result(ir.layer("pick", "Gather", inputs, "f32", [2, 1], batch_dims=1))
+
+    assert of_model(ir, tmp_path, "tensorrt") == []
+
+
+@pytest.mark.parametrize("index", [2**32, -(2**32)])
+def test_an_index_beyond_the_bits_of_a_target_is_a_warning(index: int, tmp_path: Path) -> None:
+    model = one_gather(data=[2**33], indices=[index])
 
     rules = {each.rule for each in of_model(model, tmp_path, "openvino")}
 
@@ -372,6 +389,54 @@ def test_constants_that_are_not_read_are_a_note(tmp_path: Path) -> None:
     (found,) = of_model(model, tmp_path)
 
     assert (found.rule, found.level) == ("unread", NOTE)
+
+
+def test_a_position_from_the_end_may_be_beyond_32_bits(tmp_path: Path) -> None:
+    (found,) = of_model(one_gather(data=[2**20, 2**12], indices=[0, -1]), tmp_path)
+
+    assert (found.rule, found.value, found.where) == ("position-width", -1, "[1]")
+
+
+@pytest.mark.parametrize(("kind", "size"), [(INT32, "n"), (TensorProto.INT64, 2**31 - 1)])
+def test_a_size_that_indices_may_reach_is_no_finding(
+    kind: int, size: int | str, tmp_path: Path
+) -> None:
+    node = helper.make_node("Gather", ["data", "indices"], ["out"], name="pick")
+    inputs = [value("data", FLOAT, [size]), value("indices", kind, ["k"])]
+
+    assert of_model(onnx_model([node], inputs, [value("out", FLOAT, None)]), tmp_path) == []
+
+
+def test_narrow_indices_may_count_less_than_the_axis(tmp_path: Path) -> None:
+    ir = Ir()
+    inputs = [ir.parameter("data", "f32", [200]), ir.parameter("i", "i8", [2])]
+    inputs.append(ir.constant("axis", np.array(0)))
+    ir.result(ir.layer("pick", "Gather", inputs, "f32", [2], batch_dims=0))
+
+    assert of_model(ir, tmp_path) == []
+
+
+def test_an_inferred_output_contradicts_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(declared([3], [0], [2]).SerializeToString())
+    with closing(read(str(path))) as model:
+        (node,) = model.nodes
+        (out,) = node.outputs
+
+        inferred = node._replace(outputs=(out._replace(inferred=True),))
+
+        assert [each.rule for each in node_findings(node)] == ["output-shape"]
+        assert list(node_findings(inferred)) == []
+
+
+def test_what_a_target_does_alike_is_no_finding(tmp_path: Path) -> None:
+    assert of_model(one_gather(indices=[-1]), tmp_path, "openvino,webnn,onnx-18") == []
+
+
+def test_an_older_opset_refuses_what_counts_from_the_end(tmp_path: Path) -> None:
+    (found,) = of_model(one_gather(indices=[-1]), tmp_path, "onnx-9")
+
+    assert found.does == {"onnx-9": "refused"}
 
 
 def test_positions_are_counted_exactly(tmp_path: Path) -> None:

@@ -140,30 +140,21 @@ def files_below(word: str) -> Iterator[str]:
         folders.sort()
         for name in sorted(names):
             path = os.path.join(folder, name)
-            if (
-                name.lower().endswith(MODEL_SUFFIXES)
-                and not os.path.islink(path)
-                and _is_model(path)
-            ):
+            if name.lower().endswith(MODEL_SUFFIXES) and _is_model(path):
                 yield path
 
 
 def _is_model(path: str) -> bool:
     """Return whether a file of a folder is a model, and no link or other XML."""
-    if os.path.islink(path):
+    if os.path.islink(path) or not os.path.isfile(path):
         return False
     if not path.lower().endswith(".xml"):
-        return os.path.isfile(path)
+        return True
     try:
-        with open(path, "rb", opener=_open_at_once) as file:
+        with open(path, "rb") as file:
             return _IR.search(file.read(_HEAD)) is not None
     except OSError:  # which the reader of models reports
         return True
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    """Open a file without waiting for the writer of a FIFO."""
-    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _with_progress(paths: Sequence[str], messages: Messages) -> Iterator[str]:
