@@ -113,18 +113,18 @@ def outcome(path: Path, key: str, declared: DType | None) -> Any:
     text=documents(),
     key=st.sampled_from(("", "", "#a", "#data")),
     declared=st.sampled_from((None, None, *DTYPES)),
-    piece=st.sampled_from((0, 1, 2, 5, 1 << 15)),
+    piece=st.sampled_from((1, 2, 5, 1 << 15)),
 )
-@example(text='{"a":1,"a":2}', key="#a", declared=None, piece=0)
-@example(text="[1.5,18446744073709551616]", key="", declared=None, piece=0)
-@example(text="[18446744073709551616]", key="", declared=dtype_named("float32"), piece=0)
-@example(text="[1.5,9007199254740993]", key="", declared=None, piece=0)
-@example(text="[1.5,2.5, ]", key="", declared=None, piece=0)
-@example(text="[-9223372036854775809]", key="", declared=dtype_named("int64"), piece=0)
-@example(text="[-9223372036854775808]", key="", declared=dtype_named("int64"), piece=0)
-@example(text="[1,-9223372036854775809]", key="", declared=None, piece=0)
-@example(text=DEEP, key="#a", declared=None, piece=0)
-@example(text="[[1,2],[3]]", key="", declared=None, piece=0)
+@example(text='{"a":1,"a":2}', key="#a", declared=None, piece=1)
+@example(text="[1.5,18446744073709551616]", key="", declared=None, piece=1)
+@example(text="[18446744073709551616]", key="", declared=dtype_named("float32"), piece=1)
+@example(text="[1.5,9007199254740993]", key="", declared=None, piece=1)
+@example(text="[1.5,2.5, ]", key="", declared=None, piece=1)
+@example(text="[-9223372036854775809]", key="", declared=dtype_named("int64"), piece=1)
+@example(text="[-9223372036854775808]", key="", declared=dtype_named("int64"), piece=1)
+@example(text="[1,-9223372036854775809]", key="", declared=None, piece=1)
+@example(text=DEEP, key="#a", declared=None, piece=1)
+@example(text="[[1,2],[3]]", key="", declared=None, piece=1)
 def test_whatever_the_text_both_ways_give_or_say_the_same(
     tmp_path: Path, text: str, key: str, declared: DType | None, piece: int
 ) -> None:
@@ -134,6 +134,7 @@ def test_whatever_the_text_both_ways_give_or_say_the_same(
     found = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fast, "_PIECE", piece)
+        patch.setattr(fast, "_ENDS", min(piece + 3, 1 << 12))
         for long in (0, 1 << 60):
             patch.setattr(fast, "LONG", long)
             found.append(outcome(path, key, declared))

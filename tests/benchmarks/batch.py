@@ -99,7 +99,7 @@ def speed(rounds: int, folder: Path, names: dict[str, list[str]]) -> list[Row]:
     rows = []
     for name in names:
         shown = {"gathercli": seconds[name], loop: seconds[loop], shell: seconds[shell]}
-        rows.append(Row(name, shown, {loop: 2.0, shell: 0.01}, {"jobs/s": JOBS / seconds[name]}))
+        rows.append(Row(name, shown, {loop: 1.0, shell: 0.01}, {"jobs/s": JOBS / seconds[name]}))
     return rows
 
 

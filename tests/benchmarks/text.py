@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 STANDARD = "json"
-READ, WRITTEN = {"f8": 1 / 3, "f4": 1 / 3, "i8": 1 / 2}, 1 / 15
+READ, WRITTEN = {"f8": 2 / 7, "f4": 2 / 7, "i8": 1 / 2}, 1 / 20
 
 
 class Forgotten:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.arrays.tensor import dtype_of
@@ -73,7 +74,7 @@ class Bare(TextContent):
         words = _with_commas(raw)
         self._array = None
         if len(words) >= fast.LONG and not (b"[" in words or b"]" in words):
-            self._array = fast.plain_array(b"[%b]" % words)
+            self._array = fast.plain_array(BytesIO(b"[%b]" % words).read)
         self._values: Any = self._array
         if self._array is None:
             values = _elements(raw)

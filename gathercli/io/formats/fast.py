@@ -6,6 +6,8 @@ A function returns the same as the slow code, or None, so that the slow code run
 from __future__ import annotations
 
 from itertools import chain
+from struct import error as StructError  # noqa: N812  (a class)
+from struct import pack
 
 from gathercli.spec.dtypes import INT64, Kind
 from gathercli.spec.shapes import DEEPEST, product
@@ -112,11 +114,16 @@ def parse(raw: bytes) -> Any | None:
     return value
 
 
-def plain_array(raw: bytes) -> AnyArray | None:
+def plain_array(read: Callable[[int], bytes]) -> AnyArray | None:
     """Parse nested lists of floats only, or of integers only; return None for any other text.
 
     The text is cut at commas of the outermost list, and each piece parsed as a list of its own: its
-    objects stay in the cache. If all pieces are lists, so is the whole.
+    text and its objects stay in the cache. If all pieces are lists, so is the whole.
+
+    Parameters
+    ----------
+    read
+        A function that returns up to so many next bytes of the text.
 
     Returns
     -------
@@ -127,34 +134,52 @@ def plain_array(raw: bytes) -> AnyArray | None:
     import numpy as np
     import orjson
 
-    opening = re.match(rb"[ \t\r\n]*((?:\[[ \t\r\n]*){1,64})", raw[:_ENDS])
-    end = len(raw) - 1 - len(raw[-_ENDS:]) + len(raw[-_ENDS:].rstrip(b" \t\r\n"))
-    if opening is None or b'"' in raw or raw[end : end + 1] != b"]":
-        return None
-    # Either every number has a point, and is a float, or none has a point or an exponent.
-    floats = b"." in raw
-    if not floats and (b"e" in raw or b"E" in raw):
+    text = read(_ENDS + _PIECE)
+    opening = re.match(rb"[ \t\r\n]*((?:\[[ \t\r\n]*){1,64})", text[:_ENDS])
+    if opening is None:
         return None
     closing = b"]" * (opening[1].count(b"[") - 1)
-    start, cut, view = raw.index(b"[") + 1, 0, memoryview(raw)
     parts: list[AnyArray] = []
-    while cut >= 0:
-        cut = raw.find(closing + b",", start + _PIECE, end)
-        stop = end if cut < 0 else cut + len(closing)
-        piece = b"".join((b"[", view[start:stop], b"]"))
+    floats = None
+    for piece in _pieces(text[text.index(b"[") + 1 :], closing, read):
+        # Either every number has a point, and is a float, or none has a point or an exponent.
+        if floats is None:
+            floats = b"." in piece
         try:
             part = _flat_array(orjson.loads(piece), floats, closing)
-        except (ValueError, TypeError, OverflowError, RecursionError):
+        except (ValueError, TypeError, StructError, RecursionError):
             return None
-        if part is None or not part.size or (floats and count(piece, b".") != part.size):
+        if part is None or not part.size or (parts and part.shape[1:] != parts[0].shape[1:]):
             return None
-        if parts and part.shape[1:] != parts[0].shape[1:]:
+        # struct takes whole numbers for floats, and true for a number.
+        if count(piece, b".") != part.size if floats else b"e" in piece:
             return None
         parts.append(part)
-        start = stop + 1
     array = np.concatenate(parts)
     # A larger magnitude, or -2^63, may be a rounded integer of more than 64 bits.
     return array if array.min() > -_LARGE and array.max() < _LARGE else None
+
+
+def _pieces(text: bytes, closing: bytes, read: Callable[[int], bytes]) -> Iterator[bytes]:
+    """Cut a list at commas between its entries, and yield the pieces as lists of their own.
+
+    Parameters
+    ----------
+    text, read
+        The start of the text after its first bracket, and a function that returns what follows.
+    closing
+        The brackets that close an entry.
+    """
+    while True:
+        stop = text.rfind(closing + b",") + len(closing)
+        if stop >= len(closing):
+            yield b"".join((b"[", memoryview(text)[:stop], b"]"))
+            text = text[stop + 1 :] + read(_PIECE)
+        elif more := read(max(_PIECE, len(text))):
+            text += more
+        else:
+            yield b"[" + text  # with the last bracket, if it is there
+            return
 
 
 def count(part: bytes, mark: bytes) -> int:
@@ -221,8 +246,9 @@ def _flat_array(level: list[Any], floats: bool, closing: bytes) -> AnyArray | No
             return None
         shape += lengths
         elements = chain.from_iterable(level)
-    dtype: Any = np.float64 if floats else np.int64
-    return np.fromiter(elements, dtype, product(shape)).reshape(shape)
+    # struct packs a list two to three times as fast as NumPy, and neither null nor floats as "q".
+    raw = pack(f"{product(shape)}{'d' if floats else 'q'}", *elements)
+    return np.frombuffer(raw, np.float64 if floats else np.int64).reshape(shape)
 
 
 def _keys(value: Any) -> int:

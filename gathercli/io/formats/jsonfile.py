@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.errors import GatherError, Hint, InputError
@@ -15,6 +17,7 @@ from gathercli.spec.coordinates import path
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.io.files import File
     from gathercli.spec.dtypes import DType
     from gathercli.tensor import Tensor
@@ -35,17 +38,43 @@ class Document(TextContent):
     def __init__(self, file: File) -> None:
         """Parse the text."""
         self._file = file
-        raw = file.content(Watch(file))
-        if not raw.strip():
-            raise InputError("the input is empty: expected a tensor", rule="format")
         self.names: Sequence[str] | None = None
         self.format = "json"
         self._value: Any = None
         self._fast = False
-        self._array = fast.plain_array(raw) if len(raw) >= fast.LONG else None
+        watch = Watch(file)
+        in_pieces = file.regular and not watch.counts
+        self._array = self._plain_array() if in_pieces else None
         if self._array is not None:
             return
-        self._parse(raw)
+        raw = file.content(watch)
+        if not raw.strip():
+            raise InputError("the input is empty: expected a tensor", rule="format")
+        if not in_pieces and len(raw) >= fast.LONG:
+            self._array = fast.plain_array(BytesIO(raw).read)
+        if self._array is None:
+            self._parse(raw)
+            self._describe()
+
+    def _plain_array(self) -> AnyArray | None:
+        """Parse a long regular file in pieces; return None if `fast.plain_array` does."""
+        file = self._file
+        if file.size < fast.LONG:
+            return None
+        stream = file.stream()
+
+        def read(size: int) -> bytes:
+            part = stream.read(size)
+            if file.progress is not None:
+                file.progress("read", stream.tell(), file.size)
+            return part
+
+        with suppress(OSError):  # `File.content` raises for the user
+            return fast.plain_array(read)
+        return None
+
+    def _describe(self) -> None:
+        """Set the format and the names of the tensors."""
         value: Any = self._value
         if not isinstance(value, dict):
             return
@@ -122,7 +151,7 @@ class Watch:
         self._width, self._string_width = 1, 0
         # Do not count the values of a file that fits the limit even if it is all marks.
         most = file.size * (1 + 2 * _WIDEST + 2 * _VALUE_BYTES) if file.regular else None
-        self._counts = self._limit is not None and (most is None or most > self._limit)
+        self.counts = self._limit is not None and (most is None or most > self._limit)
         self._probed = file.regular
 
     def __call__(self, part: bytes) -> None:
@@ -132,7 +161,7 @@ class Watch:
 
             refuse_binary(self.file, part)
         self.size += len(part)
-        if self._counts:
+        if self.counts:
             self._values += sum(fast.count(part, mark) for mark in self.marks)
             self._width = max(self._width, _width(part))
             if b'"' in part:
