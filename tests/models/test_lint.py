@@ -480,6 +480,18 @@ def test_beams_are_known_to_openvino_alone(tmp_path: Path) -> None:
     assert [each.message for each in found] == ["xla has no GatherTree"]
 
 
+def test_a_parent_that_no_beam_follows_is_no_finding(tmp_path: Path) -> None:
+    ir = Ir()
+    inputs = [ir.parameter("steps", "i64", [2, 1, 1])]
+    inputs.append(ir.constant("parents", np.array([[[2**40]], [[0]]])))
+    inputs += [ir.parameter("lengths", "i64", [1]), ir.parameter("end", "i64", [])]
+    ir.result(ir.layer("walk", "GatherTree", inputs, "i64", [2, 1, 1], opset="opset1"))
+
+    found = of_model(ir, tmp_path, "openvino")
+
+    assert [each.rule for each in found] == ["data-width"]
+
+
 def test_a_malformed_constant_is_an_error_of_the_model(tmp_path: Path) -> None:
     def load() -> Tensor:
         raise InputError("it is cut off", rule="format")
