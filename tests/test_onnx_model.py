@@ -409,6 +409,9 @@ def test_external_data_are_read_by_option_from_beside_the_model(path: Path) -> N
 
     assert model.tensors["indices"].tensor().array.tolist() == [0, 10]
     closed = read(str(path))
+    assert closed.notes == [
+        "some indices are in another file, which is read with `--external-data` alone"
+    ]
     assert closed.tensors["indices"].unread
     assert judge(closed.nodes[0]).checked == ()
     with pytest.raises(InputError, match="in another file, which is not opened"):

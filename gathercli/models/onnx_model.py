@@ -126,6 +126,8 @@ class _OnnxReader:
         for each in functions:
             self._read_function(each)
         model.nodes = unique_names(self._nodes)
+        if any(map(_has_unread_indices, model.nodes)) and _UNREAD not in model.notes:
+            model.notes.append(_UNREAD)
         return model
 
     def _add_opset(self, opsets: dict[str, int], message: Span) -> None:
@@ -352,6 +354,18 @@ class _OnnxReader:
 
 _FOLDED: Final = ("Constant", "Identity", "Cast", "Reshape", "Unsqueeze", "Squeeze")
 """The operators that constants come from or pass through."""
+
+
+_UNREAD: Final = "some indices are in another file, which is read with `--external-data` alone"
+
+
+def _has_unread_indices(node: ModelNode) -> bool:
+    """Return whether constant indices of a node are in a file that was not opened."""
+    rows = {row.name: row for row in (node.op or node.family.ROWS[0]).inputs}
+    return any(
+        rows[name].values and value.constant is not None and bool(value.constant.unread)
+        for name, value in node.named_inputs.items()
+    )
 
 
 def _is_open(node: ModelNode) -> bool:
