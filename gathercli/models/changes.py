@@ -10,7 +10,7 @@ from gathercli.arrays.indices import IndexPolicy
 from gathercli.engine import infer
 from gathercli.errors import OperatorError
 from gathercli.models.finding import WARNING, finding_of, finding_on
-from gathercli.models.graph import bound
+from gathercli.models.inference import bound
 from gathercli.models.portability import REFUSED
 from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.op import FROM_THE_END, IndexRange, OutOfRange

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import GatherError
 from gathercli.io.formats.content import malformed
-from gathercli.models import fold
 from gathercli.models.graph import (
     MAX_DEPTH,
     OPERATOR_FAMILIES,
@@ -19,17 +18,16 @@ from gathercli.models.graph import (
     Model,
     ModelNode,
     Value,
-    infer_output,
-    merged,
     node,
     unique_names,
 )
+from gathercli.models.inference import infer_output, merged
+from gathercli.models.onnx_fold import FOLDED, folded
 from gathercli.models.onnx_infer import infer_values
 from gathercli.models.onnx_scope import Scope
-from gathercli.models.onnx_tensor import tensor_constant, type_of, type_or_none
+from gathercli.models.onnx_tensor import tensor_constant
 from gathercli.models.stored import open_beside
 from gathercli.models.wire import Span, WireReader, number_of, signed, span_of
-from gathercli.spec.dtypes import INT64
 from gathercli.spec.shapes import UNKNOWN
 from gathercli.text import clean, short
 
@@ -44,9 +42,6 @@ _ONNX_DOMAINS: Final = ("", "ai.onnx")
 _IR_VERSION, _PRODUCER, _RELEASE, _GRAPH, _OPSETS, _FUNCTIONS = 1, 2, 3, 7, 8, 25
 """The fields of ModelProto."""
 
-_AXES_INPUT: Final = 13
-"""The opset from which Unsqueeze and Squeeze have their axes as an input."""
-
 
 def read_onnx(file: File, options: ReadOptions) -> Model:
     """Read an ONNX model.
@@ -60,7 +55,9 @@ def read_onnx(file: File, options: ReadOptions) -> Model:
     model = reader.read()
     if options.infer and any(map(_is_open, model.nodes)):
         reader.infer()
-        return reader.read()
+        model = reader.read()
+    if any(map(_has_unread_indices, model.nodes)):
+        model.notes.append(_UNREAD)
     return model
 
 
@@ -126,8 +123,6 @@ class _OnnxReader:
         for each in functions:
             self._read_function(each)
         model.nodes = unique_names(self._nodes)
-        if any(map(_has_unread_indices, model.nodes)) and _UNREAD not in model.notes:
-            model.notes.append(_UNREAD)
         return model
 
     def _add_opset(self, opsets: dict[str, int], message: Span) -> None:
@@ -216,7 +211,7 @@ class _OnnxReader:
                 if fields.operator in OPERATOR_FAMILIES and fields.operator != "GatherTree":
                     self._add_node(fields, path, scope)
                     continue
-                if fields.operator in _FOLDED:
+                if fields.operator in FOLDED:
                     self._fold(fields, scope)
                     continue
             for attribute in fields.attributes:
@@ -310,50 +305,13 @@ class _OnnxReader:
         (name,) = outputs
         inputs = [scope.value(each) for each in self._texts(fields.inputs)]
         attributes = self._attributes(fields)
-        value = self._folded(fields.operator, name, inputs, attributes)
+        value = folded(fields.operator, name, inputs, attributes, self._opset)
         if value is None:
             return
         declared = scope.declared.get(name)
         scope.values[name] = merged(declared, value) if declared else value
         if fields.operator == "Constant" and value.constant is not None:
             self.model.tensors.setdefault(name, value.constant)
-
-    def _folded(
-        self, operator: str, name: str, inputs: list[Value], attributes: dict[str, Any]
-    ) -> Value | None:
-        """Return the output of a node of `_FOLDED`; None if nothing is known of it."""
-        if operator == "Constant":
-            constant = _constant(attributes)
-            return Value.of(name, constant) if constant else None
-        if not inputs:
-            return None
-        data = inputs[0]
-        second = fold.integers(inputs[1]) if len(inputs) > 1 else None
-        if operator == "Identity":
-            return data._replace(name=name)
-        if operator == "Cast":
-            return fold.converted(data, name, type_or_none(attributes.get("to")))
-        if operator == "Reshape":
-            target = second if len(inputs) > 1 else _integers(attributes.get("shape"))
-            copies = attributes.get("allowzero", 0) == 0
-            return fold.reshaped(data, name, target, zero_copies=copies)
-        return self._folded_axes(operator, name, inputs, attributes)
-
-    def _folded_axes(
-        self, operator: str, name: str, inputs: list[Value], attributes: dict[str, Any]
-    ) -> Value | None:
-        """Return the output of Unsqueeze or Squeeze, whose axes are an input from opset 13 on."""
-        axes = _integers(attributes.get("axes"))
-        if self._opset >= _AXES_INPUT and len(inputs) > 1:
-            axes = fold.integers(inputs[1])
-            if axes is None:
-                return None
-        change = fold.unsqueezed if operator == "Unsqueeze" else fold.squeezed
-        return change(inputs[0], name, axes)
-
-
-_FOLDED: Final = ("Constant", "Identity", "Cast", "Reshape", "Unsqueeze", "Squeeze")
-"""The operators that constants come from or pass through."""
 
 
 _UNREAD: Final = "some indices are in another file, which is read with `--external-data` alone"
@@ -382,24 +340,3 @@ def _float(raw: bytes) -> float:
         raise malformed(f"a float has {len(raw)} bytes", "4 bytes")
     number: float = struct.unpack("<f", raw)[0]
     return number
-
-
-def _integers(value: Any) -> list[int] | None:
-    """Return an attribute that is a list of integers; None for any other."""
-    return value if isinstance(value, list) else None
-
-
-def _constant(attributes: dict[str, Any]) -> Constant | None:
-    """Return the value of a Constant; None if it is no tensor of numbers."""
-    value = attributes.get("value")
-    if isinstance(value, Constant):
-        return value
-    for name, dtype in _VALUES.items():
-        numbers = attributes.get(name)
-        if isinstance(numbers, int | float | list):
-            return fold.literal(numbers, dtype)
-    return None
-
-
-_VALUES: Final = {"value_int": INT64, "value_ints": INT64, "value_float": type_of(1)}
-"""The attributes of a Constant that are numbers, and their types."""

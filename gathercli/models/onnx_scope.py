@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from gathercli.io.formats.content import malformed
-from gathercli.models.graph import Value, merged
+from gathercli.models.graph import Value
+from gathercli.models.inference import merged
 from gathercli.models.onnx_infer import dimension
 from gathercli.models.onnx_tensor import type_or_none
 from gathercli.models.wire import Span, WireReader, number_of, span_of

@@ -15,18 +15,8 @@ from xml.parsers import expat
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io.formats.content import malformed
 from gathercli.models import fold
-from gathercli.models.graph import (
-    MAX_DEPTH,
-    Constant,
-    Model,
-    ModelNode,
-    Value,
-    axis_of,
-    infer_output,
-    merged,
-    node,
-    unique_names,
-)
+from gathercli.models.graph import MAX_DEPTH, Constant, Model, ModelNode, Value, node, unique_names
+from gathercli.models.inference import axis_of, infer_output, merged
 from gathercli.models.ir_layers import (
     PORT_MAPS,
     STORED_TYPES,

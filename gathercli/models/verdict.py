@@ -10,7 +10,7 @@ from gathercli.arrays.run import run
 from gathercli.bound import BoundCall
 from gathercli.engine import infer
 from gathercli.errors import GatherError, OutOfRangeError
-from gathercli.models.graph import bound
+from gathercli.models.inference import bound
 from gathercli.spec.call import CallContext
 from gathercli.spec.op import IndexedAxis, OutOfRange
 from gathercli.spec.shapes import LARGEST, Shape, product

@@ -1,0 +1,81 @@
+"""The calls of nodes, and the shapes of their outputs, as far as a model decides them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from gathercli.engine import bind, infer
+from gathercli.errors import GatherError, InputError
+from gathercli.models.graph import OPERATOR_FAMILIES, ModelNode, Value
+from gathercli.ops import attributes
+from gathercli.spec.shapes import UNKNOWN, Shape
+from gathercli.text import counted, listed
+
+if TYPE_CHECKING:
+    from gathercli.spec.call import Call
+
+_ATTRIBUTES: Final = {name: attributes(each) for name, each in OPERATOR_FAMILIES.items()}
+"""The attributes that an operator, or a rule of it, knows."""
+
+
+def axis_of(value: Value | None) -> Any:
+    """Return the axis that an input decides: its elements, or ``"unknown"``."""
+    if value is None or value.constant is None or value.constant.unread:
+        return "unknown"
+    axis = value.constant.tensor().values().tolist()
+    return axis[0] if value.constant.shape == (1,) else axis
+
+
+def infer_output(node: ModelNode) -> Value | None:
+    """Return the output with the inferred type and shape; None if a rule refuses the node."""
+    if node.is_template:
+        return None
+    try:
+        call = bound(node)
+    except GatherError:
+        return None
+    name = node.outputs[0].name if node.outputs else ""
+    return Value(name, call.data.dtype, infer(call), inferred=True)
+
+
+def bound(node: ModelNode) -> Call:
+    """Bind the call of a node, whose shapes and axis may be unknown.
+
+    Raises
+    ------
+    GatherError
+        A rule refuses the node, it lacks an input, or its opset has no such operator.
+    """
+    if node.op is None:
+        raise node.error or LookupError(node.operator)
+    values = node.named_inputs
+    absent = [row.name for row in node.op.inputs if row.name not in values]
+    if absent:
+        raise InputError(
+            f"the node has {counted(len(node.inputs), 'input')}: "
+            f"expected {listed((f'`{row.name}`' for row in node.op.inputs), 'and')}",
+            rule="format",
+            value=len(node.inputs),
+        )
+    known = _ATTRIBUTES[node.operator] if node.attributes else ()
+    return bind(
+        node.op,
+        *(value.operand for value in values.values()),
+        shapes_only=True,
+        **{name: value for name, value in node.attributes.items() if name in known},
+    )
+
+
+def merged(declared: Value, inferred: Value) -> Value:
+    """Return what a declared and an inferred value say together; the declared type stays.
+
+    A dimension is the declared one unless that is unknown.
+    """
+    shape, dtype = inferred.shape, declared.dtype or inferred.dtype
+    if declared.shape.rank is not None and declared.shape.rank == shape.rank:
+        pairs = zip(declared.shape, shape, strict=True)
+        shape = Shape(other if one == UNKNOWN else one for one, other in pairs)
+    elif declared.shape.rank is not None:
+        shape = declared.shape
+    same = shape == declared.shape
+    return inferred._replace(name=declared.name, dtype=dtype, shape=shape, inferred=not same)
