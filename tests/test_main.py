@@ -10,6 +10,7 @@ import subprocess
 import sys
 import sysconfig
 import termios
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -22,7 +23,6 @@ from tests.processes import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.conftest import Ran
 
@@ -241,6 +241,7 @@ shape gather [2,?] 2x3
 explain gather [1,2,3] [0,9]
 check gather [1,2,3] [0,9]
 compare [1,2,3] [0,9]
+model encoder.onnx
 batch jobs.jsonl -q
 convert [1,2] -
 info [1,2]
@@ -256,6 +257,8 @@ gather [1,2,3] [0,9] -V onnx-13
 
 def test_every_command_prints_the_same_with_python_oo(program: Program, folder: Path) -> None:
     (folder / "jobs.jsonl").write_text('{"id":"a","op":"gather","data":[1],"indices":[0]}\n')
+    model = Path(__file__).parents[1] / "fixtures/tour/encoder.onnx"
+    (folder / "encoder.onnx").write_bytes(model.read_bytes())
     (folder / "each.py").write_text(
         "from gathercli.cli import main\n"
         f"for line in {EACH_COMMAND.split(chr(10))[1:-1]}:\n"

@@ -8,7 +8,7 @@ from codecs import BOM_UTF8
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.errors import GatherError, Hint, InputError
-from gathercli.io.formats.table import FORMATS, SNIFF_SIZE, sniff
+from gathercli.io.formats.table import FORMATS, MODELS, SNIFF_SIZE, sniff
 from gathercli.io.write import new_name
 from gathercli.text import json_string, listed, shell_word
 
@@ -149,7 +149,7 @@ def _unpacking(program: str, name: str) -> Hint:
 def describe(name: str, start: bytes) -> str | None:
     """Describe the format of a file by its first bytes; return None for JSON or an unknown one."""
     if (fmt := sniff(start)) not in (None, "json"):
-        return f"a .{fmt} file"
+        return f"an {MODELS[fmt].title.rpartition(' ')[0]}" if fmt in MODELS else f"a .{fmt} file"
     matches = (what for mark, what, _ in _MARKS if re.match(mark, start))
     return next(matches, None) or text_kind(name, start)
 
