@@ -263,6 +263,23 @@ def test_what_is_no_tensor_of_a_model_is_refused(run: Run, key: str, message: st
     assert message in ran.err
 
 
+def test_a_converted_tensor_is_held_within_the_limit(tmp_path: Path, run: Run) -> None:
+    nodes = [
+        helper.make_node("Cast", ["w"], ["wide"], to=FLOAT),
+        helper.make_node("Gather", ["wide", "i"], ["y"]),
+    ]
+    tensors = constants(w=np.zeros((1000, 4), np.float16), i=[0])
+    onnx.save(onnx_model(nodes, tensors=tensors), tmp_path / "m.onnx")
+    node = f"{tmp_path}/m.onnx#y"
+
+    refused = run("gather", node, "--max-bytes", "50000")
+    allowed = run("gather", node, "--max-bytes", "64000")
+    stored = run("gather", f"{tmp_path}/m.onnx#w", "0", "--max-bytes", "1000")
+
+    assert "16000 bytes take 64000 when they are converted" in refused.err
+    assert (refused.status, allowed.status, stored.status) == (65, 0, 0)
+
+
 def test_info_lists_the_tensors_of_a_model(run: Run) -> None:
     ran = run("info", ENCODER)
 

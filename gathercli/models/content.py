@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gathercli.arrays.tensor import storage_of
 from gathercli.io.formats.content import Layout, key_hint, malformed
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from gathercli.tensor import Tensor
 
 
+COPIES: Final = 4
+"""Copies in memory of elements that are converted: the values, the result, and how they compare."""
+
+
 class ModelContent:
     """A model; `format` and the members are those of `content.Content`.
 
@@ -27,7 +31,7 @@ class ModelContent:
     def __init__(self, file: File) -> None:
         """Read the model."""
         self._model = read_file(file, ReadOptions(limit=file.limit))
-        self._name = file.name
+        self._file, self._name = file, file.name
         self.format = self._model.format
         self.names: Sequence[str] = list(self._model.tensors)
 
@@ -45,7 +49,13 @@ class ModelContent:
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
         """Read a tensor: a view of the file, unless its elements are packed or converted."""
         del declared, empty
-        return self._constant(key).tensor()
+        constant = self._constant(key)
+        size, limit = constant.nbytes, self._file.limit
+        if not constant.mapped and limit is not None and COPIES * size > limit:
+            raise self._file.over(
+                f"{size} bytes take {COPIES * size} when they are converted", COPIES * size
+            )
+        return constant.tensor()
 
     def _constant(self, key: str | None) -> Constant:
         tensors = self._model.tensors

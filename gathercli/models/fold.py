@@ -137,4 +137,5 @@ def _viewed(value: Value, name: str, shape: Sequence[AnyDim]) -> Value:
         tensor = constant.tensor()
         return Tensor(tensor.dtype, tensor.array.reshape(sizes))
 
-    return result._replace(constant=Constant(constant.dtype, sizes, load, constant.unread))
+    changed = Constant(constant.dtype, sizes, load, constant.unread, mapped=constant.mapped)
+    return result._replace(constant=changed)

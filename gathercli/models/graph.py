@@ -49,14 +49,22 @@ class Constant:
         A function that reads the tensor; it raises `GatherError` if the elements are malformed.
     unread
         Why the elements cannot be read: they are in a file that is not opened. Empty if they can.
+    mapped
+        Whether the tensor is a view of the file; else its elements are held in memory.
     """
 
-    __slots__ = ("_load", "_tensor", "dtype", "shape", "unread")
+    __slots__ = ("_load", "_tensor", "dtype", "mapped", "shape", "unread")
 
     def __init__(
-        self, dtype: DType, shape: tuple[int, ...], load: Callable[[], Tensor], unread: str = ""
+        self,
+        dtype: DType,
+        shape: tuple[int, ...],
+        load: Callable[[], Tensor],
+        unread: str = "",
+        *,
+        mapped: bool = False,
     ) -> None:
-        self.dtype, self.shape, self.unread = dtype, shape, unread
+        self.dtype, self.shape, self.unread, self.mapped = dtype, shape, unread, mapped
         self._load = load
         self._tensor: Tensor | None = None
 

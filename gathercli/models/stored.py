@@ -60,7 +60,7 @@ def stored(
         storage = storage_of(dtype).newbyteorder("<")
         return Tensor(dtype, np.ndarray(shape, storage, buffer(), start))
 
-    return Constant(dtype, shape, load)
+    return Constant(dtype, shape, load, mapped=dtype.bits >= 8)
 
 
 def open_beside(path: str, location: str, limit: int | None) -> File:
