@@ -14,7 +14,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.backend.test.case import node
 
-from tests.modelfiles import INT32, TOUR, Ir, constants, onnx_model, value
+from tests.modelfiles import FLOAT, INT32, TOUR, Ir, constants, onnx_model, value
 
 if TYPE_CHECKING:
     from onnx.backend.test.case.test_case import TestCase
