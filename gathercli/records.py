@@ -43,20 +43,26 @@ else:
 
         def __new__(cls, *values: Any, **named: Any) -> Self:
             """Return a tuple of the fields: by position, by name, and by default."""
-            if named or len(values) != len(cls._fields):
-                values += tuple(
-                    named.pop(each) if each in named else cls._default(each)
-                    for each in cls._fields[len(values) :]
-                )
-                if named or len(values) > len(cls._fields):
-                    raise TypeError(f"{cls.__name__} has no field for {[*named] or values[-1]}")
+            if named:
+                values = cls._by_name(values, named)
+            missing = len(cls._fields) - len(values)
+            if 0 < missing <= len(cls._field_defaults):  # the last fields have the defaults
+                values += tuple(cls._field_defaults.values())[-missing:]
+            elif missing:
+                raise TypeError(f"{cls.__name__} has {len(cls._fields)} fields, not {len(values)}")
             return tuple.__new__(cls, values)
 
         @classmethod
-        def _default(cls, field: str) -> Any:
-            if field in cls._field_defaults:
-                return cls._field_defaults[field]
-            raise TypeError(f"{cls.__name__} is given no value for `{field}`")
+        def _by_name(cls, values: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+            """Return the values of all fields."""
+            defaults, rest = cls._field_defaults, cls._fields[len(values) :]
+            try:
+                values += tuple([named.pop(f) if f in named else defaults[f] for f in rest])
+            except KeyError as missing:
+                raise TypeError(f"{cls.__name__} has no value for {missing}") from None
+            if named:
+                raise TypeError(f"{cls.__name__} has no field for {', '.join(named)}")
+            return values
 
         @classmethod
         def _make(cls, values: Iterable[Any]) -> Self:
