@@ -242,10 +242,14 @@ class Inputs:
 
         try:
             return literal.parse(token, declared=declared, empty=empty, max_bytes=self.max_bytes)
-        except InputError:
-            if not self._exists(token):
-                raise
-            return None
+        except InputError as error:
+            if self._exists(token):
+                return None
+            if error.rule == "literal" and literal.is_document(token):
+                from gathercli.io.suggest import suggest
+
+                error.hint = suggest(token, "") or error.hint
+            raise
 
     def _check_quoted(self, token: str) -> None:
         """Raise if a quoted literal is the name of a file."""

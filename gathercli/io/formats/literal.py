@@ -78,7 +78,7 @@ def looks_literal(token: str) -> bool:
     return bool(
         (":" in token and generator in GENERATORS)
         or _match(_TYPED, token)
-        or token.lstrip()[:1] in ("[", "{", '"')
+        or is_document(token)
         or _match(r"[-+]?[.\d][-+.,\deE\s]*", token)
     )
 
@@ -120,10 +120,12 @@ def parse(
         return _generate(token, max_bytes)
     if "=" in token and (match := _match(_TYPED, token)):
         return _typed(match, max_bytes)
-    if token.lstrip()[:1] in ("[", "{", '"'):
+    if is_document(token):
         document = fast.short_lists(token)
         if document is None:
-            document = _document(token)
+            from gathercli.io.formats import jsontext
+
+            document = jsontext.parse(token, rule="literal")
         if isinstance(document, dict):
             from gathercli.io.formats import jsontext
 
@@ -143,17 +145,9 @@ def parse(
     return None
 
 
-def _document(token: str) -> Any:
-    """Parse JSON; suggest it for a repr of Python."""
-    from gathercli.io.formats import jsontext
-
-    try:
-        return jsontext.parse(token, rule="literal")
-    except InputError as error:
-        from gathercli.io.suggest import suggest
-
-        error.hint = suggest(token, "") or error.hint
-        raise
+def is_document(token: str) -> bool:
+    """Tell whether a literal is JSON, by its first character."""
+    return token.lstrip()[:1] in ("[", "{", '"')
 
 
 def _is_json(word: str) -> bool:
