@@ -154,6 +154,18 @@ def test_the_shape_of_a_node_needs_no_feed(run: Run) -> None:
     assert (ran.out, fed.out) == ("[batch,length,4]\n", "[2,5,4]\n")
 
 
+def test_a_shape_that_the_model_does_not_declare_is_inferred(tmp_path: Path, run: Run) -> None:
+    nodes = [
+        helper.make_node("MatMul", ["w", "x"], ["h"]),
+        helper.make_node("Gather", ["h", "i"], ["y"]),
+    ]
+    tensors = constants(w=np.zeros((5, 2), np.float32), i=[4, 0])
+    model = onnx_model(nodes, [value("x", FLOAT, [2, 3])], tensors=tensors)
+    onnx.save(model, tmp_path / "m.onnx")
+
+    assert run("shape", f"{tmp_path}/m.onnx#y").out == "[2,3]\n"
+
+
 def test_the_operator_of_the_node_runs_whichever_command_is_typed(tmp_path: Path, run: Run) -> None:
     gather = helper.make_node("GatherND", ["x", "i"], ["y"])
     model = onnx_model([gather], tensors=constants(x=[[1, 2], [3, 4]], i=[[1, 0]]))

@@ -16,7 +16,7 @@ from gathercli.cli.inputs import option_name
 from gathercli.cli.plain import is_option
 from gathercli.cli.registry import command_of
 from gathercli.errors import UsageError
-from gathercli.models import read
+from gathercli.models import ReadOptions, read
 from gathercli.ops import FAMILIES
 from gathercli.spec.dtypes import INT64, Kind
 from gathercli.text import clean, counted, listed
@@ -70,7 +70,7 @@ def expand(words: Sequence[str]) -> list[str]:
     match = _node_of(command, parsed.arguments)
     if match is None:
         return list(words)
-    model = read(match["path"])
+    model = read(match["path"], ReadOptions(infer=command == _SHAPES))
     try:
         node = model.node(match["name"]) if match["name"] else model.only_node()
     finally:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import resource
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -33,7 +34,10 @@ def main() -> int:
         resource.RLIMIT_AS: MEMORY,
     }
     for kind, most in limits.items():
-        resource.setrlimit(kind, (most, most))
+        _, hard = resource.getrlimit(kind)
+        limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        with suppress(OSError, ValueError):  # a system without this limit
+            resource.setrlimit(kind, (limit, limit))
     try:
         import onnx
     except ImportError:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gathercli.arrays.conversion import store
-from gathercli.errors import InputError
 from gathercli.io.formats.content import malformed
+from gathercli.models.stored import decoded
 from gathercli.spec.coordinates import Place
 from gathercli.spec.dtypes import STRING
 from gathercli.spec.shapes import product
@@ -30,12 +30,8 @@ def strings(buffer: Any, shape: tuple[int, ...], offset: int, size: int) -> Tens
     ends = head[1:]
     if head[0] != number or sorted(ends) != ends or start + ends[-1] > offset + size:
         raise malformed("the offsets of the strings are wrong", "offsets in order")
-    words = []
-    for at, (one, other) in enumerate(pairwise(ends)):
-        try:
-            words.append(bytes(buffer[start + one : start + other]).decode())
-        except UnicodeDecodeError:
-            raise InputError(
-                f"the string {at} is no UTF-8 text: expected UTF-8", rule="format", value=at
-            ) from None
+    words = [
+        decoded(bytes(buffer[start + one : start + other]), at)
+        for at, (one, other) in enumerate(pairwise(ends))
+    ]
     return Tensor(STRING, store(words, STRING, Place("strings", (number,))).reshape(shape))

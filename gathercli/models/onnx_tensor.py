@@ -13,7 +13,7 @@ from gathercli.arrays.tensor import storage_of
 from gathercli.errors import InputError
 from gathercli.io.formats.content import check_shape, malformed
 from gathercli.models.graph import Constant
-from gathercli.models.stored import stored
+from gathercli.models.stored import decoded, stored
 from gathercli.models.wire import Span, number_of, signed, span_of
 from gathercli.spec.coordinates import Place
 from gathercli.spec.dtypes import STRING, DType, Kind, named
@@ -228,14 +228,7 @@ def _checked(array: AnyArray, low: int, high: int, dtype: DType) -> AnyArray:
 
 
 def _strings(wire: WireReader, shape: tuple[int, ...], values: list[int | Span]) -> Tensor:
-    words = []
-    for at, value in enumerate(values):
-        try:
-            words.append(wire.bytes(span_of(value, "a string")).decode())
-        except UnicodeDecodeError:
-            raise InputError(
-                f"the string {at} is no UTF-8 text: expected UTF-8", rule="format", value=at
-            ) from None
+    words = [decoded(wire.bytes(span_of(value, "a string")), at) for at, value in enumerate(values)]
     if len(words) != product(shape):
         raise malformed(f"the tensor has {len(words)} elements", f"{product(shape)}")
     return Tensor(STRING, store(words, STRING, Place("string_data", (len(words),))).reshape(shape))

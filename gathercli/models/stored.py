@@ -63,6 +63,16 @@ def stored(
     return Constant(dtype, shape, load, mapped=dtype.bits >= 8)
 
 
+def decoded(raw: bytes, at: int) -> str:
+    """Decode the string at a flat position; raise InputError if it is no UTF-8 text."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        raise InputError(
+            f"the string {at} is no UTF-8 text: expected UTF-8", rule="format", value=at
+        ) from None
+
+
 def open_beside(path: str, location: str, limit: int | None) -> File:
     """Open a regular file beside a model, through no link.
 
