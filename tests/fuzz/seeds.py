@@ -15,6 +15,10 @@ import zarr
 import zarr.codecs
 import zarr.storage
 
+from tests.hostile import irs, models
+from tests.hostile.case import contents
+from tests.modelfiles import TOUR, tour_ir, tour_onnx
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -235,6 +239,17 @@ def zarr_folder() -> Iterator[bytes]:
         yield _stored(2, packer, (6,), filters=[numcodecs.Shuffle(2)])
 
 
+def model() -> Iterator[bytes]:
+    """Write ONNX models and OpenVINO IR, sound and hostile ones."""
+    yield tour_onnx().SerializeToString()
+    yield tour_ir().text.encode()
+    for path in sorted((TOUR.parent / "models").glob("*.onnx")):
+        yield path.read_bytes()
+    for _, content, _ in (*models.ODD, *irs.ODD_IR):
+        if len(raw := contents(content)) < 4096:
+            yield raw
+
+
 SEEDS: Final = {
     "npy": npy,
     "npz": npz,
@@ -244,6 +259,7 @@ SEEDS: Final = {
     "job": job,
     "file": file,
     "zarr": zarr_folder,
+    "model": model,
 }
 
 _NPY_WORDS: Final = (
@@ -262,6 +278,11 @@ _JSON_WORDS: Final = (
 _LITERAL_WORDS: Final = (
     *("arange:", "zeros:", "rand:", "seed=", "high=", "xf32", "xi64=", "xstr=", "xc64=", "xbf16="),
     *("0x", "3x", "nan", "inf", "+1j", "-infj", "e-5", "true", ",", "'", '\\"'),
+)
+_MODEL_WORDS: Final = (
+    *("Gather", "GatherND", "GatherElements", "GatherTree", "Identity", "Cast", "Convert"),
+    *("Reshape", "Unsqueeze", "Const", "Constant", "axis", "batch_dims", "opset1", "opset8"),
+    *("<dim>", "</dim>", "<layer ", "</layer>", '=\\"-1\\"', "<edge ", "\\xff\\xff\\xff\\xff\\x01"),
 )
 _JOB_WORDS: Final = tuple(
     f'\\"{key}\\":'
@@ -296,5 +317,6 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
     "job": (*_JOB_WORDS, *_JSON_WORDS, '\\"gather-elements\\"', '\\"shape\\"', '\\"openvino-8\\"'),
     "file": (*_NPY_WORDS, *_ZIP_WORDS, *_JSON_WORDS),
     "zarr": (*_ZARR_WORDS, *_JSON_WORDS),
+    "model": _MODEL_WORDS,
 }
 """Words that a mutation is likely to miss, as a dictionary of libFuzzer spells them."""

@@ -13,6 +13,7 @@ import re
 import shutil
 import tempfile
 import warnings
+from contextlib import closing
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -26,6 +27,11 @@ from gathercli.io.formats import jsontext as json
 from gathercli.io.formats import literal, npy, npz
 from gathercli.io.formats.table import NPY
 from gathercli.jobs import job as jobs
+from gathercli.models import read
+from gathercli.models.lint import findings
+from gathercli.models.portability import every_target
+from gathercli.models.sarif import sarif
+from gathercli.report.findings import line
 from gathercli.report.words import LONGEST, error_json, error_text
 from gathercli.spec import shapes as dims
 from gathercli.spec.dtypes import FLOAT64, STRING, DType, Kind
@@ -310,6 +316,23 @@ def _read(token: str) -> Tensor:
         return Tensor(found.dtype, found.array.copy(), found.typed)
 
 
+def read_model(raw: bytes) -> None:
+    """Read a model, and format its findings for every target."""
+    path = folder() / "x.model"
+    path.write_bytes(raw)
+    path.with_suffix(".bin").write_bytes(bytes(range(64)))
+    model = attempt(read, str(path))
+    if isinstance(model, GatherError):
+        return
+    with closing(model):
+        results = attempt(lambda: list(findings(model, every_target())))
+    if not isinstance(results, GatherError):
+        for each in results:
+            text = str(line("x", each))
+            assert not re.search(UNSAFE, text.rstrip("\n")), text
+        standard_json.loads(sarif([("x", results)], [], ""))
+
+
 TARGETS: Final[dict[str, Target]] = {
     "npy": read_npy,
     "npz": read_npz,
@@ -319,4 +342,5 @@ TARGETS: Final[dict[str, Target]] = {
     "job": read_job,
     "file": read_file,
     "zarr": read_zarr,
+    "model": read_model,
 }
