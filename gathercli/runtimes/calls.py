@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from gathercli.spec.op import Op
     from gathercli.tensor import Tensor
 
-FRAMEWORKS: Final = {"openvino": "openvino", "onnxruntime": "onnx", "onnx.reference": "onnx"}
-"""The runtimes that have operators by version, and the framework of these."""
+OPENVINO, ONNX = "openvino", "onnx"
+FRAMEWORKS: Final = {OPENVINO: (OPENVINO, ONNX), "onnxruntime": (ONNX,), "onnx.reference": (ONNX,)}
+"""The runtimes that have operators by version, and the frameworks of these."""
 
 
 class RuntimeCall(NamedTuple):
@@ -48,7 +49,7 @@ class RuntimeCall(NamedTuple):
         if self.op is None:
             return {}
         attrs = attributes_of(self.op, attrs)
-        if FRAMEWORKS[self.runtime] == "onnx":
+        if self.op.framework == ONNX:
             return {"model.onnx": onnx_model(self.op, tensors, attrs)}
         model = openvino_model(self.op, tensors, attrs, self.way)
         return {"model.xml": model.xml.encode(), "model.bin": model.weights}
@@ -88,7 +89,7 @@ def calls(
     ops = list(ops)
     if runtime in FRAMEWORKS:
         for op in ops:
-            if op.framework == FRAMEWORKS[runtime]:
+            if op.framework in FRAMEWORKS[runtime]:
                 yield from _operator_calls(runtime, op)
         return
     for family in dict.fromkeys(op.family for op in ops):
@@ -97,8 +98,9 @@ def calls(
 
 def _operator_calls(runtime: str, op: Op) -> Iterator[RuntimeCall]:
     name = f"{op.name}-{op.version}"
-    if runtime != "openvino":
-        yield RuntimeCall(runtime, op.family, name, op=op)
+    if op.framework == ONNX:
+        text = f"{name} of ONNX" if runtime == OPENVINO else name
+        yield RuntimeCall(runtime, op.family, text, op=op)
         return
     for way in WAYS:
         yield RuntimeCall(runtime, op.family, f"{name} {way}", op=op, way=way)

@@ -45,6 +45,9 @@ RUNS: Final = 3
 _LONGEST: Final = 1 << 20
 """The most bytes of an answer."""
 
+_PAUSE: Final = 0.1
+"""Seconds between two looks whether a process is alive."""
+
 _QUIET: Final = {
     "CUDA_VISIBLE_DEVICES": "",
     "JAX_PLATFORMS": "cpu",
@@ -268,14 +271,18 @@ class RuntimeProcess:
     def _read_answer(self, seconds: float) -> dict[str, Any] | Observation:
         end = time.monotonic() + seconds
         while b"\n" not in self._buffer:
+            is_alive = self._process is not None and self._process.poll() is None
             left = end - time.monotonic()
-            if left <= 0 or not select.select([self._answers], [], [], left)[0]:
+            if is_alive and left <= 0:
                 self._end(patience=0)
                 message = f"no answer within {seconds:g} s"
                 return Observation(self._version, None, "hangs", message)
-            part = os.read(self._answers, 1 << 16)
-            self._buffer += part
-            if not part or len(self._buffer) > _LONGEST:
+            # Its end is no end of file if a process that it forked lives on: look for both.
+            if select.select([self._answers], [], [], min(left, _PAUSE) if is_alive else 0)[0]:
+                part = os.read(self._answers, 1 << 16)
+                self._buffer += part
+                is_alive = bool(part) and len(self._buffer) <= _LONGEST
+            if not is_alive and b"\n" not in self._buffer:
                 return Observation(self._version, None, "dies", _ending(self._end()))
         line, _, self._buffer = self._buffer.partition(b"\n")
         try:

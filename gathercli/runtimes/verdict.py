@@ -240,7 +240,13 @@ def first_difference(one: Tensor, other: Tensor) -> int | None:
 
 
 _NOISE: Final = (
-    (re.compile(r"^.*Status Message: (?:\S+\.cc:\d+ .*? was false\. )?", re.DOTALL), ""),  # ORT
+    (re.compile(r"^\w+: Exception from .*\n(?=[^\n]+\s*$)", re.DOTALL), ""),  # OpenVINO's stack
+    (
+        re.compile(
+            r"^.* Status Message: (?:\S+\.cc:\d+ .*?(?:was false\. |\[with [^\]]*\] ))?", re.DOTALL
+        ),
+        "",  # onnxruntime's node and source file
+    ),
     (re.compile(r"\{\{[^{}]*\}\}"), ""),  # TensorFlow's name of a node
     (re.compile(r"(?<![\w.])/(?:[^\s/:'\"]+/)+"), ""),  # folders of this machine
     (re.compile(r"\s+"), " "),

@@ -36,10 +36,13 @@ THREADS = 2
 """The threads of OpenVINO, which with one loses the exceptions of GatherElements."""
 
 
+TELEMETRY = ("openvino_telemetry",)
+"""Modules that report to their makers, which OpenVINO's does when it is imported."""
+
+
 def main(runtime: str, descriptor: int, memory: int) -> None:
     """Answer the calls on standard input."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    _restrict(memory)
     answers = os.fdopen(descriptor, "w", encoding="utf-8")
 
     def answer(fields: Mapping[str, Any]) -> None:
@@ -60,6 +63,20 @@ def main(runtime: str, descriptor: int, memory: int) -> None:
             answer(_answer(call, loaded, run))
         except Exception as error:  # noqa: BLE001  (whatever a runtime raises)
             answer({"refuses": _message(error)})
+
+
+def _restrict(memory: int) -> None:
+    """Limit the address space, write no core file, and keep Python off the network."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+
+    def refuse(event: str, _: object) -> None:
+        if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
+            raise OSError("no network here")
+
+    sys.addaudithook(refuse)
+    for name in TELEMETRY:
+        sys.modules[name] = None  # type: ignore[assignment]  # so that it cannot be imported
 
 
 def _limit_time(seconds: float) -> None:
