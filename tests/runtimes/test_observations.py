@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -295,7 +295,7 @@ def started() -> Iterator[dict[str, Runtimes]]:
 def outcomes(observed: Observed, processes: Runtimes) -> dict[str, str]:
     """Return what a runtime makes of a call, by the call's text."""
     (op,) = (op for op in OPERATORS if op.full_name == observed.version)
-    attrs = {"axis": observed.axis, "batch_dims": observed.batch_dims}
+    attrs: dict[str, Any] = {"axis": observed.axis, "batch_dims": observed.batch_dims}
     attrs = {name: value for name, value in attrs.items() if op.attr(name) and value is not None}
     with Inputs(None) as inputs:
         tensors = [inputs.tensor(observed.data, "data"), inputs.tensor(observed.indices, "indices")]
