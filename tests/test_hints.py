@@ -679,6 +679,7 @@ ELSEWHERE: Final = {
     "cli/commands/gather.py": "a cluster's",
     "cli/scheduler.py": "a cluster's",
     "jobs/pool.py": "a defect's",
+    "runtimes/client.py": "those of runtimes that are not here",
     "errors.py": "a defect's",
 }
 """Files whose hints need what is not here."""
