@@ -118,12 +118,14 @@ OUTPUT: Final = (
     "--max-bytes --output --format --force-format --no-clobber --nonfinite --expect --rtol --atol "
     "--full --precision --color --quiet --json-errors --debug -o -f -q -h"
 )
+TENSORS: Final = "--external-data --feed --data-dtype --indices-dtype"
 OPTIONS: Final = {
-    "gather": f"--axis --batch-dims {OPERATOR} --feed --data-dtype --indices-dtype {OUTPUT} -a -b",
-    "gather-elements": f"--axis {OPERATOR} --feed --data-dtype --indices-dtype {OUTPUT} -a",
-    "gather-nd": f"--batch-dims {OPERATOR} --feed --data-dtype --indices-dtype {OUTPUT} -b",
+    "gather": f"--axis --batch-dims {OPERATOR} {TENSORS} {OUTPUT} -a -b",
+    "gather-elements": f"--axis {OPERATOR} {TENSORS} {OUTPUT} -a",
+    "gather-nd": f"--batch-dims {OPERATOR} {TENSORS} {OUTPUT} -b",
     "gather-tree": (
-        "--feed --step-ids-dtype --parent-ids-dtype --max-seq-len-dtype --end-token-dtype "
+        "--external-data --feed --step-ids-dtype --parent-ids-dtype --max-seq-len-dtype "
+        "--end-token-dtype "
         f"{OPERATOR} {OUTPUT}"
     ),
     "shape": (

@@ -313,6 +313,33 @@ def test_the_names_of_nodes_and_tensors_are_completed(run: Run) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "words", [("gather", "0,"), ("info",), ("convert", "-"), ("shape gather", "[1]")]
+)
+def test_tensors_in_other_files_are_read_by_option(
+    tmp_path: Path, run: Run, words: tuple[str, ...]
+) -> None:
+    array = np.arange(6, dtype=np.float32).reshape(3, 2)
+    gather = helper.make_node("Gather", ["w", "i"], ["y"])
+    model = onnx_model([gather], tensors=constants(w=array, i=[2]))
+    onnx.save(
+        model,
+        tmp_path / "m.onnx",
+        save_as_external_data=True,
+        location="w.bin",
+        size_threshold=0,
+    )
+    command, *rest = words
+    argv = [*command.split(), f"{tmp_path}/m.onnx#w", *rest]
+
+    closed, read = run(*argv), run(*argv, "--external-data")
+    node = run("gather", f"{tmp_path}/m.onnx#y", "--external-data")
+
+    assert (closed.status, read.status) == (0 if command == "shape gather" else 65, 0)
+    assert command == "shape gather" or "in another file, which is not opened" in closed.err
+    assert node.out == "[[4.0,5.0]]\n"
+
+
 def test_a_job_takes_the_tensors_of_a_model(tmp_path: Path, run: Run) -> None:
     job: dict[str, Any] = {
         "id": "a",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gathercli.cli.command import REQUIRED, Options, argument, option
 from gathercli.cli.groups import INPUT
-from gathercli.cli.options import TENSOR_HELP, type_of
+from gathercli.cli.options import EXTERNAL_DATA, TENSOR_HELP, type_of
 from gathercli.errors import UsageError
 from gathercli.ops import families
 from gathercli.records import NamedTuple
@@ -33,8 +33,9 @@ class Token(NamedTuple):
 
 
 class TypeOptions(Options):
-    """The types of untyped inputs, of which `of` adds an option for each, and those of a node."""
+    """The types of untyped inputs, an option each, and what nodes and tensors of models need."""
 
+    external_data: bool = EXTERNAL_DATA
     feed: list[str] | None = option(
         INPUT,
         "--feed",

@@ -67,6 +67,7 @@ def of_words(
     tokens = tensors.tokens(family_of(op.family))
     Inputs.check_stdin(*tensors.words, names=tokens)
     inputs = messages.inputs(limits.memory, messages.progress())
+    inputs.external = tensors.types.external_data
     with closed_on_failure(inputs), operator.context(op) as context:
         return OpenCall(operator.bound(op, context, inputs.tensor, tokens), inputs, context)
 

@@ -22,6 +22,11 @@ SOURCE_DTYPE: Final = option(
     metavar="DTYPE",
     help="The type of untyped tensors: plain JSON, bare lists, bfloat16 or float8 in .npy.",
 )
+EXTERNAL_DATA: Final = flag(
+    INPUT,
+    "--external-data",
+    help="Read tensors that an ONNX model keeps in regular files beside it.",
+)
 TEXT_FORMAT: Final = option(
     OUTPUT,
     "--format",

@@ -92,6 +92,8 @@ class File:
     ----------
     guarded
         Whether the process survives the truncation of a mapped file; `recheck` raises then.
+    external
+        Whether the tensors of a model that are in files beside it are read.
     failure
         The error of a failed read from `stream`.
     path
@@ -100,7 +102,7 @@ class File:
         The files that were opened because of this one, which are closed and checked with it.
     """
 
-    guarded = False
+    guarded = external = False
 
     def __init__(
         self, name: str, fd: int, limit: int | None, progress: ProgressCallback | None = None

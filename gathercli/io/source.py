@@ -54,8 +54,15 @@ class Inputs:
         Whether the process survives the truncation of a mapped file: the missing part reads as
         zeros, and `recheck` and the end of the context raise.
 
+    Attributes
+    ----------
+    external
+        Whether the tensors of models that are in files beside them are read.
+
     The end of the context closes all files; mapped tensors stay valid.
     """
+
+    external = False
 
     def __init__(
         self,
@@ -319,6 +326,8 @@ class Inputs:
         self.files_by_name[path] = None
         file = self.files_by_name[path] = opener(path, self._folder, self.max_bytes, self._progress)
         file.guarded = self._guarded
+        if isinstance(file, File):
+            file.external = self.external
         self._files.append(file)
         return file
 

@@ -30,7 +30,7 @@ class ModelContent:
 
     def __init__(self, file: File) -> None:
         """Read the model."""
-        self._model = read_file(file, ReadOptions(limit=file.limit))
+        self._model = read_file(file, ReadOptions(external=file.external, limit=file.limit))
         self._file, self._name = file, file.name
         self.format = self._model.format
         self.names: Sequence[str] = list(self._model.tensors)

@@ -252,7 +252,7 @@ def _external(
                 f"{reason}: expected elements in the model itself",
                 rule="format",
                 value=location,
-                hint="with `--external-data`, `gathercli model` reads regular files beside it",
+                hint="`--external-data` reads regular files beside the model",
             )
 
         return Constant(dtype, shape, refuse, unread=reason)

@@ -56,6 +56,7 @@ def run(
     Inputs.check_stdin(*tensors.words, names=tokens)
     progress = messages.progress()
     with messages, messages.inputs(memory.limits.memory, progress) as inputs:
+        inputs.external = tensors.types.external_data
         with (call := operator.context(op)):
             read_tensors = read(call, inputs.tensor, tokens, op.inputs)
         case = operator.case(read_tensors, threads, progress)

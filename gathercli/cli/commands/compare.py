@@ -98,6 +98,7 @@ def run(
     Inputs.check_stdin(*tensors.words)
     progress = messages.progress()
     with messages, messages.inputs(memory.limits.memory, progress) as inputs:
+        inputs.external = tensors.types.external_data
         with CallContext(None) as call:
             read_tensors = read(call, inputs.tensor, tokens, inputs_of(FIRST))
         case = operators.case(read_tensors, threads, progress)

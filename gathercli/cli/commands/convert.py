@@ -12,7 +12,14 @@ from gathercli.cli.command import Options, argument, flag, option
 from gathercli.cli.groups import OUTPUT
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
-from gathercli.cli.options import CHUNKS, FORCE_FORMAT, NONFINITE, SOURCE_DTYPE, type_of
+from gathercli.cli.options import (
+    CHUNKS,
+    EXTERNAL_DATA,
+    FORCE_FORMAT,
+    NONFINITE,
+    SOURCE_DTYPE,
+    type_of,
+)
 from gathercli.cli.output import WriteOptions, chunks_of, losses
 from gathercli.cli.targets import (
     Target,
@@ -107,6 +114,7 @@ class ConvertOptions(Options):
         OUTPUT, "--truncate", help="As --lossy, but make integers of floats towards zero."
     )
     data_dtype: str | None = SOURCE_DTYPE
+    external_data: bool = EXTERNAL_DATA
     memory: MemoryOptions
     chunks: str | None = CHUNKS
     write_options: WriteOptions
@@ -166,6 +174,7 @@ def run(options: ConvertOptions, messages: Messages) -> int:
         messages,
         messages.inputs(options.limits.memory, messages.progress()) as inputs,
     ):
+        inputs.external = options.external_data
         files: dict[str, str] = {}
         if target.folder is None and len(sources) > 1:
             check_names(sources, inputs)

@@ -111,6 +111,7 @@ def run(
     Inputs.check_stdin(*tensors.words, expectation.expect, names=tokens)
     progress = messages.progress() if output.leaves_terminal else None
     with messages, messages.inputs(output.limits.memory, progress) as inputs:
+        inputs.external = tensors.types.external_data
         with (call := operator.context(op)):
             bound = operator.bound(op, call, inputs.chunked, tokens)
             if address is not None:

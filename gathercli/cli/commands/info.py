@@ -8,7 +8,14 @@ from gathercli.cli.command import Options, argument, flag
 from gathercli.cli.groups import INPUT
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
-from gathercli.cli.options import PRECISION, SOURCE_DTYPE, TENSOR_HELP, TEXT_FORMAT, type_of
+from gathercli.cli.options import (
+    EXTERNAL_DATA,
+    PRECISION,
+    SOURCE_DTYPE,
+    TENSOR_HELP,
+    TEXT_FORMAT,
+    type_of,
+)
 from gathercli.errors import GatherError, InputError
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.formats.table import row_of
@@ -28,6 +35,7 @@ class InfoOptions(Options):
 
     header: bool = flag(INPUT, "--header", help="Read no elements: type, shape and members alone.")
     data_dtype: str | None = SOURCE_DTYPE
+    external_data: bool = EXTERNAL_DATA
     memory: MemoryOptions
     fmt: str = TEXT_FORMAT
     precision: int = PRECISION
@@ -45,6 +53,7 @@ def run(options: InfoOptions, messages: Messages, files: list[str] = FILES) -> i
     Inputs.check_stdin(*files)
     printed = 0
     with messages.inputs(options.memory.limits.memory) as inputs:
+        inputs.external = options.external_data
 
         def show(token: str) -> int:
             nonlocal printed

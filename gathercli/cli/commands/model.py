@@ -8,7 +8,7 @@ from gathercli.cli.command import Options, argument, flag
 from gathercli.cli.groups import INPUT, OUTPUT
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
-from gathercli.cli.options import TEXT_FORMAT
+from gathercli.cli.options import EXTERNAL_DATA, TEXT_FORMAT
 from gathercli.report.terminal import print_text
 
 if TYPE_CHECKING:
@@ -20,11 +20,7 @@ FILE: Final = argument("FILE", "An ONNX model, or an OpenVINO .xml with its .bin
 class ModelOptions(Options):
     """How models are read."""
 
-    external_data: bool = flag(
-        INPUT,
-        "--external-data",
-        help="Read tensors that an ONNX model keeps in regular files beside it.",
-    )
+    external_data: bool = EXTERNAL_DATA
     no_infer: bool = flag(
         INPUT, "--no-infer", help="Do not let the onnx package infer shapes that are not known."
     )

@@ -43,6 +43,7 @@ def run(
     tokens = shapes.tokens(family_of(op.family))
     Inputs.check_stdin(*shapes.words, names=tokens)
     with messages.inputs(memory.limits.memory) as inputs, operator.context(op) as context:
+        inputs.external = shapes.types.external_data
         read(context, inputs.shape_or_operand, tokens, op.inputs)
         call = operator.bind(op, context.inputs.values(), shapes_only=True)
     shape = engine.infer(call)

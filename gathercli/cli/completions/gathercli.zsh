@@ -50,6 +50,7 @@ _gathercli() {
     shift words; (( CURRENT-- ))
     case $command in
         gather) _arguments \
+            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -92,6 +93,7 @@ _gathercli() {
             '2:INDICES:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         gather-elements) _arguments \
+            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -132,6 +134,7 @@ _gathercli() {
             '2:INDICES:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         gather-nd) _arguments \
+            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -172,6 +175,7 @@ _gathercli() {
             '2:INDICES:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         gather-tree) _arguments \
+            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--step-ids-dtype=[The type of untyped STEP_IDS (float32, bf16…); typed STEP_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--parent-ids-dtype=[The type of untyped PARENT_IDS; typed PARENT_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -209,6 +213,7 @@ _gathercli() {
             '4:END_TOKEN:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         shape) _arguments \
+            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -239,6 +244,7 @@ _gathercli() {
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         explain) _arguments \
             '--job=[Explain a job of a job file, in place of OP, DATA and INDICES; a file of one job needs no #ID]:file#id:_gathercli_job' \
+            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -275,6 +281,7 @@ _gathercli() {
             '*:MORE...:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         check) _arguments \
+            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -302,7 +309,6 @@ _gathercli() {
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--no-infer[Do not let the onnx package infer shapes that are not known]' \
             '--to=[Also check what changes on the way to a target: openvino, onnx-OPSET, tflite, tensorrt, coreml, webnn or xla]:target,...:(openvino onnx-OPSET tflite tensorrt coreml webnn xla)' \
             '--junit=[Also write the nodes as tests in JUnit XML]:file:_files' \
@@ -313,6 +319,7 @@ _gathercli() {
             '*:MORE...:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         compare) _arguments \
+            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -339,6 +346,7 @@ _gathercli() {
             '2:INDICES:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         batch) _arguments \
+            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -397,6 +405,7 @@ _gathercli() {
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         convert) _arguments \
             '--data-dtype=[The type of untyped tensors: plain JSON, bare lists, bfloat16 or float8 in .npy]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--to=[npy, npz, json, oip, literal, safetensors, pb (ONNX), bin (raw bytes) or zarr; without it the suffix of DEST says so]:format:(npy npz json oip literal safetensors pb bin zarr)' \
             '--force-format[Write the format of --format even if the suffix of the file stands for another]' \
@@ -419,6 +428,7 @@ _gathercli() {
         info) _arguments \
             '--header[Read no elements: type, shape and members alone]' \
             '--data-dtype=[The type of untyped tensors: plain JSON, bare lists, bfloat16 or float8 in .npy]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
