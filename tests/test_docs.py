@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from gathercli.cli.generated import HELP
 from gathercli.cli.manual import generate
 from tests.processes import one_call
 
@@ -122,3 +123,11 @@ def test_a_generated_file_is_what_its_declarations_give_now(path: Path) -> None:
     current = path.read_text(encoding="utf-8")
 
     assert current == generated()[path], "run: python -m gathercli.cli.manual.generate"
+
+
+def test_every_committed_page_and_help_is_generated() -> None:
+    named = {path for path in generated() if path.suffix in (".1", ".5", ".7", ".txt")}
+
+    committed = {*(generate.ROOT / "man").rglob("gathercli*"), *Path(HELP).iterdir()}
+
+    assert committed == named

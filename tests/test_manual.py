@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from gathercli.cli.generated import HELP
 from gathercli.cli.main import main
 from gathercli.cli.manual import generate
 from gathercli.cli.manual.examples import EXAMPLES
@@ -337,27 +336,6 @@ def test_man_suggests_the_nearest_command_for_an_unknown_one(
         "planning\n"
         "hint: did you mean `gathercli man gather`?\n"
     )
-
-
-# files
-
-
-def test_every_generated_file_is_current() -> None:
-    stale = [
-        str(path.relative_to(generate.ROOT))
-        for path, now in generate.files().items()
-        if not path.exists() or path.read_text(encoding="utf-8") != now
-    ]
-
-    assert stale == [], "rewrite them with: python -m gathercli.cli.manual.generate"
-
-
-def test_every_committed_page_and_help_is_generated() -> None:
-    generated = {path for path in generate.files() if path.suffix in (".1", ".5", ".7", ".txt")}
-
-    committed = {*(generate.ROOT / "man").rglob("gathercli*"), *Path(HELP).iterdir()}
-
-    assert committed == generated
 
 
 # examples
