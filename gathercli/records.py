@@ -1,16 +1,17 @@
-"""Named tuples that are quick to define.
+"""Named tuples and enumerations that are quick to define; for mypy they are the usual ones.
 
-`typing.NamedTuple` takes 40 to 100 µs a class, and the import of `typing` a third of the time of
-``python -c pass``. These take a tenth of that; for mypy they are the same.
+`typing.NamedTuple` takes 40 to 100 µs a class, and the import of `typing` and `enum` half the time
+of ``python -c pass``.
 """
 
 from __future__ import annotations
 
-__all__ = ["NamedTuple"]
+__all__ = ["Enum", "NamedTuple"]
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+    from enum import Enum
     from typing import Any, NamedTuple, Self
 else:
     from operator import itemgetter
@@ -84,3 +85,46 @@ else:
         def __getnewargs__(self) -> tuple[Any, ...]:
             """Return the arguments that make a copy, for pickle."""
             return tuple(self)
+
+    class _Members(type):
+        """Make a member of each text of a class."""
+
+        def __new__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> type:
+            members = super().__new__(cls, name, bases, attributes)
+            members._by_value = {}
+            for key, value in attributes.items():
+                if isinstance(value, str) and not key.startswith("_"):
+                    member = object.__new__(members)
+                    member.name, member.value = key, value
+                    members._by_value[value] = member
+                    setattr(members, key, member)
+            return members
+
+        def __iter__(cls) -> Iterator[Any]:
+            return iter(cls._by_value.values())
+
+        def __call__(cls, value: str) -> Any:
+            """Return the member of a value."""
+            if value in cls._by_value:
+                return cls._by_value[value]
+            raise ValueError(f"{value!r} is not a valid {cls.__name__}")
+
+    class Enum(metaclass=_Members):
+        """One of a few texts, each a member of the class.
+
+        >>> class Way(Enum):
+        ...     WRAP = "wrap"
+        ...     CLAMP = "clamp"
+        >>> Way.WRAP, Way("clamp").name, [way.value for way in Way]
+        (<Way.WRAP: 'wrap'>, 'CLAMP', ['wrap', 'clamp'])
+        """
+
+        def __str__(self) -> str:
+            return f"{type(self).__name__}.{self.name}"
+
+        def __repr__(self) -> str:
+            return f"<{self}: {self.value!r}>"
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            """Return what makes the same member, for copies and pickle."""
+            return type(self), (self.value,)

@@ -213,7 +213,7 @@ def test_the_smallest_calls_compile_no_pattern(argv: list[str], folder: Path) ->
 
     modules = loaded(f"from gathercli.cli import main; assert main({argv}) == 0")
 
-    assert not modules & {"json", "re"}
+    assert not modules & {"enum", "json", "re"}
 
 
 def test_a_result_for_a_pipe_starts_without_what_it_does_not_need() -> None:

@@ -1,8 +1,9 @@
-"""Named tuples that are quick to define are like those of `typing`."""
+"""Records that are quick to define are like those of `typing` and `enum`."""
 
 from __future__ import annotations
 
 import copy
+import enum
 import pickle
 import typing
 from typing import Any
@@ -97,3 +98,59 @@ def test_missing_and_unknown_fields_are_refused(
             kind(*values, **named)
     with pytest.raises((TypeError, ValueError)):
         KINDS[0](1)._replace(z=0)
+
+
+# enumerations
+
+
+class QuickWay(records.Enum):
+    """What to do."""
+
+    WRAP = "wrap"
+    CLAMP = "clamp"
+
+    @property
+    def done(self) -> str:
+        return f"{self.value}ed"
+
+
+class UsualWay(enum.Enum):
+    """What to do."""
+
+    WRAP = "wrap"
+    CLAMP = "clamp"
+
+    @property
+    def done(self) -> str:
+        return f"{self.value}ed"
+
+
+WAYS: Any = (QuickWay, UsualWay)
+
+
+def test_members_have_a_name_a_value_and_the_methods_of_their_class() -> None:
+    for ways in WAYS:
+        assert [(way.name, way.value) for way in ways] == [("WRAP", "wrap"), ("CLAMP", "clamp")]
+        assert ways.CLAMP.done == "clamped"
+        assert str(ways.WRAP).endswith("Way.WRAP")
+        assert repr(ways.WRAP).endswith("Way.WRAP: 'wrap'>")
+
+
+def test_a_value_has_one_member_and_any_other_none() -> None:
+    for ways in WAYS:
+        assert ways("wrap") is ways.WRAP
+        assert {ways.WRAP: 1}[ways("wrap")] == 1
+        assert ways.WRAP != "wrap"
+        assert isinstance(ways.WRAP, ways)
+        with pytest.raises(ValueError, match=r"'zero' is not a valid \w+Way"):
+            ways("zero")
+
+
+def test_a_copy_of_a_member_is_the_member() -> None:
+    for ways in WAYS:
+        way = ways.WRAP
+
+        packed = pickle.dumps(way)
+        others = [copy.copy(way), copy.deepcopy(way), pickle.loads(packed)]  # noqa: S301
+
+        assert all(each is way for each in others)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
 from gathercli.errors import InputError, UsageError
-from gathercli.records import NamedTuple
+from gathercli.records import Enum, NamedTuple
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:

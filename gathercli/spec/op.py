@@ -6,9 +6,7 @@ command, the manual, the ids of the tests. Nothing asks for a version by number.
 
 from __future__ import annotations
 
-from enum import Enum
-
-from gathercli.records import NamedTuple
+from gathercli.records import Enum, NamedTuple
 from gathercli.spec.dtypes import PLAIN, DType, Kind
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
