@@ -5,29 +5,32 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from gathercli import engine
-from gathercli.arraylike import arguments, as_numpy, as_tensor, check_number
+from gathercli.arraylike import (
+    arguments,
+    as_numpy,
+    as_tensor,
+    check_number,
+    check_out,
+    check_threads,
+)
 from gathercli.arrays.result import no_memory
 from gathercli.arrays.run import answer
-from gathercli.arrays.tensor import dtype_of
 from gathercli.bound import BoundCall
-from gathercli.errors import DtypeError, GatherError, InputError, UsageError
+from gathercli.errors import DtypeError, GatherError, UsageError
 from gathercli.io.files import cores
 from gathercli.ops import family_of, find
 from gathercli.spec.call import CallContext, Operand
-from gathercli.spec.dtypes import Kind, described
+from gathercli.spec.dtypes import Kind
 from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.spec.shapes import Shape, as_shape
-from gathercli.text import as_written, kind_of
+from gathercli.text import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import numpy.typing as npt
 
-    from gathercli.spec.call import Call
     from gathercli.tensor import Tensor
 
 
@@ -453,41 +456,8 @@ def _run(
     with CallContext(op) as context:
         tensors = arguments(context, inputs)
         call = engine.bind(op, *context.inputs.values(), **attributes)
-        most = cores() if threads is None else _checked_threads(threads)
+        most = cores() if threads is None else check_threads(threads)
         if out is not None:
-            _check_out(out, call, *tensors)
+            check_out(out, Shape(engine.infer(call)), *tensors)
         result = answer(BoundCall(call, *tensors), threads=most, out=out)
     return as_numpy(result) if out is None else out
-
-
-def _checked_threads(threads: Any) -> int:
-    """Return a number of threads; raise if it is not a positive integer."""
-    if type(threads) is int and threads > 0:
-        return threads
-    raise UsageError(
-        f"`threads` is {as_written(threads)}: expected an integer from 1 on",
-        rule="usage",
-        value=str(threads),
-    )
-
-
-def _check_out(out: Any, call: Call, *inputs: Tensor) -> None:
-    """Raise if an array cannot take the result."""
-    wanted, storage = Shape(engine.infer(call)), inputs[0].storage
-    dtype = dtype_of(out.dtype) if type(out) in (np.ndarray, np.memmap) else None
-    expected = described(inputs[0].dtype, wanted.inner())
-    if dtype is None:
-        why, expected = f"is {kind_of(out)}", f"a NumPy array, {expected}"
-    elif dtype is not inputs[0].dtype or out.shape != tuple(wanted):
-        why = f"is {described(dtype, Shape(out.shape).inner())}"
-    elif out.dtype.itemsize != storage.itemsize or not out.dtype.isnative:
-        why, expected = f"is of {out.dtype.str}", f"{storage.str}, in native byte order"
-    elif not out.flags.c_contiguous:
-        why, expected = "is not C-ordered", "a C-ordered array"
-    elif not out.flags.writeable:
-        why, expected = "cannot be written to", "a writable array"
-    elif any(np.may_share_memory(out, each.array) for each in inputs):
-        why, expected = "shares memory with an input", "an array with memory of its own"
-    else:
-        return
-    raise InputError(f"`out` {why}: expected {expected}", rule="dtype", expected=expected)

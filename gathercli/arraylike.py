@@ -1,4 +1,4 @@
-"""Tensors of what Python callers pass: arrays of any library, nested lists, numbers."""
+"""Arguments of Python callers: arrays of any library, nested lists, numbers; and their results."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from gathercli.arrays.tensor import dtype_of
 from gathercli.bound import of_one_type
 from gathercli.errors import GatherError, Hint, InputError, UsageError
 from gathercli.io.formats.values import check_depth, tensor_of
-from gathercli.spec.dtypes import FLOAT64, INT64, STRING, Kind
-from gathercli.text import json_string, kind_of, listed, short
+from gathercli.spec.dtypes import FLOAT64, INT64, STRING, Kind, described
+from gathercli.spec.shapes import Shape
+from gathercli.text import as_written, json_string, kind_of, listed, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -148,3 +149,36 @@ def as_numpy(tensor: Tensor) -> npt.NDArray[Any]:
 
     native: npt.NDArray[Any] = tensor.array.astype(tensor.storage, copy=False)
     return native.view(getattr(ml_dtypes, tensor.dtype.name))
+
+
+def check_threads(threads: Any) -> int:
+    """Return a number of threads; raise if it is not a positive integer."""
+    if type(threads) is int and threads > 0:
+        return threads
+    raise UsageError(
+        f"`threads` is {as_written(threads)}: expected an integer from 1 on",
+        rule="usage",
+        value=str(threads),
+    )
+
+
+def check_out(out: Any, wanted: Shape, *inputs: Tensor) -> None:
+    """Raise if an array cannot take the result of inputs, of the shape `wanted`."""
+    storage = inputs[0].storage
+    dtype = dtype_of(out.dtype) if type(out) in (np.ndarray, np.memmap) else None
+    expected = described(inputs[0].dtype, wanted.inner())
+    if dtype is None:
+        why, expected = f"is {kind_of(out)}", f"a NumPy array, {expected}"
+    elif dtype is not inputs[0].dtype or out.shape != tuple(wanted):
+        why = f"is {described(dtype, Shape(out.shape).inner())}"
+    elif out.dtype.itemsize != storage.itemsize or not out.dtype.isnative:
+        why, expected = f"is of {out.dtype.str}", f"{storage.str}, in native byte order"
+    elif not out.flags.c_contiguous:
+        why, expected = "is not C-ordered", "a C-ordered array"
+    elif not out.flags.writeable:
+        why, expected = "cannot be written to", "a writable array"
+    elif any(np.may_share_memory(out, each.array) for each in inputs):
+        why, expected = "shares memory with an input", "an array with memory of its own"
+    else:
+        return
+    raise InputError(f"`out` {why}: expected {expected}", rule="dtype", expected=expected)
