@@ -111,9 +111,11 @@ def moved_indices(  # noqa: PLR0917  (a call, a target, and an input)
             does={target.name: runs.negative},
         )
     least, most = int(array.min()), int(array.max())
-    if target.most_index < max(most, -least - 1):
+    longest = max(along.size for along in axes)
+    if target.most_index < max(most, -least - 1) < longest:
         value = most if most > target.most_index else least
-        message = f"index {value} is cut to {target.index_bits} bits by {target.name}"
+        bits = target.index_bits
+        message = f"index {value} does not fit in the {bits} bits of indices in {target.name}"
         yield finding_on(node, "index-width", message, WARNING, target=target.name, value=value)
 
 

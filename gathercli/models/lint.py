@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gathercli.models.portability import ConversionTarget
     from gathercli.models.verdict import NodeVerdict
     from gathercli.spec.call import Call
+    from gathercli.spec.dtypes import DType
     from gathercli.spec.op import IndexedAxis
 
 WIDEST: Final = 2**31 - 1
@@ -51,22 +52,24 @@ def findings(
     allow_fill
         Whether an index that a version fills with zeros is worth a note only.
     """
-    widths: dict[tuple[str, str], list[ModelNode]] = {}
     for node in model.nodes:
         for each in node_findings(node, targets):
             filled = each.does.get(each.operator) == ZERO and not each.target
             yield each._replace(level=NOTE) if allow_fill and filled else each
-        for target in targets:
-            dtype = node.inputs[0].dtype if node.inputs else None
-            if dtype in target.narrow:
-                widths.setdefault((target.name, f"{dtype}"), []).append(node)
-    for (name, word), nodes in widths.items():
-        target = next(each for each in targets if each.name == name)
-        narrow = next(f"{to}" for wide, to in target.narrow.items() if f"{wide}" == word)
-        first, number = nodes[0], counted(len(nodes), "node")
-        message = f"`data` of {number} is {word}, which {name} computes as {narrow}"
-        operator = f"{first.op or first.operator}"
-        yield Finding(first.name, operator, "data-width", NOTE, message, name, value=word)
+    for target in targets:
+        for wide, narrow in target.narrow.items():
+            yield from _data_width(model, target, wide, narrow)
+
+
+def _data_width(
+    model: Model, target: ConversionTarget, wide: DType, narrow: DType
+) -> Iterator[Finding]:
+    """Yield one note on all data that a target computes in fewer bits."""
+    nodes = [node for node in model.nodes if node.inputs and node.inputs[0].dtype is wide]
+    if nodes:
+        number = counted(len(nodes), "node")
+        message = f"`data` of {number} is {wide}, which {target.name} computes as {narrow}"
+        yield finding_on(nodes[0], "data-width", message, NOTE, target=target.name, value=wide.name)
 
 
 def node_findings(node: ModelNode, targets: Sequence[ConversionTarget] = ()) -> Iterator[Finding]:

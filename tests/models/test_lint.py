@@ -367,6 +367,12 @@ def test_an_index_beyond_the_bits_of_a_target_is_a_warning(index: int, tmp_path:
     assert rules == {"index-width", "position-width"}
 
 
+def test_an_illegal_index_is_one_finding_however_wide(tmp_path: Path) -> None:
+    (found,) = of_model(one_gather(indices=[2**32 + 1]), tmp_path, "openvino")
+
+    assert (found.rule, found.value) == ("index-range", 2**32 + 1)
+
+
 def test_data_in_fewer_bits_is_one_note_for_all_nodes(tmp_path: Path) -> None:
     names = ["a", "b"]
     nodes = [helper.make_node("Gather", ["data", "i"], [name], name=name) for name in names]
