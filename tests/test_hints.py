@@ -82,6 +82,7 @@ CALLS: Final = (
     Wrong("gather model.onnx#frst", 1),
     Wrong("gather model.onnx#second"),
     Wrong("gather model.onnx#ww 0", 1),
+    Wrong("gather beside.onnx#t 0"),
     Wrong("explain --job shape.jsonl", names=("gathercli shape",)),
     Wrong("gather-nd arange:3x2 0", 2),
     Wrong("ops --diff openvino-8 gather-7", 3),
@@ -483,6 +484,8 @@ def _write_foreign(folder: Path) -> None:
     proto = TensorProto(dims=[3], data_type=TensorProto.INT8, name="t", data_location="EXTERNAL")
     proto.external_data.add(key="location", value="bytes.bin")
     (folder / "elsewhere.pb").write_bytes(proto.SerializeToString())
+    graph = helper.make_graph([], "g", [], [], [proto])
+    (folder / "beside.onnx").write_bytes(helper.make_model(graph).SerializeToString())
 
 
 def hints(ran: Ran) -> list[str]:
@@ -696,7 +699,6 @@ UNTRIED: Final = (
     "`-f json` writes any number of them",
     " > FILE` unpacks it",
     " writes a file",
-    ", `gathercli model` reads regular files beside it",
     "` with ",
     "`python -m pip install '",
 )
