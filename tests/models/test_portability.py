@@ -11,9 +11,9 @@ from gathercli.models.portability import (
     Evidence,
     every_target,
     target,
-    targets_table,
 )
 from gathercli.ops import FAMILIES
+from gathercli.report.conversion_targets import targets_table
 
 EVERY = {each.name: each for each in every_target()}
 

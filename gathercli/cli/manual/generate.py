@@ -18,8 +18,9 @@ from gathercli.cli.generated import HELP, SCRIPTS, help_name
 from gathercli.cli.manual.lessons import LESSONS
 from gathercli.cli.manual.pages import TOPICS, pages
 from gathercli.cli.registry import COMMANDS, OF_MODELS, load, load_for_models
-from gathercli.models.portability import NAMES, targets_table
+from gathercli.models.portability import NAMES
 from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.report.conversion_targets import targets_table
 from gathercli.report.manual import roff
 from gathercli.report.terminal import print_text
 from gathercli.report.versions import HEADINGS, cells

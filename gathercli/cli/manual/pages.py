@@ -15,8 +15,8 @@ from gathercli.jobs.job import INLINE, SHAPE, Job, keys_of
 from gathercli.jobs.jobfile import LINES, LONGEST, SUFFIXES
 from gathercli.jobs.mistakes import MAX_FULL
 from gathercli.models.finding import STATEMENTS
-from gathercli.models.portability import ABSENT, targets_table
 from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.report.conversion_targets import ABSENT, targets_table
 from gathercli.report.manual import Block, Console, Page, Terms
 from gathercli.report.versions import cells, table, timeline, version_text
 from gathercli.spec import rules
