@@ -18,7 +18,7 @@ from gathercli.cli.registry import command_of
 from gathercli.errors import UsageError
 from gathercli.models import ReadOptions, read
 from gathercli.ops import FAMILIES
-from gathercli.spec.dtypes import INT64, Kind
+from gathercli.spec.dtypes import INT64, Kind, named
 from gathercli.text import clean, counted, listed
 
 if TYPE_CHECKING:
@@ -45,7 +45,15 @@ CALLS: Final = (*FAMILIES, *_WITH_OPERATOR, *_WITHOUT_VERSION)
 
 
 class _Words(NamedTuple):
-    """The words of a command: arguments, the values of `--feed`, and all other options."""
+    """The words of a command.
+
+    Attributes
+    ----------
+    arguments, feeds, options
+        The arguments, the values of `--feed`, and all other options with their values.
+    names
+        The names of those options, short and long.
+    """
 
     arguments: list[str]
     feeds: list[str]
@@ -83,11 +91,12 @@ def expand(words: Sequence[str]) -> list[str]:
     if command in FAMILIES:
         lead = [family]
     tokens, types = _inputs(command, path, node, parsed)
-    return [*lead, *parsed.options, *types, *_settings(command, node, parsed), "--", *tokens]
+    mark = ["--"] if any(map(is_option, tokens)) else []
+    return [*lead, *parsed.options, *types, *_settings(command, node, parsed), *mark, *tokens]
 
 
 def _parse(command: str, words: Sequence[str]) -> _Words:
-    """Part the words of a command."""
+    """Sort the words of a command."""
     parameters = command_of(command).parameters.values()
     options = {name: each for each in parameters if isinstance(each, Option) for name in each.names}
     parsed = _Words([], [], [], set())
@@ -139,8 +148,9 @@ def _inputs(
             absent[name] = value
             continue
         option = f"{option_name(name)}-dtype"
-        if value.dtype is not None and option not in parsed.names:
-            types += [option, value.dtype.name]
+        known = value.dtype is not None and named(value.dtype.name)
+        if known and option not in parsed.names:
+            types += [option, known.name]
     if absent:
         raise UsageError(
             f"{listed((f'`{name}`' for name in absent), 'and')} of the node `{clean(node.name)}` "

@@ -268,7 +268,7 @@ class _IrReader:
         try:
             return list(TopologicalSorter(graph).static_order())
         except CycleError:
-            raise malformed("the layers of a body form a circle", "edges without one") from None
+            raise malformed("the layers of a body form a cycle", "edges without one") from None
 
     def _input(self, layer: Layer, port: Port, body: Body) -> Value:
         """Return what is known of an input: from the layer behind it, and as the port declares."""

@@ -142,7 +142,7 @@ IR: Final[list[tuple[str, Content, str, str]]] = [
             'from-layer="0" from-port="0" to-layer="3"', 'from-layer="3" from-port="3" to-layer="3"'
         ),
         "format",
-        "the layers of a body form a circle",
+        "the layers of a body form a cycle",
     ),
     (
         "with a constant past the end",

@@ -324,7 +324,7 @@ def test_a_malformed_model_has_one_clear_error(
     assert raised.value.message.startswith(str(path))
 
 
-def test_layers_in_a_circle_are_refused(path: Path) -> None:
+def test_layers_in_a_cycle_are_refused(path: Path) -> None:
     ir = Ir()
     data = ir.parameter("x", "f32", [2])
     ir.layer("a", "Convert", [data], "f32", [2], destination_type="f32")
@@ -332,7 +332,7 @@ def test_layers_in_a_circle_are_refused(path: Path) -> None:
     gather(ir, data, "b")
     ir._edges[0] = '<edge from-layer="2" from-port="1" to-layer="1" to-port="0"/>'
 
-    with pytest.raises(InputError, match="form a circle"):
+    with pytest.raises(InputError, match="form a cycle"):
         saved(ir, path)
 
 
