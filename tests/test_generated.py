@@ -53,7 +53,9 @@ def test_the_help_in_a_pipe_is_as_wide_as_columns_says(
     assert wide.split() == shipped.split()
 
 
-@pytest.mark.parametrize("name", ["nosuch", "../help/gather", "gathercli", "", "-"])
+@pytest.mark.parametrize(
+    "name", ["nosuch", "GATHER", "../help/gather", "gathercli", "", "-", "a" * 5000]
+)
 def test_the_help_of_no_command_is_refused(name: str, run: Run) -> None:
     ran = run(name, "--help")
 

@@ -25,11 +25,12 @@ def help_text(*command: str) -> str | None:
     """
     if is_terminal(STDOUT) or sys.stdout is None or "COLUMNS" in os.environ:
         return None
-    if not all(word.replace("-", "").isalpha() for word in command):  # it names a file below
+    # The word becomes a part of the name of a file, which some systems find in upper case, too.
+    if not all(word.replace("-", "").isalpha() and word.islower() for word in command):
         return None
     try:
         return _read(HELP, help_name(*command))
-    except FileNotFoundError:
+    except OSError:
         return None
 
 
