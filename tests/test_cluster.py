@@ -633,11 +633,13 @@ def records(*listed: dict[str, Any]) -> list[tuple[int, bytes]]:
 
 @pytest.fixture
 def unkept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """End processes at once when they have nothing to do."""
-    monkeypatch.setattr(task, "IDLE", 0.1)
+    """End processes that have nothing to do when a test ends, and not before."""
+    monkeypatch.setattr(task, "IDLE", PATIENCE)
     monkeypatch.setattr(task, "_is_wanted", lambda: True)
     yield
-    wait_until(lambda: not task._idle)
+    for process in tuple(task._idle):
+        process.timer.cancel()
+        process._end()
 
 
 @pytest.mark.usefixtures("unkept")
@@ -648,6 +650,15 @@ def test_a_task_does_its_jobs_and_another_goes_on_with_its_process() -> None:
         assert 0 < seconds < PATIENCE
         (process,) = task._idle
     assert len(process.jobs) == 0
+
+
+@pytest.mark.usefixtures("unkept")
+def test_a_process_that_nothing_is_asked_of_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task, "IDLE", 0.0)
+
+    task.do(__version__, given(), records(job("a")))
+
+    wait_until(lambda: not task._idle)
 
 
 @pytest.mark.usefixtures("unkept")
