@@ -1,0 +1,66 @@
+"""The verdict on a node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from gathercli.models import read
+from gathercli.models.verdict import NodeVerdict, judge
+from tests.modelfiles import Ir
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def tree(path: Path, parents: Any, *, constant: bool = True) -> NodeVerdict:
+    """Judge a GatherTree of two beams over two steps."""
+    ir = Ir()
+    steps = ir.constant("steps", np.array([[[1, 2]], [[3, 4]]], np.int32))
+    inputs = [
+        steps,
+        ir.constant("parents", np.array(parents, np.int32)),
+        ir.constant("lengths", np.array([2], np.int32))
+        if constant
+        else ir.parameter("lengths", "i32", [1]),
+        ir.constant("end", np.array(9, np.int32)),
+    ]
+    ir.layer("tree", "GatherTree", inputs, "i32", [2, 1, 2], opset="opset1")
+    (node,) = read(str(ir.save(path / "m.xml"))).nodes
+    return judge(node)
+
+
+@pytest.mark.parametrize(
+    ("parents", "word", "checked"),
+    [
+        ([[[0, 0]], [[1, 0]]], "legal", ("parent_ids",)),
+        ([[[7, 7]], [[1, 0]]], "legal", ("parent_ids",)),
+        ([[[0, 0]], [[2, 0]]], "refused", ()),
+    ],
+)
+def test_the_parents_of_a_tree_are_checked_where_they_are_used(
+    tmp_path: Path, parents: Any, word: str, checked: tuple[str, ...]
+) -> None:
+    verdict = tree(tmp_path, parents)
+
+    assert (verdict.word, verdict.checked) == (word, checked)
+
+
+def test_parents_are_not_checked_unless_every_input_is_constant(tmp_path: Path) -> None:
+    verdict = tree(tmp_path, [[[0, 0]], [[2, 0]]], constant=False)
+
+    assert (verdict.word, verdict.checked) == ("legal", ())
+
+
+def test_tuples_into_data_of_unknown_rank_are_not_checked(tmp_path: Path) -> None:
+    ir = Ir()
+    data = ir.parameter("x", "f32", [], "...")
+    indices = ir.constant("i", np.array([[-1]]))
+    ir.layer("pick", "GatherND", [data, indices], "f32", [], opset="opset5", batch_dims=0)
+    (node,) = read(str(ir.save(tmp_path / "m.xml"))).nodes
+
+    verdict = judge(node)
+
+    assert (verdict.word, verdict.checked, str(verdict.shape)) == ("legal", (), "[...]")
