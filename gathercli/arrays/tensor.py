@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gathercli.spec.dtypes import BFLOAT16, DTYPES, STRING, DType, Kind, named
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     import numpy.typing as npt
 
     AnyArray = npt.NDArray[Any]
-from gathercli.spec.dtypes import BFLOAT16, DTYPES, STRING, DType, Kind, named
 
 _LETTERS = {Kind.BOOL: "b", Kind.INT: "i", Kind.UINT: "u", Kind.FLOAT: "f", Kind.COMPLEX: "c"}
 
@@ -47,7 +48,8 @@ def dtype_of(storage: np.dtype[Any]) -> DType | None:
 
 def view(dtype: DType, shape: tuple[int, ...], raw: memoryview | None) -> AnyArray:
     """View bytes, row-major and little-endian, as an array; read-only if the buffer is."""
-    return np.ndarray(shape, storage_of(dtype).newbyteorder("<"), raw)
+    # by its name a dtype is the native one where that is little-endian, and prints as it
+    return np.ndarray(shape, storage_of(dtype).newbyteorder("<").str, raw)
 
 
 def values(dtype: DType, stored: AnyArray) -> AnyArray:
