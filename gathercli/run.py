@@ -64,7 +64,6 @@ def use_once(
     result: GatherOutput,
     use: Callable[[GatherOutput], _T],
     gather: Callable[[], GatherOutput],
-    recheck: Callable[[], None],
 ) -> _T:
     """Pass an `unchecked` result to `use`, and the checked one instead if an index is unexpected.
 
@@ -73,23 +72,20 @@ def use_once(
     use
         A function that reads the result once, and has no effect if it raises.
     gather
-        A function that calls `run`.
-    recheck
-        A function that raises if an input changed.
+        A function that raises if an input changed, and calls `run`.
 
     Raises
     ------
     GatherError
-        From `recheck`, `gather` and `use`, in this order.
+        From `gather`, else from `use`.
     """
     from gathercli.arrays.native import UnexpectedIndicesError
 
     try:
         return use(result)
     except UnexpectedIndicesError:
-        recheck()
+        checked = gather()
     except GatherError:
-        recheck()
         gather()
         raise
-    return use(gather())
+    return use(checked)

@@ -87,7 +87,12 @@ def test_a_read_that_fails_on_the_way_is_74(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "x.json").write_bytes(b"[" + b"1," * (1 << 20) + b"1]")
-    real, reads = os.read, []
+    real, real_at, reads = os.read, os.pread, []
+
+    def failing_at(fd: int, count: int, at: int) -> bytes:
+        if at:
+            raise OSError(5, "Input/output error")
+        return real_at(fd, count, at)
 
     def failing(fd: int, count: int) -> bytes:
         if count < 1 << 20:
@@ -98,6 +103,7 @@ def test_a_read_that_fails_on_the_way_is_74(
         return real(fd, count)
 
     monkeypatch.setattr(os, "read", failing)
+    monkeypatch.setattr(os, "pread", failing_at)
     ran = run("gather", "x.json", "0")
     assert ran.status == 74
     assert "reading stopped after 2097155 bytes" in ran.err

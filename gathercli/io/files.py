@@ -114,6 +114,7 @@ class File:
             # Another program has read the beginning of the redirected file.
             self.regular = False
         self._parts: list[bytes] = []
+        self._small: bytes | None = None
         self._ended = False
         self._read = 0
         self._spool: Any = None
@@ -285,6 +286,14 @@ class File:
             each.recheck()
 
     def _pread(self, count: int) -> bytes:
+        """Return the first `count` bytes; those of a small file are read once."""
+        if not 0 < self._status.st_size <= SMALL:  # 0 may mean that it is unknown, as in /proc
+            return self._read_start(count)
+        if self._small is None:
+            self._small = self._read_start(self._status.st_size)
+        return self._small[:count]
+
+    def _read_start(self, count: int) -> bytes:
         raw = b""
         try:
             while len(raw) < count and (part := os.pread(self.fd, count - len(raw), len(raw))):

@@ -21,18 +21,18 @@ def open_input(
     name: str, folder: str, limit: int | None, progress: ProgressCallback | None = None
 ) -> File | Folder:
     """Open a file as `open_file` does, or a folder of chunks."""
-    path = os.path.join(folder, name)
-    if not os.path.isdir(path):
-        return open_file(name, folder, limit, progress)
-    from gathercli.io import folders
-
-    if folders.format_of_folder(path) is not None:
-        return folders.Folder(name, path, limit, progress)
     try:
         return open_file(name, folder, limit, progress)
     except NoInputError as error:
-        error.hint = folders.suggest_member(name, path)
-        raise
+        path = os.path.join(folder, name)
+        if not os.path.isdir(path):
+            raise
+        from gathercli.io import folders
+
+        if folders.format_of_folder(path) is None:
+            error.hint = folders.suggest_member(name, path)
+            raise
+    return folders.Folder(name, path, limit, progress)
 
 
 def check_kind(path: str, name: str, expected: str = "a file") -> None:

@@ -297,7 +297,7 @@ class Inputs:
     def _split(self, token: str) -> tuple[str, str | None]:
         """Split a token at its last ``#`` into file and key, unless the file `token` exists."""
         path, mark, key = token.rpartition("#")
-        return (token, None) if self._exists(token) or not mark else (path, key or None)
+        return (token, None) if not mark or self._exists(token) else (path, key or None)
 
     def _open_named(self, token: str) -> Source:
         """Open ``FILE`` or ``FILE#KEY``."""

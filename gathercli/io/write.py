@@ -250,10 +250,15 @@ class Output:
         if not path:
             raise self._unwritable("the name is empty", "the name of a file")
         try:
-            if is_stream(path):
+            if _descriptor(path) is not None:
                 return True
-            status = _status(path)
-            if _is_link(path):
+            status = entry = _status(path, follow=False)
+            is_link = entry is not None and stat.S_ISLNK(entry.st_mode)
+            if is_link:
+                status = _status(path)
+            if _has_reader(status):
+                return True
+            if is_link:
                 self._target = os.path.join(os.path.dirname(path), os.readlink(path))
                 if _is_link(self._target):
                     raise self._unwritable("it links to a link", "a link to a file")
@@ -261,12 +266,16 @@ class Output:
             if isinstance(error, OutputError):
                 raise
             raise self._unwritable(reason_of(error), "a file that can be written") from None
-        if self._no_clobber and os.path.lexists(path):
+        if self._no_clobber and entry is not None:
             raise self._unwritable(*EXISTS)
+        self._check_regular(status)
+        return False
+
+    def _check_regular(self, status: os.stat_result | None) -> None:
+        """Raise if the target exists and is no regular file."""
         if status and not stat.S_ISREG(status.st_mode):
             kind = "a directory" if stat.S_ISDIR(status.st_mode) else "a device or socket"
             raise self._unwritable(f"it is {kind}", "the name of a file")
-        return False
 
     def _check_place(self, place: str) -> None:
         """Raise if a real path is outside `within`."""
@@ -342,7 +351,7 @@ class Output:
             return
         try:
             size = os.lseek(self._fd, 0, os.SEEK_CUR)
-            if os.fstat(self._fd).st_size > size:  # allocated, and not written
+            if size > ALLOCATED and os.fstat(self._fd).st_size > size:  # allocated ahead
                 os.ftruncate(self._fd, size)
             if self._fsync:
                 os.fsync(self._fd)
@@ -404,6 +413,8 @@ class Output:
 
 def make_folder(path: str) -> None:
     """Create a folder and its parents if they do not exist; raise OutputError on failure."""
+    if os.path.isdir(path or "."):
+        return
     try:
         os.makedirs(path or ".", exist_ok=True)
     except OSError as error:
@@ -434,10 +445,12 @@ def new_name(stem: str, suffix: str) -> str:
 
 def is_stream(path: str) -> bool:
     """Tell whether a path is a descriptor of this process, a pipe or a device."""
-    status = _status(path)
-    return _descriptor(path) is not None or (
-        status is not None and bool(stat.S_ISFIFO(status.st_mode) | stat.S_ISCHR(status.st_mode))
-    )
+    return _descriptor(path) is not None or _has_reader(_status(path))
+
+
+def _has_reader(status: os.stat_result | None) -> bool:
+    """Tell whether a file is a pipe or a device, by its status."""
+    return status is not None and (stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode))
 
 
 def _is_link(path: str) -> bool:
@@ -447,9 +460,10 @@ def _is_link(path: str) -> bool:
         return False
 
 
-def _status(path: str, folder: int | None = None) -> os.stat_result | None:
+def _status(path: str, folder: int | None = None, *, follow: bool = True) -> os.stat_result | None:
+    """Return the status of a file, or of a link to it; None if there is none."""
     try:
-        return os.stat(path, dir_fd=folder)
+        return os.stat(path, dir_fd=folder, follow_symlinks=follow)
     except FileNotFoundError:
         return None
 

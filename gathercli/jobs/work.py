@@ -214,10 +214,11 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
         if once is not None and _is_new_file(job):
 
             def gather() -> GatherOutput:
+                inputs.recheck()
                 line.shape = line.dtype = None  # `finish` has set them
                 return run(bound, memory=settings.memory, **limits)
 
-            use_once(once, finish, gather, inputs.recheck)
+            use_once(once, finish, gather)
             return
         result = run(bound, memory=settings.memory, **limits)
     except LimitError as error:

@@ -126,16 +126,18 @@ def run(
             with call:
                 return gather(bound, memory=output.limits.memory, **limits)
 
+        def rechecked() -> GatherOutput:
+            with call:
+                inputs.recheck()
+            return checked()
+
         connect: Callable[[], AbstractContextManager[ChunkWorkers | None]] = nullcontext
         if address is not None:
             connect = partial(_workers, operator.job(tokens), address, output.limits, messages)
         write = partial(_write, output, expectation, inputs, messages, call, connect)
         reads_once = output.is_new_file and expectation.expect is None
         once = unchecked(bound, **limits) if reads_once else None
-        if once is None:
-            mismatch = write(checked())
-        else:
-            mismatch = use_once(once, write, checked, inputs.recheck)
+        mismatch = write(checked()) if once is None else use_once(once, write, rechecked)
     if mismatch is None or not messages.json_errors:
         messages.print()
     if mismatch is not None:
