@@ -135,7 +135,9 @@ def test_help_and_all_that_is_unusual_is_left_to_typer(words: list[str]) -> None
     assert plain.parse(command_of("gather"), words) is None
 
 
-@pytest.mark.parametrize("line", ["check gather [1] 0", "compare [1] 0", "ops", "info [1]"])
+@pytest.mark.parametrize(
+    "line", ["check gather [1] 0", "compare [1] 0", "ops", "info [1]", "man check"]
+)
 def test_an_ordinary_call_does_not_import_typer(program: Program, line: str) -> None:
     ran = program(
         f'{sys.executable} -c "import sys; from gathercli.cli.main import main; '

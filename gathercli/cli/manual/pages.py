@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from gathercli.cli.dialects import choices_of
+from gathercli.cli.command import Argument, Option
 from gathercli.cli.groups import GROUPS, MESSAGES
 from gathercli.cli.manual import prose
 from gathercli.cli.manual.examples import console
-from gathercli.cli.registry import COMMANDS, OF_MODELS, load, load_for_models
+from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.io.formats.table import FORMATS, MODELS
 from gathercli.jobs.job import INLINE, SHAPE, Job, keys_of
 from gathercli.jobs.jobfile import LINES, LONGEST, SUFFIXES
@@ -27,8 +27,9 @@ from gathercli.spec.op import Negative, OutOfRange
 from gathercli.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from gathercli.cli.command import Parameter
     from gathercli.spec.equivalents import Equivalent
 
 _WIDTH: Final = 72
@@ -183,19 +184,20 @@ def _root() -> Page:
 
 
 def _command(command: str) -> Page:
-    params: list[Any] = load(command).params
-    synopsis, examples = _synopsis(command, params), console(command)
+    parameters = command_of(command).parameters.values()
+    synopsis, examples = _synopsis(command, parameters), console(command)
     sections: dict[str, tuple[Block, ...]] = {
         "DESCRIPTION": _description(command),
-        "ARGUMENTS AND OPTIONS": tuple(_parameters(params)),
+        "ARGUMENTS AND OPTIONS": tuple(_parameters(parameters)),
     }
     if command in OF_MODELS:
-        params, topic = load_for_models(command).params, f"{command}-models"
-        synopsis += "\n" + _synopsis(command, params)
+        parameters = command_of(command, models=True).parameters.values()
+        topic = f"{command}-models"
+        synopsis += "\n" + _synopsis(command, parameters)
         examples += "\n" + console(topic)
         of_models = prose.sections(topic)
         sections |= {
-            "MODELS": (*of_models["MODELS"], *_parameters(params)),
+            "MODELS": (*of_models["MODELS"], *_parameters(parameters)),
             "RULES OF MODELS": (
                 *of_models["RULES OF MODELS"],
                 Terms(tuple((name, text.replace("`", "")) for name, text in STATEMENTS.items())),
@@ -215,8 +217,8 @@ def _command(command: str) -> Page:
     return Page(f"gathercli-{command}", _summary(COMMANDS[command].help), tuple(sections.items()))
 
 
-def _synopsis(command: str, params: list[Any]) -> str:
-    arguments = " ".join(p.metavar or "" for p in params if p.param_type_name == "argument")
+def _synopsis(command: str, parameters: Iterable[Parameter]) -> str:
+    arguments = " ".join(each.metavar or "" for each in parameters if isinstance(each, Argument))
     return f"gathercli {command} [OPTIONS] {arguments}".rstrip()
 
 
@@ -258,16 +260,15 @@ def _versions(*families: str) -> Terms:
     return Terms(tuple(pairs))
 
 
-def _parameters(params: list[Any]) -> Iterator[Block]:
+def _parameters(parameters: Iterable[Parameter]) -> Iterator[Block]:
     """Yield the arguments, then the options by group."""
     groups: dict[str, list[tuple[str, str]]] = {MESSAGES: []}
     arguments = []
-    for param in params:
-        if param.param_type_name == "argument":
-            arguments.append((param.metavar, param.help))
-        elif not param.hidden:
-            group = groups.setdefault(param.rich_help_panel, [])
-            group.append((_names(param), param.help))
+    for each in parameters:
+        if not isinstance(each, Option):
+            arguments.append((each.metavar or "", each.help))
+        elif not each.hidden:
+            groups.setdefault(each.group, []).append((_names(each), each.help))
     groups[MESSAGES].append(("-h, --help", "Show the options and exit."))
     yield Terms(tuple(arguments))
     for name in GROUPS:
@@ -276,7 +277,7 @@ def _parameters(params: list[Any]) -> Iterator[Block]:
             yield Terms(tuple(groups[name]))
 
 
-def _names(param: Any) -> str:
-    names = ", ".join(sorted(param.opts, key=len))
-    value = param.metavar or "|".join(choices_of(param))
-    return names if param.is_flag else f"{names} {value}"
+def _names(option: Option) -> str:
+    names = ", ".join(sorted(option.names, key=len))
+    value = option.metavar or "|".join(option.choices)
+    return names if option.kind is bool else f"{names} {value}"
