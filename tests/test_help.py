@@ -145,6 +145,10 @@ OPTIONS: Final = {
         "--axis --batch-dims --ops --negative --out-of-range --data-dtype --indices-dtype "
         "--max-bytes --format --threads --color --quiet --json-errors --debug"
     ),
+    "diagnose": (
+        "--axis --batch-dims --version --negative --out-of-range --data-dtype --indices-dtype "
+        "--wrong-dtype --max-bytes --rtol --atol --format --color --quiet --json-errors --debug"
+    ),
     "convert": (
         "--to --force-format --directory --dtype --lossy --truncate --data-dtype --max-bytes "
         "--no-clobber --fsync --nonfinite --color --quiet --json-errors --debug"

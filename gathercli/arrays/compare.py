@@ -49,11 +49,11 @@ class Tolerance(NamedTuple):
             stop = start + block.size
             values = Tensor(result.dtype, part(start, stop)).values()
             targets = Tensor(expected.dtype, block).values()
-            differs = ~self._near(result.dtype, values, targets)
+            differs = ~self.near(result.dtype, values, targets)
             number = int(differs.sum())
             if number and not count:
                 at = int(differs.argmax())
-                first, texts = start + at, (_text(values[at]), _text(targets[at]))
+                first, texts = start + at, (text_of(values[at]), text_of(targets[at]))
             start, count = stop, count + number
             result.report_progress("compared", stop * int(result.storage.itemsize))
         if not count:
@@ -63,7 +63,7 @@ class Tolerance(NamedTuple):
         error.where = where
         return error
 
-    def _near(self, dtype: DType, values: AnyArray, expected: AnyArray) -> AnyArray:
+    def near(self, dtype: DType, values: AnyArray, expected: AnyArray) -> AnyArray:
         """Return a mask of values within the tolerance; NaN equals NaN, -0.0 equals 0.0."""
         same = equal(dtype, values, expected)
         if (self.rtol or self.atol) and dtype.kind not in (Kind.BOOL, Kind.STRING):
@@ -122,7 +122,7 @@ def _gap(values: AnyArray, expected: AnyArray) -> AnyArray:
     return np.where(values > expected, one - other, other - one)
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
     """Format a value as JSON does."""
     if isinstance(value, np.str_):
         return json_string(str(value))

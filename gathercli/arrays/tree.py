@@ -201,6 +201,14 @@ def _integers(name: str, tensor: Tensor) -> AnyArray:
     return wide
 
 
+def parent_indices(name: str, parents: Tensor, size: int) -> AnyArray:
+    """Return the parents of an input as integers; raise if one is no integer.
+
+    Floats beyond 2^62 become congruent integers modulo `size`.
+    """
+    return _as_indices(_integers(name, parents), size)
+
+
 def _as_indices(parents: AnyArray, size: int) -> AnyArray:
     """Return parents as integers; floats beyond 2^62 become congruent integers modulo `size`.
 

@@ -32,6 +32,8 @@ class OpenCall(NamedTuple):
         The context that names the call in errors.
     title, source
         The title and the source of the job, if the call is from one.
+    job
+        The job.
     """
 
     bound: BoundCall
@@ -39,6 +41,7 @@ class OpenCall(NamedTuple):
     context: CallContext
     title: str | None = None
     source: str | None = None
+    job: Job | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -81,7 +84,7 @@ def of_job(job: Job, limits: Limits, messages: Messages) -> OpenCall:
     inputs = Inputs(limits.memory, notes=messages.notes, folder=job.folder)
     with closed_on_failure(inputs), CallContext(op) as context:
         bound = bind_in_memory(job, op, inputs, context)
-        return OpenCall(bound, inputs, context, job.title, job.source)
+        return OpenCall(bound, inputs, context, job.title, job.source, job)
 
 
 _PLACED: Final = re.compile(r"(.+)(?::\d+|\[\d+\])", re.DOTALL)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from gathercli.cli.command import Options, flag, option
 from gathercli.cli.groups import INPUT, OUTPUT, VIEW
+from gathercli.errors import UsageError
 from gathercli.io.formats.table import ARGUMENTS
 from gathercli.spec.dtypes import DType, dtype
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from typing import Final
+
+    from gathercli.arrays.compare import Tolerance
 
 TENSOR_HELP = (
     f"A file ({', '.join(ARGUMENTS)}), a literal ('[[0,1],[2,3]]', 2x3xi32=0, 0,0,4), a generator "
@@ -98,6 +101,23 @@ class ToleranceOptions(Options):
         default=0.0,
         help="Absolute tolerance of --expect; default 0.",
     )
+
+    def check(self) -> None:
+        """Raise `UsageError` if a tolerance is not finite."""
+        for name, tolerance in (("rtol", self.rtol), ("atol", self.atol)):
+            if not tolerance < float("inf"):  # nor for NaN
+                raise UsageError(
+                    f"`--{name}` is {tolerance}: expected a number from 0 on",
+                    rule="usage",
+                    value=str(tolerance),
+                )
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """The tolerance."""
+        from gathercli.arrays.compare import Tolerance
+
+        return Tolerance(self.rtol, self.atol)
 
 
 def type_of(name: str | None) -> DType | None:

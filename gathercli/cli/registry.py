@@ -33,6 +33,7 @@ COMMANDS: Final = {
         "check", "List illegal indices of a call or in models, and what every version does."
     ),
     "compare": CommandEntry("compare", "Put the same inputs through every version: who agrees."),
+    "diagnose": CommandEntry("diagnose", "Name what explains a wrong output, and who does that."),
     "batch": CommandEntry("batch", "Do thousands of jobs from a file, and report on each."),
     "convert": CommandEntry(
         "convert", "Convert tensors between the formats, whole folders of them."

@@ -13,7 +13,7 @@ from gathercli.spec.framework_calls import arguments_of, find_equivalent
 from gathercli.text import closest, listed, shell_word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gathercli.errors import GatherError
     from gathercli.spec.equivalents import Equivalent
@@ -295,3 +295,20 @@ def _add_operator(words: Sequence[str], error: GatherError) -> str | None:
         name = closest(line.arguments[0].lower().replace("_", "-"), names, cutoff=0.8)
         return did_you_mean(["demo", name]) if name else None
     return did_you_mean([words[0], "gather", *words[1:]]) if len(line.arguments) == 2 else None
+
+
+def diagnosis_hint(words: Sequence[str], options: Mapping[str, object]) -> str:
+    """Return the command line that diagnoses an expected output.
+
+    Parameters
+    ----------
+    words
+        The operator, its inputs and the output.
+    options
+        The options that are set, by name.
+    """
+    typed = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+    line = shell_line(["diagnose", *words, *typed])
+    is_read_again = not any(word == "-" or word.startswith("-#") for word in words)
+    command = line if line is not None and is_read_again else "gathercli diagnose"
+    return f"`{command}` names what explains the expected tensor"

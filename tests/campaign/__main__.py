@@ -18,7 +18,7 @@ import numpy as np
 
 import gathercli
 from tests import oracle, test_killed, test_laws
-from tests.campaign import nd, ways
+from tests.campaign import mistakes, nd, ways
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,6 +145,7 @@ CAMPAIGNS: Final[dict[str, Callable[[int], str]]] = {
     "calls": call,
     "shapes": shape,
     **nd.CAMPAIGNS,
+    **mistakes.CAMPAIGNS,
     "words": ways.words,
     "writes": write,
     "batches": batch,

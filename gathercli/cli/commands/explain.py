@@ -6,7 +6,7 @@ import os
 import re
 from contextlib import ExitStack
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.cli.answer import Answer
 from gathercli.cli.command import Options, argument, flag, option
@@ -26,10 +26,15 @@ from gathercli.spec.shapes import Shape, product
 from gathercli.text import clean, counted, grouped, listed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gathercli.lessons.provenance import Provenance
     from gathercli.report.selection import Look, Window
     from gathercli.report.terminal import Styled
     from gathercli.spec.op import Op
+
+COMPARED: Final = 1 << 16
+"""The most cells of an output that is compared with the one that a job expects."""
 
 
 class OptionalTensors(TensorOptions):
@@ -273,6 +278,7 @@ def run(
         lesson = lesson_of(open_call.bound, progress=messages.progress())
         messages.clear()
         messages.notes += map(str, lesson.adjustments)
+        messages.notes += _mismatch(open_call, lesson)
         look = options.look(lesson, width_of(STDOUT))
         text = _answer_text(lesson, open_call, options, look, messages)
         if outputs:
@@ -292,6 +298,25 @@ def run(
     return Answer(
         lambda _, color: rendered(text, color=color), remarks=remarks, error=lesson.refusal
     )
+
+
+def _mismatch(open_call: OpenCall, lesson: Provenance[Any]) -> Iterator[str]:
+    """Yield a note if the job expects another output than a small call has."""
+    job, bound = open_call.job, open_call.bound
+    if job is None or job.expect is None or lesson.refusal is not None:
+        return
+    if product(bound.shape) > COMPARED:
+        return
+    from gathercli.arrays.compare import Tolerance, read_expected
+    from gathercli.arrays.run import run as gather
+
+    result, tolerance = gather(bound), Tolerance(job.rtol, job.atol)
+    expected = read_expected(
+        lambda dtype: job.tensor("expect", open_call.inputs, assumed=dtype), result.dtype, tolerance
+    )
+    difference = tolerance.difference(result, expected)
+    if difference is not None:
+        yield f"{difference.message}; `gathercli diagnose` names what explains such an output"
 
 
 def _answer_text(

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any, Final
 
-    from gathercli.arrays.compare import Tolerance
     from gathercli.arrays.result import GatherOutput
     from gathercli.cli.limits import Limits
     from gathercli.errors import MismatchError
@@ -55,23 +54,6 @@ class ExpectOptions(Options):
     )
     near: ToleranceOptions
 
-    def check(self) -> None:
-        """Raise `UsageError` if a tolerance is not finite."""
-        for name, tolerance in (("rtol", self.near.rtol), ("atol", self.near.atol)):
-            if not tolerance < float("inf"):  # nor for NaN
-                raise UsageError(
-                    f"`--{name}` is {tolerance}: expected a number from 0 on",
-                    rule="usage",
-                    value=str(tolerance),
-                )
-
-    @property
-    def tolerance(self) -> Tolerance:
-        """The tolerance."""
-        from gathercli.arrays.compare import Tolerance
-
-        return Tolerance(self.near.rtol, self.near.atol)
-
     def read(self, inputs: Inputs, dtype: DType) -> Tensor | MismatchError | None:
         """Read the expected tensor of a result of type `dtype`; None without `--expect`."""
         if (token := self.expect) is None:
@@ -81,7 +63,7 @@ class ExpectOptions(Options):
         return read_expected(
             lambda assumed: inputs.tensor(token, "expect", assumed=assumed, empty=dtype),
             dtype,
-            self.tolerance,
+            self.near.tolerance,
         )
 
 
@@ -141,6 +123,11 @@ def run(
     if mismatch is None or not messages.json_errors:
         messages.print()
     if mismatch is not None:
+        from gathercli.cli.suggest import diagnosis_hint
+
+        words = [command, *tensors.words, expectation.expect or ""]
+        options = operator.typed() | tensors.types.changed() | expectation.near.changed()
+        mismatch.hint = mismatch.hint or diagnosis_hint(words, options)
         with call:
             raise mismatch
     return 0
@@ -160,16 +147,16 @@ def _write(
     filled = any(each.how == OutOfRange.ZERO.done for each in result.adjustments)
     if result.dtype is E8M0 and filled:
         messages.notes.append(f"{E8M0} has no zero: what is filled is 2^-127, all bits zero")
-    expectation.check()
+    expectation.near.check()
     expected = expectation.read(inputs, result.dtype)
     mismatch = None
     in_chunks = is_chunked(output.chosen)
     if in_chunks and expected is not None:  # the output may replace an input
-        mismatch = expectation.tolerance.difference(result, expected)
+        mismatch = expectation.near.tolerance.difference(result, expected)
     with connect() as workers, call:
         output.write(result, inputs, messages, workers)
     if not in_chunks and expected is not None:
-        mismatch = expectation.tolerance.difference(result, expected)
+        mismatch = expectation.near.tolerance.difference(result, expected)
     return mismatch
 
 

@@ -1,0 +1,9 @@
+"""What explains a wrong output: hypotheses about a call, its indices, its data and its output.
+
+::
+
+    calls, indices, elements, outputs    tables of hypotheses: a name, a sentence, a function
+    Prediction                           the elements that a combination of them predicts
+    Search                               combinations by the cells that they explain
+    Diagnosis                            the explanations, ranked, each proved on every cell
+"""
