@@ -18,7 +18,7 @@
 #include <string.h>
 
 #ifndef BLOCK
-#define BLOCK 1024 /* Positions on the stack. */
+#define BLOCK 512 /* Positions on the stack. */
 #endif
 #ifndef SLAB
 #define SLAB (256 << 10) /* Bytes of `data` that stay in a core's cache. */
@@ -28,7 +28,11 @@
 #define NONE (-1) /* The position of a chunk of zeros. */
 
 #if defined(__GNUC__)
+#ifdef NOPF
+#define PREFETCH(at) ((void)(at))
+#else
 #define PREFETCH(at) __builtin_prefetch(at)
+#endif
 #define INLINE static inline __attribute__((always_inline))
 /* Make the compiler take a value, or all memory, as it was read; never read it again. */
 #define PIN(value) __asm__("" : "+r"(value))
@@ -86,34 +90,35 @@ typedef struct {
 
 /* Resolve indices `stride` bytes apart to positions on an axis. The first pass is simple enough
    for vectors; only where it meets an index outside the axis are they read again, one by one. */
-#define LOADER(T, WIDE)                                                                           \
-    INLINE uint64_t narrow_##T(const char *at, int64_t stride, int64_t n, int64_t add,            \
-                               int32_t *position)                                                 \
+#define LOADER(T, SIGNED)                                                                         \
+    INLINE int32_t narrow_##T(const char *restrict at, int64_t stride, int64_t n, int32_t add,    \
+                              int32_t *restrict position)                                         \
     {                                                                                             \
-        uint64_t high = 0;                                                                        \
+        int32_t lost = 0; /* bits that do not fit */                                              \
         for (int64_t k = 0; k < n; k++) {                                                         \
             T value;                                                                              \
             memcpy(&value, at + k * stride, sizeof value);                                        \
-            WIDE wide = (WIDE)value;                                                              \
-            wide += (WIDE)(((T)-1 < 0 && wide < 0) ? add : 0);                                    \
-            position[k] = (int32_t)wide;                                                          \
-            high |= sizeof(WIDE) == 8 ? (uint64_t)wide >> 31 : 0;                                 \
+            int32_t low = (int32_t)value, sign = SIGNED ? low >> 31 : 0;                          \
+            if (sizeof(T) == 8)                                                                   \
+                lost |= (int32_t)((uint64_t)value >> 32) ^ sign;                                  \
+            position[k] = low + (sign & add);                                                     \
         }                                                                                         \
-        return high;                                                                              \
+        return lost;                                                                              \
     }                                                                                             \
     static int load_##T(const char *at, int64_t stride, int64_t n, const Axis *axis, int outside, \
                         int32_t *position)                                                        \
     {                                                                                             \
-        uint64_t high = stride == sizeof(T) ? narrow_##T(at, sizeof(T), n, axis->add, position)   \
-                                            : narrow_##T(at, stride, n, axis->add, position);     \
-        if (!beyond(position, n, axis->size) && !high)                                            \
+        int32_t add = (int32_t)axis->add;                                                         \
+        int32_t lost = stride == sizeof(T) ? narrow_##T(at, sizeof(T), n, add, position)          \
+                                           : narrow_##T(at, stride, n, add, position);            \
+        if (!beyond(position, n, axis->size) && !lost)                                            \
             return LEGAL;                                                                         \
         int fills = LEGAL;                                                                        \
         for (int64_t k = 0; k < n; k++) {                                                         \
             T value;                                                                              \
             memcpy(&value, at + k * stride, sizeof value);                                        \
             PIN(value);                                                                           \
-            int negative = (T)-1 < 0 && value < 0;                                                \
+            int negative = SIGNED && (int64_t)value < 0;                                               \
             uint64_t wide = (uint64_t)value + (uint64_t)(negative ? axis->add : 0);               \
             if (wide >= (uint64_t)axis->size) {                                                   \
                 if (outside == REFUSE)                                                            \
@@ -146,14 +151,14 @@ beyond(const int32_t *position, int64_t n, int64_t size)
     return signs >> 31 != 0;
 }
 
-LOADER(int8_t, int32_t)
-LOADER(uint8_t, int32_t)
-LOADER(int16_t, int32_t)
-LOADER(uint16_t, int32_t)
-LOADER(int32_t, int32_t)
-LOADER(uint32_t, int32_t)
-LOADER(int64_t, int64_t)
-LOADER(uint64_t, int64_t)
+LOADER(int8_t, 1)
+LOADER(uint8_t, 0)
+LOADER(int16_t, 1)
+LOADER(uint16_t, 0)
+LOADER(int32_t, 1)
+LOADER(uint32_t, 0)
+LOADER(int64_t, 1)
+LOADER(uint64_t, 0)
 
 /* Resolve n <= BLOCK indices or tuples, `stride` bytes apart, to positions. */
 static int
@@ -190,10 +195,10 @@ copy_chunks(const Rows *rows, const size_t width, const int dense, const int fil
     static const char zeros[16];
     for (int64_t r = 0; r < rows->rows; r++) {
         const char *data = rows->data + r * rows->data_row;
-        const int32_t *position = rows->position + r * rows->position_row;
-        char *out = rows->out + r * rows->out_row;
+        const int32_t *restrict position = rows->position + r * rows->position_row;
+        char *restrict out = rows->out + r * rows->out_row;
         const int64_t step = dense ? (int64_t)width : rows->step, each = dense ? 0 : rows->each;
-        for (int64_t k = 0; k < rows->n; k++) {
+        for (int64_t k = 0, n = rows->n; k < n; k++) {
             const char *source = data + position[k] * step + k * each;
             memcpy(out + k * width, fills && position[k] < 0 ? zeros : source, width);
         }
@@ -212,12 +217,28 @@ COPY(4)
 COPY(8)
 COPY(16)
 
+/* Copy a chunk of any size; short ones by overlapping moves of 16 bytes. */
+INLINE void
+move(char *restrict out, const char *restrict source, int64_t chunk)
+{
+    if (chunk < 16 || chunk > 256) {
+        memcpy(out, source, (size_t)chunk);
+        return;
+    }
+    for (int64_t at = 0; at < chunk - 16; at += 16)
+        memcpy(out + at, source + at, 16);
+    memcpy(out + chunk - 16, source + chunk - 16, 16);
+}
+
 /* Copy chunks of any size, and fetch those that follow. */
 static void
 copy_rows(const Rows *rows)
 {
     const int64_t chunk = rows->chunk, n = rows->n;
-    const int64_t ahead = chunk < 128 ? 16 : chunk < 2048 ? 2048 / chunk : 1;
+#ifndef AHEAD
+#define AHEAD 1024
+#endif
+    const int64_t ahead = chunk < AHEAD ? AHEAD / chunk : 1;
     const int64_t fetch = chunk < 1024 ? chunk : 1024;
     for (int64_t r = 0; r < rows->rows; r++) {
         const char *data = rows->data + r * rows->data_row;
@@ -232,7 +253,7 @@ copy_rows(const Rows *rows)
             if (position[k] < 0)
                 memset(out, 0, (size_t)chunk);
             else
-                memcpy(out, data + position[k] * rows->step + k * rows->each, (size_t)chunk);
+                move(out, data + position[k] * rows->step + k * rows->each, chunk);
         }
     }
 }
@@ -293,9 +314,10 @@ copy_part(const Plan *plan, Loop rows, Loop inner, const char *data, const char 
                     return REFUSED;
                 state = own > state ? own : state;
                 /* The indices of the next block. */
-                const char *next = from + (joined ? length * inner.index : fit * rows.index);
-                for (int64_t b = 0; b < length * inner.index; b += LINE)
-                    PREFETCH(next + b);
+                const char *next = from + (stretches == 1 ? length * inner.index : fit * rows.index);
+                if (inner.index <= LINE)
+                    for (int64_t b = 0; b < length * inner.index; b += LINE)
+                        PREFETCH(next + b);
             }
             Rows part = {
                 .data = data + first * rows.data + k * inner.data,
