@@ -21,25 +21,32 @@
 #define BLOCK 512 /* Positions on the stack. */
 #endif
 #ifndef SLAB
-#define SLAB (256 << 10) /* Bytes of `data` that stay in a core's cache. */
+#define SLAB (512 << 10) /* Bytes of `data` that stay in a core's cache. */
 #endif
+#ifndef AHEAD
+#define AHEAD 128 /* Elements to fetch before they are copied. */
+#endif
+#define ROWS_AHEAD 4 /* Rows to fetch before they are copied, if they are a few columns. */
+#define NEAR (32 << 10) /* Bytes of `data` that need no fetching. */
 #define LINE 64 /* Bytes of a line of the cache. */
 #define DIMS 64 /* The most loops, and the most components of a tuple. */
 #define NONE (-1) /* The position of a chunk of zeros. */
 
 #if defined(__GNUC__)
-#ifdef NOPF
-#define PREFETCH(at) ((void)(at))
-#else
 #define PREFETCH(at) __builtin_prefetch(at)
-#endif
 #define INLINE static inline __attribute__((always_inline))
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll 4")
+#else
+#define UNROLL _Pragma("GCC unroll 4")
+#endif
 /* Make the compiler take a value, or all memory, as it was read; never read it again. */
 #define PIN(value) __asm__("" : "+r"(value))
 #define PIN_MEMORY(at) __asm__ volatile("" : : "r"(at) : "memory")
 #else
 #define PREFETCH(at) ((void)(at))
 #define INLINE static inline
+#define UNROLL
 #define PIN(value) ((void)(value))
 #define PIN_MEMORY(at) ((void)(at))
 #endif
@@ -82,7 +89,7 @@ typedef struct {
     int64_t loops, axes, itemsize;
     int outside;
     Load load;
-    Copy copy[2][2]; /* By whether chunks are dense, and whether there are zeros. */
+    Copy copy[2][2]; /* By whether each position is a chunk of `data`, and whether some are NONE. */
     Loop loop[DIMS];
     int64_t span[DIMS]; /* Bytes of the output in a coordinate of each loop. */
     Axis axis[DIMS];
@@ -188,28 +195,48 @@ resolve(const Plan *plan, const char *at, int64_t stride, int64_t n, int32_t *po
     return state;
 }
 
-/* Copy chunks of `width` bytes, a constant, for which the compiler makes one move. */
+/* Copy chunks of `width` bytes, a constant, for which the compiler makes one move. If `far`, fetch
+   those that follow: a core waits for fewer loads at a time than it can have under way. */
 INLINE void
-copy_chunks(const Rows *rows, const size_t width, const int dense, const int fills)
+copy_chunks(const Rows *all, const size_t width, const int dense, const int fills, const int far)
 {
     static const char zeros[16];
-    for (int64_t r = 0; r < rows->rows; r++) {
-        const char *data = rows->data + r * rows->data_row;
-        const int32_t *restrict position = rows->position + r * rows->position_row;
-        char *restrict out = rows->out + r * rows->out_row;
-        const int64_t step = dense ? (int64_t)width : rows->step, each = dense ? 0 : rows->each;
-        for (int64_t k = 0, n = rows->n; k < n; k++) {
-            const char *source = data + position[k] * step + k * each;
-            memcpy(out + k * width, fills && position[k] < 0 ? zeros : source, width);
+    const Rows rows = *all;
+    const int64_t step = dense ? (int64_t)width : rows.step, each = dense ? 0 : rows.each;
+    const int64_t n = rows.n, fetched = far ? n - AHEAD : 0;
+#define SOURCE(k) (data + position[k] * step + (k) * each)
+    for (int64_t r = 0; r < rows.rows; r++) {
+        const char *data = rows.data + r * rows.data_row;
+        const int32_t *restrict position = rows.position + r * rows.position_row;
+        char *restrict out = rows.out + r * rows.out_row;
+        int64_t k = 0;
+        for (; k < fetched; k++) {
+            PREFETCH(SOURCE(k + AHEAD));
+            memcpy(out + k * width, fills && position[k] < 0 ? zeros : SOURCE(k), width);
         }
+        if (!dense && r + ROWS_AHEAD < rows.rows) { /* a few columns of many rows */
+            const int32_t *next = position + ROWS_AHEAD * rows.position_row;
+            for (; k < n; k++) {
+                PREFETCH(data + ROWS_AHEAD * rows.data_row + next[k] * step + k * each);
+                memcpy(out + k * width, fills && position[k] < 0 ? zeros : SOURCE(k), width);
+            }
+        }
+        UNROLL
+        for (; k < n; k++)
+            memcpy(out + k * width, fills && position[k] < 0 ? zeros : SOURCE(k), width);
     }
+#undef SOURCE
 }
 
+#define COPY_AS(NAME, WIDTH, DENSE, FILLS, FAR)                                                   \
+    static void NAME(const Rows *rows) { copy_chunks(rows, WIDTH, DENSE, FILLS, FAR); }
 #define COPY(WIDTH)                                                                               \
-    static void copy_##WIDTH(const Rows *rows) { copy_chunks(rows, WIDTH, 0, 0); }                \
-    static void copy_##WIDTH##_fills(const Rows *rows) { copy_chunks(rows, WIDTH, 0, 1); }        \
-    static void dense_##WIDTH(const Rows *rows) { copy_chunks(rows, WIDTH, 1, 0); }               \
-    static void dense_##WIDTH##_fills(const Rows *rows) { copy_chunks(rows, WIDTH, 1, 1); }
+    COPY_AS(copy_##WIDTH, WIDTH, 0, 0, 0)                                                         \
+    COPY_AS(copy_##WIDTH##_fills, WIDTH, 0, 1, 0)                                                 \
+    COPY_AS(dense_##WIDTH, WIDTH, 1, 0, 0)                                                        \
+    COPY_AS(dense_##WIDTH##_fills, WIDTH, 1, 1, 0)                                                \
+    COPY_AS(far_##WIDTH, WIDTH, 1, 0, 1)                                                          \
+    COPY_AS(far_##WIDTH##_fills, WIDTH, 1, 1, 1)
 
 COPY(1)
 COPY(2)
@@ -235,10 +262,7 @@ static void
 copy_rows(const Rows *rows)
 {
     const int64_t chunk = rows->chunk, n = rows->n;
-#ifndef AHEAD
-#define AHEAD 1024
-#endif
-    const int64_t ahead = chunk < AHEAD ? AHEAD / chunk : 1;
+    const int64_t ahead = chunk < 1024 ? 1024 / chunk : 1;
     const int64_t fetch = chunk < 1024 ? chunk : 1024;
     for (int64_t r = 0; r < rows->rows; r++) {
         const char *data = rows->data + r * rows->data_row;
@@ -346,11 +370,9 @@ copy_pair(const Plan *plan, Loop rows, Loop inner, const char *data, const char 
     /* Each column has its own elements of `data`: go through all rows of a few columns at a time,
        whose elements stay in the cache. */
     if (inner.data && rows.data == 0 && plan->reach > SLAB) {
-        slab = SLAB / (plan->reach / plan->step * inner.data) * 1;
-        if (slab * inner.data < LINE)
-            slab = LINE / inner.data;
-        if (slab < 1)
-            slab = 1;
+        int64_t least = inner.data < LINE ? LINE / inner.data : 1;
+        slab = SLAB / inner.data / (plan->reach / plan->step);
+        slab = slab < least ? least : slab;
     }
     for (int64_t k = 0; k < inner.size; k += slab) {
         Loop part = {inner.size - k < slab ? inner.size - k : slab, inner.data, inner.index};
@@ -480,12 +502,13 @@ read_plan(Plan *plan, const int64_t *number, int64_t count, const Py_buffer *dat
 static void
 choose_copies(Plan *plan)
 {
+    int far = plan->reach > NEAR;
 #define CHOOSE(WIDTH)                                                                             \
     case WIDTH:                                                                                   \
-        memcpy(plan->copy,                                                                        \
-               (Copy[2][2]){{copy_##WIDTH, copy_##WIDTH##_fills},                                 \
-                            {dense_##WIDTH, dense_##WIDTH##_fills}},                              \
-               sizeof plan->copy);                                                                \
+        plan->copy[0][0] = copy_##WIDTH;                                                          \
+        plan->copy[0][1] = copy_##WIDTH##_fills;                                                  \
+        plan->copy[1][0] = far ? far_##WIDTH : dense_##WIDTH;                                     \
+        plan->copy[1][1] = far ? far_##WIDTH##_fills : dense_##WIDTH##_fills;                     \
         return;
     switch (plan->chunk) {
         CHOOSE(1)
@@ -494,8 +517,7 @@ choose_copies(Plan *plan)
         CHOOSE(8)
         CHOOSE(16)
     }
-    memcpy(plan->copy, (Copy[2][2]){{copy_rows, copy_rows}, {copy_rows, copy_rows}},
-           sizeof plan->copy);
+    plan->copy[0][0] = plan->copy[0][1] = plan->copy[1][0] = plan->copy[1][1] = copy_rows;
 }
 
 PyDoc_STRVAR(fill_doc,

@@ -3,13 +3,16 @@
 Each output dimension corresponds to a dimension of `data`, of `indices`, or of both
 (`AxisGather.dim_map`). The position in memory of an output element is a sum: a step for each
 coordinate, and a step along the axis for the index. Contiguous dimensions are merged into one loop.
-The contiguous elements of `data` after the last index are one chunk. Chunks are taken in one of two
-ways:
+The contiguous elements of `data` after the last index are one chunk. Chunks are taken in one of
+three ways:
 
 rows
     directly from `data`, if consecutive outer coordinates use the same indices;
 positions
-    by the sums, computed for a block of chunks at a time.
+    by the sums, computed for a block of chunks at a time;
+columns
+    by the sums, for all rows of a few columns at a time, if each column has its own elements of
+    `data` and all of them exceed a core's cache.
 
 All indices are legal, so ``take`` may clip: it then neither buffers nor checks, and releases the
 interpreter's lock. It copies bytes of any type, byte order and alignment.
@@ -43,8 +46,15 @@ CELLS: Final = 1 << 17
 EACH: Final = 1 << 15
 """Bytes of output from which a separate call of ``take`` is worth its time."""
 
+COLUMNS: Final = 512 << 10
+"""Bytes of `data` that stay in a core's cache, as in `_native.c`."""
+
 SHORT: Final = 32
 """Coordinates below which starting numpy's innermost loop costs more than it saves."""
+
+
+LINE: Final = 64
+"""Bytes of a line of the cache."""
 
 
 class Loop(NamedTuple):
@@ -116,20 +126,22 @@ class Kernel:
 
         Then columns are copied a few at a time, the faster the more rows a part has.
         """
-        rows, columns = self.loops[-2:] if len(self.loops) > 1 else (Loop(1, 0, 0),) * 2
-        reach = self.axis_size * self.step * self.bytes.shape[-1]
-        return rows.data == 0 != columns.data and reach > BLOCK
+        return "columns" in self.ways
 
     def worker(self) -> NativeWorker | Worker:
         """Return a worker for one thread."""
         return native_worker(self) or Worker(self)
 
-    def _way(self, level: int) -> Literal["rows", "each", "positions"]:
+    def _way(self, level: int) -> Literal["rows", "each", "columns", "positions"]:
         """Choose the way to copy a loop with all inner loops.
 
-        By ``rows``, by the rows of ``each`` coordinate in turn, or by ``positions``.
+        By ``rows``, by the rows of ``each`` coordinate in turn, by ``columns`` or by ``positions``.
         """
         loops = self.loops[level:]
+        if len(loops) == 2 and not loops[0].data and loops[1].data and loops[1].indices:
+            inner = loops[1].size * loops[1].data * self.bytes.shape[-1]
+            if self.axis_size * inner > COLUMNS:
+                return "columns"
         if self.step == 1 and len(loops) <= 2:
             shared = [loop for loop in loops if loop.indices == 0]
             picked = [loop for loop in loops if loop.indices]
@@ -280,11 +292,15 @@ class Worker:
         inner = kernel.loops[level + 1].size if level + 1 < len(kernel.loops) else 1
         # The number of coordinates with indices or positions that fit in the buffer.
         fit = 4 * CELLS // kernel.loops[-1].size if way == "each" else CELLS // kernel.spans[level]
+        if way == "columns":
+            fit = CELLS
         for at in range(0, count, max(fit, 1)):
             part = out[at * width : (at + max(fit, 1)) * width]
             here, there = part.size // width, place.on(loop, at)
             if way == "each":
                 self._rows(level + 1, here, inner, there, part)
+            elif way == "columns":
+                self._columns(level, here, there, part)
             elif fit:
                 self._take(level, here, there, part)
             else:
@@ -335,6 +351,25 @@ class Worker:
         kernel.bytes[place.data :].take(at, 0, target, "clip")
         if none is not None and none.any():
             _clear(target, none)
+
+    def _columns(self, level: int, count: int, place: _Place, out: AnyArray) -> None:
+        """Copy `count` coordinates of the loop at a level, a few columns of all rows at a time."""
+        kernel = self._kernel
+        rows, columns = kernel.loops[level:]
+        width = kernel.bytes.shape[-1]
+        cached = COLUMNS // (kernel.axis_size * columns.data * width)
+        some = max(1, min(columns.size, max(cached, LINE // width), CELLS // count))
+        target = out.reshape(count, columns.size, width)
+        for first in range(0, columns.size, some):
+            here, n = place.on(columns, first), min(some, columns.size - first)
+            at = self._points(here, (count, n), (rows.indices, columns.indices))
+            none = at < 0 if kernel.points.fills else None
+            sums = np.multiply(at, kernel.step, out=self._scratch(at.shape))
+            sums += np.arange(n) * columns.data
+            block = kernel.bytes[here.data :].take(sums, 0, mode="clip")
+            if none is not None and none.any():
+                _clear(block, none)
+            target[:, first : first + n] = block
 
     def _points(self, place: _Place, shape: tuple[int, ...], steps: tuple[int, ...]) -> AnyArray:
         """Return the positions of the indices from a place on, at distances `steps`."""
