@@ -76,7 +76,9 @@ def restored() -> Iterator[None]:
         (module, dict(vars(module)))
         for module in (check, kernel, indices, counts, result, run_module)
     ]
-    methods = {name: getattr(kernel.Worker, name) for name in ("_part", "_rows", "_take")}
+    methods = {
+        name: getattr(kernel.Worker, name) for name in ("_part", "_rows", "_columns", "_take")
+    }
     yield
     for module, names in held:
         vars(module).update(names)
@@ -89,6 +91,8 @@ def made_small(small: Small) -> None:
         (kernel, "BLOCK", small.block),
         (kernel, "CELLS", small.cells),
         (kernel, "EACH", small.each),
+        (kernel, "COLUMNS", small.each),
+        (kernel, "LINE", small.short),
         (kernel, "SHORT", small.short),
         (counts, "CELLS", small.cells),
         (indices, "KEPT", small.held),
@@ -296,7 +300,7 @@ def test_the_cases_take_every_path_of_numpy(kernel_language: str) -> None:
     if kernel_language == "C":
         return
     seen: set[str] = set()
-    names = ("_part", "_rows", "_take")
+    names = ("_part", "_rows", "_columns", "_take")
     for name in names:
         plain = getattr(kernel.Worker, name)
 
@@ -320,7 +324,7 @@ def test_the_cases_take_every_path_of_numpy(kernel_language: str) -> None:
 
     run()
     assert seen == set(names)
-    assert ways == {"rows", "each", "positions"}
+    assert ways == {"rows", "each", "columns", "positions"}
     assert len(ready) == 5
 
 

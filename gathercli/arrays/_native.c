@@ -27,7 +27,9 @@
 #define AHEAD 128 /* Elements to fetch before they are copied. */
 #endif
 #define ROWS_AHEAD 4 /* Rows to fetch before they are copied, if they are a few columns. */
+#ifndef NEAR
 #define NEAR (32 << 10) /* Bytes of `data` that need no fetching. */
+#endif
 #define LINE 64 /* Bytes of a line of the cache. */
 #define DIMS 64 /* The most loops, and the most components of a tuple. */
 #define NONE (-1) /* The position of a chunk of zeros. */
@@ -212,18 +214,18 @@ copy_chunks(const Rows *all, const size_t width, const int dense, const int fill
         int64_t k = 0;
         for (; k < fetched; k++) {
             PREFETCH(SOURCE(k + AHEAD));
-            memcpy(out + k * width, fills && position[k] < 0 ? zeros : SOURCE(k), width);
+            memcpy(out + k * (int64_t)width, fills && position[k] < 0 ? zeros : SOURCE(k), width);
         }
         if (!dense && r + ROWS_AHEAD < rows.rows) { /* a few columns of many rows */
             const int32_t *next = position + ROWS_AHEAD * rows.position_row;
             for (; k < n; k++) {
                 PREFETCH(data + ROWS_AHEAD * rows.data_row + next[k] * step + k * each);
-                memcpy(out + k * width, fills && position[k] < 0 ? zeros : SOURCE(k), width);
+                memcpy(out + k * (int64_t)width, fills && position[k] < 0 ? zeros : SOURCE(k), width);
             }
         }
         UNROLL
         for (; k < n; k++)
-            memcpy(out + k * width, fills && position[k] < 0 ? zeros : SOURCE(k), width);
+            memcpy(out + k * (int64_t)width, fills && position[k] < 0 ? zeros : SOURCE(k), width);
     }
 #undef SOURCE
 }
@@ -370,9 +372,9 @@ copy_pair(const Plan *plan, Loop rows, Loop inner, const char *data, const char 
     /* Each column has its own elements of `data`: go through all rows of a few columns at a time,
        whose elements stay in the cache. */
     if (inner.data && rows.data == 0 && plan->reach > SLAB) {
-        int64_t least = inner.data < LINE ? LINE / inner.data : 1;
         slab = SLAB / inner.data / (plan->reach / plan->step);
-        slab = slab < least ? least : slab;
+        if (slab * inner.data < LINE) /* measured: of more than the cache, two lines at a time */
+            slab = inner.data < 2 * LINE ? 2 * LINE / inner.data : 1;
     }
     for (int64_t k = 0; k < inner.size; k += slab) {
         Loop part = {inner.size - k < slab ? inner.size - k : slab, inner.data, inner.index};

@@ -49,12 +49,12 @@ EACH: Final = 1 << 15
 COLUMNS: Final = 512 << 10
 """Bytes of `data` that stay in a core's cache, as in `_native.c`."""
 
-SHORT: Final = 32
-"""Coordinates below which starting numpy's innermost loop costs more than it saves."""
-
 
 LINE: Final = 64
 """Bytes of a line of the cache."""
+
+SHORT: Final = 32
+"""Coordinates below which starting numpy's innermost loop costs more than it saves."""
 
 
 class Loop(NamedTuple):
@@ -112,6 +112,7 @@ class Kernel:
         self.bytes = memory.flat[: chunks * chunk].view(np.uint8).reshape(chunks, chunk * itemsize)
         self.spans = _spans(self.loops)
         self.ways = [self._way(level) for level in range(len(self.loops))]
+        self.columns = self._columns()
         most = min(BLOCK // max(1, itemsize), CELLS * chunk)
         self.block = _aligned(max(1, most), [span * chunk for span in self.spans])
 
@@ -156,6 +157,15 @@ class Kernel:
         if large and len(loops) > 1 and self._way(level + 1) == "rows":
             return "each"
         return "positions"
+
+    def _columns(self) -> int:
+        """Return the number of columns to copy at a time."""
+        width = self.bytes.shape[-1]
+        column: int = self.axis_size * width * (self.loops[-1].data if self.loops else 1)
+        columns = COLUMNS // max(1, column)
+        if columns * width < LINE:  # measured: of more than the cache, two lines at a time
+            columns = 2 * LINE // max(1, width)
+        return max(1, min(columns, CELLS))
 
 
 def _merged(
@@ -293,7 +303,7 @@ class Worker:
         # The number of coordinates with indices or positions that fit in the buffer.
         fit = 4 * CELLS // kernel.loops[-1].size if way == "each" else CELLS // kernel.spans[level]
         if way == "columns":
-            fit = CELLS
+            fit = CELLS // kernel.columns
         for at in range(0, count, max(fit, 1)):
             part = out[at * width : (at + max(fit, 1)) * width]
             here, there = part.size // width, place.on(loop, at)
@@ -357,11 +367,9 @@ class Worker:
         kernel = self._kernel
         rows, columns = kernel.loops[level:]
         width = kernel.bytes.shape[-1]
-        cached = COLUMNS // (kernel.axis_size * columns.data * width)
-        some = max(1, min(columns.size, max(cached, LINE // width), CELLS // count))
         target = out.reshape(count, columns.size, width)
-        for first in range(0, columns.size, some):
-            here, n = place.on(columns, first), min(some, columns.size - first)
+        for first in range(0, columns.size, kernel.columns):
+            here, n = place.on(columns, first), min(kernel.columns, columns.size - first)
             at = self._points(here, (count, n), (rows.indices, columns.indices))
             none = at < 0 if kernel.points.fills else None
             sums = np.multiply(at, kernel.step, out=self._scratch(at.shape))
