@@ -344,8 +344,7 @@ def _descr(result: Result) -> str:
 def npy_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
     """Write the header and the elements of one tensor."""
     ((_, result),) = results
-    out.write(encode_header(_descr(result), result.shape))
-    write_elements(result, out)
+    write_elements(result, out, encode_header(_descr(result), result.shape))
 
 
 def losses(result: Result, path: str | None, option: str) -> Iterator[str]:

@@ -155,11 +155,13 @@ def raw_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
             out.write(part)
 
 
-def write_elements(result: Result, out: ByteTarget) -> None:
-    """Write the bytes of the elements in memory, by threads if `out` allows that."""
+def write_elements(result: Result, out: ByteTarget, header: bytes = b"") -> None:
+    """Write a header and the bytes of the elements in memory, by threads if `out` allows that."""
     if result.raw is not None and result.nbytes <= SHORT and sys.byteorder == "little":
-        out.write(result.raw)
+        out.write(header + result.raw)
         return
+    if header:
+        out.write(header)
     if out.place(result):
         return
     for block in result.blocks():
