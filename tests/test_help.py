@@ -143,7 +143,11 @@ OPTIONS: Final = {
     ),
     "compare": (
         "--axis --batch-dims --ops --negative --out-of-range --data-dtype --indices-dtype "
-        "--max-bytes --format --threads --color --quiet --json-errors --debug"
+        "--max-bytes --with --timeout --format --threads --color --quiet --json-errors --debug"
+    ),
+    "reproduce": (
+        "--axis --batch-dims --version --negative --out-of-range --data-dtype --indices-dtype "
+        "--max-bytes --for --timeout --output --color --quiet --json-errors --debug"
     ),
     "diagnose": (
         "--axis --batch-dims --version --negative --out-of-range --data-dtype --indices-dtype "

@@ -34,6 +34,9 @@ COMMANDS: Final = {
     ),
     "compare": CommandEntry("compare", "Put the same inputs through every version: who agrees."),
     "diagnose": CommandEntry("diagnose", "Name what explains a wrong output, and who does that."),
+    "reproduce": CommandEntry(
+        "reproduce", "Write a folder that shows what a runtime does with a call."
+    ),
     "batch": CommandEntry("batch", "Do thousands of jobs from a file, and report on each."),
     "convert": CommandEntry(
         "convert", "Convert tensors between the formats, whole folders of them."

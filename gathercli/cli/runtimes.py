@@ -15,6 +15,12 @@ DEFAULT_SECONDS = 60.0
 """The most seconds of a call in a runtime, unless the user says otherwise."""
 
 
+def check_seconds(seconds: float) -> None:
+    """Raise if `--timeout` is no positive number."""
+    if not 0 < seconds < float("inf"):
+        raise UsageError(f"`--timeout` is {seconds:g}: expected seconds, more than 0", rule="usage")
+
+
 class WithOptions(Options):
     """The option that names runtimes."""
 
@@ -56,8 +62,5 @@ class RuntimeOptions(WithOptions):
                 "`--timeout` is given without `--with`: expected the runtimes that it limits",
                 rule="usage",
             )
-        if not 0 < seconds < float("inf"):
-            raise UsageError(
-                f"`--timeout` is {seconds:g}: expected seconds, more than 0", rule="usage"
-            )
+        check_seconds(seconds)
         return seconds

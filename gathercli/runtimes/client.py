@@ -315,6 +315,49 @@ class RuntimeProcess:
         return process.wait()
 
 
+class ScriptRun(NamedTuple):
+    """What a script printed, the last line of its errors, and how it ended; None for status 0."""
+
+    output: str
+    error: str
+    ending: str | None
+
+
+def run_script(runtime: Runtime, folder: str, name: str, seconds: float) -> ScriptRun:
+    """Run a script in a folder, with the limits of a call."""
+    with tempfile.TemporaryDirectory(prefix="gathercli-") as home:
+        out, err = (os.path.join(home, each) for each in ("out", "err"))
+        with open(out, "wb") as stdout, open(err, "wb") as stderr:
+            process = subprocess.Popen(  # noqa: S603  (the Python that the user names)
+                [runtime.python, "-I", worker.__file__, "--script", name, str(MEMORY)],
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                cwd=folder,
+                env={**os.environ, **_QUIET, "HOME": home, "TMPDIR": home},
+                start_new_session=True,
+            )
+        try:
+            status: int | None = process.wait(timeout=START + seconds)
+        except subprocess.TimeoutExpired:
+            status = None
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        printed, errors = (_head(path) for path in (out, err))
+    ending = f"hangs: no end within {START + seconds:g} s" if status is None else None
+    if status:
+        ending = f"dies {_ending(status)}"
+    return ScriptRun(printed, errors.strip().rpartition("\n")[2], ending)
+
+
+def _head(path: str) -> str:
+    """Return the text of a file, or the first part of a long one."""
+    with open(path, "rb") as file:
+        return file.read(_LONGEST).decode(errors="backslashreplace")
+
+
 def _ending(status: int) -> str:
     """Return how a process ended: ``by SIGFPE``, ``with status 3``."""
     if status >= 0:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from gathercli import engine
+from gathercli.errors import OperatorError
 from gathercli.models.onnx_infer import encoded
 from gathercli.models.onnx_tensor import TYPES
+from gathercli.spec.call import Operand
+from gathercli.spec.coordinates import known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,11 +50,22 @@ def onnx_model(op: Op, tensors: Mapping[str, Tensor], attrs: Mapping[str, int]) 
             encoded(1, node),
             _text(2, op.family),
             *(encoded(11, _value(name, each.dtype, each.shape)) for name, each in tensors.items()),
-            encoded(12, _value("output", data.dtype)),
+            encoded(12, _value("output", data.dtype, _output_shape(op, tensors, attrs))),
         )
     )
     opset = encoded(2, max(op.version, OLDEST_OPSET))
     return encoded(1, _IR_VERSION) + encoded(7, graph) + encoded(8, opset)
+
+
+def _output_shape(
+    op: Op, tensors: Mapping[str, Tensor], attrs: Mapping[str, int]
+) -> tuple[int, ...] | None:
+    """Return the shape of the result; None if the version refuses the call."""
+    try:
+        call = engine.bind(op, *map(Operand.of, tensors.values()), **dict[str, Any](attrs))
+    except OperatorError:
+        return None
+    return known(engine.infer(call))
 
 
 def _text(field: int, text: str) -> bytes:

@@ -20,6 +20,7 @@ import importlib
 import json
 import os
 import resource
+import runpy
 import sys
 
 TYPE_CHECKING = False
@@ -250,5 +251,15 @@ RUNTIMES = {
 }
 """The module that has the version of a runtime, and the function that calls it."""
 
+
+def run_script(path: str, memory: int) -> None:
+    """Run a script with the limits of a call."""
+    _restrict(memory)
+    runpy.run_path(path, run_name="__main__")
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    if sys.argv[1] == "--script":
+        run_script(sys.argv[2], int(sys.argv[3]))
+    else:
+        main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

@@ -25,7 +25,7 @@ class SessionOptions:
 
 
 class InferenceSession:
-    def __init__(self, path, options, providers):
+    def __init__(self, path, options=None, providers=()):
         assert os.path.getsize(path)
 
     def run(self, names, feeds):

@@ -13,7 +13,6 @@ from gathercli.runtimes.calls import RuntimeCall
 from gathercli.runtimes.client import Runtime, RuntimeProcess, runtimes_of
 from gathercli.spec.dtypes import BFLOAT16, INT64, STRING
 from gathercli.tensor import Tensor
-from tests.runtimes.fakes import fake_python
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,11 +22,6 @@ if TYPE_CHECKING:
 
 INDICES = Tensor(INT64, np.array([1, 0]))
 CALL = RuntimeCall("onnxruntime", "gather", "Gather-13", op=ONNX_13)
-
-
-@pytest.fixture(scope="module")
-def python(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return fake_python(tmp_path_factory.mktemp("fakes") / "venv")
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,151 @@
+"""`compare --with`: a line a runtime and way, beside those of the versions."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.conftest import only_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
+
+
+def lines(ran: Ran) -> list[str]:
+    """Return the lines about runtimes."""
+    assert (ran.status, ran.err) == (0, "")
+    return ran.out[ran.out.index("\nruntime ") :].splitlines()[1:]
+
+
+def test_a_runtime_that_refuses_is_beside_the_versions_that_fill(run: Run) -> None:
+    ran = run("compare", "[10,20,30]", "[2,-1,5]", "--ops", "8,13", "--with", "numpy")
+
+    rows = [line.split(maxsplit=2) for line in lines(ran)]
+    assert [(name, rest) for name, _, rest in rows[1:]] == [
+        (
+            "numpy",
+            f"{call:<50}-      {outcome}: IndexError: index 5 is out of bounds for axis 0 with "
+            "size 3",
+        )
+        for call, outcome in (
+            ("np.take(data, indices, axis=0)", "refuses"),
+            ("data[indices]", "refuses"),
+            ("np.take_along_axis(data, indices, axis=0)", "refuses, as every version does"),
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (0, "[2,1]  A      agrees"),
+        (2, "-      dies by SIGSEGV"),
+        (3, "[2,1]  A      agrees"),
+        (4, "[2,1]  -      unsteady: three runs differ"),
+        (5, "-      refuses: ValueError: no such thing in x.cpp"),
+        (6, "[2,1]  -      differs from A at [0,0]: 8 and 7"),
+        (7, "-      dies with status 3"),
+        (8, "[2,1]  A      agrees in values, as float16 in place of int64"),
+        (9, "[2,1]  A      agrees"),
+    ],
+)
+def test_whatever_a_runtime_does_is_one_line(
+    kind: int, expected: str, python: str, run: Run
+) -> None:
+    words = ("compare", f"[[{kind}],[7]]", "1,0", "--ops", "onnx.Gather-13")
+
+    ran = run(*words, "--with", f"onnxruntime={python}")
+
+    *_, line = lines(ran)
+    assert line.startswith("onnxruntime 9.9.9  Gather-13")
+    assert line.endswith(f" {expected}")
+
+
+def test_another_shape_differs_in_shape(python: str, run: Run) -> None:
+    words = ("compare", "[9,7]", "1,0", "--ops", "onnx.Gather-13")
+
+    *_, line = lines(run(*words, "--with", f"onnxruntime={python}"))
+
+    assert line.endswith("  [2,1]  -      differs from A in shape")
+
+
+def test_a_value_where_the_version_refuses_is_shown(python: str, run: Run) -> None:
+    words = ("compare", "[0,7]", "-1,", "--ops", "onnx.Gather-1")
+
+    *_, line = lines(run(*words, "--with", f"onnxruntime={python}"))
+
+    assert line.endswith("  [1]    -      gives [7], where the version refuses")
+
+
+def test_a_runtime_that_is_not_installed_is_said_to_be(python: str, run: Run) -> None:
+    ran = run("compare", "[0,7]", "1,", "--ops", "onnx.Gather-13", "--with", f"torch={python}")
+
+    assert [line.rpartition("  ")[2] for line in lines(ran)[1:]] == [
+        "is not installed: OSError: libtorch.so: cannot open"
+    ] * 2
+
+
+def test_json_has_an_object_a_call(run: Run) -> None:
+    ran = run("compare", "[1,2]", "1,", "--ops", "gather", "--with", "numpy", "-f", "json")
+
+    first, *_ = json.loads(ran.out)["runtimes"]
+    assert first | {"version": ""} == {
+        "runtime": "numpy",
+        "version": "",
+        "call": "np.take(data, indices, axis=0)",
+        "operator": None,
+        "way": None,
+        "outcome": "agrees",
+        "group": "A",
+        "shape": [1],
+        "dtype": "int64",
+        "differs_from": None,
+        "at": None,
+        "values": None,
+        "message": "agrees",
+    }
+
+
+def test_json_without_runtimes_has_no_such_key(run: Run) -> None:
+    assert "runtimes" not in json.loads(run("compare", "[1,2]", "1,", "-f", "json").out)
+
+
+def test_shapes_that_a_version_refuses_are_tried_if_it_is_named(run: Run) -> None:
+    words = ("compare", "[[1,2],[3,4]]", "[0]", "-a", "1", "--with", "numpy")
+
+    calls = {
+        ops: [line.split("  ")[1] for line in lines(run(*words, *ops))[1:]]
+        for ops in ((), ("--ops", "gather,openvino-6"))
+    }
+
+    assert calls == {
+        (): ["np.take(data, indices, axis=1)", "data[:, indices]"],
+        ("--ops", "gather,openvino-6"): [
+            "np.take(data, indices, axis=1)",
+            "data[:, indices]",
+            "np.take_along_axis(data, indices, axis=1)",
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--with", "numpi"], "`--with` names `numpi`: expected onnxruntime, openvino, torch"),
+        (["--timeout", "5"], "`--timeout` is given without `--with`: expected the runtimes"),
+        (["--with", "numpy", "--timeout", "-1"], "`--timeout` is -1: expected seconds"),
+    ],
+)
+def test_options_that_name_no_runtime_or_time_are_refused(
+    options: list[str], message: str, run: Run
+) -> None:
+    ran = run("compare", "[1,2]", "1,", *options)
+
+    assert ran.status == 2
+    assert only_error(ran).startswith(f"error: {message}")

@@ -1,0 +1,163 @@
+"""`reproduce`: a folder that shows what a runtime does, and needs nothing but the runtime."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from tests.conftest import only_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
+
+
+def files(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_the_script_runs_by_itself_and_shows_that_a_runtime_agrees(folder: Path, run: Run) -> None:
+    words = ("reproduce", "gather", "[10.5,20]", "-1,0", "-V", "onnx-13", "--for", "numpy")
+
+    ran = run(*words, "-o", "out")
+
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out == f"numpy {np.__version__}, np.take(data, indices, axis=0): agrees\n"
+    assert files(folder / "out") == {
+        "reproduce.py",
+        "data.npy",
+        "indices.npy",
+        "expected.npy",
+        "report.md",
+    }
+    done = subprocess.run(
+        [sys.executable, "-I", "reproduce.py"], cwd=folder / "out", capture_output=True, check=True
+    )
+    assert done.stdout.decode().splitlines()[1:] == [
+        "result   float64 (2,) [20.0, 10.5]",
+        "expected float64 (2,) [20.0, 10.5]",
+        "equal    True",
+    ]
+
+
+def test_the_report_cites_the_specification_and_shows_what_was_printed(
+    folder: Path, run: Run
+) -> None:
+    run("reproduce", "gather", "[10,20]", "[5]", "--for", "numpy", "-o", "out")
+
+    text = (folder / "out" / "report.md").read_text()
+    for part in (
+        "refuses: IndexError: index 5 is out of bounds for axis 0 with size 2\n",
+        "OpenVINO operation set, Gather-8. `out[p, i, s] = ",
+        "    openvino.Gather-8   axis 0   batch_dims 0   out[i] = data[indices[i]]\n",
+        "So the result is `expected.npy` (1 zero-filled, first 5 at [0]):\n\n    [0]\n",
+        "    IndexError: index 5 is out of bounds for axis 0 with size 2\n    dies with status 1\n",
+        "- `indices.npy`: indices, i64[1]\n",
+    ):
+        assert part in text
+    assert str(folder) not in text
+    assert sys.prefix not in text
+
+
+def test_a_call_that_the_version_refuses_has_no_expected_result(folder: Path, run: Run) -> None:
+    run("reproduce", "gather", "[10,20]", "-1,", "-V", "onnx-1", "--for", "numpy", "-o", "out")
+
+    text = (folder / "out" / "report.md").read_text()
+    assert "gives [20], where every version refuses" in text
+    assert "So the call is an error, by the rule `index-range`: index -1 at `[0]` is" in text
+    assert "expected.npy" not in files(folder / "out")
+
+
+@pytest.mark.parametrize(
+    ("kind", "outcome", "printed"),
+    [
+        (2, "dies by SIGSEGV", "    dies by SIGSEGV\n"),
+        (6, "differs from the specification at [0]: 8 and 7", "    equal    False\n"),
+    ],
+)
+def test_the_script_shows_a_mistake(
+    kind: int, outcome: str, printed: str, python: str, run: Run
+) -> None:
+    words = ("reproduce", "gather", f"[{kind},7]", "1,", "-V", "onnx-13", "-o", "out")
+
+    ran = run(*words, "--for", f"onnxruntime={python}")
+
+    assert ran.out == f"onnxruntime 9.9.9, Gather-13: {outcome}\n"
+    assert printed in Path("out", "report.md").read_text()
+    assert "model.onnx" in files(Path("out"))
+
+
+def test_a_runtime_that_is_not_installed_gets_its_folder(
+    python: str, folder: Path, run: Run
+) -> None:
+    ran = run("reproduce", "gather", "[1,2]", "1,", "--for", f"torch={python}", "-o", "out")
+
+    assert ran.status == 0
+    assert ran.out.startswith("torch was not called: it is not installed: OSError")
+    assert "so the script was not run" in (folder / "out" / "report.md").read_text()
+
+
+def test_the_model_of_onnx_is_what_the_package_writes(folder: Path, run: Run) -> None:
+    onnx = pytest.importorskip("onnx")
+    words = ("reproduce", "gather-elements", "2x3xf32=0", "1x3xi32=0", "-a", "-2", "-V", "onnx-11")
+
+    ran = run(*words, "--for", "onnx", "-o", "out")
+
+    model = onnx.load(folder / "out" / "model.onnx")
+    node = onnx.helper.make_node("GatherElements", ["data", "indices"], ["output"], axis=-2)
+    onnx.checker.check_model(model)
+    assert ran.out.endswith(", GatherElements-11: agrees\n") or "refuses" in ran.out
+    assert model.graph.node[0] == node
+    assert model.opset_import[0].version == 11
+    assert [d.dim_value for d in model.graph.input[1].type.tensor_type.shape.dim] == [1, 3]
+
+
+@pytest.mark.parametrize("name", ["openvino", "onnxruntime"])
+def test_our_own_reader_reads_the_model(name: str, run: Run) -> None:
+    version = "openvino-8" if name == "openvino" else "onnx-13"
+    words = ("gather-nd", "2x3xf32=0", "1x2xi64=0", "-V", version)
+    run("reproduce", *words, "--for", name, "-o", "out")
+
+    ran = run("model", f"out/model.{'xml' if name == 'openvino' else 'onnx'}")
+
+    assert ran.status == 0
+    assert "f32[2,3]" in ran.out
+    assert "i64[1,2]" in ran.out
+
+
+def test_a_folder_that_has_files_is_left_alone(folder: Path, run: Run) -> None:
+    (folder / "out").mkdir()
+    (folder / "out" / "mine").touch()
+
+    ran = run("reproduce", "gather", "[1,2]", "1,", "--for", "numpy", "-o", "out")
+
+    assert ran.status == 73
+    assert only_error(ran) == "error: `out` exists: expected the name of a new folder"
+    assert files(folder) == {"out"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--for", "onnxruntime"], "`--for` is `onnxruntime`, which has no call of openvino.Ga"),
+        (["--for", "torch,numpy"], "`--for` is `torch,numpy`: expected one runtime"),
+        (["--for", "numpy", "-b", "1"], "`--for` is `numpy`, which has no call of openvino.Gather"),
+        (["--for", "numpy", "--data-dtype", "bfloat16"], "`--for` is `numpy`, whose script has no"),
+    ],
+)
+def test_a_call_that_the_runtime_does_not_have_is_refused(
+    options: list[str], message: str, folder: Path, run: Run
+) -> None:
+    ran = run("reproduce", "gather", "[[1,2]]", "[[1]]", "-o", "out", *options)
+
+    assert ran.status in (2, 65)
+    assert only_error(ran).startswith(f"error: {message}")
+    assert files(folder) == set()
