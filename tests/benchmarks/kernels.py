@@ -125,7 +125,7 @@ def _settled(way: Callable[[], object]) -> None:
 
 
 def measure(rounds: int, threads: int, only: str = "") -> list[Row]:
-    """Time every case: milliseconds of each peer."""
+    """Time every case: milliseconds of each peer, and of a copy of the output."""
     peers = installed(threads)
     rows = []
     for name, case in CASES.items():
@@ -144,7 +144,10 @@ def measure(rounds: int, threads: int, only: str = "") -> list[Row]:
                 continue
             if way is not None:
                 ways[peer] = way
-        check({peer: way() for peer, way in ways.items()})
+        results = {peer: way() for peer, way in ways.items()}
+        check(results)
+        output = np.array(results["gathercli"])
+        ways["np.copyto"] = partial(np.copyto, np.empty_like(output), output)
         timed = {peer: Timed(way, partial(_settled, way)) for peer, way in ways.items()}
-        rows.append(Row(name, interleaved(timed, rounds)))
+        rows.append(Row(name, interleaved(timed, rounds, quiet=True)))
     return rows

@@ -42,16 +42,23 @@ class Timed(NamedTuple):
     before: Callable[[], object] = lambda: None
 
 
-def interleaved(ways: Mapping[str, Timed], rounds: int) -> dict[str, float]:
-    """Do each way once a round; return the median seconds of each."""
-    taken: dict[str, list[float]] = {name: [] for name in ways}
+def interleaved(ways: Mapping[str, Timed], rounds: int, *, quiet: bool = False) -> dict[str, float]:
+    """Do each way once a round; return the median seconds of each.
+
+    If `quiet`, those of the faster half of the rounds, as what runs beside them only slows.
+    """
+    taken = list[dict[str, float]]()
     for _ in range(rounds):
+        seconds = {}
         for name, way in ways.items():
             way.before()
             start = time.perf_counter()
             way.run()
-            taken[name].append(time.perf_counter() - start)
-    return {name: statistics.median(times) for name, times in taken.items()}
+            seconds[name] = time.perf_counter() - start
+        taken.append(seconds)
+    if quiet:
+        taken = sorted(taken, key=lambda seconds: sum(seconds.values()))[: -(-rounds // 2)]
+    return {name: statistics.median(seconds[name] for seconds in taken) for name in ways}
 
 
 def interleaved_processes(
