@@ -53,7 +53,7 @@ def compare(fill: Any, choose: random.Random) -> None:
 def attack(fill: Any, choose: random.Random) -> bool:
     """Try a plan at random; return whether it was done."""
     loops, axes = choose.randint(1, 3), choose.randint(1, 2)
-    chunk = choose.choice((1, 2, 3, 4, 8, 16, 20))
+    chunk = choose.choice((1, 2, 3, 4, 8, 16, 20, 32, 64))
     plan = [chunk, chunk * choose.randint(1, 3), choose.randrange(8), choose.randrange(4)]
     plan += [loops, axes]
     total = chunk

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(native.fill is None, reason="built without the kernel in C")
 
-TYPES: Final = ("u1", "f2", "f4", "f8", "c16", "U3", ">i4")
+TYPES: Final = ("u1", "f2", "f4", "f8", "c16", "U3", "U8", "U16", ">i4")
 INDEX_TYPES: Final = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">i4")
 
 

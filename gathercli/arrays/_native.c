@@ -197,15 +197,16 @@ resolve(const Plan *plan, const char *at, int64_t stride, int64_t n, int32_t *po
     return state;
 }
 
-/* Copy chunks of `width` bytes, a constant, for which the compiler makes one move. If `far`, fetch
+/* Copy chunks of `width` bytes, a constant, for which the compiler makes few moves. If `far`, fetch
    those that follow: a core waits for fewer loads at a time than it can have under way. */
 INLINE void
 copy_chunks(const Rows *all, const size_t width, const int dense, const int fills, const int far)
 {
-    static const char zeros[16];
+    static const char zeros[64];
     const Rows rows = *all;
     const int64_t step = dense ? (int64_t)width : rows.step, each = dense ? 0 : rows.each;
-    const int64_t n = rows.n, fetched = far ? n - AHEAD : 0;
+    const int64_t ahead = width <= 8 ? AHEAD : AHEAD * 8 / (int64_t)width;
+    const int64_t n = rows.n, fetched = far ? n - ahead : 0;
 #define SOURCE(k) (data + position[k] * step + (k) * each)
     for (int64_t r = 0; r < rows.rows; r++) {
         const char *data = rows.data + r * rows.data_row;
@@ -213,7 +214,7 @@ copy_chunks(const Rows *all, const size_t width, const int dense, const int fill
         char *restrict out = rows.out + r * rows.out_row;
         int64_t k = 0;
         for (; k < fetched; k++) {
-            PREFETCH(SOURCE(k + AHEAD));
+            PREFETCH(SOURCE(k + ahead));
             memcpy(out + k * (int64_t)width, fills && position[k] < 0 ? zeros : SOURCE(k), width);
         }
         if (!dense && r + ROWS_AHEAD < rows.rows) { /* a few columns of many rows */
@@ -245,6 +246,8 @@ COPY(2)
 COPY(4)
 COPY(8)
 COPY(16)
+COPY(32)
+COPY(64)
 
 /* Copy a chunk of any size; short ones by overlapping moves of 16 bytes. */
 INLINE void
@@ -518,6 +521,8 @@ choose_copies(Plan *plan)
         CHOOSE(4)
         CHOOSE(8)
         CHOOSE(16)
+        CHOOSE(32)
+        CHOOSE(64)
     }
     plan->copy[0][0] = plan->copy[0][1] = plan->copy[1][0] = plan->copy[1][1] = copy_rows;
 }
