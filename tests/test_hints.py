@@ -54,6 +54,7 @@ class Wrong(NamedTuple):
 
 
 CALLS: Final = (
+    Wrong("diagnose gather 1,2,3 0,5"),
     # Names that are nearly right
     Wrong("gathr 1,2 0"),
     Wrong("gather a_b.npy 0", 1),

@@ -81,8 +81,6 @@ class Treatment(NamedTuple):
         As for `IndexConversion`.
     keeps
         Whether a filled slice keeps that of the index before it.
-    is_forced
-        Whether the version refuses an index, so that something else was done to it.
     """
 
     name: str
@@ -93,7 +91,6 @@ class Treatment(NamedTuple):
     fill: str = "zero"
     other: int | None = None
     keeps: bool = False
-    is_forced: bool = False
 
 
 def exact(k: AnyArray, s: int) -> AnyArray:

@@ -52,9 +52,8 @@ class Hypothesis(NamedTuple):
     @property
     def departures(self) -> int:
         """The number of differences from what was asked for."""
-        rest = (self.layout, self.conversion, self.reading, self.placement)
-        treated = bool(self.treatment.name) and not self.treatment.is_forced
-        return self.frame.departures + treated + sum(bool(each.name) for each in rest)
+        rest = (self.layout, self.conversion, self.treatment, self.reading, self.placement)
+        return self.frame.departures + sum(bool(each.name) for each in rest)
 
     @property
     def is_fit(self) -> bool:
@@ -295,20 +294,15 @@ class Prediction:
         h = self.hypothesis
         at_cells = h.placement.cells(cells)
         empty = at_cells < 0
-        at, fates = self._source.positions(
-            np.where(empty, 0, at_cells) if empty.any() else at_cells
-        )
-        read = (fates == CellFate.READ) & ~empty
-        at = np.where(read, at, 0)
-        if h.layout is not IN_PLACE:
-            at = h.layout.positions(at, self._pool.shape)
-        raw = (
-            self._pool.values(at) if self._pool.size else np.zeros(cells.shape, self._pool.storage)
-        )
-        elements = np.array(h.reading.function(raw))
+        if empty.all():
+            return np.zeros(cells.shape, self._pool.storage), np.full(cells.shape, CellFate.FILLED)
+        at_cells = np.where(empty, 0, at_cells) if empty.any() else at_cells
+        at, fates = self._source.positions(at_cells)
+        elements = self._read(np.where((fates == CellFate.READ) & ~empty, at, 0))
         filled = (fates == CellFate.FILLED) & ~empty
         if filled.any():
-            dtype = elements.dtype if self._output.kind == "U" else self._output
+            is_text = "U" in (elements.dtype.kind, self._output.kind)
+            dtype = elements.dtype if is_text else self._output
             fill = FILLS[h.treatment.fill](dtype)
             if fill is None:
                 fates = np.where(filled, CellFate.REFUSED, fates)
@@ -320,6 +314,20 @@ class Prediction:
             elements[empty] = FILLS["zero"](elements.dtype)
             fates = np.where(empty, CellFate.FILLED, fates)
         return elements, fates
+
+    def _read(self, at: AnyArray) -> AnyArray:
+        """Return the elements at positions that the call reads, as they are read."""
+        h, pool = self.hypothesis, self._pool
+        if not pool.size:
+            return np.zeros(at.shape, pool.storage)
+        if h.layout is not IN_PLACE:
+            at = h.layout.positions(at, pool.shape)
+        raw = pool.values(at)
+        elements = np.array(h.reading.function(raw))
+        if h.reading.name and raw.dtype == self._output != elements.dtype:
+            with np.errstate(all="ignore"):  # the output has the type of the data all the same
+                elements = elements.astype(self._output)
+        return elements
 
 
 def is_plain(indices: AnyArray, s: int) -> bool:

@@ -101,8 +101,8 @@ class Score(NamedTuple):
         return self.explained > 0 and self.explained + self.refused == self.total
 
     def rank(self, departures: int) -> tuple[float, ...]:
-        """Return a key that is the smaller the better; foreign memory counts half."""
-        cells = self.explained + self.foreign / 2
+        """Return a key that is the smaller the better; foreign cells count half."""
+        cells = self.explained + min(self.foreign, self.explained) / 2
         return (not self.is_whole, departures if self.is_whole else 0.4 * departures - cells)
 
 
@@ -187,9 +187,6 @@ class Search:
         self._fixed_plain: dict[Any, bool] = {}
         self._right: ProvedHypothesis | None = None
         self._rows = 0
-        self._treatments = list(TREATMENTS)
-        probe = np.array([-(1 << 40), 1 << 40])
-        self._may_refuse = bool((policy.function(probe, 1, 0)[1] == CellFate.REFUSED).any())
 
     # Explanations
 
@@ -202,8 +199,6 @@ class Search:
         """
         base = self._base()
         right = self._right = None if base is None else self.prove(base)
-        if right.score.refused if right is not None else self._may_refuse:
-            self._treatments = [each._replace(is_forced=True) for each in TREATMENTS]
         if right is not None and right.score.is_whole:
             return [right]
         wrong = None if right is None else right.score.total - right.score.explained
@@ -265,7 +260,7 @@ class Search:
         treated = (
             one
             for each, _ in consistent[:PROVED]
-            for row in self._treatments
+            for row in TREATMENTS
             for one in self._with_others(each._replace(treatment=row))
         )
         scored += self._ranked(treated, self._few, BEST)
@@ -340,7 +335,7 @@ class Search:
         others = self.frames if self.call is None else self.frames[1:]
         tables: dict[str, Iterable[Any]] = {
             "frame": [each for each in others if each.departures <= departures],
-            "treatment": self._treatments,
+            "treatment": TREATMENTS,
             "conversion": self._conversions(),
             "layout": self._layouts,
             "reading": self._readings,
@@ -625,8 +620,8 @@ def _equal_numbers(one: AnyArray, other: AnyArray) -> AnyArray:
     """Compare integers and floats exactly, element by element."""
     floats, integers = (one, other) if one.dtype.kind == "f" else (other, one)
     ends = np.iinfo(integers.dtype)
-    wide = floats.astype(np.float64)
     with np.errstate(all="ignore"):
+        wide = floats.astype(np.float64)
         inside = (wide >= float(ends.min)) & (wide < 2.0 ** int(ends.max).bit_length())
         whole = inside & (np.trunc(wide) == wide)
         equal: AnyArray = whole & (np.where(whole, wide, 0).astype(integers.dtype) == integers)

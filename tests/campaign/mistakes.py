@@ -206,11 +206,11 @@ class Dice(random.Random):
         ends = np.iinfo(dtype)
         return numbers.integers(ends.min, ends.max, shape, dtype, endpoint=True)
 
-    def indices(self, shape: tuple[int, ...], sizes: tuple[int, ...], *, hostile: bool) -> Array:
-        """Return indices; a third of hostile ones are negative, and a third outside."""
+    def indices(self, shape: tuple[int, ...], sizes: tuple[int, ...], *, most: int) -> Array:
+        """Return indices in [0, s); negative ones too if `most` is 1, others outside if it is 2."""
 
         def one(s: int) -> int:
-            kind = self.randrange(3) if hostile else 0
+            kind = self.randrange(most + 1)
             if kind == 0:
                 return self.randrange(s)
             if kind == 1:
@@ -220,24 +220,26 @@ class Dice(random.Random):
         flat = [one(sizes[n % len(sizes)]) for n in range(int(np.prod(shape)))]
         return np.array(flat, self.choice(("i4", "i8"))).reshape(shape)
 
-    def setting(self, *, hostile: bool) -> Setting:
-        """Return a call with an output of several cells."""
+    def setting(self, *, most: int, only_legal: bool) -> Setting:
+        """Return a call with an output of several cells, with `only_legal` of legal indices."""
         op = self.choice(("gather", "gather", "gather", "gather-elements", "gather-nd"))
+        if only_legal and op != "gather":  # the version refuses others
+            most = min(most, 1)
         rank = self.randrange(1, 4) if op == "gather" else self.randrange(2, 4)
         shape = self.shape(rank)
         data, axis, b = self.data(shape), self.randrange(rank), 0
         if op == "gather":
             b = self.randrange(min(axis, 1) + 1)
             more = tuple(self.randrange(2, 6) for _ in range(self.randrange(1, 3)))
-            return self._finish(op, data, (*shape[:b], *more), (shape[axis],), axis, b, hostile)
+            return self._finish(op, data, (*shape[:b], *more), (shape[axis],), axis, b, most)
         if op == "gather-elements":
             sizes = list(shape)
             sizes[axis] = self.randrange(2, 9)
-            return self._finish(op, data, tuple(sizes), (shape[axis],), axis, 0, hostile)
+            return self._finish(op, data, tuple(sizes), (shape[axis],), axis, 0, most)
         b = self.randrange(2)
         k = self.randrange(1, rank - b + 1)
         lead = (*shape[:b], self.randrange(3, 7))
-        return self._finish(op, data, (*lead, k), shape[b : b + k], 0, b, hostile)
+        return self._finish(op, data, (*lead, k), shape[b : b + k], 0, b, most)
 
     def _finish(  # noqa: PLR0917
         self,
@@ -247,9 +249,9 @@ class Dice(random.Random):
         sizes: tuple[int, ...],
         axis: int,
         b: int,
-        hostile: bool,
+        most: int,
     ) -> Setting:
-        return Setting(op, data, self.indices(shape, sizes, hostile=hostile), axis, b, specified)
+        return Setting(op, data, self.indices(shape, sizes, most=most), axis, b, specified)
 
 
 def _treated(setting: Setting, dice: Dice) -> tuple[Setting, str]:
@@ -392,8 +394,9 @@ def _drawn(dice: Dice, number: int) -> Case | None:
     kinds = dice.sample(range(len(BEFORE) + 2), number)
     if sum(kind < 2 for kind in kinds) > 1 or sum(kind in (2, 3) for kind in kinds) > 1:
         return None
-    hostile = bool({0, 1, 3} & set(kinds)) or dice.randrange(3) == 0
-    setting = dice.setting(hostile=hostile)
+    treats = bool({0, 1} & set(kinds))
+    most = 2 if treats or 3 in kinds else dice.choice((0, 0, 2))
+    setting = dice.setting(most=most, only_legal=not treats)
     if 2 in kinds and dice.randrange(2):
         cuts = setting.indices.astype(np.int64)
         cuts += np.int64(1 << dice.choice((8, 16, 32))) * (cuts % 3 == 0)
