@@ -169,8 +169,8 @@ OPTIONS: Final = {
         "--op --data --indices --step-ids --parent-ids --max-seq-len --end-token --output "
         "--expect --matrix --axis --batch-dims --version --negative --out-of-range --data-dtype "
         "--indices-dtype --rtol --atol --dry-run --allow-outside --workers --fail-fast "
-        "--max-failures --retries --timeout --max-bytes --report --resume --resume-failed --hash "
-        "--junit --format --color --quiet --json-errors --debug"
+        "--max-failures --retries --timeout --with --max-bytes --report --resume --resume-failed "
+        "--hash --junit --format --color --quiet --json-errors --debug"
     ),
     "demo": "--list --all --color --json-errors --debug",
     "ops": "--diff --like --decisions --format --color --json-errors --debug",

@@ -13,6 +13,7 @@ from gathercli.cli.command import Options, flag, option
 from gathercli.cli.groups import REPORT, RUNNING
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.options import TEXT_FORMAT
+from gathercli.cli.runtimes import WithOptions
 from gathercli.cli.scheduler import ClusterOptions
 from gathercli.errors import GatherError, UsageError
 from gathercli.io.descriptors import STDERR, STDOUT, write_all
@@ -123,8 +124,10 @@ class RunOptions(Options):
         "--timeout",
         metavar="S",
         kind=float,
-        help="Seconds a job may take; after that it has failed.",
+        help="Seconds a job may take; after that it has failed. With --with, seconds of a call in "
+        "a runtime; default 60.",
     )
+    runtimes: WithOptions
     memory: MemoryOptions
     cluster: ClusterOptions
 

@@ -24,7 +24,7 @@ def check_seconds(seconds: float) -> None:
 class WithOptions(Options):
     """The option that names runtimes."""
 
-    runtimes: str | None = option(
+    names: str | None = option(
         RUNNING,
         "--with",
         metavar="LIST",
@@ -35,11 +35,11 @@ class WithOptions(Options):
 
     def chosen(self) -> list[Runtime]:
         """Return the runtimes; none without the option."""
-        if self.runtimes is None:
+        if self.names is None:
             return []
         from gathercli.runtimes.client import runtimes_of
 
-        return runtimes_of(self.runtimes)
+        return runtimes_of(self.names)
 
 
 class RuntimeOptions(WithOptions):
@@ -57,7 +57,7 @@ class RuntimeOptions(WithOptions):
     def seconds(self) -> float:
         """The most seconds of a call."""
         seconds = DEFAULT_SECONDS if self.timeout is None else self.timeout
-        if self.timeout is not None and self.runtimes is None:
+        if self.timeout is not None and self.names is None:
             raise UsageError(
                 "`--timeout` is given without `--with`: expected the runtimes that it limits",
                 rule="usage",

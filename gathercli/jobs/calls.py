@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.io.source import Inputs
     from gathercli.jobs.job import Job
+    from gathercli.lessons.verdicts import Case
     from gathercli.spec.call import Call, CallContext
     from gathercli.spec.op import Op
 
@@ -45,6 +46,14 @@ def bind_operands(job: Job, op: Op, inputs: Inputs) -> Call:
     """Bind the call of a job to the shapes and types of its inputs."""
     operands = [job.operand(each.name, inputs) for each in op.inputs]
     return _bind_call(job, op, of_one_type(op, operands))
+
+
+def case_of(job: Job, op: Op, inputs: Inputs) -> Case:
+    """Return the inputs of a job, read into memory, with the function that binds its call."""
+    from gathercli.lessons.verdicts import Case
+
+    tensors = of_one_type(op, [job.tensor(each.name, inputs) for each in op.inputs])
+    return Case(lambda row: _bind_call(job, row, map(Operand.of, tensors)), *tensors)
 
 
 def _bind_tensors(job: Job, op: Op, tensors: Sequence[ChunkedTensor]) -> BoundCall:

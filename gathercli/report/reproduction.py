@@ -63,8 +63,7 @@ def saw(each: Reproduction) -> str:
 
 
 def _outcome(verdict: RuntimeVerdict) -> str:
-    """Describe an outcome with the specification as the only group."""
-    return clean(outcome_text(verdict)).replace(" from A", " from the specification", 1)
+    return clean(outcome_text(verdict, "the specification"))
 
 
 def _lines(each: Reproduction) -> Iterator[str]:

@@ -47,9 +47,9 @@ def runtimes_text(verdicts: Iterable[RuntimeVerdict], width: int | None) -> Text
     return text
 
 
-def outcome_text(each: RuntimeVerdict) -> str:
-    """Describe what a runtime did, in a line."""
-    what = _what(each)
+def outcome_text(each: RuntimeVerdict, reference: str | None = None) -> str:
+    """Describe what a runtime did, in a line; `reference` names the group that it differs from."""
+    what = _what(each, reference or each.reference)
     if each.dtype is not None and each.result is not None:
         what += f", as {each.result.dtype} in place of {each.dtype}"
     return what
@@ -66,7 +66,7 @@ _TEXTS: Final = {
 """The outcomes without a group."""
 
 
-def _what(each: RuntimeVerdict) -> str:
+def _what(each: RuntimeVerdict, reference: str | None) -> str:
     owner = "the version" if each.call.op is not None else "every version"
     if each.outcome in _TEXTS:
         result = _shown(each.result)
@@ -77,9 +77,9 @@ def _what(each: RuntimeVerdict) -> str:
     if each.reference == each.letter:
         return "agrees in values"
     if each.values is None or each.at is None:
-        return f"differs from {each.reference} in shape"
+        return f"differs from {reference} in shape"
     one, other = (plain(value) for value in each.values)
-    return f"differs from {each.reference} at {cell(each.at)}: {one} and {other}"
+    return f"differs from {reference} at {cell(each.at)}: {one} and {other}"
 
 
 def _shown(result: Tensor | None) -> str:
@@ -91,8 +91,8 @@ def plain(tensor: Tensor, nonfinite: str = "bare") -> str:
     return b"".join(plain_json([("value", tensor)], TextOptions(nonfinite))).decode().rstrip("\n")
 
 
-def runtime_json(each: RuntimeVerdict) -> dict[str, Any]:
-    """Return a verdict as fields of an object."""
+def runtime_json(each: RuntimeVerdict, reference: str | None = None) -> dict[str, Any]:
+    """Return a verdict as fields of an object; `reference` as in `outcome_text`."""
     values = each.values and [json.loads(plain(value, "quoted")) for value in each.values]
     return {
         "runtime": each.call.runtime,
@@ -107,5 +107,5 @@ def runtime_json(each: RuntimeVerdict) -> dict[str, Any]:
         "differs_from": each.reference,
         "at": each.at,
         "values": values,
-        "message": outcome_text(each),
+        "message": outcome_text(each, reference),
     }

@@ -138,6 +138,7 @@ class RuntimeProcess:
         self._folder = tempfile.TemporaryDirectory(prefix="gathercli-")
         self._process: subprocess.Popen[bytes] | None = None
         self._answers = -1
+        self._saved: dict[str, Tensor] = {}
         self._buffer = b""
         self._version: str | None = None
         self._absent: Observation | None = None
@@ -213,10 +214,12 @@ class RuntimeProcess:
         return os.path.join(self._folder.name, name)
 
     def _save(self, name: str, tensor: Tensor) -> tuple[str, str]:
-        """Write a tensor; return its path and the name of its type."""
+        """Write a tensor, unless it is that of the last call; return its path and type."""
         path = self._path(f"{name}.npy")
-        with open(path, "wb") as file:
-            np.save(file, tensor.array.astype(tensor.storage, copy=False), allow_pickle=False)
+        if self._saved.get(name) is not tensor:
+            with open(path, "wb") as file:
+                np.save(file, tensor.array.astype(tensor.storage, copy=False), allow_pickle=False)
+            self._saved[name] = tensor
         return path, tensor.dtype.name
 
     def start(self) -> None:

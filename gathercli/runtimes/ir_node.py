@@ -84,8 +84,8 @@ def _element_type(dtype: DType) -> str:
 
 
 def _precision(dtype: DType) -> str:
-    """Return the name of a type in a port: ``FP32``, ``I64``."""
-    name = _element_type(dtype).upper()
+    """Return the name of a type in a port: ``FP32``, ``I64``, ``BOOL``."""
+    name = (dtype.short if dtype is BOOL else _element_type(dtype)).upper()
     return f"FP{name[1:]}" if name.startswith("F") else name
 
 

@@ -127,12 +127,20 @@ def run(
     from gathercli.jobs.plan import Plan
 
     _check(running, reporting)
+    if running.runtimes.chosen():
+        from gathercli.cli.batch_with import check_options
+
+        check_options(running, reporting)
     entries, files = _entries(jobs or [], patterns, reporting, messages)
     reserved = _reserved(files, reporting)
     if reporting.path is not None:
         check(reporting.path, resumes=reporting.resumes)
     running.allow_outside = running.allow_outside or patterns.op is not None
     with Plan(entries, allow_outside=running.allow_outside, reserved=reserved) as plan:
+        if running.runtimes.names is not None:
+            from gathercli.cli.batch_with import RuntimeBatch
+
+            return RuntimeBatch(plan, running, reporting, messages).run()
         return Batch(plan, running, reporting, messages).run()
 
 

@@ -336,6 +336,7 @@ complete -c gathercli -n '__gathercli_in batch' -l fail-fast -d 'Begin no job af
 complete -c gathercli -n '__gathercli_in batch' -l max-failures -x -d 'Begin no job after more than N, or P percent of all, have failed'
 complete -c gathercli -n '__gathercli_in batch' -l retries -x -d 'Do a job up to N times again after a fault of reading or writing; default 0'
 complete -c gathercli -n '__gathercli_in batch' -l timeout -x -d 'Seconds a job may take; after that it has failed'
+complete -c gathercli -n '__gathercli_in batch' -l with -x -a 'onnxruntime openvino torch tensorflow jax onnx.reference numpy' -d 'Call these runtimes too, as installed: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy, with commas between; torch=/venv/bin/python names the Python that has it'
 complete -c gathercli -n '__gathercli_in batch' -l rtol -x -d 'Relative tolerance of --expect; default 0'
 complete -c gathercli -n '__gathercli_in batch' -l atol -x -d 'Absolute tolerance of --expect; default 0'
 complete -c gathercli -n '__gathercli_in batch' -l format -s f -x -a 'auto pretty json' -d 'auto (pretty on a terminal, plain text elsewhere), pretty or json'

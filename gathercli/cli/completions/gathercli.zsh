@@ -448,6 +448,7 @@ _gathercli() {
             '--max-failures=[Begin no job after more than N, or P percent of all, have failed]:n|p%: ' \
             '--retries=[Do a job up to N times again after a fault of reading or writing; default 0]:n: ' \
             '--timeout=[Seconds a job may take; after that it has failed]:s: ' \
+            '--with=[Call these runtimes too, as installed: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy, with commas between; torch=/venv/bin/python names the Python that has it]:list:(onnxruntime openvino torch tensorflow jax onnx.reference numpy)' \
             '--rtol=[Relative tolerance of --expect; default 0]:float: ' \
             '--atol=[Absolute tolerance of --expect; default 0]:float: ' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
