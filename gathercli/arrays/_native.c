@@ -342,9 +342,9 @@ copy_part(const Plan *plan, Loop rows, Loop inner, const char *data, const char 
                 if (own == REFUSED)
                     return REFUSED;
                 state = own > state ? own : state;
-                /* The indices of the next block. */
+                /* The next block of indices; where loads of `data` are fast, it comes by itself. */
                 const char *next = from + (stretches == 1 ? length * inner.index : fit * rows.index);
-                if (inner.index <= LINE)
+                if (plan->reach > NEAR && inner.index <= LINE)
                     for (int64_t b = 0; b < length * inner.index; b += LINE)
                         PREFETCH(next + b);
             }
