@@ -36,8 +36,11 @@ SECONDS: Final = 60.0
 START: Final = 120.0
 """The most seconds until a runtime is imported."""
 
-MEMORY: Final = 32 << 30
-"""The most bytes of address space, most of which a runtime reserves and never uses."""
+MEMORY: Final = 16 << 30
+"""The most bytes of address space, most of which a runtime reserves and never uses; and of a file.
+
+One with two threads needs less than a quarter of it for a small call.
+"""
 
 RUNS: Final = 3
 """How often a call is made, as some answers change from run to run."""
@@ -146,12 +149,12 @@ class RuntimeProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, *_: object) -> None:
+        self.close(patience=0 if kind else 1)
 
-    def close(self) -> None:
-        """End the process and remove its files."""
-        self._end()
+    def close(self, *, patience: float = 1) -> None:
+        """End the process, by force after `patience` seconds, and remove its files."""
+        self._end(patience=patience)
         self._folder.cleanup()
 
     def call(

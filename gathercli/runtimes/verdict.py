@@ -138,9 +138,9 @@ class Runtimes:
             each.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         for each in self._processes:
-            each.close()
+            each.close(patience=0 if kind else 1)
 
     def verdicts(
         self,

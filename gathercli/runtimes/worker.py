@@ -16,6 +16,7 @@ first answer is ``{"version": "2.4.6"}``, or ``{"absent": "..."}`` if the runtim
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -67,9 +68,10 @@ def main(runtime: str, descriptor: int, memory: int) -> None:
 
 
 def _restrict(memory: int) -> None:
-    """Limit the address space, write no core file, and keep Python off the network."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    """Limit the address space and files, write no core file, keep Python off the network."""
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_AS, memory)
+    _limit(resource.RLIMIT_FSIZE, memory)
 
     def refuse(event: str, _: object) -> None:
         if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
@@ -80,12 +82,19 @@ def _restrict(memory: int) -> None:
         sys.modules[name] = None  # type: ignore[assignment]  # so that it cannot be imported
 
 
+def _limit(kind: int, most: int) -> None:
+    """Set a limit, unless the system has a lower one or none of this kind."""
+    _, hard = resource.getrlimit(kind)
+    if hard == resource.RLIM_INFINITY or most <= hard:
+        with contextlib.suppress(ValueError, OSError):  # macOS limits no address space
+            resource.setrlimit(kind, (most, hard))
+
+
 def _limit_time(seconds: float) -> None:
     """Let this process end by itself if nobody is left to kill it."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     most = int(used.ru_utime + used.ru_stime + (seconds + 1) * (os.cpu_count() or 1))
-    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (most, hard))
+    _limit(resource.RLIMIT_CPU, most)
 
 
 def _message(error: Exception) -> str:

@@ -126,6 +126,22 @@ def test_tensors_of_every_type_go_and_come_back(
     assert seen.tensor.array.tolist() == tensor.array[:, [1, 0]].tolist()
 
 
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("np.zeros(1 << 35, 'u1')", "MemoryError: Unable to allocate 32.0 GiB"),
+        ("__import__('socket').create_connection(('127.0.0.1', 9))", "OSError: no network here"),
+    ],
+)
+def test_memory_is_limited_and_the_network_is_out_of_reach(
+    code: str, message: str, numpy_process: RuntimeProcess
+) -> None:
+    seen = numpy_process.call({"data": INDICES}, code=code)
+
+    assert seen.problem == "refuses"
+    assert seen.message.startswith(message)
+
+
 def test_no_temporary_file_remains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (runtime,) = runtimes_of("numpy")

@@ -289,7 +289,7 @@ def started() -> Iterator[dict[str, Runtimes]]:
     processes: dict[str, Runtimes] = {}
     yield processes
     for each in processes.values():
-        each.__exit__()
+        each.__exit__(None)
 
 
 def outcomes(observed: Observed, processes: Runtimes) -> dict[str, str]:
