@@ -1,7 +1,7 @@
 """Convert between the bytes of a few elements and Python's numbers.
 
-Types with a layout of the `struct` module have one here: booleans, integers of 8 to 64 bits, and
-floats; bfloat16 is the upper half of a float32.
+The types are those that the `struct` module packs, booleans, integers of 8 to 64 bits and floats;
+and bfloat16, which is the upper half of a float32.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def is_packed(dtype: DType) -> bool:
 def pack(dtype: DType, values: Sequence[Any], kinds: set[type]) -> bytes | None:
     """Return a few values as little-endian bytes, floats rounded to the nearest of `dtype`.
 
-    None for other types, for many values, and if a value is refused or converts with more care.
+    None for other types, for many values, and if a value does not fit or converts with more care.
 
     Parameters
     ----------

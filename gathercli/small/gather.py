@@ -26,14 +26,14 @@ MOST_BYTES = 1 << 16
 """The largest output in bytes."""
 
 MOST_RUNS = 1 << 12
-"""Runs of contiguous elements, or indices, up to which this takes less than importing NumPy."""
+"""The most runs of contiguous elements, or indices: more take longer than importing NumPy."""
 
 FEW_RUNS = 8
-"""Those up to which it takes less than a call of arrays, once NumPy is imported."""
+"""The most once NumPy is imported: more take longer here than by arrays."""
 
 
 class SmallOutput(Tensor):
-    """The output of a small call, computed: a `GatherOutput`.
+    """The output of a small call, already computed: a `GatherOutput`.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class SmallOutput(Tensor):
 
 
 class Points:
-    """Where each index of an input points, or -1, for `sources`: a list with coordinates."""
+    """The positions that the indices of an input point to, or -1, by coordinates, for `sources`."""
 
     def __init__(self, positions: list[int], shape: tuple[int, ...]) -> None:
         self._positions, self._shape = positions, shape
@@ -135,7 +135,7 @@ def _is_small(tensor: Tensor) -> bool:
 
 
 def _run_length(gather: AxisGather | None) -> int:
-    """Return how many elements each output cell copies with those after it: the last dimensions."""
+    """Return how many consecutive elements are copied at once: the last dimensions of a slice."""
     length = 1
     if gather is not None:
         last = len(gather.view)
@@ -195,7 +195,7 @@ def _position(call: Call, size: int, k: int, at: int, counts: IndexCounts) -> in
     counts.outside.add_one(k, at)
     outside = call.outside
     if not size or outside in (OutOfRange.ZERO, OutOfRange.ERROR):
-        return -1  # one that is refused has no position either
+        return -1  # a refused index has no position either
     if outside is OutOfRange.CLAMP:
         return 0 if k < 0 else size - 1
     return position % size

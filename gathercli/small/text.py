@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from gathercli.spec.dtypes import DType
 
 _LEAST_NORMAL = 2.0**-126
-"""The smallest float32 from which six digits name at most one value."""
+"""The smallest normal float32: from it on, six digits name at most one value."""
 
 MOST = 1 << 12
 """The most elements for which writing one by one takes less than importing NumPy."""
 
 
 def texts(dtype: DType, raw: memoryview | None, nonfinite: Mapping[str, str]) -> list[str] | None:
-    """Write elements one by one; None if they are no bytes of a type that `is_packed`, or many.
+    """Write elements one by one; None if they are many, or not bytes of a type that `is_packed`.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ def texts(dtype: DType, raw: memoryview | None, nonfinite: Mapping[str, str]) ->
 def float32_text(value: float) -> str:
     """Write a float32 with the shortest digits that read back to it.
 
-    Readers parse float64, from which a few of the shortest digits round to a neighbour: such a
-    value gets all digits of its float64.
+    Readers parse a float64 first, which for a few values then rounds to a neighbour: these get all
+    digits of their float64.
 
     >>> float32_text(0.10000000149011612), float32_text(16777216.0), float32_text(1e-45)
     ('0.1', '16777216.0', '1e-45')
@@ -74,8 +74,8 @@ def _shortest(value: float) -> str:
 
 
 def _middle(value: float, bits: int, other: int) -> float:
-    """Return the middle between a float32 and the one of adjacent bits; float64 holds it."""
-    if other & 0x7FFFFFFF == 0x7F800000:  # beyond the largest is a step as before it
+    """Return the midpoint of a float32 and the one of adjacent bits, which a float64 holds."""
+    if other & 0x7FFFFFFF == 0x7F800000:  # the step beyond the largest is the one before it
         return value + (value - _of_bits(bits - 1)) / 2
     return (value + _of_bits(other)) / 2
 
