@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def changes(node: ModelNode, call: Call, target: ConversionTarget) -> Iterator[Finding]:
-    """Yield what shapes, types and attributes lose on the way to a target."""
+    """Yield what a target refuses or changes in shapes, types and attributes."""
     runs = target.runs(call.op)
     if runs is None:
         message = f"{target.name} has no {call.op.name}"
@@ -79,7 +79,7 @@ def moved_indices(  # noqa: PLR0917  (a call, a target, and an input)
     axes: Sequence[IndexedAxis],
     array: AnyArray,
 ) -> Iterator[Finding]:
-    """Yield legal constant indices that a target takes for others."""
+    """Yield legal constant indices that a target reads differently."""
     if array.size == 0:
         return
     policies = [IndexPolicy(along.size, wraps=True, outside=OutOfRange.ERROR) for along in axes]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 COPIES: Final = 4
-"""Copies in memory of elements that are converted: the values, the result, and how they compare."""
+"""Copies in memory of elements that are converted: the values, the result, their comparison."""
 
 
 class ModelContent:

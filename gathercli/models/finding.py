@@ -1,4 +1,4 @@
-"""One finding of a model, and the rules that models have beside those of calls."""
+"""One finding of a model, and the rules that only models have."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DOES: Final = {
     FROM_THE_END: "counts it from the end",
     UNDEFINED: "promises nothing",
 }
-"""The fates of an index as what a version or a target does."""
+"""What a version or a target does with an index, by its fate."""
 
 STATEMENTS: Final = {
     "attribute": "A node has the attributes of its operator alone.",
@@ -42,7 +42,7 @@ STATEMENTS: Final = {
     "data-width": "The target computes data in all bits of its type.",
     "unread": "The constants that decide are in the model.",
 }
-"""What the rules say that models have beside those of calls, by name."""
+"""The rules that only models have, in words, by name."""
 
 
 class Finding(NamedTuple):
@@ -76,7 +76,7 @@ class Finding(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The message, with what everyone does."""
+        """The message, with what each version and target does."""
         does = [f"{name} {_DOES.get(fate, fate)}" for name, fate in self.does.items()]
         return f"{self.message}{'; ' if does else ''}{listed(does, 'and') if does else ''}"
 

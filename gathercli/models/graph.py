@@ -214,7 +214,7 @@ def node(  # noqa: PLR0917  (the fields of a node)
 def unique_names(nodes: Iterable[ModelNode]) -> tuple[ModelNode, ...]:
     """Name each node: as the model does, by its output, by its path, else with a number.
 
-    A name serves that is neither empty nor that of another node.
+    A name is used if it is neither empty nor that of another node.
     """
     nodes = tuple(nodes)
     choices = (
@@ -259,11 +259,11 @@ class Model:
     nodes
         The nodes of the family in the order of the file, each under a unique name.
     tensors
-        The initializers and constants by name; of equal names the first.
+        The initializers and constants by name; the first of those with the same name.
     number
         The number of all nodes.
     notes
-        What the reader has to say: a missing .bin.
+        Notes of the reader, for example on a missing .bin.
     file
         The open file; those beside it are closed with it.
     """

@@ -67,7 +67,7 @@ def bound(node: ModelNode) -> Call:
 
 
 def merged(declared: Value, inferred: Value) -> Value:
-    """Return what a declared and an inferred value say together; the declared type stays.
+    """Merge a declared and an inferred value, and keep the declared type.
 
     A dimension is the declared one unless that is unknown.
     """

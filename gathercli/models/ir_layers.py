@@ -138,7 +138,7 @@ class Body:
         self.values: dict[tuple[str, str], Value] = {}
 
     def captured(self, parameter_id: str) -> Value | None:
-        """Return the constant outside that a Parameter stands for; None if it does for none."""
+        """Return the outer constant that a Parameter of the body stands for, or None."""
         owner, outer = self.owner, self.outer
         if owner is None or outer is None or parameter_id in owner.changing:
             return None
@@ -166,7 +166,7 @@ def shape_of(text: str) -> Shape:
 
 
 def type_of(word: str) -> DType | None:
-    """Return the type of a word, which may be unknown to us; None for none."""
+    """Return the type that a word names, known here or not; None if it names none."""
     if not word or word in ("dynamic", "undefined", "UNSPECIFIED"):
         return None
     lower = word.lower()
@@ -182,12 +182,12 @@ STORED_TYPES: Final = frozenset(_STORED_NAMES.split())
 
 
 def integer(text: str, what: str, least: int = 0) -> int:
-    """Read an integer; raise InputError for other text, of which `what` says what it is."""
+    """Read an integer; raise InputError for other text, which `what` names."""
     if re.fullmatch(r"\s*-?\d{1,18}\s*", text, re.ASCII) and int(text) >= least:
         return int(text)
     raise malformed(f"{what} is `{clean(short(text, 40))}`", f"an integer of {least} or more")
 
 
 def attribute(text: str) -> int | str:
-    """Return an attribute as an integer if it is one; else a rule refuses it."""
+    """Return an attribute as an integer if it is one, else as text, which a rule refuses."""
     return int(text) if re.fullmatch(r"\s*-?\d{1,18}\s*", text, re.ASCII) else text

@@ -236,7 +236,7 @@ def _positions(
 
 
 def _constants(node: ModelNode) -> dict[str, AnyArray]:
-    """Return the constant indices by input; none of which only some are used."""
+    """Return the constant indices by input, unless only some of them are used."""
     if node.op is None or node.op.followed is not None:
         return {}
     constants = {

@@ -30,7 +30,7 @@ _TENSOR_FIELDS: Final = (1, 2, 8)
 
 
 def infer_values(wire: WireReader, graph: Span) -> tuple[dict[str, Value], str | None]:
-    """Return the inferred values by name, and a note if there is a reason why there are none."""
+    """Return the inferred values by name, and a note that says why there are none, or None."""
     parts: list[bytes] = []
     size = 0
     for part in _without_weights(wire, graph):

@@ -14,7 +14,7 @@ from gathercli.spec.dtypes import foreign
 from gathercli.spec.shapes import MAX_RANK, UNKNOWN, AnyDim, Shape
 
 _KINDS: Final = {4: "sequence", 5: "map", 7: "opaque", 8: "sparse tensor", 9: "optional"}
-"""The types of TypeProto that are no tensors, by field."""
+"""The types of TypeProto other than tensors, by field."""
 
 
 class Scope:

@@ -1,6 +1,6 @@
 """OpenVINO IR: the layers of the family in an .xml and its bodies, with constants of the .bin.
 
-The .xml is read by expat, as a stream; a DOCTYPE, with which entities come, is refused. Layers
+The .xml is read by expat, as a stream; a DOCTYPE, which may define entities, is refused. Layers
 have ids that are unique in their body only. A port without dimensions is 0-D or of unknown rank:
 the layer behind it decides.
 """
@@ -44,7 +44,7 @@ MOST_ELEMENTS: Final = 20_000_000
 """The most elements of an .xml."""
 
 DEEPEST_ELEMENT: Final = 5 * MAX_DEPTH
-"""The most elements around an element; a body takes four."""
+"""The deepest nesting of elements; a body takes four levels."""
 
 _VERSIONS: Final = (10, 11)
 _PART: Final = 1 << 20
@@ -232,7 +232,7 @@ class _IrReader:
             raise malformed(what, "one edge to a port")
         sources[port] = source, attributes.get("from-port", "")
 
-    # What the layers say
+    # From layers to nodes
 
     def _read_body(self, body: Body) -> None:
         """Read the layers of the family, in order, with what leads to them."""
@@ -254,7 +254,7 @@ class _IrReader:
         self._add_tensors(body)
 
     def _before(self, body: Body, wanted: list[Layer]) -> list[str]:
-        """Return the ids of layers and of those that they depend on through constants, sorted."""
+        """Return the ids of layers and of what they need through constants, dependencies first."""
         graph: dict[str, set[str]] = {}
         stack = [each.id for each in wanted]
         while stack:

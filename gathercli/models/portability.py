@@ -86,7 +86,7 @@ class ConversionTarget(NamedTuple):
     name, title
         The value of `--to`, and the name for people, with the release that was probed.
     operators
-        The operators by family; it lacks those that the target has not.
+        The operators by family, without those that the target lacks.
     narrow
         Types of data that are computed in another type, of fewer bits.
     index_bits
@@ -154,7 +154,7 @@ def _foreign(
 _GATHER: Final = gather.OPENVINO_8
 _ELEMENTS: Final = gather_elements.ONNX_13
 _TUPLES: Final = gather_nd.ONNX_13
-"""The rows that those of targets without versions follow: batch dimensions, and smaller ones."""
+"""The rows that targets without versions follow: with `batch_dims`, or smaller `indices`."""
 
 _WIDE: Final = {INT64: named("int32"), UINT64: named("uint32"), FLOAT64: named("float32")}
 

@@ -99,7 +99,7 @@ def _uri(path: str) -> str:
 
 
 def _escaped(path: str) -> str:
-    """Write the bytes of a path that a URI has not as ``%20``."""
+    """Percent-encode the bytes of a path that a URI may not contain, as in ``%20``."""
     return "".join(
         chr(byte) if chr(byte) in _PLAIN else f"%{byte:02X}" for byte in os.fsencode(path)
     )

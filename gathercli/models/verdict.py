@@ -119,7 +119,7 @@ class _Size(int):
 def widest_axes(call: Call, name: str) -> tuple[IndexedAxis, ...]:
     """Return the indexed axes with the largest sizes they can have; none if that is not known.
 
-    An index outside the largest size is outside every other.
+    An index outside the largest size is outside every smaller one.
     """
     data, *_ = call.inputs
     sizes = Shape(

@@ -1,6 +1,6 @@
 """The wire format of protocol buffers, read in place.
 
-A message is a run of fields: a tag, then a varint, 4 or 8 bytes, or a length and so many bytes.
+A message is a run of fields: a tag, then a varint, 4 or 8 bytes, or a length and that many bytes.
 Nothing is copied until it is asked for: the elements of a tensor stay in the mapped file. The
 `onnx` package copies them when it parses.
 
@@ -110,7 +110,7 @@ class WireReader:
                 )
 
     def varint(self, at: int, stop: int) -> tuple[int, int]:
-        """Return the varint at `at`, modulo 2^64, and the position behind it."""
+        """Return the varint at `at`, modulo 2^64, and the position after it."""
         value = shift = 0
         start = at
         while at < stop:
