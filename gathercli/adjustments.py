@@ -42,8 +42,8 @@ class IndexCount:
         mask, block
             Shape (C,): bool, and an integer type.
         start, step
-            The flat position of the first index of the block, and the distance of consecutive
-            ones. Blocks may come in any order.
+            The flat position of the first index of the block, and the distance between
+            consecutive ones. Blocks may come in any order.
         """
         number = int(mask.sum())
         if not number:
@@ -129,7 +129,7 @@ class Adjustment(NamedTuple):
 
 
 def are_tuples(axes: Sequence[IndexedAxis]) -> bool:
-    """Return whether the last dimension of an input of indices has the components of tuples."""
+    """Return whether the last dimension of an input of indices holds tuples."""
     return not axes or axes[0].component is not None
 
 

@@ -29,7 +29,7 @@ class BoundCall:
     Parameters
     ----------
     call
-        The row, the inputs described, and the attributes.
+        The row, the descriptions of the inputs, and the attributes.
     tensors
         The inputs, in the order of the row: in memory, mapped, or read chunk by chunk.
     """

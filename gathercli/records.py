@@ -87,7 +87,7 @@ else:
             return tuple(self)
 
     class _Members(type):
-        """Make a member of each text of a class."""
+        """Turn each string of a class into a member."""
 
         def __new__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> type:
             members = super().__new__(cls, name, bases, attributes)
@@ -110,7 +110,7 @@ else:
             raise ValueError(f"{value!r} is not a valid {cls.__name__}")
 
     class Enum(metaclass=_Members):
-        """One of a few texts, each a member of the class.
+        """One of a few strings, each a member of the class.
 
         >>> class Way(Enum):
         ...     WRAP = "wrap"

@@ -65,7 +65,7 @@ def use_once(
     use: Callable[[GatherOutput], _T],
     gather: Callable[[], GatherOutput],
 ) -> _T:
-    """Pass an `unchecked` result to `use`, and the checked one instead if an index is unexpected.
+    """Pass an `unchecked` result to `use`; if an index is unexpected, pass the checked one.
 
     Parameters
     ----------

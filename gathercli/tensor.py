@@ -97,7 +97,7 @@ class Tensor:
 
     @property
     def chunks(self) -> tuple[int, ...]:
-        """The sizes of a chunk: a tensor in memory is one."""
+        """The sizes of a chunk; a tensor in memory is a single one."""
         return tuple(max(1, size) for size in self.shape)
 
     @property
@@ -109,8 +109,8 @@ class Tensor:
     def integers(self) -> Any:
         """The indices that a few elements may mean, as nested lists, for hints.
 
-        Integers mean themselves, whole floats equal integers, a list of booleans the positions of
-        true. None for other elements, or more than `FEW`.
+        Integers stand for themselves, whole floats for equal integers, and a list of booleans for
+        the positions of true. None for other elements, or more than `FEW`.
         """
         listed = product([*takewhile(bool, self.shape)])  # of shape (10**9, 0), 10**9 empty lists
         numbers = self.dtype.integral or self.dtype.kind in (Kind.FLOAT, Kind.BOOL)
@@ -157,7 +157,7 @@ class Tensor:
     def values(self) -> AnyArray:
         """Return the elements in native byte order.
 
-        Those of types that NumPy lacks become the equal float32 or 8-bit integers.
+        Those of types that NumPy lacks become float32 or 8-bit integers of equal value.
         """
         from gathercli.arrays.tensor import values
 
