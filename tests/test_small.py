@@ -209,8 +209,24 @@ def test_a_header_is_what_numpy_writes_and_is_read_without_it(
     ],
 )
 def test_any_other_header_is_left_to_numpy(text: str) -> None:
-    raw = text.encode().ljust(117) + b"\n"
-
-    header = b"\x93NUMPY\1\0" + len(raw).to_bytes(2, "little") + raw
+    header = _header(text.encode().ljust(117) + b"\n")
 
     assert npy.ordinary_layout(header) is None
+
+
+@pytest.mark.parametrize(
+    ("most", "after", "cut"),
+    [(117, b"\n ", 0), (npy.MAX_HEADER, b"\n", 0), (117, b"\n" + b" " * 200, 100)],
+    ids=["newline inside", "too long", "cut short"],
+)
+def test_a_header_that_numpy_would_refuse_or_doubt_is_not_ordinary(
+    most: int, after: bytes, cut: int
+) -> None:
+    text = b"{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }"
+    header = _header(text.ljust(most) + after)
+
+    assert npy.ordinary_layout(header[: len(header) - cut]) is None
+
+
+def _header(raw: bytes) -> bytes:
+    return b"\x93NUMPY\1\0" + len(raw).to_bytes(2, "little") + raw

@@ -161,7 +161,9 @@ def ordinary_layout(start: bytes) -> Layout | None:
     head, _, rest = text.partition(_ORDER)
     sizes, end, padding = rest.partition(b"), }")
     dtype = _DTYPE_OF.get(head)
-    if not start.startswith(_VERSION_1) or dtype is None or not end or padding.strip(b" ") != b"\n":
+    if not start.startswith(_VERSION_1) or dtype is None or not end:
+        return None
+    if length > MAX_HEADER or len(start) < offset or padding.lstrip(b" ") != b"\n":
         return None
     shape = tuple(
         int(size) for size in sizes.split(b",") if size.strip().isdigit() and len(size) < 20
