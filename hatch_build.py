@@ -84,7 +84,10 @@ def compile_kernel(source: Path, library: Path, flags: Sequence[str] = ()) -> st
         *variables.get("LDFLAGS", ()),
     ]
     try:
-        subprocess.run(command, check=True, capture_output=True, encoding="utf-8")  # noqa: S603
+        # The compiler writes its messages in the encoding of the locale.
+        subprocess.run(  # noqa: S603
+            command, check=True, capture_output=True, encoding="utf-8", errors="replace"
+        )
     except (OSError, IndexError) as error:
         return f"`{command[0]}` does not run ({error})"
     except subprocess.CalledProcessError as error:

@@ -152,6 +152,19 @@ def test_without_a_compiler_or_on_request_numpy_does_it(
     assert (version, answer) == ("gathercli 0.1.0 (numpy kernel)", "300000")
 
 
+def test_a_compiler_that_speaks_no_utf_8_is_a_reason_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler = tmp_path / "cc"
+    compiler.write_text("#!/bin/sh\nprintf 'error: \\351chec' >&2\nexit 1\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+
+    problem = hatch_build.compile_kernel(ROOT / hatch_build.ARRAYS / "_native.c", tmp_path / "so")
+
+    assert problem.endswith("fails (error: \ufffdchec)")
+
+
 @pytest.mark.usefixtures("compiler")
 def test_an_editable_install_has_the_kernel_beside_its_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
