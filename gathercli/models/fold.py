@@ -25,6 +25,10 @@ FEW: Final = 1024
 """The most elements of a constant that decides a shape."""
 
 
+DEEPEST: Final = 64
+"""The most nodes behind which a constant is followed: each takes a few calls to read."""
+
+
 def integers(value: Value | None) -> list[int] | None:
     """Return the few integers of a constant input; None if it is no such constant."""
     constant = value and value.constant
@@ -51,6 +55,8 @@ def converted(value: Value, name: str, dtype: DType | None) -> Value:
     constant = value.constant
     if constant is None or dtype is None or Kind.STRING in (dtype.kind, constant.dtype.kind):
         return result
+    if constant.depth >= DEEPEST:
+        return result
     if Kind.COMPLEX in (dtype.kind, constant.dtype.kind):
         return result
 
@@ -68,7 +74,9 @@ def converted(value: Value, name: str, dtype: DType | None) -> Value:
         array, _ = cast_tensor(tensor, dtype, truncate=True)
         return Tensor(dtype, array)
 
-    return result._replace(constant=Constant(dtype, constant.shape, load, constant.unread))
+    depth = constant.depth + 1
+    changed = Constant(dtype, constant.shape, load, constant.unread, depth=depth)
+    return result._replace(constant=changed)
 
 
 def reshaped(value: Value, name: str, target: Sequence[int] | None, *, zero_copies: bool) -> Value:
@@ -130,12 +138,19 @@ def _viewed(value: Value, name: str, shape: Sequence[AnyDim]) -> Value:
     constant = value.constant
     result = Value(name, value.dtype, Shape(shape), inferred=True)
     sizes = result.shape.sizes
-    if constant is None or sizes is None or len(sizes) > MAX_RANK:
+    if constant is None or sizes is None or len(sizes) > MAX_RANK or constant.depth >= DEEPEST:
         return result
 
     def load() -> Tensor:
         tensor = constant.tensor()
         return Tensor(tensor.dtype, tensor.array.reshape(sizes))
 
-    changed = Constant(constant.dtype, sizes, load, constant.unread, mapped=constant.mapped)
+    changed = Constant(
+        constant.dtype,
+        sizes,
+        load,
+        constant.unread,
+        mapped=constant.mapped,
+        depth=constant.depth + 1,
+    )
     return result._replace(constant=changed)

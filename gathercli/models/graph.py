@@ -51,9 +51,11 @@ class Constant:
         Why the elements cannot be read: they are in a file that is not opened. Empty if they can.
     mapped
         Whether the tensor is a view of the file; else its elements are held in memory.
+    depth
+        The number of nodes between a stored tensor and this one.
     """
 
-    __slots__ = ("_load", "_tensor", "dtype", "mapped", "shape", "unread")
+    __slots__ = ("_load", "_tensor", "depth", "dtype", "mapped", "shape", "unread")
 
     def __init__(
         self,
@@ -63,8 +65,10 @@ class Constant:
         unread: str = "",
         *,
         mapped: bool = False,
+        depth: int = 0,
     ) -> None:
         self.dtype, self.shape, self.unread, self.mapped = dtype, shape, unread, mapped
+        self.depth = depth
         self._load = load
         self._tensor: Tensor | None = None
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,9 @@ from gathercli.models import fold
 from gathercli.models.graph import Value
 from gathercli.spec.dtypes import BOOL, INT64, STRING, DType, dtype
 from gathercli.spec.shapes import Shape, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def stored(values: Any, kind: DType = INT64) -> Value:
@@ -142,3 +146,18 @@ def test_few_constant_integers_may_decide_a_shape(
     value: Value | None, expected: list[int] | None
 ) -> None:
     assert fold.integers(value) == expected
+
+
+@pytest.mark.parametrize("kinds", [("int32", "int64"), (None,)], ids=["casts", "reshapes"])
+def test_constants_behind_too_many_nodes_are_not_followed(kinds: Sequence[str | None]) -> None:
+    value, known = stored([7]), []
+    for _, kind in zip(range(2000), cycle(kinds), strict=False):
+        value = (
+            fold.converted(value, "y", dtype(kind))
+            if kind
+            else fold.reshaped(value, "y", [-1], zero_copies=True)
+        )
+        known.append(elements(value))
+
+    assert known == [[7]] * fold.DEEPEST + [None] * (2000 - fold.DEEPEST)
+    assert value.shape == Shape([1])
