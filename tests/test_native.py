@@ -164,6 +164,20 @@ def test_the_first_refused_index_of_many_is_named() -> None:
         gathercli.gather(np.arange(10), indices, version="onnx-13")
 
 
+@pytest.mark.parametrize("index_type", ["i8", "u8"])
+@pytest.mark.parametrize("place", [0, 3, 99])
+def test_an_index_of_more_than_32_bits_is_not_taken_for_its_low_half(
+    index_type: str, place: int
+) -> None:
+    indices = np.zeros(100, index_type)
+    indices[place] = 2**32 + 1
+
+    output = gathercli.gather(np.arange(1, 11), indices)
+
+    assert output[place] == 0
+    assert output.sum() == 99
+
+
 # chunk, step, type, outside, loops, axes; size, data, index; size, added, step, offset
 PLAN: Final = (4, 4, 3, 0, 1, 1, 5, 0, 8, 10, 10, 1, 0)
 
