@@ -139,6 +139,7 @@ def run(
     Inputs.check_stdin(*tensors.words, wrong_word, names=tokens)
     progress = messages.progress()
     with messages, messages.inputs(memory.limits.memory, progress) as inputs:
+        inputs.external = tensors.types.external_data
         with operator.context(op) as call:
             read_tensors = read(call, inputs.tensor, tokens, op.inputs)
             wrong = tensors.read_wrong(inputs, read_tensors[0].dtype, near.tolerance)
