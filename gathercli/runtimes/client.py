@@ -24,7 +24,7 @@ from gathercli.tensor import Tensor
 from gathercli.text import clean, closest, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Self
 
 RUNTIMES: Final = tuple(worker.RUNTIMES)
@@ -230,18 +230,17 @@ class RuntimeProcess:
         if self._process is not None or self._absent is not None:
             return
         reader, writer = os.pipe()
-        words = [self.runtime.python, "-I", worker.__file__, self.runtime.name, str(writer)]
-        home = {"HOME": self._folder.name, "TMPDIR": self._folder.name}
+        words = (self.runtime.name, str(writer))
         try:
-            self._process = subprocess.Popen(  # noqa: S603  (the Python that the user names)
-                [*words, str(MEMORY)],
+            self._process = _started(
+                self.runtime,
+                words,
+                self._folder.name,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd=self._folder.name,
-                env={**os.environ, **_QUIET, **home},
                 pass_fds=(writer,),
-                start_new_session=True,  # so that its own children end with it
             )
         except OSError as error:
             os.close(reader)
@@ -321,6 +320,21 @@ class RuntimeProcess:
         return process.wait()
 
 
+def _started(
+    runtime: Runtime, words: Iterable[str], home: str, **options: Any
+) -> subprocess.Popen[bytes]:
+    """Start the script `worker` in the Python of a runtime, as the leader of a session.
+
+    All that it starts in turn can then be ended with it. `home` is its folder for files of its own.
+    """
+    return subprocess.Popen(  # noqa: S603  (the Python that the user names)
+        [runtime.python, "-I", worker.__file__, *words, str(MEMORY)],
+        env={**os.environ, **_QUIET, "HOME": home, "TMPDIR": home},
+        start_new_session=True,
+        **options,
+    )
+
+
 class ScriptRun(NamedTuple):
     """What a script printed, the last line of its errors, and how it ended; None for status 0."""
 
@@ -334,14 +348,14 @@ def run_script(runtime: Runtime, folder: str, name: str, seconds: float) -> Scri
     with tempfile.TemporaryDirectory(prefix="gathercli-") as home:
         out, err = (os.path.join(home, each) for each in ("out", "err"))
         with open(out, "wb") as stdout, open(err, "wb") as stderr:
-            process = subprocess.Popen(  # noqa: S603  (the Python that the user names)
-                [runtime.python, "-I", worker.__file__, "--script", name, str(MEMORY)],
+            process = _started(
+                runtime,
+                ("--script", name),
+                home,
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
                 cwd=folder,
-                env={**os.environ, **_QUIET, "HOME": home, "TMPDIR": home},
-                start_new_session=True,
             )
         try:
             status: int | None = process.wait(timeout=START + seconds)

@@ -45,6 +45,18 @@ class RuntimeOutcome(Enum):
     ABSENT = "absent"
 
 
+WORST_FIRST: Final = (
+    RuntimeOutcome.DIES,
+    RuntimeOutcome.HANGS,
+    RuntimeOutcome.UNSTEADY,
+    RuntimeOutcome.DIFFERS,
+    RuntimeOutcome.VALUES,
+    RuntimeOutcome.REFUSES,
+    RuntimeOutcome.AGREES,
+    RuntimeOutcome.ABSENT,
+)
+
+
 class Expected(NamedTuple):
     """What versions make of a call.
 

@@ -106,12 +106,12 @@ def _reproduce(
     operator: NamedOperator,
     seconds: float,
 ) -> Reproduction:
-    """Call the runtime in each of its ways; write the first one that disagrees, else the first."""
+    """Call the runtime in each of its ways; write the first one with the worst outcome."""
     from gathercli.lessons.groups import compared
     from gathercli.report.reproduction import Reproduction, report
     from gathercli.runtimes.client import run_script
     from gathercli.runtimes.script import SCRIPT, files_of
-    from gathercli.runtimes.verdict import RuntimeOutcome, Runtimes, expected_of
+    from gathercli.runtimes.verdict import WORST_FIRST, RuntimeOutcome, Runtimes, expected_of
 
     comparison = compared([op], case, named={op})
     expected = expected_of(comparison, case)
@@ -125,7 +125,7 @@ def _reproduce(
             value=runtime.name,
             hint=f"`gathercli ops {op.name}` lists the versions",
         )
-    chosen = next((each for each in verdicts if each.disagrees), verdicts[0])
+    chosen = min(verdicts, key=lambda each: WORST_FIRST.index(each.outcome))
     result = expected.outputs("A") if comparison.letters[0] else None
     files = files_of(chosen.call, case.named(op), operator.attrs.typed, result)
     for name, file in files.items():
