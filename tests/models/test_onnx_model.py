@@ -12,7 +12,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from gathercli.errors import GatherError, InputError
-from gathercli.models import ReadOptions, read
+from gathercli.models import ReadOptions, onnx_tensor, read
 from gathercli.models.onnx_tensor import TYPES
 from gathercli.models.verdict import judge
 from gathercli.report.model import model_json
@@ -365,6 +365,20 @@ def test_initializers_of_every_type_are_read(path: Path, kind: int, raw: bool) -
 def test_large_numbers_of_every_sign_are_decoded(path: Path) -> None:
     numbers = [0, 1, -1, 2**63 - 1, -(2**63), 127, 128, 300]
     tensor = helper.make_tensor("t", INT64, [8], numbers)
+
+    model = saved(onnx_model([], tensors=[tensor]), path)
+
+    assert model.tensors["t"].tensor().array.tolist() == numbers
+
+
+@pytest.mark.parametrize("block", [10, 11, 1000])
+def test_numbers_are_decoded_in_blocks(
+    path: Path, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr(onnx_tensor, "_BLOCK", block)
+    numbers = [(-1) ** n * (3**n % 2**63) for n in range(200)]
+
+    tensor = helper.make_tensor("t", INT64, [200], numbers)
 
     model = saved(onnx_model([], tensors=[tensor]), path)
 
