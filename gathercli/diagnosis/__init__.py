@@ -4,6 +4,7 @@
 
     calls, indices, elements, outputs    tables of hypotheses: a name, a sentence, a function
     Prediction                           the elements that a combination of them predicts
-    Search                               combinations by the cells that they explain
+    Candidates, ObservedOutput           combinations of rows, and what they are compared with
+    Search                               the combinations by the cells that they explain
     Diagnosis                            the explanations, ranked, each proved on every cell
 """

@@ -8,9 +8,11 @@ import numpy as np
 
 from gathercli import engine
 from gathercli.arrays.compare import Tolerance
+from gathercli.diagnosis.candidates import Candidates
 from gathercli.diagnosis.elements import FILLS
 from gathercli.diagnosis.indices import specified
-from gathercli.diagnosis.search import ProvedHypothesis, Score, Search
+from gathercli.diagnosis.observed import ObservedOutput
+from gathercli.diagnosis.search import Search
 from gathercli.errors import InputError, OperatorError
 from gathercli.models.portability import TARGETS
 from gathercli.ops import family_of, find, indexed_inputs
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from gathercli.arrays.threads import ProgressCallback
     from gathercli.diagnosis.prediction import Hypothesis
+    from gathercli.diagnosis.scores import ProvedHypothesis, Score
     from gathercli.spec.op import Op
     from gathercli.tensor import Tensor
 
@@ -194,20 +197,13 @@ def diagnose(
         out_of_range=OutOfRange(out_of_range),
     )
     named = dict(zip([each.name for each in row.inputs], tensors, strict=True))
-    search = Search(
-        row,
-        attrs,
-        call,
-        named,
-        wrong,
-        tolerance=tolerance or Tolerance(),
-        policy=specified(asked),
-        progress=progress,
-    )
+    output = ObservedOutput(wrong, tolerance or Tolerance())
+    candidates = Candidates(row, attrs, call, named, output=output, policy=specified(asked))
+    search = Search(candidates, output, progress)
     explanations = search.explanations()
     if not explanations:
         raise _no_shape(call, wrong, refusal)
-    return _Words(row, search).diagnosis(explanations, refusal)
+    return _Words(row, search, candidates, wrong).diagnosis(explanations, refusal)
 
 
 def _no_shape(call: Call | None, wrong: Tensor, refusal: OperatorError | None) -> InputError:
@@ -229,15 +225,17 @@ def _no_shape(call: Call | None, wrong: Tensor, refusal: OperatorError | None) -
 class _Words:
     """Explanations in words."""
 
-    def __init__(self, row: Op, search: Search) -> None:
-        self._row, self._search = row, search
+    def __init__(self, row: Op, search: Search, candidates: Candidates, wrong: Tensor) -> None:
+        self._row, self._search, self._candidates, self._wrong = row, search, candidates, wrong
 
     def diagnosis(
         self, explanations: list[ProvedHypothesis], refusal: OperatorError | None
     ) -> Diagnosis:
         named = tuple(map(self._named, explanations))
         search = self._search
-        diagnosis = Diagnosis(self._row, search.call, refusal, search.tensors, search.wrong, named)
+        diagnosis = Diagnosis(
+            self._row, self._candidates.call, refusal, self._candidates.tensors, self._wrong, named
+        )
         tied = [each.explanation.hypothesis for each in diagnosis.first]
         base = search.base()
         return diagnosis._replace(
@@ -253,7 +251,7 @@ class _Words:
             return None
         (cell_at,) = search.wrong_cells(explanation.hypothesis, 1)
         held, predicted = search.both(explanation.hypothesis, int(cell_at))
-        where = cell(coordinate(int(cell_at), search.wrong.shape))
+        where = cell(coordinate(int(cell_at), self._wrong.shape))
         return WrongCells(score.total - score.explained, where, held, predicted)
 
     def _named(self, explanation: ProvedHypothesis) -> Named:
@@ -269,7 +267,7 @@ class _Words:
         departing = [each for each in rows if each.name]
         fill = ""
         if h.treatment.fill != "zero":
-            dtype = self._search.storage
+            dtype = self._candidates.storage
             value = FILLS[h.treatment.fill](dtype)
             fill = str(np.asarray(value, dtype)) if value is not None else h.treatment.fill
         sentences = tuple(each.sentence.replace("{fill}", fill) for each in departing)
@@ -280,12 +278,12 @@ class _Words:
         each = [
             names
             for departs, names in (
-                (bool(h.frame.name), _called_by(h, self._search.call)),
+                (bool(h.frame.name), _called_by(h, self._candidates.call)),
                 (bool(h.layout.name), []),
                 (bool(h.conversion.name), self._converted_by(h)),
                 (bool(h.treatment.name), self._treated_by(h)),
                 (bool(h.reading.name), self._read_by(h)),
-                (bool(h.placement.name), _placed_by(h, self._search.storage)),
+                (bool(h.placement.name), _placed_by(h, self._candidates.storage)),
             )
             if departs
         ]
@@ -313,7 +311,7 @@ class _Words:
         return [*h.conversion.known, *targets]
 
     def _read_by(self, h: Hypothesis) -> list[str]:
-        dtype = next(iter(self._search.tensors.values())).dtype
+        dtype = next(iter(self._candidates.tensors.values())).dtype
         narrow = h.reading.narrow
 
         def is_narrow(target: Any, operator: Any) -> bool:
@@ -338,7 +336,7 @@ class _Words:
         return "data whose elements all differ, or another shape, may tell them apart"
 
     def _index(self, one: Hypothesis, other: Hypothesis) -> str | None:
-        call = self._search.bound(one)
+        call = self._candidates.bound(one)
         if call is None:
             return None
         ((_, axes),) = indexed_inputs(call).items()
