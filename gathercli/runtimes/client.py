@@ -142,6 +142,8 @@ class RuntimeProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._answers = -1
         self._saved: dict[str, Tensor] = {}
+        self._calls = 0
+        """The calls that the process was sent."""
         self._buffer = b""
         self._version: str | None = None
         self._absent: Observation | None = None
@@ -189,15 +191,26 @@ class RuntimeProcess:
             with open(self._path(name), "wb") as file:
                 file.write(content)
             request.setdefault("model", self._path(name))
+        seen, calls = self._attempt(request), self._calls
+        if seen.problem == "dies" and calls > 1:  # an earlier call may be to blame
+            again = self._attempt(request)
+            if again.problem != "dies":
+                message = f"{seen.message} after other calls, but not by itself"
+                return seen._replace(message=message)
+        return seen
+
+    def _attempt(self, request: Mapping[str, Any]) -> Observation:
+        """Make a call once."""
         with suppress(FileNotFoundError):
-            os.unlink(output)
+            os.unlink(request["output"])
         self.start()
         if self._version is None and (problem := self._await_import()):
             return problem
+        self._calls += 1
         answer = self._ask(request)
         if isinstance(answer, Observation):
             return answer
-        return self._observation(answer, output)
+        return self._observation(answer, request["output"])
 
     def _observation(self, answer: Mapping[str, Any], output: str) -> Observation:
         if "refuses" in answer:
@@ -248,7 +261,7 @@ class RuntimeProcess:
             return
         finally:
             os.close(writer)
-        self._answers, self._buffer, self._version = reader, b"", None
+        self._answers, self._buffer, self._version, self._calls = reader, b"", None, 0
 
     def _await_import(self) -> Observation | None:
         """Wait until the runtime is imported; return an observation if it cannot be."""

@@ -70,10 +70,18 @@ def nothing():
     pass
 
 
+def die_late():
+    if next(count) >= RUNS:
+        die()
+
+
 BEHAVIOURS = [nothing, hang, die, chatter, nothing, refuse, nothing, leave, nothing, nothing]
+BEHAVIOURS.append(die_late)
+RUNS = 3
 """
 """0 is right, 1 hangs, 2 dies, 3 prints, 4 changes each time, 5 raises, 6 is wrong, 7 exits, 8 has
-another type, 9 another shape."""
+another type, 9 another shape, 10 dies at a
+fourth run."""
 
 MODULES = {
     "onnxruntime": ONNXRUNTIME,

@@ -60,6 +60,17 @@ def test_a_failure_is_one_observation_and_the_next_call_is_made(
     assert (fine.problem, fine.tensor.array.tolist()) == (None, [[7], [0]])
 
 
+def test_a_death_that_an_earlier_call_caused_is_said_to_be(python: str) -> None:
+    with RuntimeProcess(Runtime("onnxruntime", python)) as process:
+        first, second = observed(process, 10), observed(process, 10)
+
+    assert first.problem is None
+    assert (second.problem, second.message) == (
+        "dies",
+        "by SIGSEGV after other calls, but not by itself",
+    )
+
+
 def test_a_call_that_hangs_is_ended(python: str) -> None:
     with RuntimeProcess(Runtime("onnxruntime", python), seconds=0.2) as process:
         seen = observed(process, 1)
