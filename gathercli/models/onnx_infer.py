@@ -47,13 +47,14 @@ def infer_values(wire: WireReader, graph: Span) -> tuple[dict[str, Value], str |
         return {}, "onnx's shape inference took too long"
     if process.returncode == ABSENT:
         return {}, "some shapes are not known; `pip install 'gathercli[onnx]'` infers more"
-    try:
-        entries = json.loads(process.stdout) if process.returncode == 0 else None
-    except ValueError:
-        entries = None
-    if entries is None:
-        return {}, "onnx's shape inference failed, so some shapes are not known"
-    return {name: _value(name, *entry) for name, entry in entries.items()}, None
+    failed = "onnx's shape inference failed, so some shapes are not known"
+    if process.returncode != 0:
+        return {}, failed
+    try:  # the process ran compiled code on the model, so that its answer is not trusted
+        entries = json.loads(process.stdout)
+        return {name: _value(name, *entry) for name, entry in entries.items()}, None
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return {}, failed
 
 
 def _value(name: str, number: int, dims: list[int | str | None] | None) -> Value:
@@ -67,7 +68,7 @@ def dimension(size: int | str | None) -> AnyDim:
     """Return a dimension of ONNX: a size, or a symbol; a negative size is unknown."""
     if isinstance(size, str):
         return Dim(name=size) if size.isidentifier() and size != "_" else UNKNOWN
-    return UNKNOWN if size is None or not 0 <= size <= LARGEST else size
+    return size if isinstance(size, int) and 0 <= size <= LARGEST else UNKNOWN
 
 
 def _without_weights(wire: WireReader, graph: Span) -> Iterator[bytes]:

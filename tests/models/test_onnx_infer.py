@@ -64,6 +64,10 @@ def test_the_elements_of_large_tensors_are_left_out(monkeypatch: pytest.MonkeyPa
         (1, b"", "onnx's shape inference failed"),
         (-9, b"", "onnx's shape inference failed"),
         (0, b"{", "onnx's shape inference failed"),
+        (0, b"[" * 100_000, "onnx's shape inference failed"),
+        (0, b"[]", "onnx's shape inference failed"),
+        (0, b'{"y": 1}', "onnx's shape inference failed"),
+        (0, b'{"y": [1, 2]}', "onnx's shape inference failed"),
     ],
 )
 def test_a_process_that_fails_gives_a_note(
@@ -76,6 +80,15 @@ def test_a_process_that_fails_gives_a_note(
 
     assert values == {}
     assert note in (said or "")
+
+
+def test_a_size_that_is_no_integer_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = subprocess.CompletedProcess([], 0, b'{"y": [1, [1.5, [], 2]]}', b"")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: ended)
+
+    values, _ = inferred(model())
+
+    assert values == {"y": "f32[?,?,2]"}
 
 
 @pytest.mark.parametrize("error", [OSError(), subprocess.TimeoutExpired("x", 1)])
