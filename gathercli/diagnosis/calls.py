@@ -93,13 +93,13 @@ def other_frames(call: Call | None, row: Op, data: tuple[int, ...], rank: int) -
         for each in axes:
             for batch in batches:
                 changes = _changes(row, family, (axis, each), (b, batch))
-                if not changes:
+                if not changes and call is not None:
                     continue
                 settings = {"axis": each, "batch_dims": batch}
                 settings = {name: value for name, value in settings.items() if value is not None}
                 text = "  ".join(f"{name} {value}" for name, value in settings.items())
                 name = f"{FAMILIES[family].ROWS[0].name} {text}".strip()
-                yield Frame(name, f"the call is {name}", len(changes), other, settings)
+                yield Frame(name, f"the call is {name}", max(1, len(changes)), other, settings)
     yield Frame(
         "flattened",
         "data is flattened, and gathered along its only axis",

@@ -225,6 +225,34 @@ def test_the_status_says_how_much_is_explained(
     assert run("diagnose", *words).status == status
 
 
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (
+            ("arange:2x3", "2,0", "[[2,0],[5,3]]", "-a", "2"),
+            "the version refuses the call: `axis` is 2, but `data` has rank 2: expected -2 to 1",
+        ),
+        (
+            ("arange:2x3", "2,0", "[[2,0],[5,3]]", "-a", "2"),
+            "4 of 4  the call is Gather axis 1  batch_dims 0",
+        ),
+        (
+            ("10,20,30", "0,7", "10,20", "-V", "13"),
+            "the version refuses the indices of 1 cell; of 1 other cell 1 is right",
+        ),
+        (("10,20,30", "0,1", "2xi32=10,20"), "the type is int32: expected int64"),
+        (("10,20,30,40", "0,1,2", "10,20,0"), "only one cell differs, which is no proof"),
+        (
+            ("arange:3xf32", "0,7", "0,99"),
+            "of them 1 holds foreign memory: the index points outside of all elements",
+        ),
+        (("10,20,30", "1,0", "[[20,10]]"), "the shape is [1,2]: expected [2]"),
+    ],
+)
+def test_a_line_says_what_is_wrong(run: Run, words: tuple[str, ...], line: str) -> None:
+    assert line in run("diagnose", "gather", *words).out.splitlines()
+
+
 def test_json_has_the_verdict_and_the_explanations(run: Run) -> None:
     report = json.loads(run("diagnose", "gather", "1,2,3", "0,6", "1,3", "-f", "json").out)
 
