@@ -165,6 +165,7 @@ class RuntimeProcess:
         *,
         code: str = "",
         model: Mapping[str, bytes] | None = None,
+        threads: int = 1,
     ) -> Observation:
         """Make a call.
 
@@ -176,12 +177,15 @@ class RuntimeProcess:
             An expression of them.
         model
             The files of a model by name, instead; the first one is the model.
+        threads
+            The threads that run the model.
         """
         if self._absent is not None:
             return self._absent
         output = self._path("output.npy")
         request: dict[str, Any] = {
             "code": code,
+            "threads": threads,
             "inputs": {name: self._save(name, each) for name, each in tensors.items()},
             "output": output,
             "runs": RUNS,

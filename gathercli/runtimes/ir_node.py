@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 STATIC: Final = "static"
 DYNAMIC: Final = "dynamic"
 CONSTANT: Final = "constant"
-WAYS: Final = (STATIC, DYNAMIC, CONSTANT)
-"""How a model gets the indices: with sizes in the model, with unknown ones, or as a constant."""
+ONE_THREAD: Final = "in one thread"
+WAYS: Final = (STATIC, DYNAMIC, CONSTANT, ONE_THREAD)
+"""How a model gets the indices: with sizes in the model, with unknown ones, or as a constant; or it
+has static sizes and runs in one thread, in which the plugin for processors loses exceptions."""
 
 _ELEMENT_TYPES: Final = {BOOL: "boolean", STRING: "string"}
 """The types whose names in an IR are not our short ones."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from gathercli.errors import UsageError
 from gathercli.runtimes.calls import ONNX, OPENVINO, integers
-from gathercli.runtimes.ir_node import CONSTANT
+from gathercli.runtimes.ir_node import CONSTANT, ONE_THREAD
 from gathercli.spec.dtypes import BFLOAT16, STRING, Kind
 
 if TYPE_CHECKING:
@@ -177,9 +177,10 @@ def _calls(call: RuntimeCall, names: list[str]) -> list[str]:
     if call.runtime == OPENVINO:
         first = f'"{names[0]}": {names[0]}'
         model = "model.onnx" if call.op.framework == ONNX else "model.xml"
+        threads = ', {"INFERENCE_NUM_THREADS": 1}' * (call.way == ONE_THREAD)
         return [
             "core = openvino.Core()",
-            f'compiled = core.compile_model(core.read_model("{model}"), "CPU")',
+            f'compiled = core.compile_model(core.read_model("{model}"), "CPU"{threads})',
             f"result = compiled({{{first if call.way == CONSTANT else feeds}}})[0]",
         ]
     if call.runtime == "onnxruntime":

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 LONGEST = 4000
 """The most characters of a message."""
 
-THREADS = 2
-"""The threads of OpenVINO, which with one loses the exceptions of GatherElements."""
-
 
 TELEMETRY = ("openvino_telemetry",)
 """Modules that report to their makers, which OpenVINO's does when it is imported."""
@@ -206,7 +203,7 @@ def _openvino(ov: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
 
     core = ov.Core()
     model = core.read_model(call["model"])
-    compiled = core.compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": THREADS})
+    compiled = core.compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": call["threads"]})
     feeds = {}
     for each in compiled.inputs:
         array, dtype = tensors[each.any_name]
@@ -221,7 +218,7 @@ def _openvino(ov: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
 def _onnxruntime(ort: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
     options = ort.SessionOptions()
     options.log_severity_level = 4
-    options.intra_op_num_threads = THREADS
+    options.intra_op_num_threads = call["threads"]
     session = ort.InferenceSession(call["model"], options, providers=["CPUExecutionProvider"])
     feeds = {}
     for name, (array, dtype) in tensors.items():

@@ -152,7 +152,10 @@ OBSERVED = {
         "2xi64=[0 7]",
         "openvino.GatherElements-6",
         "openvino",
-        {"GatherElements-6": "refuses, as the version does: indices values of GatherElement"},
+        {
+            "GatherElements-6 static": "refuses, as the version does: indices values of Gather",
+            "GatherElements-6 dynamic": "refuses, as the version does: indices values of Gather",
+        },
     ),
     "R9 GatherND": Observed(
         "3x2xf32=[[1 2][3 4][5 6]]",
@@ -230,6 +233,14 @@ OBSERVED = {
             "tf.gather(data, indices, axis=0, batch_dims=0), jitted": r"gives \[1.0,3.0\]",
             "tf.gather(data, indices, axis=0, batch_dims=0)": "(refuses|gives)",
         },
+    ),
+    "R13": Observed(
+        "3xf32=[1 2 3]",
+        "2xi64=[0 7]",
+        "openvino.GatherElements-6",
+        "openvino",
+        {"GatherElements-6 in one thread": f"{UNKNOWN}|dies"},
+        axis=0,
     ),
     "R14 int64": Observed(
         "3xf32=[1 2 3]",
