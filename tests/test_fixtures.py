@@ -203,12 +203,12 @@ INFER: dict[str, Any] = {
 }
 GATHER_KEYS = (
     "id, title, source, op, version, data, indices, data_dtype, indices_dtype, axis, batch_dims, "
-    "negative, out_of_range, expect, expect_error, rtol, atol or output"
+    "negative, out_of_range, expect, expect_error, rtol, atol, output or node"
 )
 TREE_KEYS = (
     "id, title, source, op, version, step_ids, parent_ids, max_seq_len, end_token, "
     "step_ids_dtype, parent_ids_dtype, max_seq_len_dtype, end_token_dtype, axis, batch_dims, "
-    "negative, out_of_range, expect, expect_error, rtol, atol or output"
+    "negative, out_of_range, expect, expect_error, rtol, atol, output or node"
 )
 SHAPE_KEYS = (
     "id, title, source, op, of, version, data, indices, data_dtype, indices_dtype, axis, "

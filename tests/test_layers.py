@@ -53,7 +53,7 @@ LEFT_OF = {
     "models": {*LOW, "io"},
     "runtimes": {*LOW, "io", "lessons", "models"},
     "diagnosis": {*LOW, "models"},
-    "jobs": {*LOW, "run", "io", "api", "lessons"},
+    "jobs": {*LOW, "run", "io", "models", "api", "lessons"},
     "report": {*LOW, "lessons", "diagnosis", "jobs", "io", "models", "runtimes", "arraylike"},
     "arraylike": {*LOW, "io"},
     "api": {*LOW, "io", "report", "arraylike"},

@@ -261,7 +261,8 @@ def test_the_page_about_jobs_lists_the_required_inputs_of_every_operator() -> No
 
     assert words == (
         "op and the inputs of the operator are required: data and indices, "
-        "for gather-tree step_ids, parent_ids, max_seq_len and end_token."
+        "for gather-tree step_ids, parent_ids, max_seq_len and end_token. "
+        "A job with node needs only the inputs that come at run time."
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gathercli.cli.patterns import Patterns, matrix_of
+from gathercli.cli.patterns import FilePattern, Patterns, matrix_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +36,8 @@ def _save(*names: str, cells: Any = ROWS) -> None:
 
 def _jobs(data: str, matrix: dict[str, list[str]] | None = None, **filled: str) -> list[Any]:
     """Write down the jobs of a pattern."""
-    found = Patterns("gather", data, {"indices": "0", **filled}, {}, matrix or {}).entries()
+    files = FilePattern("data", "--data", data)
+    found = Patterns("gather", files, {"indices": "0", **filled}, {}, matrix or {}).entries()
     return [json.loads(each.text) for each in found]
 
 

@@ -121,7 +121,7 @@ def test_several_mistakes_are_said_in_the_order_of_the_jobs(run: Run) -> None:
         "",
         "error: j.jsonl, line 1: `$.axes` is unknown in a gather job: expected id, title, source, "
         "op, version, data, indices, data_dtype, indices_dtype, axis, batch_dims, negative, "
-        "out_of_range, expect, expect_error, rtol, atol or output\n"
+        "out_of_range, expect, expect_error, rtol, atol, output or node\n"
         'hint: did you mean "axis"?\n'
         'error: j.jsonl, line 3: `$.op` is `"sort"`: '
         "expected gather, gather-elements, gather-nd, gather-tree or shape\n"

@@ -160,10 +160,16 @@ class Batch:
     """A run of the jobs of a plan."""
 
     def __init__(
-        self, plan: Plan, running: RunOptions, reporting: ReportOptions, messages: Messages
+        self,
+        plan: Plan,
+        running: RunOptions,
+        reporting: ReportOptions,
+        messages: Messages,
+        *,
+        external: bool,
     ) -> None:
         self._plan, self._running, self._reporting = plan, running, reporting
-        self._messages = messages
+        self._messages, self._external = messages, external
         self._totals = BatchTotals(len(plan))
         self._start = time.monotonic()
         self._stopped = False
@@ -285,6 +291,7 @@ class Batch:
             dry=running.dry_run,
             fingerprints=fingerprints,
             digests=self._reporting.digests,
+            external=self._external,
         )
         if running.address is not None:
             from gathercli.jobs.cluster import Cluster

@@ -62,10 +62,16 @@ class RuntimeBatch:
     """A run of the jobs of a plan in runtimes; a line of report for each disagreement."""
 
     def __init__(
-        self, plan: Plan, running: RunOptions, reporting: ReportOptions, messages: Messages
+        self,
+        plan: Plan,
+        running: RunOptions,
+        reporting: ReportOptions,
+        messages: Messages,
+        *,
+        external: bool,
     ) -> None:
         self._plan, self._running, self._reporting = plan, running, reporting
-        self._messages = messages
+        self._messages, self._external = messages, external
         self._counts: dict[str, Counter[RuntimeOutcome]] = {}
         self._failed = 0
 
@@ -107,6 +113,7 @@ class RuntimeBatch:
             return
         try:
             with Inputs(self._running.memory.limits.memory, folder=job.folder) as inputs:
+                inputs.external = self._external
                 for each in self._verdicts(job, inputs, processes):
                     name = " ".join(filter(None, (each.call.runtime, each.version)))
                     self._counts.setdefault(name, Counter())[each.outcome] += 1

@@ -8,7 +8,6 @@ constants by name and the tensors that are fed::
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.cli.command import Option
@@ -16,18 +15,25 @@ from gathercli.cli.inputs import option_name
 from gathercli.cli.plain import is_option
 from gathercli.cli.registry import command_of
 from gathercli.errors import UsageError
-from gathercli.models import ReadOptions, read
+from gathercli.models import ReadOptions
+from gathercli.models.call import (
+    MODEL_NODE,
+    attributes_of,
+    constant_token,
+    dtype_of,
+    read_node,
+    run_time_inputs,
+    version_of,
+)
 from gathercli.ops import FAMILIES
-from gathercli.spec.dtypes import INT64, Kind, named
+from gathercli.spec.dtypes import INT64, Kind
 from gathercli.text import clean, counted, listed
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Mapping, Sequence
 
     from gathercli.models.graph import ModelNode, Value
-
-_NODE: Final = re.compile(r"(?is)@?(?P<path>.+\.(?:onnx|xml))(?:#(?P<name>.+))?")
-"""A model and the name of a node; a model with one node needs no name."""
 
 _WITH_OPERATOR: Final = ("shape", "explain", "check")
 """The commands whose first argument is the operator."""
@@ -78,14 +84,8 @@ def expand(words: Sequence[str]) -> list[str]:
     match = _node_of(command, parsed.arguments)
     if match is None:
         return list(words)
-    model = read(match["path"], ReadOptions(infer=command == _SHAPES))
-    try:
-        node = model.node(match["name"]) if match["name"] else model.only_node()
-    finally:
-        model.close()
-    if node.error is not None:
-        raise node.error
     path = match["path"]
+    node = read_node(path, match["name"], ReadOptions(infer=command == _SHAPES))
     family = node.family.COMMAND
     lead = [command, family] if command in _WITH_OPERATOR else [command]
     if command in FAMILIES:
@@ -125,7 +125,7 @@ def _node_of(command: str, arguments: Sequence[str]) -> re.Match[str] | None:
     """Return the file and the name of a node that stands for all inputs."""
     if command in _WITH_OPERATOR and len(arguments) == 2 and arguments[0] in FAMILIES:
         arguments = arguments[1:]
-    match = _NODE.fullmatch(arguments[0]) if len(arguments) == 1 else None
+    match = MODEL_NODE.fullmatch(arguments[0]) if len(arguments) == 1 else None
     return None if match and command == _WHOLE and not match["name"] else match
 
 
@@ -133,24 +133,27 @@ def _inputs(
     command: str, path: str, node: ModelNode, parsed: _Words
 ) -> tuple[list[str], list[str]]:
     """Return a word for each input, and options with the types of those that are fed."""
-    feeds = _feeds(node, parsed.feeds)
+    feeds = feeds_of(node, parsed.feeds)
+    if command != _SHAPES:
+        check_fed(node, feeds)
     tokens, types = [], []
-    absent: dict[str, Value] = {}
     for name, value in node.named_inputs.items():
         if name in feeds:
             tokens.append(feeds[name])
         elif value.constant is not None:
-            tokens.append(f"@{path}#{node.name}:{name}")
+            tokens.append(constant_token(path, node, name))
             continue
-        elif command == _SHAPES:
-            tokens.append(str(value.shape))
         else:
-            absent[name] = value
-            continue
-        option = f"{option_name(name)}-dtype"
-        known = value.dtype is not None and named(value.dtype.name)
-        if known and option not in parsed.names:
-            types += [option, known.name]
+            tokens.append(str(value.shape))
+        option, dtype = f"{option_name(name)}-dtype", dtype_of(value)
+        if dtype is not None and option not in parsed.names:
+            types += [option, dtype]
+    return tokens, types
+
+
+def check_fed(node: ModelNode, feeds: Mapping[str, str]) -> None:
+    """Raise if an input that comes at run time is not fed."""
+    absent = {name: each for name, each in run_time_inputs(node).items() if name not in feeds}
     if absent:
         raise UsageError(
             f"{listed((f'`{name}`' for name in absent), 'and')} of the node `{clean(node.name)}` "
@@ -159,7 +162,6 @@ def _inputs(
             value=node.name,
             hint=_example(absent),
         )
-    return tokens, types
 
 
 def _example(absent: Mapping[str, Value]) -> str | None:
@@ -174,12 +176,12 @@ def _example(absent: Mapping[str, Value]) -> str | None:
     return f"`{' '.join(words)}` feeds zeros"
 
 
-def _feeds(node: ModelNode, words: Sequence[str]) -> dict[str, str]:
+def feeds_of(node: ModelNode, words: Sequence[str]) -> dict[str, str]:
     """Return the tensors that are fed by the names of their inputs."""
     inputs = node.named_inputs
     names = {value.name: name for name, value in inputs.items() if value.name}
     names |= {name: name for name in inputs}
-    free = [name for name, value in inputs.items() if value.constant is None]
+    free = list(run_time_inputs(node))
     feeds: dict[str, str] = {}
     unnamed: list[str] = []
     for word in words:
@@ -203,17 +205,23 @@ def _feeds(node: ModelNode, words: Sequence[str]) -> dict[str, str]:
 def _settings(command: str, node: ModelNode, parsed: _Words) -> list[str]:
     """Return options with the version and the attributes that the words do not set."""
     words: list[str] = []
-    if node.op is not None and command not in _WITHOUT_VERSION and "--version" not in parsed.names:
-        words += ["--version", f"{node.framework}-{node.opset}"]  # which notes a newer opset
-    for name, value in node.settings.items():
-        if name not in ("axis", "batch_dims") or option_name(name) in parsed.names:
-            continue
-        if value == "unknown" and command != _SHAPES:
-            raise UsageError(
-                f"`{name}` of the node `{clean(node.name)}` comes at run time: "
-                f"expected `{option_name(name)}`",
-                rule="usage",
-                value=node.name,
-            )
-        words.append(f"{option_name(name)}={value}")
+    version = version_of(node)
+    if version is not None and command not in _WITHOUT_VERSION and "--version" not in parsed.names:
+        words += ["--version", version]
+    for name, value in attributes_of(node).items():
+        if option_name(name) not in parsed.names:
+            if command != _SHAPES:
+                check_attribute(node, name, value)
+            words.append(f"{option_name(name)}={value}")
     return words
+
+
+def check_attribute(node: ModelNode, name: str, value: object) -> None:
+    """Raise if an attribute of a node comes at run time."""
+    if value == "unknown":
+        raise UsageError(
+            f"`{name}` of the node `{clean(node.name)}` comes at run time: "
+            f"expected `{option_name(name)}`",
+            rule="usage",
+            value=node.name,
+        )

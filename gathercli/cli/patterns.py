@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 NAMES: Final = ("stem", "name", "dir")
 """The names in braces for each file: its name without suffix, its name, its folder."""
 
+FEED: Final = "--feed"
+"""The option of the inputs of a node."""
+
 _PLACE: Final = re.compile(r"\{([a-z_-]+)\}")
 _WILD: Final = re.compile(r"[*?[]")
 _RAW: Final = re.compile(r"(bin:[^@]*@)(.+)", re.DOTALL)
@@ -38,15 +41,31 @@ def settings_of(op: str) -> tuple[str, ...]:
     return (*keys.attrs, "version", "negative", "out_of_range", *keys.types)
 
 
+class FilePattern(NamedTuple):
+    """An input that makes a job for each of its files.
+
+    Attributes
+    ----------
+    name, option
+        The name of the input, and the option that gives it: ``data`` and ``--data``.
+    text
+        A token, or a pattern of files such as ``in/*.npy``.
+    """
+
+    name: str
+    option: str
+    text: str
+
+
 class Patterns(NamedTuple):
-    """Jobs that differ in the file of the first input and in some settings.
+    """Jobs that differ in the file of one input and in some settings.
 
     Attributes
     ----------
     op
         The command.
-    pattern
-        The first input: a token, or a pattern of files such as ``in/*.npy``.
+    files
+        The input that differs: the first one, unless a node of a model has it.
     templates
         Keys with names in braces, such as ``{stem}``: other inputs, output, expect.
     fixed
@@ -56,15 +75,10 @@ class Patterns(NamedTuple):
     """
 
     op: str
-    pattern: str
+    files: FilePattern
     templates: Mapping[str, str]
     fixed: Mapping[str, Any]
     matrix: Mapping[str, Sequence[str]]
-
-    @property
-    def first(self) -> str:
-        """The name of the first input."""
-        return keys_of(self.op).inputs[0]
 
     def entries(self) -> Iterator[JobEntry]:
         """Yield the jobs, sorted by file name.
@@ -76,7 +90,7 @@ class Patterns(NamedTuple):
         UsageError
             A name in braces is unknown, or several jobs would write the same file.
         """
-        matches = _matches(self.pattern, option_of(self.first))
+        matches = _matches(self.files.text, self.files.option)
         first, second = next(matches), next(matches, None)
         self._check_output(several=second is not None)
         for match in itertools.chain([first], [second] if second else [], matches):
@@ -95,7 +109,7 @@ class Patterns(NamedTuple):
             if len(values) > 1
         ]
         if several:
-            reasons.insert(0, (f"`{option_of(self.first)}` finds several files", NAMES))
+            reasons.insert(0, (f"`{self.files.option}` finds several files", NAMES))
         for why, names in reasons:
             if names_used.isdisjoint(names):
                 expected = listed("{" + name + "}" for name in names)
@@ -114,12 +128,17 @@ class Patterns(NamedTuple):
         job: dict[str, Any] = {
             "id": " ".join([match.name, *(f"{key}={value}" for key, value in settings.items())]),
             "op": self.op,
-            self.first: match.token,
-            **{key: _fill(text, names, key) for key, text in self.templates.items()},
+            self.files.name: match.token,
+            **{key: _fill(text, names, self._option(key)) for key, text in self.templates.items()},
             **self.fixed,
             **values_of(self.op, settings),
         }
         return JobEntry(f"the job of `{short(clean(job['id']))}`", "", json.dumps(job).encode())
+
+    def _option(self, key: str) -> str:
+        """Return the option that gives a template."""
+        is_fed = self.files.option == FEED and key in keys_of(self.op).inputs
+        return FEED if is_fed else option_of(key)
 
 
 def values_of(op: str, settings: Mapping[str, str]) -> dict[str, Any]:
@@ -211,7 +230,7 @@ def _names(path: str, root: str) -> dict[str, str]:
     return dict(zip(NAMES, (os.path.splitext(name)[0], name, inner), strict=True))
 
 
-def _fill(template: str, names: Mapping[str, str], key: str) -> str:
+def _fill(template: str, names: Mapping[str, str], option: str) -> str:
     """Replace names in braces by their values."""
 
     def value(match: re.Match[str]) -> str:
@@ -219,7 +238,7 @@ def _fill(template: str, names: Mapping[str, str], key: str) -> str:
             return names[match[1]]
         expected = listed("{" + name + "}" for name in names) if names else "none"
         raise UsageError(
-            f"`{option_of(key)}` has `{match[0]}`: expected {expected}",
+            f"`{option}` has `{match[0]}`: expected {expected}",
             rule="usage",
             value=match[0],
             expected=expected,
@@ -252,6 +271,15 @@ def check_setting(op: str, key: str, value: str) -> None:
             value=value,
             expected=expected,
         )
+
+
+def is_node(word: str, feeds: Sequence[str] | None) -> bool:
+    """Return whether a word names a node of a model; a model alone does if it is fed."""
+    suffixes = (".onnx", ".xml")
+    path, mark, _ = word.rpartition("#")
+    is_named = mark != "" and path.lower().endswith(suffixes)
+    is_alone = feeds is not None and word.lower().endswith(suffixes)
+    return (is_named or is_alone) and not (mark and os.path.lexists(word))
 
 
 def is_matrix(word: str) -> bool:

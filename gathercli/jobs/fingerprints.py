@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import GatherError
-from gathercli.io.files import Fingerprint, fingerprint_of
+from gathercli.io.files import File, Fingerprint, fingerprint_of
 from gathercli.io.folders import Folder, files_of, fingerprint_folder
 from gathercli.io.source import Inputs
 
@@ -54,6 +54,8 @@ class Fingerprints(NamedTuple):
                 by_name[name] = _fingerprint_at(file.path, digests=True)
             elif digests and file is not None and file.regular:
                 by_name[name] = [*file.fingerprint, _digest_of(file.fd)]
+            if isinstance(file, File):
+                by_name |= _beside(file, os.path.dirname(name), digests=digests)
         path = job.output and os.path.join(job.folder, job.output)
         output = _output(path, digests=digests) if path else None
         return cls(digest(text).hex(), by_name, output)
@@ -69,6 +71,18 @@ class Fingerprints(NamedTuple):
                 if name is not None:
                     by_name[name] = _fingerprint_at(os.path.join(job.folder, name), digests=digests)
         return cls(digest(text).hex(), by_name, None)
+
+
+def _beside(file: File, folder: str, *, digests: bool) -> dict[str, list[Any] | None]:
+    """Return the fingerprints of the files beside a model, such as its weights, by name."""
+    start = os.path.dirname(file.path) or "."
+    return {
+        os.path.join(folder, os.path.relpath(each.path, start)): [
+            *each.fingerprint,
+            *([_digest_of(each.fd)] if digests else ()),
+        ]
+        for each in file.beside
+    }
 
 
 def digest(text: bytes) -> bytes:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gathercli.errors import InputError, VersionError
 from gathercli.io.source import is_stdin
 from gathercli.jobs.jobfile import JobEntry, name_of, read_entries
+from gathercli.jobs.node_jobs import NODE, NodeJobs
 from gathercli.ops import FAMILIES, attributes, family_of, find, foreign_name_error
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import FLOAT64, INT64, dtype, named
@@ -52,6 +53,8 @@ class Job:
         The attributes by name; for ``shape`` the axis may be ``unknown``.
     expect, expect_error
         The expected output, or the rule of the expected error (True for any).
+    node
+        The node of a model that decided other keys: ``model.onnx#/emb/Gather``.
     folder
         The folder of relative paths.
     """
@@ -72,6 +75,7 @@ class Job:
     rtol: float = 0.0
     atol: float = 0.0
     output: str | None = None
+    node: str | None = None
     folder: str = ""
 
     @property
@@ -211,7 +215,7 @@ def _keys_of(op: str, of: str) -> JobKeys:
         EXPECT: tensor,
         "expect_error": (lambda v: v is True or v in REFUSALS, "the name of a rule, or true"),
         **dict.fromkeys(("rtol", "atol"), _TOLERANCE),
-        **({} if op == SHAPE else {"output": _TEXT}),
+        **({} if op == SHAPE else {"output": _TEXT, NODE: _TEXT}),
     }
     return JobKeys(checks, inputs, types, attrs)
 
@@ -268,7 +272,8 @@ def _shifted(source: JobEntry, line: int, column: int) -> str:
 
 def jobs(path: str) -> list[Job]:
     """Read the jobs of a file in order."""
-    return [read(source) for source in read_entries(path)]
+    nodes = NodeJobs()
+    return [read(nodes.expand(source)) for source in read_entries(path)]
 
 
 def _job(job: Any, where: str, folder: str) -> Job:

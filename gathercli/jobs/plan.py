@@ -20,6 +20,7 @@ from gathercli.jobs import job as jobs
 from gathercli.jobs.fingerprints import digest
 from gathercli.jobs.jobfile import JobEntry
 from gathercli.jobs.mistakes import Mistakes
+from gathercli.jobs.node_jobs import NodeJobs
 from gathercli.jobs.paths import LONGEST, JobPaths, repeated
 from gathercli.text import clean, json_string, short
 
@@ -107,6 +108,7 @@ class Plan(Spool):
         self.ids, self.texts = array(_DIGITS), array(_DIGITS)
         self._paths = JobPaths(allow_outside=allow_outside, reserved=reserved or {})
         self._mistakes = Mistakes()
+        self._nodes = NodeJobs()
         self._positions = array(_DIGITS)
         """The position of each job among all entries, including malformed ones."""
         self._entries = 0
@@ -147,6 +149,7 @@ class Plan(Spool):
     def _read(self, entry: JobEntry) -> None:
         """Read a job; copy it even if its output is invalid, for the other checks."""
         try:
+            entry = self._nodes.expand(entry)
             job = jobs.read(entry)
         except InputError as error:
             self._mistakes.add(self._entries, error)

@@ -74,6 +74,8 @@ class Settings(NamedTuple):
         Whether to infer shapes only.
     fingerprints, digests
         Whether lines have `Fingerprints`, and whether these have digests.
+    external
+        Whether the tensors of models that are in files beside them are read.
     """
 
     memory: int | None = None
@@ -85,6 +87,7 @@ class Settings(NamedTuple):
     dry: bool = False
     fingerprints: bool = False
     digests: bool = False
+    external: bool = False
 
 
 class Part(NamedTuple):
@@ -135,6 +138,7 @@ def _attempt(
 ) -> GatherError | None:
     """Run a job once; return its error, if any."""
     inputs = Inputs(settings.memory, notes=line.notes, folder=job.folder)
+    inputs.external = settings.external
     try:
         with inputs:
             try:

@@ -6,6 +6,7 @@ names, types, and the nodes that constants pass through.
 
 from __future__ import annotations
 
+import os
 import struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -199,6 +200,7 @@ class _OnnxReader:
         if file is None:
             file = open_beside(self._file.path, location, self._options.limit)
             file.guarded = self._file.guarded
+            file.path = os.path.join(os.path.dirname(self._file.path), location)
             self._beside[location] = file
             self._file.beside.append(file)
         return file

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 JOBS: Final = argument(
     "JOBS...",
     "Files of jobs (.jsonl with one a line, .json with a list or a single one), folders of "
-    "such files, or - for standard input.",
+    "such files, or - for standard input; or a node of a model, model.onnx#NODE, that --feed "
+    "'ids/*.npy' feeds.",
     kind=list,
     default=None,
 )
@@ -106,8 +107,10 @@ class PatternOptions(Options):
     near: ToleranceOptions
 
     def settings(self) -> dict[str, str]:
-        """Return the options that `--matrix` may also set, by key of a job."""
-        return self.operator.typed() | self.types.changed()
+        """Return the options that set keys of a job, which `--matrix` may also set, by key."""
+        types = self.types.changed()
+        types.pop("external_data", None)  # which jobs of files may need, too
+        return self.operator.typed() | types
 
     def used(self) -> list[str]:
         """Return the names of the options on the command line."""
@@ -135,13 +138,15 @@ def run(
     reserved = _reserved(files, reporting)
     if reporting.path is not None:
         check(reporting.path, resumes=reporting.resumes)
-    running.allow_outside = running.allow_outside or patterns.op is not None
+    if not files and "-" not in (jobs or []):  # the jobs are made of options
+        running.allow_outside = True
     with Plan(entries, allow_outside=running.allow_outside, reserved=reserved) as plan:
+        external = patterns.types.external_data
         if running.runtimes.names is not None:
             from gathercli.cli.batch_with import RuntimeBatch
 
-            return RuntimeBatch(plan, running, reporting, messages).run()
-        return Batch(plan, running, reporting, messages).run()
+            return RuntimeBatch(plan, running, reporting, messages, external=external).run()
+        return Batch(plan, running, reporting, messages, external=external).run()
 
 
 def _check(running: RunOptions, reporting: ReportOptions) -> None:
@@ -205,7 +210,7 @@ def _entries(
     words: list[str], patterns: PatternOptions, reporting: ReportOptions, messages: Messages
 ) -> tuple[Iterable[JobEntry], list[str]]:
     """Return the jobs and their files, without a report in a folder of jobs."""
-    from gathercli.cli.patterns import is_matrix
+    from gathercli.cli.patterns import is_matrix, is_node
     from gathercli.jobs.jobfile import files, read_entries
 
     if patterns.op is not None:
@@ -218,6 +223,8 @@ def _entries(
                     hint="a pattern is quoted, so that the shell leaves it: `--data 'in/*.npy'`",
                 )
         return _patterns(patterns, words, messages).entries(), []
+    if words and is_node(words[0], patterns.types.feed):
+        return _patterns_of_node(words[0], patterns, words[1:]).entries(), []
     if used := patterns.used():
         raise UsageError(
             f"`{used[0]}` is given without `--op`: expected it in the jobs themselves, or `--op`",
@@ -256,14 +263,7 @@ def _check_once(paths: list[str]) -> None:
 
 def _patterns(options: PatternOptions, words: list[str], messages: Messages) -> Patterns:
     """Validate the options and return their jobs."""
-    from gathercli.cli.patterns import (
-        Patterns,
-        check_setting,
-        matrix_of,
-        option_of,
-        settings_of,
-        values_of,
-    )
+    from gathercli.cli.patterns import FilePattern, Patterns, option_of, settings_of, values_of
     from gathercli.jobs.job import keys_of
 
     op = options.op or ""
@@ -277,33 +277,96 @@ def _patterns(options: PatternOptions, words: list[str], messages: Messages) -> 
     if op not in FAMILIES:
         raise no_operator(op, "`--op` is")
     settings = options.settings()
-    for keys, taken in ((inputs, names), (settings, settings_of(op))):
-        if foreign := [key for key in keys if key not in taken]:
-            raise UsageError(
-                f"`{option_of(foreign[0])}` is given, which {op} does not take: "
-                f"expected {_options(taken)}",
-                rule="usage",
-            )
-    matrix = matrix_of(op, [*(options.matrix or ()), *words])
-    if twice := settings.keys() & matrix.keys():
-        raise UsageError(
-            f"`{option_of(min(twice))}` is given, and in `--matrix` too: expected it once",
-            rule="usage",
-        )
-    _check_templates({name: inputs[name] for name in others}, option_of(first))
-    _check_version(settings.get("version", ""))
-    for key, values in [*((key, [v]) for key, v in settings.items()), *matrix.items()]:
-        for value in values:
-            check_setting(op, key, value)
+    _check_taken(op, inputs, names)
+    _check_taken(op, settings, settings_of(op))
+    matrix = _matrix(op, options, words, settings)
+    files = FilePattern(first, option_of(first), inputs[first])
+    templates = {name: inputs[name] for name in others}
+    _check_templates({f"{option_of(name)} ": templates[name] for name in others}, files.option)
+    _check_settings(op, settings, matrix)
     if "version" not in {*settings, *matrix}:  # unlike a job of a file, the command has a default
         row = choice(op, None)
         if row.version_from is not None:
             settings["version"] = row.op.id
             messages.announce(row.note or f"{row.op} runs, as {row.version_from} says")
     fixed = values_of(op, settings) | options.near.changed()
-    templates = {name: inputs[name] for name in others}
-    templates |= {key: v for key in ("output", "expect") if (v := getattr(options, key))}
-    return Patterns(op, inputs[first], templates, fixed, matrix)
+    return Patterns(op, files, templates | _outputs(options), fixed, matrix)
+
+
+def _patterns_of_node(word: str, options: PatternOptions, words: list[str]) -> Patterns:
+    """Validate the options beside a node of a model and return their jobs."""
+    from gathercli.cli.node_patterns import FedNode
+    from gathercli.cli.patterns import Patterns, is_matrix, option_of, settings_of, values_of
+
+    if others := [each for each in words if not options.matrix or not is_matrix(each)]:
+        raise UsageError(
+            f"`{clean(others[0])}` is given beside the node `{clean(word)}`: "
+            "expected files of jobs, or a node",
+            rule="usage",
+            value=others[0],
+            hint="a pattern is quoted, so that the shell leaves it: `--feed 'ids/*.npy'`",
+        )
+    if inputs := options.inputs.changed():
+        raise UsageError(
+            f"`{option_of(next(iter(inputs)))}` is given beside the node `{clean(word)}`: "
+            "expected `--feed`",
+            rule="usage",
+            value=word,
+        )
+    node = FedNode.read(word, options.types.feed or ())
+    settings = options.settings()
+    settings.pop("feed", None)
+    _check_taken(node.op, settings, settings_of(node.op))
+    matrix = _matrix(node.op, options, words, settings)
+    files = node.files
+    templates = {name: text for name, text in node.feeds.items() if name != files.name}
+    _check_templates({f"--feed {name}=": text for name, text in templates.items()}, files.option)
+    _check_settings(node.op, settings, matrix)
+    keys = node.keys({*settings, *matrix})
+    fixed = keys | values_of(node.op, settings) | options.near.changed()
+    return Patterns(node.op, files, templates | _outputs(options), fixed, matrix)
+
+
+def _outputs(options: PatternOptions) -> dict[str, str]:
+    """Return the templates of outputs and of expected outputs."""
+    return {key: value for key in ("output", "expect") if (value := getattr(options, key))}
+
+
+def _check_taken(op: str, keys: Iterable[str], taken: Iterable[str]) -> None:
+    """Raise if the option of a key is none of those `taken` by an operator."""
+    from gathercli.cli.patterns import option_of
+
+    if foreign := [key for key in keys if key not in taken]:
+        raise UsageError(
+            f"`{option_of(foreign[0])}` is given, which {op} does not take: "
+            f"expected {_options(taken)}",
+            rule="usage",
+        )
+
+
+def _matrix(
+    op: str, options: PatternOptions, words: list[str], settings: dict[str, str]
+) -> dict[str, list[str]]:
+    """Return the values of `--matrix`; raise if `settings` have one of its keys."""
+    from gathercli.cli.patterns import matrix_of, option_of
+
+    matrix = matrix_of(op, [*(options.matrix or ()), *words])
+    if twice := settings.keys() & matrix.keys():
+        raise UsageError(
+            f"`{option_of(min(twice))}` is given, and in `--matrix` too: expected it once",
+            rule="usage",
+        )
+    return matrix
+
+
+def _check_settings(op: str, settings: dict[str, str], matrix: dict[str, list[str]]) -> None:
+    """Raise for an invalid value of a setting."""
+    from gathercli.cli.patterns import check_setting
+
+    _check_version(settings.get("version", ""))
+    for key, values in [*((key, [v]) for key, v in settings.items()), *matrix.items()]:
+        for value in values:
+            check_setting(op, key, value)
 
 
 def _check_version(version: str) -> None:
@@ -318,19 +381,22 @@ def _check_version(version: str) -> None:
 
 
 def _check_templates(templates: dict[str, str], finder: str) -> None:
-    """Raise if an input beside the first is a pattern such as ``idx/*.npy``."""
-    from gathercli.cli.patterns import option_of
+    """Raise if an input beside that of `finder` is a pattern such as ``idx/*.npy``.
 
-    for key, text in templates.items():
+    Parameters
+    ----------
+    templates
+        The inputs by their options, up to the value: ``--indices `` or ``--feed indices=``.
+    """
+    for start, text in templates.items():
         if "*" in text and not os.path.lexists(text):
             template = re.sub(r"\*\*/\*|\*+", "{stem}", text, count=1)
             raise UsageError(
-                f"`{option_of(key)}` is `{clean(text)}`, but only `{finder}` takes a pattern: "
+                f"`{start.rstrip(' =')}` is `{clean(text)}`, but only `{finder}` takes a pattern: "
                 "expected one tensor, or a name with {stem}",
                 rule="usage",
                 value=text,
-                hint=f"`{option_of(key)} {shell_word(template)}` is a file for each file of "
-                f"`{finder}`",
+                hint=f"`{start}{shell_word(template)}` is a file for each file of `{finder}`",
             )
 
 
