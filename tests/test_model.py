@@ -6,7 +6,7 @@ import json
 import os
 import tracemalloc
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import onnx
@@ -118,7 +118,9 @@ def test_json_is_a_line_with_the_whole_verdict(run: Run) -> None:
         "verdict": "legal",
         "checked": ["indices"],
         "adjustments": [],
+        "unread": {},
         "error": None,
+        "contradictions": [],
     }
 
 
@@ -276,3 +278,31 @@ def test_strings_of_an_ir_are_read(tmp_path: Path) -> None:
 
     assert model.tensors["s"].tensor().array.tolist() == words
     model.close()
+
+
+@pytest.mark.parametrize("rule", ["output-shape", "attribute", "inputs"])
+def test_what_check_refuses_is_not_legal(folder: Path, run: Run, rule: str) -> None:
+    more: dict[str, Any] = {"mode": 1} if rule == "attribute" else {}
+    names = ["data", "i", *(["i"] if rule == "inputs" else [])]
+    node = helper.make_node("Gather", names, ["out"], name="pick", **more)
+    sizes = [3 if rule == "output-shape" else 1]
+    tensors = constants(i=np.array([0]))
+    model = onnx_model([node], [value("data", FLOAT, [4])], [value("out", FLOAT, sizes)], tensors)
+    (folder / "m.onnx").write_bytes(model.SerializeToString())
+
+    listed, checked = run("model", "m.onnx", "-f", "json"), run("check", "m.onnx")
+
+    (line,) = json.loads(listed.out)["nodes"]
+    assert (line["verdict"], line["contradictions"][0]["rule"]) == ("refused", rule)
+    assert f"[{rule}]" in checked.out
+    assert f"refused: {rule}" in run("model", "m.onnx").out
+
+
+def test_a_node_with_constants_that_are_not_read_is_not_legal(folder: Path, run: Run) -> None:
+    tour_ir().save(folder / "m.xml")
+    (folder / "m.bin").unlink()
+
+    ran = run("model", "m.xml")
+
+    assert "  legal\n" not in ran.out
+    assert "/positions/Gather: `indices` and `axis` are not checked: its elements are" in ran.out

@@ -55,7 +55,7 @@ OF_MODELS: Final = {
 }
 """The commands that also take models in place of an operator and tensors, in that form."""
 
-_OPTIONS_OF_MODELS: Final = ("--to", "--junit", "--sarif")
+_OPTIONS_OF_MODELS: Final = ("--to", "--allow-unread", "--junit", "--sarif")
 """Options that only the form for models has."""
 
 _WITH_VALUE: Final = ("-f", "--format", "--color")

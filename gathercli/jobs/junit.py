@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from xml.sax.saxutils import quoteattr
 
 from gathercli.io.write import Output
-from gathercli.jobs.line import ERROR, MISMATCH, OK
+from gathercli.jobs.line import ERROR, MISMATCH, OK, SKIPPED
 from gathercli.text import clean
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ def _case(line: dict[str, Any]) -> str:
     head = f'<testcase classname={_quoted(kind)} name={_quoted(line["id"])} time="{seconds:.6f}"'
     if line["status"] == OK:
         return f"  {head}/>\n"
+    if line["status"] == SKIPPED:
+        return f"  {head}><skipped message={_quoted(line.get('message'))}/></testcase>\n"
     tag = "failure" if line["status"] == MISMATCH else "error"
     why = f"<{tag} type={_quoted(line.get('rule'))} message={_quoted(line.get('message'))}/>"
     return f"  {head}>{why}</testcase>\n"
@@ -72,10 +74,11 @@ def _case(line: dict[str, Any]) -> str:
 def _head(totals: BatchTotals, seconds: float) -> str:
     """Return the text before the cases."""
     counts = totals.counts
+    skipped = f' skipped="{counts[SKIPPED]}"' if SKIPPED in counts else ""
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n'
         f'<testsuites>\n<testsuite name="gathercli" tests="{totals.done}" '
-        f'failures="{counts[MISMATCH]}" errors="{counts[ERROR]}" time="{seconds:.3f}">\n'
+        f'failures="{counts[MISMATCH]}" errors="{counts[ERROR]}"{skipped} time="{seconds:.3f}">\n'
     )
 
 

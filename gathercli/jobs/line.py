@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 OK: Final = "ok"
 MISMATCH: Final = "mismatch"
 ERROR: Final = "error"
+SKIPPED: Final = "skipped"
+"""The status of a test that was not run, only in JUnit."""
 
 LONGEST: Final = 2000
 """The most characters of a message in the report."""

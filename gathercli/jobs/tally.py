@@ -79,7 +79,7 @@ class BatchTotals:
 
     def count(self, status: str) -> None:
         """Count a completed job."""
-        self.counts[status] += 1
+        self.counts[status] = self.counts.get(status, 0) + 1
 
     def explain(self, number: int, line: dict[str, Any]) -> None:
         """Add the cause of a failed job from its line."""

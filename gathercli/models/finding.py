@@ -19,6 +19,9 @@ WARNING: Final = "warning"
 NOTE: Final = "note"
 """The levels of findings: refused, changed silently, worth knowing. Notes fail no check."""
 
+UNREAD: Final = "unread"
+"""The rule of constants that decide, but could not be read."""
+
 _DOES: Final = {
     REFUSED: "refuses it",
     ZERO: "gives zeros",
@@ -40,7 +43,7 @@ STATEMENTS: Final = {
     "batch-dims-most": "The target has as many batch dimensions.",
     "rank-most": "The ranks are within those of the target.",
     "data-width": "The target computes data in all bits of its type.",
-    "unread": "The constants that decide are in the model.",
+    UNREAD: "Every constant that decides can be read.",
 }
 """The rules that only models have, in words, by name."""
 

@@ -100,6 +100,8 @@ class Value(NamedTuple):
         The tensor, if the model decides it.
     inferred
         Whether the shape was inferred; else the model declares it.
+    unread
+        Why the elements are not known, though the model decides them; empty if that is not so.
     """
 
     name: str
@@ -107,11 +109,20 @@ class Value(NamedTuple):
     shape: Shape = Shape.of_unknown_rank()
     constant: Constant | None = None
     inferred: bool = False
+    unread: str = ""
 
     @classmethod
     def of(cls, name: str, constant: Constant) -> Value:
         """Return the value of a constant."""
-        return cls(name, constant.dtype, Shape(constant.shape), constant)
+        shape = Shape(constant.shape)
+        return cls(name, constant.dtype, shape, constant, unread=constant.unread)
+
+    def unread_from(self, inputs: Iterable[Value]) -> Value:
+        """Return the output of a node that could be constant, but for `inputs` that are unread."""
+        inputs = list(inputs)
+        reasons = [each.unread for each in inputs if each.unread]
+        decided = all(each.unread or each.constant for each in inputs)
+        return self._replace(unread=reasons[0]) if reasons and decided else self
 
     @property
     def operand(self) -> Operand:
@@ -181,6 +192,19 @@ class ModelNode(NamedTuple):
         """The inputs by the names of the row; fewer if the node lacks some."""
         rows = (self.op or self.family.ROWS[0]).inputs
         return {row.name: value for row, value in zip(rows, self.inputs, strict=False)}
+
+    @property
+    def unread(self) -> dict[str, str]:
+        """The inputs with constants that decide but could not be read, by name, and why."""
+        op = self.op or self.family.ROWS[0]
+        axes = [each.name for each in op.attrs if each.is_input]
+        deciding = [each.name for each in op.inputs if each.values or op.followed is not None]
+        names = [each.name for each in op.inputs] + axes
+        return {
+            name: value.unread
+            for name, value in zip(names, self.inputs, strict=False)
+            if value.unread and name in (*deciding, *axes)
+        }
 
 
 def node(  # noqa: PLR0917  (the fields of a node)

@@ -20,7 +20,7 @@ _ATTRIBUTES: Final = {name: attributes(each) for name, each in OPERATOR_FAMILIES
 
 def axis_of(value: Value | None) -> Any:
     """Return the axis that an input decides: its elements, or ``"unknown"``."""
-    if value is None or value.constant is None or value.constant.unread:
+    if value is None or value.constant is None or value.unread:
         return "unknown"
     axis = value.constant.tensor().values().tolist()
     return axis[0] if value.constant.shape == (1,) else axis
@@ -78,4 +78,7 @@ def merged(declared: Value, inferred: Value) -> Value:
     elif declared.shape.rank is not None:
         shape = declared.shape
     same = shape == declared.shape
-    return inferred._replace(name=declared.name, dtype=dtype, shape=shape, inferred=not same)
+    unread = declared.unread or inferred.unread
+    return inferred._replace(
+        name=declared.name, dtype=dtype, shape=shape, inferred=not same, unread=unread
+    )

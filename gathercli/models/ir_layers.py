@@ -138,7 +138,7 @@ class Body:
         self.values: dict[tuple[str, str], Value] = {}
 
     def captured(self, parameter_id: str) -> Value | None:
-        """Return the outer constant that a Parameter of the body stands for, or None."""
+        """Return the outer constant that a Parameter of the body stands for, read or not."""
         owner, outer = self.owner, self.outer
         if owner is None or outer is None or parameter_id in owner.changing:
             return None
@@ -147,7 +147,7 @@ class Body:
         if source is None:
             return None
         value = outer.values.get(source) or outer.captured(source[0])
-        return value if value and value.constant else None
+        return value if value and (value.constant or value.unread) else None
 
 
 def parameter(layer: Layer, name: str) -> Value | None:

@@ -15,9 +15,9 @@ import numpy as np
 
 from gathercli.errors import OperatorError, OutOfRangeError, VersionError
 from gathercli.models.changes import changes, conflict, moved_indices
-from gathercli.models.finding import NOTE, WARNING, Finding, finding_of, finding_on
+from gathercli.models.finding import NOTE, UNREAD, WARNING, Finding, finding_of, finding_on
 from gathercli.models.portability import ZERO
-from gathercli.models.verdict import judge, widest_axes
+from gathercli.models.verdict import judge, unread, widest_axes
 from gathercli.ops import attributes
 from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.op import IndexRange
@@ -41,7 +41,11 @@ WIDEST: Final = 2**31 - 1
 
 
 def findings(
-    model: Model, targets: Sequence[ConversionTarget] = (), *, allow_fill: bool = False
+    model: Model,
+    targets: Sequence[ConversionTarget] = (),
+    *,
+    allow_fill: bool = False,
+    allow_unread: bool = False,
 ) -> Iterator[Finding]:
     """Yield the findings of a model, in the order of its nodes; then notes on all of them.
 
@@ -51,11 +55,14 @@ def findings(
         The targets that the model goes to.
     allow_fill
         Whether an index that a version fills with zeros is worth a note only.
+    allow_unread
+        Whether constants that could not be read are worth a note only.
     """
     for node in model.nodes:
         for each in node_findings(node, targets):
             filled = each.does.get(each.operator) == ZERO and not each.target
-            yield each._replace(level=NOTE) if allow_fill and filled else each
+            allowed = (allow_fill and filled) or (allow_unread and each.rule == UNREAD)
+            yield each._replace(level=NOTE) if allowed else each
     for target in targets:
         for wide, narrow in target.narrow.items():
             yield from _data_width(model, target, wide, narrow)
@@ -80,12 +87,8 @@ def node_findings(node: ModelNode, targets: Sequence[ConversionTarget] = ()) -> 
     InputError
         A constant is malformed.
     """
-    number = len(node.inputs)
-    most = len(node.op.inputs) + any(each.is_input for each in node.op.attrs) if node.op else 0
-    if node.op is not None and not len(node.op.inputs) <= number <= most:
-        names = listed((f"`{each.name}`" for each in node.op.inputs), "and")
-        message = f"it has {counted(number, 'input')}: expected {names}"
-        yield finding_on(node, "inputs", message, value=number, expected=names)
+    if wrong := _wrong_inputs(node):
+        yield wrong
         return
     verdict = judge(node)
     if verdict.error is not None and not isinstance(verdict.error, OperatorError | VersionError):
@@ -98,11 +101,11 @@ def node_findings(node: ModelNode, targets: Sequence[ConversionTarget] = ()) -> 
         yield finding_of(node, verdict.error)
     for each in verdict.adjustments:
         yield _with_fates(node, _of_adjustment(node, each), targets)
+    yield from _unread(node)
     call = verdict.call
     if call is None:
         return
     yield from _declared(node, verdict, call)
-    yield from _unread(node)
     axes = {row.name: widest_axes(call, row.name) for row in call.op.inputs if row.values}
     yield from _width(node, axes)
     arrays = _constants(node)
@@ -112,6 +115,29 @@ def node_findings(node: ModelNode, targets: Sequence[ConversionTarget] = ()) -> 
         if (runs := target.runs(call.op)) is not None:
             for name, array in arrays.items():
                 yield from moved_indices(node, call, target, runs, axes[name], array)
+
+
+def contradictions(verdict: NodeVerdict) -> Iterator[Finding]:
+    """Yield the errors of a node that its verdict has not: inputs, attributes, declared output."""
+    node = verdict.node
+    if wrong := _wrong_inputs(node):
+        yield wrong
+        return
+    yield from _unknown_attributes(node)
+    if verdict.call is not None:
+        yield from _declared(node, verdict, verdict.call)
+
+
+def _wrong_inputs(node: ModelNode) -> Finding | None:
+    """Return a finding if the node has too few or too many inputs."""
+    if node.op is None:
+        return None
+    number, least = len(node.inputs), len(node.op.inputs)
+    if least <= number <= least + any(each.is_input for each in node.op.attrs):
+        return None
+    names = listed((f"`{each.name}`" for each in node.op.inputs), "and")
+    message = f"it has {counted(number, 'input')}: expected {names}"
+    return finding_on(node, "inputs", message, value=number, expected=names)
 
 
 def _of_adjustment(node: ModelNode, adjustment: Adjustment) -> Finding:
@@ -174,13 +200,12 @@ def _declared(node: ModelNode, verdict: NodeVerdict, call: Call) -> Iterator[Fin
 
 
 def _unread(node: ModelNode) -> Iterator[Finding]:
-    """Yield why constant indices were not checked."""
-    for row in node.op.inputs if node.op else ():
-        constant = node.named_inputs[row.name].constant
-        if row.values and constant is not None and constant.unread:
-            yield finding_on(
-                node, "unread", f"`{row.name}` is not checked: {constant.unread}", NOTE
-            )
+    """Yield why constant indices, or an axis that is an input, were not checked."""
+    if node.is_template:
+        message = "it is not checked: its attributes come from the callers of a function"
+        yield finding_on(node, UNREAD, message, NOTE)
+    elif message := unread(node):
+        yield finding_on(node, UNREAD, message, WARNING)
 
 
 def _width(node: ModelNode, axes: Mapping[str, Sequence[IndexedAxis]]) -> Iterator[Finding]:
@@ -239,11 +264,9 @@ def _constants(node: ModelNode) -> dict[str, AnyArray]:
     """Return the constant indices by input, unless only some of them are used."""
     if node.op is None or node.op.followed is not None:
         return {}
-    constants = {
-        row.name: node.named_inputs[row.name].constant for row in node.op.inputs if row.values
-    }
+    values = {row.name: node.named_inputs[row.name] for row in node.op.inputs if row.values}
     return {
-        name: each.tensor().array
-        for name, each in constants.items()
-        if each is not None and not each.unread
+        name: each.constant.tensor().array
+        for name, each in values.items()
+        if each.constant is not None and not each.unread
     }

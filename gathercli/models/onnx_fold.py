@@ -25,6 +25,14 @@ def folded(
         return Value.of(name, constant) if constant else None
     if not inputs:
         return None
+    value = _passed(operator, name, inputs, attributes, opset) or Value(name, inputs[0].dtype)
+    return value.unread_from(inputs)
+
+
+def _passed(
+    operator: str, name: str, inputs: list[Value], attributes: dict[str, Any], opset: int
+) -> Value | None:
+    """Return the output of a node that its first input passes through."""
     data = inputs[0]
     second = fold.integers(inputs[1]) if len(inputs) > 1 else None
     if operator == "Identity":

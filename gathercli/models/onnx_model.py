@@ -57,7 +57,7 @@ def read_onnx(file: File, options: ReadOptions) -> Model:
     if options.infer and any(map(_is_open, model.nodes)):
         reader.infer()
         model = reader.read()
-    if any(map(_has_unread_indices, model.nodes)):
+    if any(each.unread for each in model.nodes):
         model.notes.append(_UNREAD)
     return model
 
@@ -316,16 +316,7 @@ class _OnnxReader:
             self.model.tensors.setdefault(name, value.constant)
 
 
-_UNREAD: Final = "some indices are in another file, which is read with `--external-data` alone"
-
-
-def _has_unread_indices(node: ModelNode) -> bool:
-    """Return whether constant indices of a node are in a file that was not opened."""
-    rows = {row.name: row for row in (node.op or node.family.ROWS[0]).inputs}
-    return any(
-        rows[name].values and value.constant is not None and bool(value.constant.unread)
-        for name, value in node.named_inputs.items()
-    )
+_UNREAD: Final = "some indices are in another file, which is read only with `--external-data`"
 
 
 def _is_open(node: ModelNode) -> bool:

@@ -314,6 +314,13 @@ class _IrReader:
             return Value.of(name, self._constant(layer))
         if layer.type not in _FOLDED or not inputs:
             return None
+        value = self._passed(layer, inputs)
+        marked = (value or Value(name)).unread_from(inputs)
+        return marked if marked.unread else value
+
+    def _passed(self, layer: Layer, inputs: list[Value]) -> Value | None:
+        """Return the output of a layer that its first input passes through."""
+        name = layer.name
         if layer.type == "Convert":
             return fold.converted(inputs[0], name, type_of(layer.data.get("destination_type", "")))
         second = fold.integers(inputs[1]) if len(inputs) > 1 else None

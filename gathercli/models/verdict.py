@@ -14,8 +14,10 @@ from gathercli.models.inference import bound
 from gathercli.spec.call import CallContext
 from gathercli.spec.op import IndexedAxis, OutOfRange
 from gathercli.spec.shapes import LARGEST, Shape, product
+from gathercli.text import listed
 
 if TYPE_CHECKING:
+    from gathercli.models.finding import Finding
     from gathercli.models.graph import ModelNode
     from gathercli.spec.call import Call
 
@@ -37,6 +39,8 @@ class NodeVerdict(NamedTuple):
         The treatment of constant indices outside their axis.
     error
         Why the node is refused; None if nothing is refused.
+    contradictions
+        Where the model contradicts its own inputs, as findings; of `lint.contradictions`.
     """
 
     node: ModelNode
@@ -45,6 +49,7 @@ class NodeVerdict(NamedTuple):
     checked: tuple[str, ...] = ()
     adjustments: tuple[Adjustment, ...] = ()
     error: GatherError | None = None
+    contradictions: tuple[Finding, ...] = ()
 
     @property
     def fills(self) -> bool:
@@ -53,10 +58,24 @@ class NodeVerdict(NamedTuple):
 
     @property
     def word(self) -> str:
-        """The verdict: ``refused``, ``fills`` or ``legal``."""
-        if self.error is not None:
+        """The verdict: ``refused``, ``fills``, ``unread``, ``unknown`` or ``legal``."""
+        if self.error is not None or self.contradictions:
             return "refused"
-        return "fills" if self.fills else "legal"
+        if self.fills:
+            return "fills"
+        if self.node.unread:
+            return "unread"
+        return "legal" if self.call is not None else "unknown"
+
+
+def unread(node: ModelNode) -> str:
+    """Say which inputs of a node were not checked, and why; empty text if all were."""
+    if not node.unread:
+        return ""
+    names = listed((f"`{name}`" for name in node.unread), "and")
+    return f"{names} {'are' if len(node.unread) > 1 else 'is'} not checked: " + "; ".join(
+        dict.fromkeys(node.unread.values())
+    )
 
 
 def judge(node: ModelNode) -> NodeVerdict:
@@ -84,7 +103,7 @@ def _check_constants(node: ModelNode, call: Call) -> tuple[tuple[str, ...], tupl
     constants = {
         name: value.constant
         for name, value in node.named_inputs.items()
-        if value.constant and not value.constant.unread
+        if value.constant and not value.unread
     }
     names = tuple(each.name for each in call.op.inputs if each.values and each.name in constants)
     if not names:

@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.jobs.line import ERROR as ERROR_STATUS
-from gathercli.jobs.line import MISMATCH, OK
-from gathercli.models.finding import NOTE
+from gathercli.jobs.line import MISMATCH, OK, SKIPPED
+from gathercli.models.finding import NOTE, UNREAD
 from gathercli.report.versions import hanging
 from gathercli.report.words import error_json
 from gathercli.text import clean, counted
@@ -63,7 +63,10 @@ def total(checked: Sequence[CheckedModel]) -> str:
     levels = [finding.level for each in checked for finding in each.findings]
     numbers = [counted(levels.count(level), level) for level in _STYLES if level in levels]
     refused = sum(each.error is not None for each in checked)
+    unread = sum(len({f.node for f in each.findings if f.rule == UNREAD}) for each in checked)
     parts = [counted(models, "model"), counted(nodes, "node"), *(numbers or ["no finding"])]
+    if unread:
+        parts.append(f"{counted(unread, 'node')} not checked")
     return ", ".join(parts) + (f", {refused} not read" if refused else "") + "\n"
 
 
@@ -113,14 +116,15 @@ def junit_lines(checked: CheckedModel) -> Iterator[dict[str, Any]]:
         return
     findings: dict[str, list[Finding]] = {}
     for each in checked.findings:
-        if each.level != NOTE:
+        if each.level != NOTE or each.rule == UNREAD:
             findings.setdefault(each.node, []).append(each)
     for node in checked.nodes:
-        broken = findings.get(node.name, [])
+        own = findings.get(node.name, [])
+        broken = [each for each in own if each.level != NOTE]
         yield {
             "id": f"{checked.path}#{node.name}",
             "operator": f"{node.op or node.operator}",
-            "status": MISMATCH if broken else OK,
-            "rule": ", ".join(dict.fromkeys(each.rule for each in broken)),
-            "message": "; ".join(each.text for each in broken),
+            "status": MISMATCH if broken else SKIPPED if own else OK,
+            "rule": ", ".join(dict.fromkeys(each.rule for each in broken or own)),
+            "message": "; ".join(each.text for each in broken or own),
         }

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 _FRAMEWORKS: Final = {"onnx": "ONNX", "openvino": "OpenVINO"}
 _HEADINGS: Final = ("node", "version", "attributes", "inputs", "output", "verdict")
 _LEGEND: Final = (
-    "* is constant. legal: nothing is refused of what the model decides; indices that come at run "
-    "time are not known.\n"
+    "* is constant. legal: what the model decides is allowed; fills: constant indices outside "
+    "become zeros;\nunread, unknown: not checked. Indices that come at run time are not known.\n"
 )
 _STYLES: Final = (
     (r"(?m)^(node|tensor) .*", "bold"),
     (r"(?m)(?<=  )refused: .*", "red"),
-    (r"(?m)(?<=  )fills$", "yellow"),
+    (r"(?m)(?<=  )(fills|unread|unknown)$", "yellow"),
     (r"(?m)(?<=  )legal$", "green"),
 )
 
@@ -72,7 +72,11 @@ def node_json(verdict: NodeVerdict) -> dict[str, Any]:
         "verdict": verdict.word,
         "checked": list(verdict.checked),
         "adjustments": [str(each) for each in verdict.adjustments],
+        "unread": dict(node.unread),
         "error": error_fields(verdict.error) if verdict.error else None,
+        "contradictions": [
+            {"rule": each.rule, "message": each.message} for each in verdict.contradictions
+        ],
     }
 
 
@@ -155,7 +159,9 @@ def _type_of(node: ModelNode) -> str:
 
 
 def _word(verdict: NodeVerdict) -> str:
-    return f"refused: {verdict.error.rule}" if verdict.error else verdict.word
+    reasons = [verdict.error, *verdict.contradictions]
+    rules = dict.fromkeys(each.rule for each in reasons if each is not None)
+    return f"refused: {', '.join(rules)}" if rules else verdict.word
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
@@ -171,8 +177,12 @@ def _block(row: Sequence[str]) -> str:
 
 
 def _reason(verdict: NodeVerdict) -> str:
-    """Say what is refused or filled, in a line; nothing for a legal node."""
+    """Say what is refused, filled or not checked, a line each; nothing for a legal node."""
+    from gathercli.models.verdict import unread
+
     lines = [verdict.error.message] if verdict.error else list(map(str, verdict.adjustments))
+    lines += [each.message for each in verdict.contradictions]
+    lines += filter(None, [unread(verdict.node)])
     return "".join(f"{clean(verdict.node.name)}: {clean(line)}\n" for line in lines)
 
 

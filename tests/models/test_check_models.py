@@ -113,12 +113,32 @@ def test_notes_fail_no_check(run: Run) -> None:
     assert ran.out.endswith("1 model, 3 nodes, 1 note\n")
 
 
+@pytest.mark.parametrize(
+    ("words", "status", "tag"),
+    [((), 1, "failure"), (("--allow-unread",), 0, "skipped")],
+)
+def test_a_node_that_is_not_checked_passes_no_test(
+    models: Path, run: Run, words: tuple[str, ...], status: int, tag: str
+) -> None:
+    (models / "c.bin").unlink()
+
+    ran = run("check", "m/c.xml", "--junit", "out.xml", *words)
+
+    suite = ET.fromstring(Path("out.xml").read_bytes())[0]  # noqa: S314  (our own)
+    assert ran.status == status
+    assert [each.tag for case in suite for each in case] == [tag] * 3
+    assert suite.get("skipped") == ("3" if tag == "skipped" else None)
+    assert ran.out.endswith(", 3 nodes not checked\n")
+
+
 def test_an_empty_folder_is_no_input(folder: Path, run: Run) -> None:
     (folder / "m").mkdir()
 
-    ran = run("check", "m")
+    ran = run("check", "m", "--junit", "m.xml", "--sarif", "m.sarif")
 
     assert ran.status == 66
+    assert 'errors="1"' in Path("m.xml").read_text()
+    assert "there is no model in" in Path("m.sarif").read_text()
     assert ran.err.startswith("error: there is no model in `m`: expected files that end in .onnx")
 
 
@@ -195,7 +215,7 @@ def test_notes_name_their_model(models: Path, run: Run) -> None:
     ran = run("check", "m/c.xml", "m/a.onnx")
 
     first, second = ran.err.splitlines()
-    assert (ran.status, first[:18]) == (0, "note: m/c.xml: the")
+    assert (ran.status, first[:18]) == (1, "note: m/c.xml: the")
     assert second.startswith("note: m/a.onnx: onnx opset 99 is newer than")
 
 

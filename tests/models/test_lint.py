@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 
 from gathercli.errors import InputError
 from gathercli.models import read
-from gathercli.models.finding import NOTE
+from gathercli.models.finding import NOTE, WARNING
 from gathercli.models.graph import Constant
 from gathercli.models.lint import findings, node_findings
 from gathercli.models.portability import target
@@ -385,16 +385,72 @@ def test_data_in_fewer_bits_is_one_note_for_all_nodes(tmp_path: Path) -> None:
     assert found.message == "`data` of 2 nodes is int64, which openvino computes as int32"
 
 
-def test_constants_that_are_not_read_are_a_note(tmp_path: Path) -> None:
-    model = one_gather(indices=[0, 99])
+def moved_out(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Store the first tensor of a model in another file, which does not exist."""
     tensor = model.graph.initializer[0]
     tensor.ClearField("raw_data")
     tensor.data_location = TensorProto.EXTERNAL
     tensor.external_data.add(key="location", value="weights.bin")
+    return model
 
-    (found,) = of_model(model, tmp_path)
 
-    assert (found.rule, found.level) == ("unread", NOTE)
+@pytest.mark.parametrize(("allowed", "level"), [(False, WARNING), (True, NOTE)])
+def test_constants_that_are_not_read_are_a_warning_unless_allowed(
+    tmp_path: Path, level: str, *, allowed: bool
+) -> None:
+    model = moved_out(one_gather(indices=[0, 99]))
+
+    (finding,) = of_model(model, tmp_path, allow_unread=allowed)
+
+    assert (finding.rule, finding.level) == ("unread", level)
+
+
+def test_an_axis_in_a_missing_file_is_not_checked(tmp_path: Path) -> None:
+    ir = Ir()
+    inputs = [ir.parameter("data", "f32", [9]), ir.parameter("i", "i64", [2])]
+    inputs.append(ir.constant("axis", np.array(0)))
+    ir.result(ir.layer("pick", "Gather", inputs, "f32", [2], batch_dims=0))
+    path = ir.save(tmp_path / "m.xml")
+    path.with_suffix(".bin").unlink()
+
+    with closing(read(str(path))) as model:
+        (finding,) = findings(model)
+
+    assert finding.message == (
+        "`axis` is not checked: its elements are in the .bin, which is missing"
+    )
+
+
+@pytest.mark.parametrize("operator", ["Reshape", "Unsqueeze"])
+def test_indices_behind_a_shape_that_is_not_read_are_not_checked(
+    tmp_path: Path, operator: str
+) -> None:
+    nodes = [
+        helper.make_node(operator, ["numbers", "shape"], ["indices"]),
+        helper.make_node("Gather", ["data", "indices"], ["out"], name="pick"),
+    ]
+    inputs, outputs = [value("data", FLOAT, [9])], [value("out", FLOAT, None)]
+    tensors = constants(shape=[1], numbers=[0])
+    model = moved_out(onnx_model(nodes, inputs, outputs, tensors))
+
+    (finding,) = of_model(model, tmp_path)
+
+    assert (finding.rule, finding.level) == ("unread", WARNING)
+
+
+def test_indices_behind_a_layer_whose_shape_is_missing_are_not_checked(tmp_path: Path) -> None:
+    ir = Ir()
+    numbers = [ir.constant("numbers", np.array([7])), ir.constant("shape", np.array([1, 1]))]
+    indices = ir.layer("reshape", "Reshape", numbers, "i64", [1, 1], opset="opset1")
+    data = ir.parameter("data", "f32", [3])
+    ir.result(ir.layer("pick", "GatherND", [data, indices], "f32", [1], batch_dims=0))
+    path = ir.save(tmp_path / "m.xml")
+    path.with_suffix(".bin").unlink()
+
+    with closing(read(str(path))) as model:
+        (finding,) = findings(model)
+
+    assert finding.message.startswith("`indices` is not checked")
 
 
 def test_a_position_from_the_end_may_be_beyond_32_bits(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from gathercli.errors import GatherError, InputError
 from gathercli.models import ReadOptions, onnx_tensor, read
+from gathercli.models.lint import node_findings
 from gathercli.models.onnx_tensor import TYPES
 from gathercli.models.verdict import judge
 from gathercli.report.model import model_json
@@ -150,9 +151,11 @@ def test_a_parameter_of_a_function_leaves_the_axis_unknown(path: Path) -> None:
     )
 
     (read_node,) = saved(onnx_model([], functions=[function]), path).nodes
+    (finding,) = node_findings(read_node)
 
     assert read_node.attributes == {"axis": "unknown"}
-    assert judge(read_node).word == "legal"
+    assert judge(read_node).word == "unknown"
+    assert (finding.rule, finding.level) == ("unread", "note")
 
 
 def test_a_node_of_another_domain_is_none_of_the_family(path: Path) -> None:
@@ -424,7 +427,7 @@ def test_external_data_are_read_by_option_from_beside_the_model(path: Path) -> N
     assert model.tensors["indices"].tensor().array.tolist() == [0, 10]
     closed = read(str(path))
     assert closed.notes == [
-        "some indices are in another file, which is read with `--external-data` alone"
+        "some indices are in another file, which is read only with `--external-data`"
     ]
     assert closed.tensors["indices"].unread
     assert judge(closed.nodes[0]).checked == ()

@@ -31,8 +31,9 @@ from gathercli.report.terminal import print_text, rendered, wants_color, width_o
 from gathercli.text import clean, listed, some
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from gathercli.models.finding import Finding
     from gathercli.models.graph import Model
     from gathercli.models.portability import ConversionTarget
 
@@ -60,6 +61,11 @@ class ModelCheckOptions(Options):
         "--allow-fill",
         help="Take indices that a version fills with zeros for notes, which fail no check.",
     )
+    allow_unread: bool = flag(
+        OUTPUT,
+        "--allow-unread",
+        help="Take constants that cannot be read for notes, which fail no check.",
+    )
     junit: str | None = option(
         REPORT, "--junit", metavar="FILE", help="Also write the nodes as tests in JUnit XML."
     )
@@ -72,6 +78,12 @@ class ModelCheckOptions(Options):
         """Return the targets that the option names."""
         words = [] if self.to is None else self.to.split(",")
         return list({each.name: each for each in map(target, words)}.values())
+
+    def findings(self, model: Model, targets: Sequence[ConversionTarget]) -> Iterator[Finding]:
+        """Yield the findings of a model, as notes where they are allowed."""
+        from gathercli.models.lint import findings
+
+        return findings(model, targets, allow_fill=self.allow_fill, allow_unread=self.allow_unread)
 
     def check(self) -> None:
         """Raise if two reports are one file."""
@@ -95,13 +107,7 @@ def run(
     options.check()
     targets, start = options.targets(), monotonic()
     paths = list(dict.fromkeys(path for word in models for path in files_below(word)))
-    if not paths:
-        raise NoInputError(
-            f"there is no model in {some(f'`{clean(word)}`' for word in models)}: "
-            f"expected files that end in {listed(MODEL_SUFFIXES)}",
-            rule="missing",
-        )
-    checked: list[CheckedModel] = []
+    checked: list[CheckedModel] = [] if paths else [_no_model(models)]
     with ExitStack() as stack:
         junit = stack.enter_context(JUnitReport(options.junit)) if options.junit else None
         sarif = stack.enter_context(Output(options.sarif)) if options.sarif else None
@@ -110,7 +116,7 @@ def run(
         with messages:
             for path in _with_progress(paths, messages):
                 noted, read = len(messages.notes), partial(reading.read, path, memory, messages)
-                model = _check(path, read, targets, allow_fill=options.allow_fill)
+                model = _check(path, read, partial(options.findings, targets=targets))
                 own = (*messages.notes[noted:], *dict.fromkeys(each.note for each in model.nodes))
                 messages.notes[noted:] = [f"{path}: {note}" for note in own if note]
                 _print(model, options, messages, alone=len(paths) == 1)
@@ -129,6 +135,16 @@ def run(
     messages.print()
     failing = any(each.level != NOTE for model in checked for each in model.findings)
     return max((error.status for error in errors), default=int(failing))
+
+
+def _no_model(models: Sequence[str]) -> CheckedModel:
+    """Return what stands for folders without a model."""
+    error = NoInputError(
+        f"there is no model in {some(f'`{clean(word)}`' for word in models)}: "
+        f"expected files that end in {listed(MODEL_SUFFIXES)}",
+        rule="missing",
+    )
+    return CheckedModel(models[0], error=error)
 
 
 def files_below(word: str) -> Iterator[str]:
@@ -172,17 +188,13 @@ def _with_progress(paths: Sequence[str], messages: Messages) -> Iterator[str]:
 def _check(
     path: str,
     read: Callable[[], Model],
-    targets: Sequence[ConversionTarget],
-    *,
-    allow_fill: bool,
+    findings: Callable[[Model], Iterable[Finding]],
 ) -> CheckedModel:
     """Check a model; the error says why it was not read."""
-    from gathercli.models.lint import findings
-
     try:
         model = read()
         try:
-            results = tuple(findings(model, targets, allow_fill=allow_fill))
+            results = tuple(findings(model))
             model.recheck()
         finally:
             model.close()

@@ -56,13 +56,17 @@ def run(
 ) -> int:
     """List the nodes of a model."""
     from gathercli.io.descriptors import STDOUT
+    from gathercli.models.lint import contradictions
     from gathercli.models.verdict import judge
     from gathercli.report.model import model_json, model_text
     from gathercli.report.terminal import wants_color, width_of
 
     model = reading.read(file, memory, messages)
     try:
-        verdicts = [judge(each) for each in model.nodes]
+        verdicts = [
+            verdict._replace(contradictions=tuple(contradictions(verdict)))
+            for verdict in map(judge, model.nodes)
+        ]
         model.recheck()
     finally:
         model.close()
