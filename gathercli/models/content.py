@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from gathercli.arrays.tensor import storage_of
 from gathercli.io.formats.content import Layout, key_hint, malformed
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from gathercli.models.graph import Constant
     from gathercli.spec.dtypes import DType
     from gathercli.tensor import Tensor
-
-
-COPIES: Final = 4
-"""Copies in memory of elements that are converted: the values, the result, their comparison."""
 
 
 class ModelContent:
@@ -50,10 +46,11 @@ class ModelContent:
         """Read a tensor: a view of the file, unless its elements are packed or converted."""
         del declared, empty
         constant = self._constant(key)
-        size, limit = constant.nbytes, self._file.limit
-        if not constant.mapped and limit is not None and COPIES * size > limit:
+        limit = self._file.limit
+        if limit is not None and constant.copied > limit:
             raise self._file.over(
-                f"{size} bytes take {COPIES * size} when they are converted", COPIES * size
+                f"{constant.nbytes} bytes take {constant.copied} when they are converted",
+                constant.copied,
             )
         return constant.tensor()
 

@@ -36,7 +36,7 @@ def integers(value: Value | None) -> list[int] | None:
         return None
     if product(constant.shape) > FEW:
         return None
-    numbers: list[int] = constant.tensor().values().reshape(-1).tolist()
+    numbers: list[int] = constant.read().values().reshape(-1).tolist()
     return numbers
 
 
@@ -61,7 +61,7 @@ def converted(value: Value, name: str, dtype: DType | None) -> Value:
         return result
 
     def load() -> Tensor:
-        tensor = constant.tensor()
+        tensor = constant.read()
         if tensor.dtype is dtype:
             return tensor
         values = tensor.values()
@@ -75,8 +75,10 @@ def converted(value: Value, name: str, dtype: DType | None) -> Value:
         return Tensor(dtype, array)
 
     depth = constant.depth + 1
-    changed = Constant(dtype, constant.shape, load, constant.unread, depth=depth)
-    return result._replace(constant=changed)
+    changed = Constant(
+        dtype, constant.shape, load, constant.unread, depth=depth, limit=constant.limit
+    )
+    return result._replace(constant=changed, unread=changed.unread)
 
 
 def reshaped(value: Value, name: str, target: Sequence[int] | None, *, zero_copies: bool) -> Value:
@@ -142,7 +144,7 @@ def _viewed(value: Value, name: str, shape: Sequence[AnyDim]) -> Value:
         return result
 
     def load() -> Tensor:
-        tensor = constant.tensor()
+        tensor = constant.read()
         return Tensor(tensor.dtype, tensor.array.reshape(sizes))
 
     changed = Constant(
@@ -152,5 +154,6 @@ def _viewed(value: Value, name: str, shape: Sequence[AnyDim]) -> Value:
         constant.unread,
         mapped=constant.mapped,
         depth=constant.depth + 1,
+        limit=constant.limit,
     )
-    return result._replace(constant=changed)
+    return result._replace(constant=changed, unread=changed.unread)

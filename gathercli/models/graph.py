@@ -37,6 +37,9 @@ MOST_NODES: Final = 400_000
 MAX_DEPTH: Final = 64
 """The deepest body in a body."""
 
+COPIES: Final = 4
+"""Copies in memory of elements that are converted: the values, the result, their comparison."""
+
 
 class Constant:
     """A tensor that a model stores, or that follows from one; its elements are read on demand.
@@ -48,14 +51,17 @@ class Constant:
     load
         A function that reads the tensor; it raises `GatherError` if the elements are malformed.
     unread
-        Why the elements cannot be read: they are in a file that is not opened. Empty if they can.
+        Why the elements cannot be read: they are in a file that is not opened, or take more memory
+        than `limit`. Empty if they can.
     mapped
         Whether the tensor is a view of the file; else its elements are held in memory.
     depth
         The number of nodes between a stored tensor and this one.
+    limit
+        The most bytes of memory that the elements may take; None for no limit.
     """
 
-    __slots__ = ("_load", "_tensor", "depth", "dtype", "mapped", "shape", "unread")
+    __slots__ = ("_load", "_tensor", "depth", "dtype", "limit", "mapped", "shape", "unread")
 
     def __init__(
         self,
@@ -66,22 +72,50 @@ class Constant:
         *,
         mapped: bool = False,
         depth: int = 0,
+        limit: int | None = None,
     ) -> None:
         self.dtype, self.shape, self.unread, self.mapped = dtype, shape, unread, mapped
-        self.depth = depth
+        self.depth, self.limit = depth, limit
         self._load = load
         self._tensor: Tensor | None = None
+        if not unread and limit is not None and self.copied > limit:
+            self.unread = f"its elements take {self.copied} bytes of memory, more than {limit}"
 
     @property
     def nbytes(self) -> int:
         """The size of the elements in bytes, one each for the types of less than 8 bits."""
         return product(self.shape) * self.dtype.itemsize
 
+    @property
+    def copied(self) -> int:
+        """The bytes of memory that reading the elements takes; 0 if they are mapped."""
+        return 0 if self.mapped else COPIES * self.nbytes
+
     def tensor(self) -> Tensor:
-        """Return the tensor; stored elements are mapped, not copied."""
+        """Return the tensor, and keep it until `forget`; stored elements are mapped, not copied."""
         if self._tensor is None:
-            self._tensor = self._load()
+            self._tensor = self.read()
         return self._tensor
+
+    def read(self) -> Tensor:
+        """Return the tensor without keeping it.
+
+        Raises
+        ------
+        LimitError
+            The elements take more memory than `limit`.
+        """
+        if self._tensor is not None:
+            return self._tensor
+        if self.limit is not None and self.copied > self.limit:
+            what = f"{self.nbytes} bytes take {self.copied} when they are converted"
+            raise LimitError.over(what, self.copied, self.limit)
+        return self._load()
+
+    def forget(self) -> None:
+        """Drop elements that are in memory: the next call of `tensor` reads them again."""
+        if not self.mapped:
+            self._tensor = None
 
     def __repr__(self) -> str:
         return f"<Constant {self.dtype.short}{Shape(self.shape)}>"
@@ -186,6 +220,12 @@ class ModelNode(NamedTuple):
         """The attributes, and the defaults of those that the model leaves out."""
         defaults = {each.name: each.default for each in self.op.attrs} if self.op else {}
         return {k: v for k, v in defaults.items() if v is not None} | dict(self.attributes)
+
+    def forget(self) -> None:
+        """Drop the elements of constant inputs that are in memory."""
+        for value in self.inputs:
+            if value.constant is not None:
+                value.constant.forget()
 
     @property
     def named_inputs(self) -> dict[str, Value]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.engine import bind, infer
 from gathercli.errors import GatherError, InputError
+from gathercli.models.fold import FEW
 from gathercli.models.graph import OPERATOR_FAMILIES, ModelNode, Value
 from gathercli.ops import attributes
 from gathercli.spec.shapes import UNKNOWN, Shape
@@ -19,11 +20,13 @@ _ATTRIBUTES: Final = {name: attributes(each) for name, each in OPERATOR_FAMILIES
 
 
 def axis_of(value: Value | None) -> Any:
-    """Return the axis that an input decides: its elements, or ``"unknown"``."""
+    """Return the axis that an input decides: its elements, `FEW` at most, or ``"unknown"``."""
     if value is None or value.constant is None or value.unread:
         return "unknown"
-    axis = value.constant.tensor().values().tolist()
-    return axis[0] if value.constant.shape == (1,) else axis
+    axis = value.constant.read().values()
+    if axis.shape == (1,):
+        return axis.tolist()[0]
+    return axis.tolist() if axis.size <= FEW else axis.reshape(-1)[:FEW].tolist()
 
 
 def infer_output(node: ModelNode) -> Value | None:

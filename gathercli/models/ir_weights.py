@@ -45,8 +45,13 @@ class Weights:
                 "bytes of the .bin",
             )
         if dtype is STRING:
-            return Constant(dtype, shape, lambda: strings(self._bytes(), shape, offset, size))
-        return stored(self._bytes, dtype, shape, offset, size)
+            return Constant(
+                dtype,
+                shape,
+                lambda: strings(self._bytes(), shape, offset, size),
+                limit=self._xml.limit,
+            )
+        return stored(self._bytes, dtype, shape, offset, size, self._xml.limit)
 
     def _open(self) -> File | None:
         """Open the .bin; None, and a note, if there is none."""

@@ -63,6 +63,7 @@ def findings(
             filled = each.does.get(each.operator) == ZERO and not each.target
             allowed = (allow_fill and filled) or (allow_unread and each.rule == UNREAD)
             yield each._replace(level=NOTE) if allowed else each
+        node.forget()
     for target in targets:
         for wide, narrow in target.narrow.items():
             yield from _data_width(model, target, wide, narrow)

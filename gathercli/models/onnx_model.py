@@ -26,7 +26,7 @@ from gathercli.models.inference import infer_output, merged
 from gathercli.models.onnx_fold import FOLDED, folded
 from gathercli.models.onnx_infer import infer_values
 from gathercli.models.onnx_scope import Scope
-from gathercli.models.onnx_tensor import tensor_constant
+from gathercli.models.onnx_tensor import NOT_OPENED, tensor_constant
 from gathercli.models.stored import open_beside
 from gathercli.models.wire import Span, WireReader, number_of, signed, span_of
 from gathercli.spec.shapes import UNKNOWN
@@ -57,7 +57,7 @@ def read_onnx(file: File, options: ReadOptions) -> Model:
     if options.infer and any(map(_is_open, model.nodes)):
         reader.infer()
         model = reader.read()
-    if any(each.unread for each in model.nodes):
+    if any(NOT_OPENED in each.unread.values() for each in model.nodes):
         model.notes.append(_UNREAD)
     return model
 
@@ -180,7 +180,7 @@ class _OnnxReader:
         """Return the name and the constant of a TensorProto; its errors have the name."""
         external = self._open_beside if self._options.external else None
         try:
-            return tensor_constant(self._wire, message, external)
+            return tensor_constant(self._wire, message, external, self._file.limit)
         except GatherError as error:
             error.prefix(f"the tensor at byte {message.start}{self._name_of(message)}")
             raise

@@ -47,6 +47,9 @@ _BLOCK: Final = 1 << 18
 MAX_DIMS: Final = 256
 """The most dimensions that are read, more than any tensor may have."""
 
+NOT_OPENED: Final = "its elements are in another file, which is not opened"
+"""Why the elements of external data are not read."""
+
 
 def type_or_none(number: object) -> DType | None:
     """Return the type of a number; None if it is unknown."""
@@ -66,7 +69,10 @@ def type_of(number: int) -> DType:
 
 
 def tensor_constant(
-    wire: WireReader, message: Span, external: Callable[[str], File] | None
+    wire: WireReader,
+    message: Span,
+    external: Callable[[str], File] | None,
+    limit: int | None = None,
 ) -> tuple[str, Constant]:
     """Return the name and the constant of a TensorProto.
 
@@ -74,6 +80,8 @@ def tensor_constant(
     ----------
     external
         A function that opens a file beside the model; None if none may be opened.
+    limit
+        The most bytes of memory of elements that are decoded; None for no limit.
 
     Raises
     ------
@@ -91,7 +99,7 @@ def tensor_constant(
     shape = _shape(wire, fields, dtype)
     if _EXTERNAL in fields or _number(fields, _LOCATION):
         entries = [span_of(each, "`external_data`") for each in fields.get(_EXTERNAL, ())]
-        return name, _external(wire, dtype, shape, entries, external)
+        return name, _external(wire, dtype, shape, entries, external, limit)
     typed = fields.keys() & _FIELDS.keys()
     if _RAW in fields:
         if typed or dtype is STRING:
@@ -102,12 +110,12 @@ def tensor_constant(
                 "one field of them" if typed else "`string_data`",
             )
         raw = span_of(fields[_RAW][-1], "`raw_data`")
-        return name, stored(lambda: wire.buffer, dtype, shape, raw.start, raw.size)
+        return name, stored(lambda: wire.buffer, dtype, shape, raw.start, raw.size, limit)
     field, each = _field(dtype)
     if others := typed - {field}:
         raise malformed(f"the elements of {dtype} are in field {min(others)}", f"field {field}")
     load = partial(_load, wire, dtype, shape, field, each, fields.get(field, []))
-    return name, Constant(dtype, shape, load)
+    return name, Constant(dtype, shape, load, limit=limit)
 
 
 def _number(fields: dict[int, list[int | Span]], field: int) -> int:
@@ -243,28 +251,28 @@ def _strings(wire: WireReader, shape: tuple[int, ...], values: list[int | Span])
     return Tensor(STRING, store(words, STRING, Place("string_data", (len(words),))).reshape(shape))
 
 
-def _external(
+def _external(  # noqa: PLR0917  (the parts of a message)
     wire: WireReader,
     dtype: DType,
     shape: tuple[int, ...],
     entries: list[Span],
     external: Callable[[str], File] | None,
+    limit: int | None,
 ) -> Constant:
     """Return the constant whose elements are in a file beside the model."""
     settings = dict(_entry(wire, each) for each in entries)
     location = settings.get("location", "")
     if external is None:
-        reason = "its elements are in another file, which is not opened"
 
         def refuse() -> Tensor:
             raise InputError(
-                f"{reason}: expected elements in the model itself",
+                f"{NOT_OPENED}: expected elements in the model itself",
                 rule="format",
                 value=location,
                 hint="`--external-data` reads regular files beside the model",
             )
 
-        return Constant(dtype, shape, refuse, unread=reason)
+        return Constant(dtype, shape, refuse, unread=NOT_OPENED)
     if dtype is STRING:
         raise malformed("strings are in another file", "them in the model itself")
     file = external(location)
@@ -276,7 +284,7 @@ def _external(
             f"the elements are at bytes {offset} to {offset + length} of a file of {file.size}",
             "bytes of the file",
         )
-    return stored(file.buffer, dtype, shape, offset, length)
+    return stored(file.buffer, dtype, shape, offset, length, limit)
 
 
 def _entry(wire: WireReader, message: Span) -> tuple[str, str]:

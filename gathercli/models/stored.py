@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from gathercli.spec.dtypes import DType
 
 
-def stored(
+def stored(  # noqa: PLR0917  (a range of a file, and what it stores)
     buffer: Callable[[], Any],
     dtype: DType,
     shape: tuple[int, ...],
     start: int,
     size: int,
+    limit: int | None = None,
 ) -> Constant:
     """Return the constant whose elements are `size` bytes of a buffer, little-endian.
 
@@ -39,6 +40,8 @@ def stored(
         A function that returns the bytes of a file, mapped if they are many.
     start
         The offset of the first element.
+    limit
+        The most bytes of memory of elements that are unpacked; None for no limit.
 
     Raises
     ------
@@ -60,7 +63,7 @@ def stored(
         storage = storage_of(dtype).newbyteorder("<")
         return Tensor(dtype, np.ndarray(shape, storage, buffer(), start))
 
-    return Constant(dtype, shape, load, mapped=dtype.bits >= 8)
+    return Constant(dtype, shape, load, mapped=dtype.bits >= 8, limit=limit)
 
 
 def decoded(raw: bytes, at: int) -> str:

@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from gathercli.errors import InputError
-from gathercli.models import read
+from gathercli.models import ReadOptions, read
 from gathercli.models.finding import NOTE, WARNING
 from gathercli.models.graph import Constant
 from gathercli.models.lint import findings, node_findings
@@ -451,6 +451,60 @@ def test_indices_behind_a_layer_whose_shape_is_missing_are_not_checked(tmp_path:
         (finding,) = findings(model)
 
     assert finding.message.startswith("`indices` is not checked")
+
+
+def typed(folder: Path, number: int) -> Path:
+    """Return a model of one node whose indices are in a typed field; the last is illegal."""
+    model = one_gather(indices=[0])
+    indices = helper.make_tensor("indices", INT64, [number], [*([1] * (number - 1)), 10])
+    model.graph.initializer[0].CopyFrom(indices)
+    path = folder / "m.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize(("limit", "rule"), [(31_999, "unread"), (32_000, "index-range")])
+def test_indices_that_are_decoded_are_checked_within_the_limit(
+    limit: int, rule: str, tmp_path: Path
+) -> None:
+    path = typed(tmp_path, 1000)
+
+    with closing(read(str(path), ReadOptions(limit=limit))) as model:
+        (finding,) = findings(model)
+
+    assert finding.rule == rule
+
+
+def test_the_limit_holds_behind_a_cast(tmp_path: Path) -> None:
+    model = onnx_model(
+        [
+            helper.make_node("Cast", ["wide"], ["indices"], to=INT32),
+            helper.make_node("Gather", ["data", "indices"], ["out"]),
+        ],
+        [value("data", FLOAT, [10, 3])],
+        [value("out", FLOAT, None)],
+        constants(wide=np.full(1000, 10)),
+    )
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model.SerializeToString())
+
+    with closing(read(str(path), ReadOptions(limit=15_999))) as opened:
+        (finding,) = findings(opened)
+
+    assert finding.text == (
+        "`indices` is not checked: its elements take 16000 bytes of memory, more than 15999"
+    )
+
+
+def test_elements_that_are_decoded_are_dropped_after_their_node(tmp_path: Path) -> None:
+    path = typed(tmp_path, 1000)
+
+    with closing(read(str(path))) as model:
+        constant = model.tensors["indices"]
+        first = constant.tensor()
+        list(findings(model))
+
+        assert constant.tensor() is not first
 
 
 def test_a_position_from_the_end_may_be_beyond_32_bits(tmp_path: Path) -> None:

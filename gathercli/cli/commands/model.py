@@ -63,10 +63,11 @@ def run(
 
     model = reading.read(file, memory, messages)
     try:
-        verdicts = [
-            verdict._replace(contradictions=tuple(contradictions(verdict)))
-            for verdict in map(judge, model.nodes)
-        ]
+        verdicts = []
+        for node in model.nodes:
+            verdict = judge(node)
+            verdicts.append(verdict._replace(contradictions=tuple(contradictions(verdict))))
+            node.forget()
         model.recheck()
     finally:
         model.close()
