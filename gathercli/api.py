@@ -253,7 +253,7 @@ def gather_tree(
         ``openvino-1``.
     negative, out_of_range
         As for `gather`, for parents that are used: with ``zero`` one outside [0, W-1] names no
-        beam, and the cells of the column before it are zero. Those are no tokens: an `end_token`
+        beam, and the cells of the column before it are zero. Those are not tokens: an `end_token`
         of 0 does not end the sequence there.
     threads, out
         As for `gather`.

@@ -93,13 +93,13 @@ ADVICE: dict[str, tuple[str, dict[str, Any], str]] = {
         "gather",
         {"data": DATA, "indices": np.array([0, 0.5])},
         '`numpy.asarray(indices, "int64")` converts whole values; '
-        "it cuts off fractions, which are no indices",
+        "it cuts off fractions, which are not indices",
     ),
     "many indices that are floats": (
         "gather",
         {"data": DATA, "indices": np.zeros(21)},
         '`numpy.asarray(indices, "int64")` converts whole values; '
-        "it cuts off fractions, which are no indices",
+        "it cuts off fractions, which are not indices",
     ),
     "data and indices in each other's place": (
         "gather",

@@ -127,17 +127,17 @@ BAD: Final = {
     ),
     "a table": (
         b"1 2\n3 4\n",
-        "line 1 of 2 has several elements: expected all on one line, or one a line",
+        "line 1 of 2 has several elements: expected all on one line, or one per line",
         "hint: a table is written as lists in a list: `[[0,1],[2,3]]`\n",
     ),
     "a line of two": (
         b"1\n2\n3 4\n5",
-        "line 3 of 4 has several elements: expected all on one line, or one a line",
+        "line 3 of 4 has several elements: expected all on one line, or one per line",
         "hint: a table is written as lists in a list: `[[0,1],[2,3]]`\n",
     ),
     "a literal of no type": (
         b"2xq=1",
-        "`q` in the literal is no type: expected one such as i64, f32 or bf16",
+        "`q` in the literal is not a type: expected one such as i64, f32 or bf16",
         "",
     ),
     "a generator without a shape": (

@@ -197,7 +197,7 @@ def test_an_array_is_replaced_whole_and_nothing_else_is(run: Run, data: Any) -> 
     found = run("gather", "x3.zarr", "4,", "-o", "o.zarr")
 
     assert found.status == 73
-    assert "it holds `mine.txt`, which is no part of an array" in found.err
+    assert "it holds `mine.txt`, which is not part of an array" in found.err
     assert Path("o.zarr", "mine.txt").read_text() == "mine"
 
 

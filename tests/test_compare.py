@@ -61,7 +61,7 @@ def test_tuples_are_compared_too_where_one_version_takes_them(run: Run) -> None:
 
     assert run(*words) == (
         0,
-        "data i64[1,2,3,2]   indices i64[1,2,1]   axis by default   batch_dims 2\n"
+        "data i64[1,2,3,2]   indices i64[1,2,1]   default axis   batch_dims 2\n"
         "\n"
         "version              shape    group  outcome\n"
         "openvino.Gather-8             -      batch-dims-axis refuses\n"
@@ -125,7 +125,7 @@ def test_the_first_cell_that_differs_is_shown(run: Run) -> None:
 
     assert run("compare", "5,6,7", "-1,-7", *words) == (
         0,
-        "data i64[3]   indices i64[2]   axis by default   batch_dims 0   --out-of-range clamp\n"
+        "data i64[3]   indices i64[2]   default axis   batch_dims 0   --out-of-range clamp\n"
         "\n"
         "version            shape  group  outcome\n"
         "openvino.Gather-8  [2]    A      1 clamped, first -7 at [1]\n"

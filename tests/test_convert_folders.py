@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["files"]  # the fixture
 
 BROKEN: Final = (
-    "error: bad.json: expecting value at line 1, column 4, where the text has its end: "
+    "error: bad.json: expecting value at line 1, column 4, at the end of the text: "
     "expected JSON\nrule: json\n"
 )
 
@@ -236,7 +236,7 @@ USAGE: Final = [
     ),
     (
         ["[1]", "-d", "out", "--to", "npy"],
-        "`[1]` is no file to name the output after: expected a file\n"
+        "`[1]` is not a file to name the output after: expected a file\n"
         "hint: `gathercli convert TENSOR FILE` writes one\n",
     ),
     (

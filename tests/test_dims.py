@@ -151,14 +151,14 @@ def test_what_is_no_shape_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[2,3.5]", "the shape `[2,3.5]`: `3.5` is no dimension"),
+        ("[2,3.5]", "the shape `[2,3.5]`: `3.5` is not a dimension"),
         ("[5..1]", "the shape `[5..1]`: the interval `5..1` is empty"),
-        ("2x-3", "the shape `2x-3`: `-3` is no dimension"),
+        ("2x-3", "the shape `2x-3`: `-3` is not a dimension"),
         (
             "[9223372036854775808]",
             "the shape `[9223372036854775808]`: `9223372036854775808` is larger than 2^63-1",
         ),
-        ('["N",', 'the shape `["N",`: it is no JSON list of dimensions'),
+        ('["N",', 'the shape `["N",`: it is not a JSON list of dimensions'),
     ],
 )
 def test_a_refusal_names_the_shape_and_what_is_wrong_in_it(text: str, message: str) -> None:
@@ -174,7 +174,7 @@ def test_a_long_text_is_cut_in_the_refusal() -> None:
     with pytest.raises(InputError) as caught:
         parse("[" + "1," * 99 + "*]")
     assert caught.value.message.startswith("the shape `[1,1,1,")
-    assert caught.value.message.endswith("...`: `*` is no dimension")
+    assert caught.value.message.endswith("...`: `*` is not a dimension")
     assert len(caught.value.message) < 120
 
 

@@ -259,7 +259,7 @@ def test_a_shape_job_names_its_operator_and_may_leave_the_axis_unknown() -> None
     [
         (
             "[1",
-            "here: expecting ',' delimiter at line 1, column 3, where the text has its end: "
+            "here: expecting ',' delimiter at line 1, column 3, at the end of the text: "
             "expected JSON",
         ),
         (b"\xff", "here: byte 0 is 0xff: expected UTF-8 text"),
@@ -489,7 +489,7 @@ def test_a_ragged_list_in_a_job_is_refused_with_its_path() -> None:
     with pytest.raises(InputError) as refusal:
         job.tensor("data", _inputs(job))
     assert refusal.value.message == (
-        "the list at `$.data[1]` has length 1: expected length 2, as its siblings"
+        "the list at `$.data[1]` has length 1: expected length 2, like its siblings"
     )
 
 

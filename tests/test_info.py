@@ -176,7 +176,7 @@ def test_a_member_that_cannot_be_described_does_not_hide_the_others(run: Run, fo
     assert bad[1].startswith("the member `bad.npy`: the type is object, which only pickle")
     assert text == [
         "\\x1b[31m.txt",
-        "the member `\\x1b[31m.txt` is no .npy file: expected .npy members",
+        "the member `\\x1b[31m.txt` is not a .npy file: expected .npy members",
     ]
     found = json.loads(run("info", "m.npz", "-f", "json").out)["members"]
     assert [sorted(each) == ["error", "name"] for each in found] == [False, True, True]
@@ -396,7 +396,7 @@ def test_what_is_broken_does_not_keep_the_others(run: Run, folder: Path) -> None
     assert first.startswith("3xbool=true   literal\n")
     assert second.startswith("\nbool[]   1 element")
     assert ran.err == (
-        "error: bad.json: expecting value at line 1, column 4, where the text has its end: "
+        "error: bad.json: expecting value at line 1, column 4, at the end of the text: "
         "expected JSON\nrule: json\n"
         "error: there is no file `nosuch.npy`: expected a file, or a literal such as 0,0,4\n"
         "rule: missing\n"

@@ -352,7 +352,7 @@ def test_a_file_that_is_shut_is_refused(folder: Path, monkeypatch: pytest.Monkey
         ),
         (
             b"[{}\n",
-            "j.json: expecting ',' delimiter at line 2, column 1, where the text has its end: "
+            "j.json: expecting ',' delimiter at line 2, column 1, at the end of the text: "
             "expected JSON",
         ),
         (
@@ -361,8 +361,7 @@ def test_a_file_that_is_shut_is_refused(folder: Path, monkeypatch: pytest.Monkey
         ),
         (
             b"[",
-            "j.json: expecting value at line 1, column 2, where the text has its end: "
-            "expected JSON",
+            "j.json: expecting value at line 1, column 2, at the end of the text: expected JSON",
         ),
         (b"[{}, 3]", "j.json, $[1]: the job is 3: expected an object"),
         (b"[[1], {}]", "j.json, $[0]: the job is [1]: expected an object"),
@@ -493,7 +492,7 @@ def test_a_list_may_be_longer_than_a_job_and_its_fault_is_still_placed(
     with pytest.raises(InputError) as caught:
         _cut(b"[" + b",\n".join([A] * 20) + b"\n" + B + b"]")
     assert caught.value.message == (
-        "f: what stands before line 21, column 1, or there, is no part of a list of jobs: "
+        "f: what stands before line 21, column 1, or there, is not part of a list of jobs: "
         "expected objects with commas between them"
     )
 

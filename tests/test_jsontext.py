@@ -121,7 +121,7 @@ def test_malformed_json_is_one_error_with_the_place(case: str, run: Run, folder:
         ("[1,]", "expecting value", "line 1, column 4", "`]`"),
         ("[1, \n ]", "expecting value", "line 2, column 2", "`]`"),
         ('{"a":1 , }', f"expecting {NAME}", "line 1, column 10", "`}`"),
-        ('{"a":1,', f"expecting {NAME}", "line 1, column 8", "its end"),
+        ('{"a":1,', f"expecting {NAME}", "line 1, column 8", ""),
         ("{a:1}", f"expecting {NAME}", "line 1, column 2", "`a:1}`"),
         ("[1 2]", "expecting ',' delimiter", "line 1, column 4", "`2]`"),
         ('{"a" 1}', "expecting ':' delimiter", "line 1, column 6", "`1}`"),
@@ -138,7 +138,8 @@ def test_every_python_says_the_same_of_malformed_json(
     with pytest.raises(InputError) as caught:
         parse(text)
 
-    assert caught.value.message == f"{what} at {place}, where the text has {rest}: expected JSON"
+    near = f"where the text has {rest}" if rest else "at the end of the text"
+    assert caught.value.message == f"{what} at {place}, {near}: expected JSON"
     assert caught.value.where == place
 
 
@@ -164,7 +165,7 @@ def test_deep_json_is_refused_on_a_small_stack(stack: int, program: Program, fol
         (["gather", "b.json", "0"], f"`data`: b.json: {refused}"),
         (["info", "c.json"], f"c.json: {refused}"),
         (["batch", "a.json"], f"a.json: {refused}"),
-        (["shape", "gather", '["N",' + "[" * 9000, "[1]"], "it is no JSON list of dimensions"),
+        (["shape", "gather", '["N",' + "[" * 9000, "[1]"], "it is not a JSON list of dimensions"),
     ):
         ran = program(f"ulimit -s {stack}; $G {shlex.join(argv)}")
 

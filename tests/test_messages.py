@@ -162,7 +162,7 @@ def test_a_long_argument_is_cut_in_the_message(run: Run) -> None:
 def test_the_json_error_of_text_that_ends_early_has_no_value(run: Run) -> None:
     error = json.loads(run("gather", "[1,", "0", "--json-errors").err)
 
-    assert " where the text has its end: " in error["error"]
+    assert " at the end of the text: " in error["error"]
     assert error["value"] is None
 
 

@@ -193,9 +193,9 @@ def test_a_model_is_read_from_standard_input(run: Run) -> None:
     ("content", "status", "message"),
     [
         (None, 66, "there is no file"),
-        (b"", 65, "it is no ONNX model: it has no graph: expected"),
+        (b"", 65, "it is not an ONNX model: it has no graph: expected"),
         (b"\x08\x07\x3a\x05", 65, "the field at byte 2 runs past the end of its message"),
-        (b"<net version='11'", 65, "it is no XML: unclosed token in line 1"),
+        (b"<net version='11'", 65, "it is not XML: unclosed token in line 1"),
         (b"<html/>", 65, "the root of the .xml is <html>: expected <net> of an IR"),
     ],
 )

@@ -171,7 +171,7 @@ def test_a_name_that_is_no_utf_8_is_one_like_those_of_the_command_line(
         assert run("convert", "x.pb", "-", "--to", fmt) == (
             65,
             "",
-            "error: the name `\\xff\\xfe` is, or has, what is no UTF-8: "
+            "error: the name `\\xff\\xfe` is, or has, what is not UTF-8: "
             f"expected one that {fmt} can keep\nrule: format\n",
         )
 

@@ -178,7 +178,7 @@ def test_braces_of_json_are_left_alone(run: Run) -> None:
         (
             ["--data", "[1,2"],
             65,
-            "expecting ',' delimiter at line 1, column 5, where the text has its end: "
+            "expecting ',' delimiter at line 1, column 5, at the end of the text: "
             "expected JSON\nhint: did you mean `'[1,2]'`?\nrule: literal",
         ),
         (

@@ -124,7 +124,7 @@ def test_raw_bytes_of_no_known_type_are_refused_by_its_name(
     assert run("convert", f"bin:2x{name}@x", "-") == (
         65,
         "",
-        f"error: `{name}` in `bin:2x{name}@x` is no type of raw bytes: "
+        f"error: `{name}` in `bin:2x{name}@x` is not a type of raw bytes: "
         "expected one such as f32, i64 or bf16\nrule: literal\n",
     )
 

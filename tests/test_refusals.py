@@ -51,18 +51,20 @@ WRONG: Final = {
     ),
     "a ragged literal": Wrong(
         "[[1],[2,3]]",
-        "the list at `$[1]` has length 2: expected length 1, as its siblings",
+        "the list at `$[1]` has length 2: expected length 1, like its siblings",
         "ragged",
         hint="every list of a dimension has the same length",
     ),
     "a ragged file": Wrong(
         "ragged.json",
-        "ragged.json: the list at `$[1]` has length 2: expected length 1, as its siblings",
+        "ragged.json: the list at `$[1]` has length 2: expected length 1, like its siblings",
         "ragged",
         hint="every list of a dimension has the same length",
     ),
     "a literal of no type": Wrong(
-        "2xq=1", "`q` in the literal is no type: expected one such as i64, f32 or bf16", "literal"
+        "2xq=1",
+        "`q` in the literal is not a type: expected one such as i64, f32 or bf16",
+        "literal",
     ),
     "a mixture": Wrong(
         "[[true,1]]",

@@ -299,7 +299,8 @@ def test_what_is_no_report_is_refused_with_its_line_and_stays(
     ran = run(*WORDS, "--resume")
     assert (ran.status, ran.out) == (65, "")
     assert ran.err == (
-        f"error: `r.jsonl`, line {line}, is no line of a report: expected a report of these jobs\n"
+        f"error: `r.jsonl`, line {line}, is not a line of a report: "
+        "expected a report of these jobs\n"
         "rule: job\n"
     )
     assert REPORT.read_bytes() == content

@@ -91,7 +91,7 @@ def test_a_safetensors_stream_is_refused_at_the_first_byte_too_many(more: str) -
     status, err, taken = fed(safetensors(300_000, more=more), bytes(1 << 16), "info", "-")
 
     assert status == 65
-    assert err.startswith("error: standard input: it is no sound .safetensors file (")
+    assert err.startswith("error: standard input: it is not a sound .safetensors file (")
     assert taken <= 300_000 + MORE
 
 

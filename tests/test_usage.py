@@ -173,7 +173,7 @@ WRONG: Final[dict[str, tuple[str, str]]] = {
         meant("gathercli explain gather '[1]' 0 --save picture.svg"),
     ),
     "explain gather [1] 0 --save pic.png": (
-        "the suffix of `pic.png` names no picture: expected .svg, .html or .txt",
+        "the suffix of `pic.png` is not a picture format: expected .svg, .html or .txt",
         meant("gathercli explain gather '[1]' 0 --save pic.svg"),
     ),
     "convert [1] -o o.json": (

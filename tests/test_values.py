@@ -196,13 +196,13 @@ def test_the_non_finite_words_are_numbers_among_numbers() -> None:
             "[0.5,[1]]",
             "ragged",
             "$[0]",
-            "the list at `$[0]` is 0.5 beside lists: expected a list, as its siblings",
+            "the list at `$[0]` is 0.5 beside lists: expected a list, like its siblings",
         ),
         (
             "[[1,2],[3]]",
             "ragged",
             "$[1]",
-            "the list at `$[1]` has length 1: expected length 2, as its siblings",
+            "the list at `$[1]` has length 1: expected length 2, like its siblings",
         ),
         (
             "[null]",

@@ -32,19 +32,21 @@ COMMANDS: Final = {
     "check": CommandEntry(
         "check", "List illegal indices of a call or in models, and what every version does."
     ),
-    "compare": CommandEntry("compare", "Put the same inputs through every version: who agrees."),
+    "compare": CommandEntry(
+        "compare", "Run the same inputs through every version and compare results."
+    ),
     "diagnose": CommandEntry("diagnose", "Name what explains a wrong output, and who does that."),
     "reproduce": CommandEntry(
         "reproduce", "Write a folder that shows what a runtime does with a call."
     ),
-    "batch": CommandEntry("batch", "Do thousands of jobs from a file, and report on each."),
+    "batch": CommandEntry("batch", "Run thousands of jobs from a file and report on each."),
     "convert": CommandEntry(
         "convert", "Convert tensors between the formats, whole folders of them."
     ),
     "info": CommandEntry("info", "Describe files: type, shape, statistics, a preview."),
     "model": CommandEntry("model", "List the Gather nodes of a model, and what each refuses."),
     "demo": CommandEntry("demo", "Show the examples of the specifications as short lessons."),
-    "ops": CommandEntry("ops", "The operator versions: list, write out, compare, find."),
+    "ops": CommandEntry("ops", "List, describe, compare and find operator versions."),
     "man": CommandEntry("man", "Show the manual."),
     "completion": CommandEntry("completion", "Print the completion script of a shell."),
 }

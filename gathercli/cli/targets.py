@@ -256,7 +256,7 @@ def _name(token: str, path: str | None, key: str | None) -> str:
     """Return the name of the file that a source becomes, without its suffix."""
     if path is None:
         raise UsageError(
-            f"`{clean(token)}` is no file to name the output after: expected a file",
+            f"`{clean(token)}` is not a file to name the output after: expected a file",
             rule="usage",
             value=token,
             hint="`gathercli convert TENSOR FILE` writes one",

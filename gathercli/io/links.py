@@ -47,7 +47,7 @@ def open_in(path: str, folder: str) -> tuple[int, os.stat_result]:
 
 def _check_kind(status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise ValueError("it is no regular file")
+        raise ValueError("it is not a regular file")
 
 
 def check_place(place: str, folder: str) -> None:

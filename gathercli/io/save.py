@@ -142,7 +142,7 @@ def _check_name(fmt: str, row: Format, name: str) -> None:
 
     problem = next((text for pattern, text in row.unfit if re.search(pattern, name)), None)
     if not name.isascii() and re.search("[\ud800-\udfff]", name):
-        problem = "what is no UTF-8"
+        problem = "what is not UTF-8"
     if problem is not None:
         raise InputError(
             f"the name `{short(name)}` is, or has, {problem}: expected one that {fmt} can keep",

@@ -253,8 +253,10 @@ def read(source: JobEntry) -> Job:
             message = message.replace(
                 f"at {place[0]}", _shifted(source, *map(int, place.groups())), 1
             )
-        more = "a .jsonl file has a job a line; a .json file may spread it over many"
-        is_cut = source.where.endswith(f", line {source.line}") and "has its end" in message
+        more = "a .jsonl file has one job per line; a .json file may spread it over several"
+        is_cut = (
+            source.where.endswith(f", line {source.line}") and "at the end of the text" in message
+        )
         hint = more if is_cut else None
         raise InputError(
             f"{source.where}: {message}", rule="job", where=source.where, hint=hint

@@ -294,7 +294,7 @@ class _JobReader:
         try:
             items: Any = json.parse(self._whole())
         except LimitError:
-            what = f"what stands before {near}, or there, is no part of a list of jobs"
+            what = f"what stands before {near}, or there, is not part of a list of jobs"
             message = f"{self._name}: {what}: expected objects with commas between them"
             return InputError(message, rule="job", where=self._name)
         except InputError as error:

@@ -146,7 +146,7 @@ class Journal:
                 line = _parse(text) if is_whole else None
                 if line is None:
                     raise InputError(
-                        f"`{clean(self.path)}`, line {number}, is no line of a report: "
+                        f"`{clean(self.path)}`, line {number}, is not a line of a report: "
                         "expected a report of these jobs",
                         rule="job",
                         value=self.path,

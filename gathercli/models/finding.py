@@ -27,7 +27,7 @@ _DOES: Final = {
     ZERO: "gives zeros",
     CLAMPED: "takes the nearest end",
     FROM_THE_END: "counts it from the end",
-    UNDEFINED: "promises nothing",
+    UNDEFINED: "leaves it undefined",
 }
 """What a version or a target does with an index, by its fate."""
 

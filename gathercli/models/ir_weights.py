@@ -14,7 +14,7 @@ from gathercli.models.graph import Constant, Model
 from gathercli.models.ir_strings import strings
 from gathercli.models.stored import stored
 from gathercli.spec.dtypes import STRING, DType
-from gathercli.text import clean
+from gathercli.text import clean, counted
 
 
 class Weights:
@@ -40,9 +40,9 @@ class Weights:
             return Constant(dtype, shape, refuse, unread=reason)
         if offset + size > self._file.size:
             raise malformed(
-                f"its elements are at bytes {offset} to {offset + size} "
-                f"of a .bin of {self._file.size}",
-                "bytes of the .bin",
+                f"its elements are at bytes {offset} to {offset + size}, "
+                f"but the .bin has only {counted(self._file.size, 'byte')}",
+                "them inside the .bin",
             )
         if dtype is STRING:
             return Constant(
@@ -67,7 +67,7 @@ class Weights:
             raise unreadable(name, error) from None
         if not regular:
             raise NoInputError(
-                f"`{clean(name)}` is no regular file: expected the .bin of the model",
+                f"`{clean(name)}` is not a regular file: expected the .bin of the model",
                 rule="unreadable",
                 value=name,
             )

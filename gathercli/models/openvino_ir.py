@@ -111,13 +111,13 @@ class _IrReader:
             parser.Parse(b"", True)
         except expat.ExpatError as error:
             raise malformed(
-                f"it is no XML: {expat.ErrorString(error.code)} in line {error.lineno}",
+                f"it is not XML: {expat.ErrorString(error.code)} in line {error.lineno}",
                 "an OpenVINO IR",
             ) from None
         except GatherError:  # of a handler
             raise
         except (LookupError, ValueError) as error:  # the encoding that the .xml declares
-            raise malformed(f"it is no XML: {error}", "an OpenVINO IR in UTF-8") from None
+            raise malformed(f"it is not XML: {error}", "an OpenVINO IR in UTF-8") from None
         for body in self._bodies:
             self._read_body(body)
         self.model.nodes = unique_names(self._nodes)

@@ -72,7 +72,7 @@ def decoded(raw: bytes, at: int) -> str:
         return raw.decode()
     except UnicodeDecodeError:
         raise InputError(
-            f"the string {at} is no UTF-8 text: expected UTF-8", rule="format", value=at
+            f"the string {at} is not UTF-8 text: expected UTF-8", rule="format", value=at
         ) from None
 
 

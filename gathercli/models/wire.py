@@ -156,7 +156,7 @@ def number_of(value: int | Span, what: str) -> int:
     """Return the number of a field; raise if it is a span."""
     if isinstance(value, int):
         return value
-    raise malformed(f"{what} is no varint", "a number")
+    raise malformed(f"{what} is not a varint", "a number")
 
 
 def _truncated(start: int, stop: int) -> Exception:

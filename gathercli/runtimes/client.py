@@ -313,7 +313,7 @@ class RuntimeProcess:
             answer = None
         if not isinstance(answer, dict):
             self._end()
-            return Observation(self._version, None, "dies", "an answer that is no JSON")
+            return Observation(self._version, None, "dies", "an answer that is not JSON")
         return answer
 
     def _end(self, *, patience: float = 1) -> int:

@@ -332,7 +332,7 @@ DECISIONS: Final = (
         ("openvino.GatherND-5",),
         "The XML examples write batch_dims=0 without quotes, and name no version.",
         'They are read as batch_dims="0" and batch_dims="2" of version 5.',
-        "Without quotes they are no XML.",
+        "Without quotes they are not XML.",
         "GatherND-5, the XML examples; GatherND-8 has the quotes",
     ),
     Decision(

@@ -215,7 +215,7 @@ def _dimension(text: str, whole: object) -> AnyDim:
         return bottom if bottom == top else Dim(bottom, top)
     if text.isidentifier():
         return Dim(name=text)
-    raise _refusal(whole, f"`{text}` is no dimension", text)
+    raise _refusal(whole, f"`{text}` is not a dimension", text)
 
 
 def _is_symbol(text: str) -> bool:
@@ -305,7 +305,7 @@ def _parse_json(text: str) -> Shape:
     except (ValueError, RecursionError):
         dims = None
     if not isinstance(dims, list):
-        raise _refusal(text, "it is no JSON list of dimensions", text[:80])
+        raise _refusal(text, "it is not a JSON list of dimensions", text[:80])
     return as_shape(dims)
 
 
@@ -351,7 +351,7 @@ def _as_dimension(dim: object, whole: object) -> AnyDim:
         if -1 <= size <= LARGEST:
             return _dimension(str(size), whole)
         raise _refusal(whole, "a size is below -1 or larger than 2^63-1", None)
-    raise _refusal(whole, f"{as_written(dim)} is no dimension", dim)
+    raise _refusal(whole, f"{as_written(dim)} is not a dimension", dim)
 
 
 def product(sizes: Sequence[int]) -> int:

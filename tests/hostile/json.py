@@ -308,14 +308,14 @@ OTHERS: Final[list[Case]] = [
         "json of a plain list asked for a key",
         "gather x.json#a 0",
         "json",
-        "the document is no object",
+        "the document is not an object",
         files={"x.json": b"[1]"},
     ),
     refused(
         "json of a number asked for a key",
         "gather x.json#a 0",
         "json",
-        "the document is no object",
+        "the document is not an object",
         files={"x.json": b"1"},
     ),
     refused(

@@ -121,7 +121,7 @@ def recursive() -> bytes:
 
 
 ONNX: Final[list[tuple[str, Content, str, str]]] = [
-    ("of no bytes", b"", "format", "it is no ONNX model: it has no graph"),
+    ("of no bytes", b"", "format", "it is not an ONNX model: it has no graph"),
     ("of one byte", b"\x0a", "format", "the field at byte"),
     ("cut in half", WHOLE[: len(WHOLE) // 2], "format", "the field at byte"),
     ("without its last byte", WHOLE[:-1], "format", "the field at byte"),

@@ -130,16 +130,16 @@ MISLEADING: Final[list[Row]] = [
 ]
 
 MEMBERS: Final[list[Row]] = [
-    ("of a text", archive({"a.npy": b"hello"}), "npz", "`a.npy` is no .npy file"),
-    ("of nothing", archive({"a.npy": b""}), "npz", "`a.npy` is no .npy file"),
-    ("of half a magic", archive({"a.npy": b"\x93NUM"}), "npz", "`a.npy` is no .npy file"),
+    ("of a text", archive({"a.npy": b"hello"}), "npz", "`a.npy` is not a .npy file"),
+    ("of nothing", archive({"a.npy": b""}), "npz", "`a.npy` is not a .npy file"),
+    ("of half a magic", archive({"a.npy": b"\x93NUM"}), "npz", "`a.npy` is not a .npy file"),
     ("of a magic", archive({"a.npy": b"\x93NUMPY"}), "npy", "ends at byte 6"),
-    ("of a folder", archive({"a/": b""}), "npz", "`a/` is no .npy file"),
-    ("of an archive of archives", _quine_like, "npz", "`a.npz` is no .npy file"),
-    ("of a packed tensor", archive({"a.npy": gzip.compress(npy())}), "npz", "is no .npy file"),
-    ("of a pickle", archive({"a.npy": pickle.dumps(Trap())}), "npz", "is no .npy file"),
+    ("of a folder", archive({"a/": b""}), "npz", "`a/` is not a .npy file"),
+    ("of an archive of archives", _quine_like, "npz", "`a.npz` is not a .npy file"),
+    ("of a packed tensor", archive({"a.npy": gzip.compress(npy())}), "npz", "is not a .npy file"),
+    ("of a pickle", archive({"a.npy": pickle.dumps(Trap())}), "npz", "is not a .npy file"),
     ("of objects", archive({"a.npy": npy("'|O'", body=pickle.dumps(Trap()))}), "npy", "pickle"),
-    ("of a JSON text", archive({"a.json": b"[1,2]"}), "npz", "`a.json` is no .npy file"),
+    ("of a JSON text", archive({"a.json": b"[1,2]"}), "npz", "`a.json` is not a .npy file"),
     (
         "that PyTorch saved",
         archive({"m/data.pkl": pickle.dumps(Trap()), "m/version": b"3"}),

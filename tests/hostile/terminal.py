@@ -202,7 +202,7 @@ VALUES: Final[list[Case]] = [
         "nasty characters in a shape text",
         ("shape", "gather", f"[{NASTY}]", "2"),
         "shape-text",
-        "is no dimension",
+        "is not a dimension",
     ),
     refused(
         "nasty characters in a JSON shape",
@@ -241,7 +241,7 @@ FILES: Final[list[Case]] = [
         "nasty characters in the name of a member that is no tensor",
         "gather x.npz 0",
         "npz",
-        f"the member `{SHOWN}.npy` is no .npy file",
+        f"the member `{SHOWN}.npy` is not a .npy file",
         files={"x.npz": archive({f"{NASTY}.npy": b"hello"})},
     ),
     refused(

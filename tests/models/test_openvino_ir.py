@@ -289,14 +289,14 @@ def test_a_bin_that_is_no_regular_file_is_not_opened(path: Path) -> None:
     path.with_suffix(".bin").unlink()
     os.mkfifo(path.with_suffix(".bin"))
 
-    with pytest.raises(GatherError, match="is no regular file"):
+    with pytest.raises(GatherError, match="is not a regular file"):
         read(str(path))
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('offset="96" size="32"', 'offset="960" size="32"', "of a .bin of 144"),
+        ('offset="96" size="32"', 'offset="960" size="32"', "but the .bin has only 144 bytes"),
         ('offset="96" size="32"', 'offset="96" size="31"', "has 31 bytes of elements"),
         ('offset="96" size="32"', 'offset="-1" size="32"', "its offset is `-1`"),
         ('offset="96" size="32"', 'offset="9999999999999999999999"', "its offset is"),
@@ -304,7 +304,7 @@ def test_a_bin_that_is_no_regular_file_is_not_opened(path: Path) -> None:
         ('element_type="i64" shape="4"', 'element_type="u1" shape="4"', "its type is `u1`"),
         ("<net ", "<!DOCTYPE net><net ", "has a DOCTYPE"),
         ("<net ", '<!DOCTYPE n [<!ENTITY a "b">]><net ', "has a DOCTYPE"),
-        ("</net>", "", "it is no XML: no element found"),
+        ("</net>", "", "it is not XML: no element found"),
         ('id="1"', 'id="0"', "two layers have the id `0`"),
         ('from-layer="0"', 'from-layer="99"', "names the layer `99`"),
         ("<dim>-1</dim><dim>4</dim>", "<dim>six</dim>", "a dimension is `six`"),

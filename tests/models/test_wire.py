@@ -81,7 +81,7 @@ def test_a_field_has_the_kind_that_it_is_declared_with() -> None:
     assert (span_of(Span(1, 3), "x").size, number_of(5, "x")) == (2, 5)
     with pytest.raises(InputError, match="the name is a number"):
         span_of(5, "the name")
-    with pytest.raises(InputError, match="the size is no varint"):
+    with pytest.raises(InputError, match="the size is not a varint"):
         number_of(Span(0, 1), "the size")
 
 

@@ -69,7 +69,7 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("jobs/queue.py", " or self._bytes >= MAX_WAITING_BYTES", ""),
     ("jobs/queue.py", "            self._bytes -= len(outcome.line)\n", ""),
     ("jobs/queue.py", "sorted(self._waiting)", "list(self._waiting)"),
-    # What is no line of a report
+    # What is not a line of a report
     ("jobs/journal.py", "_parse(text) if is_whole else None", "_parse(text)"),
     ("jobs/journal.py", "None if is_deep(text.decode()) else json.loads(text)", "json.loads(text)"),
     # Jobs by their ids, and in their file

@@ -34,7 +34,7 @@ def test_a_chunk_that_is_no_regular_file_is_refused_at_once(folder: Path) -> Non
 
     chunk.mkdir()
 
-    assert "it is no regular file" in str(refusal("x.zarr"))
+    assert "it is not a regular file" in str(refusal("x.zarr"))
 
     chunk.rmdir()
 

@@ -113,7 +113,7 @@ def test_an_array_that_holds_anything_else_is_not_replaced(folder: Path, name: s
 
     (folder / "x.zarr" / name).write_text("mine")
 
-    with pytest.raises(OutputError, match="which is no part of an array"):
+    with pytest.raises(OutputError, match="which is not part of an array"):
         Creation("x.zarr")
     assert (folder / "x.zarr" / name).read_text() == "mine"
 

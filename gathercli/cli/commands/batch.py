@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 JOBS: Final = argument(
     "JOBS...",
-    "Files of jobs (.jsonl with one a line, .json with a list or a single one), folders of "
+    "Files of jobs (.jsonl with one per line, .json with a list or a single one), folders of "
     "such files, or - for standard input; or a node of a model, model.onnx#NODE, that --feed "
     "'ids/*.npy' feeds.",
     kind=list,

@@ -202,7 +202,7 @@ def _answer(
     used = {attr.name for verdict in comparison.verdicts for attr in verdict.op.attrs}
     for name, value in operator.attrs.typed.items():
         if name in used or value is not None:
-            call += f"   {name} {'by default' if value is None else value}"
+            call += f"   {f'default {name}' if value is None else f'{name} {value}'}"
     for name in ("negative", "out_of_range"):
         if (value := getattr(operator, name)) != "spec":
             call += f"   --{name.replace('_', '-')} {value}"

@@ -248,7 +248,8 @@ class PictureOptions(Options):
 
         if not path.endswith(SUFFIXES):
             raise UsageError(
-                f"the suffix of `{clean(path)}` names no picture: expected .svg, .html or .txt",
+                f"the suffix of `{clean(path)}` is not a picture format: "
+                "expected .svg, .html or .txt",
                 rule="usage",
                 value=path,
                 instead=(os.path.splitext(path)[0] + ".svg",),

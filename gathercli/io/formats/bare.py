@@ -160,7 +160,7 @@ def _check_lines(raw: bytes, name: str) -> None:
 
         hint = table_hint(name, raw[:SAMPLE])
     raise InputError(
-        f"line {line} of {last} has several elements: expected all on one line, or one a line",
+        f"line {line} of {last} has several elements: expected all on one line, or one per line",
         rule="literal",
         where=f"line {line}",
         hint=hint,

@@ -74,9 +74,10 @@ def parse(raw: bytes | str, *, rule: str = "json") -> Any:
         what, error = _describe(error)
         place = f"line {error.lineno}, column {error.colno}"
         start = text[error.pos : error.pos + 10]
-        excerpt = f"`{clean(start.translate(_BLANKS))}`" if start else "its end"
+        excerpt = f"`{clean(start.translate(_BLANKS))}`"
+        near = f"where the text has {excerpt}" if start else "at the end of the text"
         raise InputError(
-            f"{what} at {place}, where the text has {excerpt}: expected JSON",
+            f"{what} at {place}, {near}: expected JSON",
             rule=rule,
             where=place,
             value=start or None,
@@ -198,7 +199,7 @@ def tensor(
         value, root = _member(value, key, name)
     elif key is not None:
         raise InputError(
-            f"the document is no object: expected one with the key {json.dumps(key)}",
+            f"the document is not an object: expected one with the key {json.dumps(key)}",
             rule="json",
             value=key,
             hint=Hint("a plain list is read without a key: {source}", source=name or ""),
@@ -275,7 +276,7 @@ def typed_tensor(value: dict[str, Any], root: str, *, max_bytes: int | None) -> 
     if missing:
         keys = listed(map(json.dumps, missing), "and")
         raise InputError(
-            f"the object at `{root}` is no tensor: expected the key{'s' * (len(missing) > 1)} "
+            f"the object at `{root}` is not a tensor: expected the key{'s' * (len(missing) > 1)} "
             f"{keys}",
             rule="json",
             where=root,

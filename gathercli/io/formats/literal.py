@@ -178,7 +178,7 @@ def _dtype(name: str, token: str) -> DType:
     if dtype is None:
         near = closest(name, (each.short for each in DTYPES))
         raise _literal_error(
-            f"`{name}` in the literal is no type: expected one such as i64, f32 or bf16",
+            f"`{name}` in the literal is not a type: expected one such as i64, f32 or bf16",
             token,
             f"did you mean `{near}`?" if near else None,
         )
@@ -254,7 +254,7 @@ def parse_values(body: str, token: str) -> list[Any]:
             value = item(text)
             if value is None:
                 raise _literal_error(
-                    f"`{text[:40]}` in the literal is no value: "
+                    f"`{text[:40]}` in the literal is not a value: "
                     "expected a number, true, false or a quoted string",
                     token,
                 )
@@ -342,7 +342,7 @@ def _options(name: str, rest: str, token: str) -> dict[str, int]:
         key, _, value = option.partition("=")
         if key not in allowed or not _match(r"(?a)\d{1,19}", value) or key in options:
             raise _literal_error(
-                f"`{option[:40]}` is no option of {name}: "
+                f"`{option[:40]}` is not an option of {name}: "
                 + ("expected seed=N or high=N, once" if allowed else "expected none"),
                 token,
                 Hint("did you mean {source}?", source=token.replace(",", "x"))

@@ -144,7 +144,7 @@ class Archive:
 
     def _header(self, info: zipfile.ZipInfo, start: bytes) -> npy.Header:
         if not start.startswith(NPY):
-            _refuse(f"the member `{info.filename}` is no .npy file", ".npy members")
+            _refuse(f"the member `{info.filename}` is not a .npy file", ".npy members")
         header = npy.read_header(start)
         npy.check_length(header, info.file_size)
         return header

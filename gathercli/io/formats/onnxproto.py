@@ -82,7 +82,7 @@ class Proto:
         try:
             self._proto.ParseFromString(raw)
         except DecodeError as error:
-            raise malformed(f"it is no ONNX tensor ({error})", "a TensorProto") from None
+            raise malformed(f"it is not an ONNX tensor ({error})", "a TensorProto") from None
         name: Any = self._proto.name
         if isinstance(name, bytes):  # not UTF-8
             name = name.decode(errors="surrogateescape")

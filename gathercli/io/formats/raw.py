@@ -73,7 +73,7 @@ def parse(token: str) -> Description:
     dtype = named(name)
     if dtype is None or dtype is STRING:
         raise InputError(
-            f"`{name[:40]}` in `{clean(token[:80])}` is no type of raw bytes: "
+            f"`{name[:40]}` in `{clean(token[:80])}` is not a type of raw bytes: "
             "expected one such as f32, i64 or bf16",
             rule="literal",
             value=name,

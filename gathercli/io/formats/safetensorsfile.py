@@ -146,7 +146,7 @@ def _check(file: File) -> None:
             deserialize(bytes(file.buffer()))  # type: ignore[no-untyped-call]
     except (SafetensorError, OSError) as error:
         reason = str(error).rpartition("deserializing header: ")[2]
-        raise malformed(f"it is no sound .safetensors file ({reason[:200]})", "one") from None
+        raise malformed(f"it is not a sound .safetensors file ({reason[:200]})", "one") from None
 
 
 def bundle(results: Sequence[NamedResult], out: ByteTarget) -> None:

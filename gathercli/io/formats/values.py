@@ -95,7 +95,7 @@ def flatten(value: Any, root: str = "$") -> tuple[tuple[int, ...], list[Any], se
 def _ragged(root: str, at: int, shape: Sequence[int], problem: str, expected: str) -> InputError:
     where = path(root, at, shape)
     return InputError(
-        f"the list at `{where}` {problem}: expected {expected}, as its siblings",
+        f"the list at `{where}` {problem}: expected {expected}, like its siblings",
         rule="ragged",
         where=where,
         expected=expected,

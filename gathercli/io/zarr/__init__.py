@@ -151,7 +151,7 @@ class Zarr:
         path = os.path.join(self._path, key)
         node = Node.at(self._folder, path)
         if node is None or not node.is_array:
-            raise invalid(f"`{clean(key)}` is no array any more", "it to stay as it was")
+            raise invalid(f"`{clean(key)}` is no longer an array", "it to stay as it was")
         return path, node.spec
 
 

@@ -61,7 +61,7 @@ def document(folder: Folder, path: str) -> dict[str, Any]:
     Raises
     ------
     InputError
-        ``format``: the content is no JSON object, or a link leads out of the folder.
+        ``format``: the content is not a JSON object, or a link leads out of the folder.
     LimitError
         ``limit``: the file is too large.
     """
@@ -89,7 +89,7 @@ def document(folder: Folder, path: str) -> dict[str, Any]:
         error.prefix(f"`{name}`")
         raise
     if not isinstance(members, dict):
-        raise invalid(f"`{name}` is no JSON object", "one")
+        raise invalid(f"`{name}` is not a JSON object", "one")
     return members
 
 

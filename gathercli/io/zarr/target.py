@@ -62,7 +62,7 @@ def obstacle(path: str, most: int | None = None) -> str | None:
         return "it is a folder, and no zarr array"
     names = islice(_names(path), most)
     other = next((name for name in names if not _OWN.fullmatch(name)), None)
-    return other and f"it holds `{clean(other)}`, which is no part of an array"
+    return other and f"it holds `{clean(other)}`, which is not part of an array"
 
 
 def _is_array(path: str) -> bool:

@@ -49,7 +49,7 @@ def indices_rank(call: Call) -> None:
     if rank == 0 or (expected is not None and rank != expected):
         wanted = "1 or more" if expected is None else str(expected)
         raise RankError(
-            f"`indices` has rank {rank}, but {call.op.name} takes one index an element: "
+            f"`indices` has rank {rank}, but {call.op.name} takes one index per element: "
             f"expected rank {wanted}, the rank of `data`",
             rule="indices-rank",
             value=rank,

@@ -136,7 +136,7 @@ def _as_integers(indices: Operand, dtype: DType) -> Hint | None:
         hint = Hint("{indices_dtype} converts them if every value is whole", indices_dtype="int64")
         hint.python = (
             '`numpy.asarray(indices, "int64")` converts whole values; '
-            "it cuts off fractions, which are no indices"
+            "it cuts off fractions, which are not indices"
         )
         return hint
     return None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def integer_values(name: str, value: object, where: str) -> OutOfRangeError:
     """Make the refusal of a value of GatherTree that is no integer."""
     return OutOfRangeError(
-        f"`{name}` is {value} at `{where}`, which is no integer: expected whole numbers",
+        f"`{name}` is {value} at `{where}`, which is not an integer: expected whole numbers",
         rule="integer-values",
         where=where,
         value=str(value),
