@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from gathercli.io.files import File
+    from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Family, Op
     from gathercli.tensor import Tensor
@@ -59,9 +60,24 @@ class Constant:
         The number of nodes between a stored tensor and this one.
     limit
         The most bytes of memory that the elements may take; None for no limit.
+
+    Attributes
+    ----------
+    counts
+        The counts of the elements as indices, by policies: many nodes may have the same indices.
     """
 
-    __slots__ = ("_load", "_tensor", "depth", "dtype", "limit", "mapped", "shape", "unread")
+    __slots__ = (
+        "_load",
+        "_tensor",
+        "counts",
+        "depth",
+        "dtype",
+        "limit",
+        "mapped",
+        "shape",
+        "unread",
+    )
 
     def __init__(
         self,
@@ -78,6 +94,7 @@ class Constant:
         self.depth, self.limit = depth, limit
         self._load = load
         self._tensor: Tensor | None = None
+        self.counts: dict[Any, Any] = {}
         if not unread and limit is not None and self.copied > limit:
             self.unread = f"its elements take {self.copied} bytes of memory, more than {limit}"
 
@@ -190,6 +207,8 @@ class ModelNode(NamedTuple):
         The inputs in order; those of the row come first, then an axis that is an input.
     outputs
         The output, as the model declares it; its shape is of unknown rank if it does not.
+    call
+        The call, once it is bound; None if a rule refuses the node, or nobody bound it.
     """
 
     name: str
@@ -204,6 +223,7 @@ class ModelNode(NamedTuple):
     attributes: Mapping[str, Any]
     inputs: tuple[Value, ...]
     outputs: tuple[Value, ...]
+    call: Call | None = None
 
     @property
     def family(self) -> Family:

@@ -29,13 +29,20 @@ def axis_of(value: Value | None) -> Any:
     return axis.tolist() if axis.size <= FEW else axis.reshape(-1)[:FEW].tolist()
 
 
-def infer_output(node: ModelNode) -> Value | None:
-    """Return the output with the inferred type and shape; None if a rule refuses the node."""
+def with_call(node: ModelNode) -> ModelNode:
+    """Return a node with its call, unless a rule refuses it."""
     if node.is_template:
-        return None
+        return node
     try:
-        call = bound(node)
+        return node._replace(call=bound(node))
     except GatherError:
+        return node
+
+
+def infer_output(node: ModelNode) -> Value | None:
+    """Return the output with the inferred type and shape; None for a node without a call."""
+    call = node.call
+    if call is None:
         return None
     name = node.outputs[0].name if node.outputs else ""
     return Value(name, call.data.dtype, infer(call), inferred=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from gathercli.io.formats.content import malformed
@@ -31,6 +32,17 @@ PORT_MAPS: Final = {
     "else_body": "else_port_map",
 }
 """The elements of bodies, and those of the maps of ports to them."""
+
+
+_OPSET: Final = re.compile(r"opset([1-9]\d{0,5})", re.ASCII)
+_INTEGER: Final = re.compile(r"\s*-?\d{1,18}\s*", re.ASCII)
+
+
+@lru_cache(64)
+def opset_of(version: str) -> int | None:
+    """Return the opset of a version; None for an extension."""
+    number = _OPSET.fullmatch(version)
+    return int(number[1]) if number else None
 
 
 class Layer:
@@ -76,8 +88,7 @@ class Layer:
     @property
     def opset(self) -> int | None:
         """The opset; None for an extension."""
-        number = re.fullmatch(r"opset([1-9]\d{0,5})", self.version, re.ASCII)
-        return int(number[1]) if number else None
+        return opset_of(self.version)
 
     @property
     def is_family(self) -> bool:
@@ -165,6 +176,7 @@ def shape_of(text: str) -> Shape:
     return parse(f"[{text}]")
 
 
+@lru_cache(64)
 def type_of(word: str) -> DType | None:
     """Return the type that a word names, known here or not; None if it names none."""
     if not word or word in ("dynamic", "undefined", "UNSPECIFIED"):
@@ -183,11 +195,11 @@ STORED_TYPES: Final = frozenset(_STORED_NAMES.split())
 
 def integer(text: str, what: str, least: int = 0) -> int:
     """Read an integer; raise InputError for other text, which `what` names."""
-    if re.fullmatch(r"\s*-?\d{1,18}\s*", text, re.ASCII) and int(text) >= least:
+    if _INTEGER.fullmatch(text) and int(text) >= least:
         return int(text)
     raise malformed(f"{what} is `{clean(short(text, 40))}`", f"an integer of {least} or more")
 
 
 def attribute(text: str) -> int | str:
     """Return an attribute as an integer if it is one, else as text, which a rule refuses."""
-    return int(text) if re.fullmatch(r"\s*-?\d{1,18}\s*", text, re.ASCII) else text
+    return int(text) if _INTEGER.fullmatch(text) else text

@@ -22,7 +22,7 @@ from gathercli.models.graph import (
     node,
     unique_names,
 )
-from gathercli.models.inference import infer_output, merged
+from gathercli.models.inference import infer_output, merged, with_call
 from gathercli.models.onnx_fold import FOLDED, folded
 from gathercli.models.onnx_infer import infer_values
 from gathercli.models.onnx_scope import Scope
@@ -262,6 +262,7 @@ class _OnnxReader:
         each = node(
             fields.name, path, "onnx", fields.operator, self._opset, attributes, inputs, outputs
         )
+        each = with_call(each)
         self._nodes.append(each)
         if outputs and (inferred := infer_output(each)):
             scope.values[outputs[0].name] = merged(outputs[0], inferred)

@@ -16,7 +16,7 @@ from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io.formats.content import malformed
 from gathercli.models import fold
 from gathercli.models.graph import MAX_DEPTH, Constant, Model, ModelNode, Value, node, unique_names
-from gathercli.models.inference import axis_of, infer_output, merged
+from gathercli.models.inference import axis_of, infer_output, merged, with_call
 from gathercli.models.ir_layers import (
     PORT_MAPS,
     STORED_TYPES,
@@ -244,7 +244,7 @@ class _IrReader:
             layer = body.layers[key]
             inputs = [self._input(layer, port, body) for port in layer.inputs]
             if layer.is_family:
-                nodes[key] = each = self._node(layer, body.path, inputs)
+                nodes[key] = each = with_call(self._node(layer, body.path, inputs))
                 if inferred := infer_output(each):
                     port = next(iter(layer.outputs), "")
                     values[key, port] = merged(each.outputs[0], inferred)

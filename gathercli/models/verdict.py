@@ -90,7 +90,7 @@ def judge(node: ModelNode) -> NodeVerdict:
     context.inputs |= {name: value.operand for name, value in node.named_inputs.items()}
     try:
         with context:
-            call = bound(node)
+            call = node.call or bound(node)
             verdict = verdict._replace(call=call, shape=infer(call))
             checked, adjustments = _check_constants(node, call)
     except GatherError as error:
@@ -116,13 +116,18 @@ def _check_constants(node: ModelNode, call: Call) -> tuple[tuple[str, ...], tupl
         return names, tuple(run(BoundCall(call, *tensors)).adjustments)
     (name,) = names
     axes = widest_axes(call, name)
-    array = constants[name].tensor().array
-    policies = [policy_of(call, along) for along in axes]
     if not axes and product(call.indices.shape.sizes or ()):
         return (), ()
-    sums, _ = count(array, policies, counts=True, tuples=are_tuples(axes))
+    constant = constants[name]
+    policies = tuple(policy_of(call, along) for along in axes)
+    key = policies, are_tuples(axes)
+    sums = constant.counts.get(key)
+    if sums is None:
+        array = constant.tensor().array
+        sums, _ = count(array, policies, counts=True, tuples=are_tuples(axes))
+        constant.counts[key] = sums
     try:
-        return names, tuple(check_counts(call, axes, sums, array.shape))
+        return names, tuple(check_counts(call, axes, sums, constant.shape))
     except OutOfRangeError as error:
         error.message = error.message.replace(f"0 to {LARGEST - 1}", "0 or more")
         raise
@@ -140,6 +145,8 @@ def widest_axes(call: Call, name: str) -> tuple[IndexedAxis, ...]:
 
     An index outside the largest size is outside every smaller one.
     """
+    if call.data.shape.sizes is not None and not call.axis_is_unknown:
+        return call.family.indexed_axes(call)
     data, *_ = call.inputs
     sizes = Shape(
         dim if isinstance(dim, int) else _Size(LARGEST if dim.high is None else dim.high)

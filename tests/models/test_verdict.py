@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gathercli.models import read
+from gathercli.arrays.check import count
+from gathercli.models import read, verdict
 from gathercli.models.verdict import NodeVerdict, judge
 from tests.modelfiles import Ir
 
@@ -64,3 +65,26 @@ def test_tuples_into_data_of_unknown_rank_are_not_checked(tmp_path: Path) -> Non
     verdict = judge(node)
 
     assert (verdict.word, verdict.checked, str(verdict.shape)) == ("legal", (), "[...]")
+
+
+def test_indices_that_nodes_share_are_counted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ir = Ir()
+    inputs = [ir.parameter("data", "f32", [9]), ir.constant("indices", np.array([1, 9]))]
+    inputs.append(ir.constant("axis", np.array(0)))
+    for name in "abc":
+        ir.layer(name, "Gather", inputs, "f32", [2], batch_dims=0)
+    counted: list[object] = []
+
+    def counting(*args: Any, **options: Any) -> Any:
+        counted.append(args)
+        return count(*args, **options)
+
+    monkeypatch.setattr(verdict, "count", counting)
+    model = read(str(ir.save(tmp_path / "m.xml")))
+    words = [judge(node).word for node in model.nodes]
+    model.close()
+
+    assert words == ["fills", "fills", "fills"]
+    assert len(counted) == 1
