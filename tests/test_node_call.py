@@ -14,7 +14,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.backend.test.case import node
 
-from tests.modelfiles import FLOAT, INT32, TOUR, Ir, constants, onnx_model, value
+from tests.modelfiles import FLOAT, INT32, TOUR, Ir, constants, one_gather, onnx_model, value
 
 if TYPE_CHECKING:
     from onnx.backend.test.case.test_case import TestCase
@@ -377,3 +377,62 @@ def test_an_output_with_the_suffix_of_a_model_is_none(run: Run) -> None:
     ran = run("gather", "1,2", "0", "-o", "x.onnx")
 
     assert (ran.status, ran.err.splitlines()[-1]) == (2, "rule: usage") or ran.status == 2
+
+
+def test_the_name_of_a_node_may_hold_the_mark(tmp_path: Path, run: Run) -> None:
+    model = one_gather(data=[2], indices=[1])
+    model.graph.node[0].name = "a#b/c#d"
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+
+    ran = run("gather", f"{tmp_path}/m.onnx#a#b/c#d", "--feed", "[7,8]")
+
+    assert (ran.status, ran.out) == (0, "[8.0]\n")
+
+
+def test_a_command_of_another_operator_refuses_a_node(run: Run) -> None:
+    ran = run("gather-nd", f"{ENCODER}#/positions/Gather")
+
+    assert ran.status == 2
+    assert "the node `/positions/Gather` is a Gather: expected `gather`" in ran.err
+
+
+@pytest.mark.parametrize("option", ["--feed", "-a"])
+def test_an_option_of_a_node_without_its_value_is_refused(run: Run, option: str) -> None:
+    ran = run("gather", f"{ENCODER}#/words/Gather", "--feed=0,", option)
+
+    assert (ran.status, f"`{option}` has no value" in ran.err) == (2, True)
+
+
+def test_the_closest_input_is_suggested_for_a_feed(run: Run) -> None:
+    ran = run("gather", f"{ENCODER}#/words/Gather", "--feed", "indice=5,0")
+
+    assert ran.status == 2
+    assert "hint: did you mean `--feed indices=5,0`?" in ran.err
+
+
+@pytest.mark.parametrize("literal", ["2xi64=0", "xi64=0"])
+def test_a_feed_may_be_a_literal_with_an_equals_sign(run: Run, literal: str) -> None:
+    assert run("shape", f"{ENCODER}#/words/Gather", "--feed", literal).status == 0
+
+
+def test_a_node_without_inputs_at_run_time_takes_no_feed(run: Run) -> None:
+    ran = run("gather", f"{ENCODER}#/positions/Gather", "--feed", "1,")
+
+    assert "no input of the node `/positions/Gather` comes at run time" in ran.err
+
+
+def test_an_input_of_unknown_rank_is_fed_from_a_file_in_the_hint(tmp_path: Path, run: Run) -> None:
+    model = one_gather(data=None)
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+
+    ran = run("gather", f"{tmp_path}/m.onnx#pick")
+
+    assert "hint: `--feed data=data.npy` feeds a file" in ran.err
+
+
+def test_random_numbers_have_the_type_that_the_model_declares(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "m.onnx").write_bytes(one_gather(indices=[0]).SerializeToString())
+
+    ran = run("gather", f"{tmp_path}/m.onnx", "--feed", "rand:10x3", "-f", "literal")
+
+    assert ran.out.startswith("1x3xf32=")

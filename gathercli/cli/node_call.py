@@ -8,6 +8,8 @@ constants by name and the tensors that are fed::
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.cli.command import Option
@@ -27,16 +29,18 @@ from gathercli.models.call import (
 )
 from gathercli.ops import FAMILIES
 from gathercli.spec.dtypes import INT64, Kind
-from gathercli.text import clean, counted, listed
+from gathercli.text import clean, closest, counted, listed, short
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from gathercli.models.graph import ModelNode, Value
 
 _WITH_OPERATOR: Final = ("shape", "explain", "check")
 """The commands whose first argument is the operator."""
+
+_ANY: Final = "gather"
+"""The command that runs a node of any operator."""
 
 _WHOLE: Final = "check"
 """The command that takes whole models, too."""
@@ -45,6 +49,11 @@ _WITHOUT_VERSION: Final = ("compare",)
 
 _SHAPES: Final = "shape"
 """The command that needs no elements."""
+
+_LITERAL: Final = re.compile(r"[\d?]|x[a-z]+\d+\w*=|\w+:|@")
+"""The start of a tensor that holds an equals sign, or may: ``2xi64=0``, ``xf32=1``."""
+
+_UNTYPED_RANDOM: Final = re.compile(r"rand:\d+(x\d+)*")
 
 CALLS: Final = (*FAMILIES, *_WITH_OPERATOR, *_WITHOUT_VERSION)
 """The commands that take a call."""
@@ -90,6 +99,14 @@ def expand(words: Sequence[str]) -> list[str]:
     lead = [command, family] if command in _WITH_OPERATOR else [command]
     if command in FAMILIES:
         lead = [family]
+        if command not in (family, _ANY):
+            raise UsageError(
+                f"the node `{clean(node.name)}` is a {node.operator}: expected `{family}`",
+                rule="usage",
+                value=command,
+                expected=family,
+                hint=f"`{_ANY}` runs any node",
+            )
     tokens, types = _inputs(command, path, node, parsed)
     mark = ["--"] if any(map(is_option, tokens)) else []
     return [*lead, *parsed.options, *types, *_settings(command, node, parsed), *mark, *tokens]
@@ -112,6 +129,14 @@ def _parse(command: str, words: Sequence[str]) -> _Words:
             values = [value] if mark else []
             if each is not None and each.kind is not bool and not mark:
                 values = [text for text in (next(rest, None),) if text is not None]
+                if not values:
+                    expected = f"{name} {each.metavar}" if each.metavar else f"a value of {name}"
+                    raise UsageError(
+                        f"`{name}` has no value: expected `{expected}`",
+                        rule="usage",
+                        value=name,
+                        expected=expected,
+                    )
             if name == "--feed" and values:
                 parsed.feeds.extend(values)
                 continue
@@ -139,7 +164,7 @@ def _inputs(
     tokens, types = [], []
     for name, value in node.named_inputs.items():
         if name in feeds:
-            tokens.append(feeds[name])
+            tokens.append(_with_type(feeds[name], value))
         elif value.constant is not None:
             tokens.append(constant_token(path, node, name))
             continue
@@ -149,6 +174,13 @@ def _inputs(
         if dtype is not None and option not in parsed.names:
             types += [option, dtype]
     return tokens, types
+
+
+def _with_type(token: str, value: Value) -> str:
+    """Add the declared type to random numbers, whose own type holds more digits."""
+    dtype = value.dtype
+    untyped = dtype is not None and dtype.kind is Kind.FLOAT and _UNTYPED_RANDOM.fullmatch(token)
+    return f"{token}x{dtype.short}" if dtype is not None and untyped else token
 
 
 def check_fed(node: ModelNode, feeds: Mapping[str, str]) -> None:
@@ -166,6 +198,9 @@ def check_fed(node: ModelNode, feeds: Mapping[str, str]) -> None:
 
 def _example(absent: Mapping[str, Value]) -> str | None:
     """Return a hint that feeds zeros, of size 2 where the model does not say; None for text."""
+    if any(each.dtype is None or each.shape.rank is None for each in absent.values()):
+        words = [f"--feed {name}={name}.npy" for name in absent]
+        return f"`{' '.join(words)}` feeds {'files' if len(words) > 1 else 'a file'}"
     words = []
     for name, value in absent.items():
         dtype = value.dtype or INT64
@@ -189,17 +224,34 @@ def feeds_of(node: ModelNode, words: Sequence[str]) -> dict[str, str]:
         if mark and name in names:
             feeds[names[name]] = token
         else:
+            _check_name(word, name if mark else "", names)
             unnamed.append(word)
     left = [name for name in free if name not in feeds]
     if len(unnamed) > len(left):
+        node_name, verb = f"the node `{clean(node.name)}`", "come" if len(free) > 1 else "comes"
+        reason = f"of {node_name} {counted(len(free), 'input')} {verb}"
+        if not free:
+            reason = f"no input of {node_name} comes"
         raise UsageError(
-            f"`--feed {clean(unnamed[len(left)])}` has no input: of the node `{clean(node.name)}` "
-            f"{counted(len(free), 'input')} {'come' if len(free) != 1 else 'comes'} at run time"
-            f": expected {listed(f'`{name}=`' for name in inputs)}",
+            f"`--feed {clean(unnamed[len(left)])}` has no input: {reason} at run time: "
+            f"expected {listed(f'`{name}=`' for name in inputs)}",
             rule="usage",
             value=unnamed[len(left)],
         )
     return feeds | dict(zip(left, unnamed, strict=False))
+
+
+def _check_name(word: str, name: str, names: Collection[str]) -> None:
+    """Raise if the name before an equals sign is nearly that of an input, and no literal."""
+    near = closest(name, names) if name and not _LITERAL.match(word) else None
+    if near and not os.path.exists(word):
+        raise UsageError(
+            f"the node has no input `{clean(short(name))}`: "
+            f"expected {listed(f'`{clean(each)}=`' for each in names)}",
+            rule="usage",
+            value=word,
+            hint=f"did you mean `--feed {clean(near)}={word.partition('=')[2]}`?",
+        )
 
 
 def _settings(command: str, node: ModelNode, parsed: _Words) -> list[str]:

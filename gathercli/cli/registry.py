@@ -87,7 +87,7 @@ def takes_models(name: str, words: Sequence[str]) -> bool:
         return False
     if any(word.partition("=")[0] in _OPTIONS_OF_MODELS for word in words):
         return True
-    return first.lower().endswith(MODEL_SUFFIXES) or os.path.isdir(first)
+    return first.lower().endswith((*MODEL_SUFFIXES, "/")) or os.path.isdir(first)
 
 
 def command_of(name: str, *, models: bool = False) -> Command:

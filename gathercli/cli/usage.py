@@ -54,7 +54,10 @@ def refusal(line: CommandLine, error: Exception) -> UsageError:
         usage = _too_many(line)
     if usage.hint is None:
         what = "options" if line.command else "commands"
-        usage.hint = f"`{f'gathercli {line.command}'.rstrip()} --help` lists the {what}"
+        command = f"gathercli {line.command}".rstrip()
+        if "MODEL..." in line.metavars:
+            command += " model.onnx"
+        usage.hint = f"`{command} --help` lists the {what}"
     return usage
 
 
@@ -115,10 +118,26 @@ def no_command(name: str) -> UsageError:
 
 def _no_option(line: CommandLine, option: str) -> UsageError:
     owner = line.command or "gathercli"
-    hint = _option_hint(line, option) if line.command else _program_hint(line, option)
+    hint = _other_form(line, option)
+    if hint is None:
+        hint = _option_hint(line, option) if line.command else _program_hint(line, option)
     return UsageError(
         f"{owner} has no option `{short(option)}`", rule="usage", value=option, hint=hint
     )
+
+
+def _other_form(line: CommandLine, option: str) -> str | None:
+    """Say that an option is one of a command's other form: that for models, or for a call."""
+    from gathercli.cli.registry import OF_MODELS, command_of
+
+    if line.command not in OF_MODELS:
+        return None
+    for_models = "MODEL..." in line.metavars
+    other = command_of(line.command, models=not for_models).parameters.values()
+    if not any(option in getattr(each, "names", ()) for each in other):
+        return None
+    form = "OP DATA INDICES" if for_models else "MODEL..."
+    return f"`{option}` is an option of `gathercli {line.command} {form}`"
 
 
 def _option_hint(line: CommandLine, option: str) -> str | None:

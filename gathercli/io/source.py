@@ -295,9 +295,15 @@ class Inputs:
         return self._split(token.removeprefix("@"))
 
     def _split(self, token: str) -> tuple[str, str | None]:
-        """Split a token at its last ``#`` into file and key, unless the file `token` exists."""
+        """Split a token into file and key at its last ``#`` behind a file, if `token` is none."""
         path, mark, key = token.rpartition("#")
-        return (token, None) if not mark or self._exists(token) else (path, key or None)
+        if not mark or self._exists(token):
+            return token, None
+        if "#" in path and not self._exists(path):  # a key may hold the mark
+            file, inner = self._split(path)
+            if inner is not None and self._exists(file):
+                return file, f"{inner}#{key}"
+        return path, key or None
 
     def _open_named(self, token: str) -> Source:
         """Open ``FILE`` or ``FILE#KEY``."""

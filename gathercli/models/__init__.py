@@ -8,12 +8,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import os
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from gathercli.errors import GatherError, NoInputError
     from gathercli.io.files import File
     from gathercli.models.graph import Model
+
+
+_TENSORS: Final = ("npy", "npz", "safetensors")
+"""The formats of tensors with a magic number that may be taken for a model."""
 
 
 class ReadOptions(NamedTuple):
@@ -58,7 +63,7 @@ def read(path: str, options: ReadOptions = ReadOptions()) -> Model:  # noqa: B00
     from gathercli.errors import GatherError
     from gathercli.io.files import STDIN, File
     from gathercli.io.opening import open_file
-    from gathercli.text import clean
+    from gathercli.text import clean, shell_word
 
     if path == "-":
         file = File("-", STDIN, options.limit)
@@ -66,6 +71,8 @@ def read(path: str, options: ReadOptions = ReadOptions()) -> Model:  # noqa: B00
         try:
             file = open_file(path, options.folder, options.limit)
         except GatherError as error:
+            if error.rule == "unreadable" and os.path.isdir(os.path.join(options.folder, path)):
+                error.hint = f"`gathercli check {shell_word(path)}` checks the models of a folder"
             if error.rule not in ("missing", "literal"):
                 raise
             raise _no_model(path, error) from None
@@ -95,7 +102,13 @@ def _no_model(path: str, error: GatherError) -> NoInputError:
 
 def read_file(file: File, options: ReadOptions) -> Model:
     """Read a model from an open file, as `read` does."""
+    from gathercli.io.formats.content import check_pointer, malformed
+    from gathercli.io.formats.table import sniff
+
     start = file.start(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
+    check_pointer(start)
+    if (fmt := sniff(start)) in _TENSORS:
+        raise malformed(f"it is a file of tensors, .{fmt}", "an ONNX model or an OpenVINO .xml")
     if start[:1] == b"<":
         from gathercli.models.openvino_ir import read_ir
 

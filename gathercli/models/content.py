@@ -64,7 +64,10 @@ class ModelContent:
                 return constant
         if key in self.nodes:
             raise malformed(
-                f"`{clean(short(key or ''))}` is a node", "a tensor, or the node alone as the call"
+                f"`{clean(short(key or ''))}` is a node",
+                "a tensor",
+                "a node alone is a call of the command line, and `--feed` gives its inputs; "
+                "no function of Python takes one",
             )
         raise malformed(
             f"the model stores {some(f'`{clean(name)}`' for name in self.names)}"

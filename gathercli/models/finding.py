@@ -37,7 +37,7 @@ STATEMENTS: Final = {
     "operator": "The target has the operator.",
     "output-dtype": "The declared type of the output is that of `data`.",
     "output-shape": "The declared shape of the output is the one that follows from the inputs.",
-    "index-legal": "The target counts negative indices from the end, where the version does.",
+    "index-legal": "The target takes the negative indices that the version counts from the end.",
     "index-width": "Every index fits in the bits that hold it.",
     "position-width": "Every position in `data` fits in 32 bits, as kernels count.",
     "batch-dims-most": "The target has as many batch dimensions.",

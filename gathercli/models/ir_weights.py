@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import Any
+from typing import Any, Final
 
 from gathercli.errors import InputError, NoInputError
 from gathercli.io.files import File, unreadable
-from gathercli.io.formats.content import malformed
+from gathercli.io.formats.content import check_pointer, malformed
 from gathercli.io.opening import open_file
 from gathercli.models.graph import Constant, Model
 from gathercli.models.ir_strings import strings
 from gathercli.models.stored import stored
 from gathercli.spec.dtypes import STRING, DType
 from gathercli.text import clean, counted
+
+_START: Final = 64
+"""Bytes that tell a pointer of Git LFS."""
 
 
 class Weights:
@@ -39,6 +42,7 @@ class Weights:
 
             return Constant(dtype, shape, refuse, unread=reason)
         if offset + size > self._file.size:
+            check_pointer(self._file.start(_START))
             raise malformed(
                 f"its elements are at bytes {offset} to {offset + size}, "
                 f"but the .bin has only {counted(self._file.size, 'byte')}",

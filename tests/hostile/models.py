@@ -416,10 +416,10 @@ CASES: Final[list[Case]] = [
     ),
     answered(
         "model whose tensor elsewhere is not asked for",
-        "check x.onnx",
+        "check x.onnx --allow-unread",
         "x.onnx: pick: note: `indices` is not checked: its elements are in another file, "
         "which is not opened  "
-        "[unread]\n1 model, 1 node, 1 note\n",
+        "[unread]\n1 model, 1 node, 1 note, 1 node not checked\n",
         files={"x.onnx": external(location="../secret")},
     ),
 ]

@@ -23,6 +23,7 @@ from gathercli.io.descriptors import STDOUT
 from gathercli.io.write import Output
 from gathercli.jobs.junit import JUnitReport
 from gathercli.jobs.tally import BatchTotals
+from gathercli.models.call import MODEL_NODE
 from gathercli.models.finding import NOTE
 from gathercli.models.portability import NAMES, target
 from gathercli.models.sarif import sarif as sarif_text
@@ -105,6 +106,7 @@ def run(
 ) -> int:
     """Check every node of the family in every model."""
     options.check()
+    _check_whole(models)
     targets, start = options.targets(), monotonic()
     paths = list(dict.fromkeys(path for word in models for path in files_below(word)))
     checked: list[CheckedModel] = [] if paths else [_no_model(models)]
@@ -135,6 +137,19 @@ def run(
     messages.print()
     failing = any(each.level != NOTE for model in checked for each in model.findings)
     return max((error.status for error in errors), default=int(failing))
+
+
+def _check_whole(words: Sequence[str]) -> None:
+    """Raise if a word names a node of a model."""
+    for word in words:
+        match = MODEL_NODE.fullmatch(word)
+        if match and match["name"] and not os.path.exists(word):
+            raise UsageError(
+                f"`{clean(word)}` names a node: expected whole models",
+                rule="usage",
+                value=word,
+                hint=f"`{clean(match['path'])}` is the model",
+            )
 
 
 def _no_model(models: Sequence[str]) -> CheckedModel:

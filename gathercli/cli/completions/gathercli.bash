@@ -120,7 +120,7 @@ _gathercli() {
             "check --out-of-range") words="spec error zero clamp wrap" ;;
             "check --format"|"check -f") words="auto pretty json" ;;
             "check --color") words="auto always never" ;;
-            "check --to") words="openvino onnx-OPSET tflite tensorrt coreml webnn xla" ;;
+            "check --to") words="openvino onnx tflite tensorrt coreml webnn xla" ;;
             "check check") words="gather gather-elements gather-nd gather-tree" ;;
             "compare --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
             "compare --indices-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;

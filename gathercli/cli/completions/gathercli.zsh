@@ -312,7 +312,7 @@ _gathercli() {
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
             '--no-infer[Do not let the onnx package infer shapes that are not known]' \
-            '--to=[Also check what changes on the way to a target: openvino, onnx-OPSET, tflite, tensorrt, coreml, webnn or xla]:target,...:(openvino onnx-OPSET tflite tensorrt coreml webnn xla)' \
+            '--to=[Also check what changes on the way to a target: openvino, onnx-OPSET, tflite, tensorrt, coreml, webnn or xla]:target,...:(openvino onnx tflite tensorrt coreml webnn xla)' \
             '--allow-unread[Take constants that cannot be read for notes, which fail no check]' \
             '--junit=[Also write the nodes as tests in JUnit XML]:file:_files' \
             '--sarif=[Also write the findings as SARIF 2.1.0]:file:_files' \

@@ -127,7 +127,7 @@ def _values(command: str, param: Any) -> list[str]:
         "[COMMAND]": [*COMMANDS, *TOPICS],
         "[ID]": [op.full_name for op in OPERATORS],
         "--op": list(FAMILIES),
-        "--to": [*NAMES] if command in OF_MODELS else [],
+        "--to": [name.removesuffix("-OPSET") for name in NAMES] if command in OF_MODELS else [],
         "--diff": [op.full_name for op in OPERATORS],
         # A shell would expand brackets.
         "--like": [each.name for each in EQUIVALENTS if "[" not in each.name],

@@ -202,6 +202,12 @@ def key_hint(name: str, key: str | None, known: Iterable[str], noun: str) -> Hin
     return hint
 
 
+def check_pointer(start: bytes) -> None:
+    """Raise if a file starts as a pointer of Git LFS does."""
+    if start.startswith(b"version https://git-lfs"):
+        raise malformed("it is a pointer of Git LFS", "the file itself", "`git lfs pull` gets it")
+
+
 def malformed(
     what: str, expected: str, hint: str | None = None, *, rule: str = "format"
 ) -> InputError:
@@ -241,7 +247,9 @@ def content(file: File | Folder) -> Content:
     from gathercli.io.files import File
 
     if isinstance(file, File):
-        fmt = sniff(file.start(SNIFF_SIZE))
+        start = file.start(SNIFF_SIZE)
+        check_pointer(start)
+        fmt = sniff(start)
         path = row_of(fmt).reader if fmt else _text_reader(file)
     else:
         path = FORMATS[file.format].reader
