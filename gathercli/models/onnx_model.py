@@ -117,7 +117,7 @@ class _OnnxReader:
                 graph = span_of(value, "the graph")
         if graph is None:
             raise malformed(
-                "it is no ONNX model: it has no graph", "a ModelProto or an OpenVINO IR"
+                "it is not an ONNX model: it has no graph", "a ModelProto or an OpenVINO IR"
             )
         self._opset, self._graph = model.opsets.get("", 1), graph
         self._read_graph(graph, (), Scope(self._inferred))
