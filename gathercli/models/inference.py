@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.engine import bind, infer
@@ -13,7 +14,8 @@ from gathercli.spec.shapes import UNKNOWN, Shape
 from gathercli.text import counted, listed
 
 if TYPE_CHECKING:
-    from gathercli.spec.call import Call
+    from gathercli.spec.call import Call, Operand
+    from gathercli.spec.op import Op
 
 _ATTRIBUTES: Final = {name: attributes(each) for name, each in OPERATOR_FAMILIES.items()}
 """The attributes that an operator, or a rule of it, knows."""
@@ -68,12 +70,17 @@ def bound(node: ModelNode) -> Call:
             value=len(node.inputs),
         )
     known = _ATTRIBUTES[node.operator] if node.attributes else ()
-    return bind(
-        node.op,
-        *(value.operand for value in values.values()),
-        shapes_only=True,
-        **{name: value for name, value in node.attributes.items() if name in known},
-    )
+    attrs = tuple((name, value) for name, value in node.attributes.items() if name in known)
+    operands = tuple(value.operand for value in values.values())
+    # 1, 1.0 and True are one key, and lists are none.
+    same = all(type(value) is int for _, value in attrs)
+    return (_bind if same else _bind.__wrapped__)(node.op, operands, attrs)
+
+
+@lru_cache(1024)
+def _bind(op: Op, operands: tuple[Operand, ...], attrs: tuple[tuple[str, Any], ...]) -> Call:
+    """Bind a call; nodes with equal operands and integers as attributes share it."""
+    return bind(op, *operands, shapes_only=True, **dict(attrs))
 
 
 def merged(declared: Value, inferred: Value) -> Value:

@@ -284,6 +284,7 @@ class _IrReader:
             known = body.captured(behind.id) or parameter(behind, name)
         if known is None:
             known = output.value(name) if output else Value(name)
+        body.values[source] = known  # which many layers may read
         if known.shape.rank is None and declared.shape.rank is not None:
             known = known._replace(shape=declared.shape)
         return known._replace(name=name, dtype=known.dtype or declared.dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from gathercli.adjustments import Adjustment, are_tuples, check_counts
@@ -140,6 +141,7 @@ class _Size(int):
         return "not known" if self == LARGEST else f"at most {int(self)}"
 
 
+@lru_cache(1024)
 def widest_axes(call: Call, name: str) -> tuple[IndexedAxis, ...]:
     """Return the indexed axes with the largest sizes they can have; none if that is not known.
 
