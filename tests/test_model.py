@@ -306,3 +306,24 @@ def test_a_node_with_constants_that_are_not_read_is_not_legal(folder: Path, run:
 
     assert "  legal\n" not in ran.out
     assert "/positions/Gather: `indices` and `axis` are not checked: its elements are" in ran.out
+
+
+def test_lines_of_a_narrow_terminal_end_at_words(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+
+    narrow = run("model", ENCODER).out
+
+    reasons = narrow[narrow.index("* is constant.") :]
+    assert max(map(len, reasons.splitlines())) <= 60
+
+
+def test_a_node_with_another_name_in_the_model_has_both(folder: Path, run: Run) -> None:
+    nodes = [helper.make_node("Gather", ["d", "i"], [each], name="inner") for each in "ab"]
+    tensors = constants(d=np.zeros(2, np.float32), i=[0])
+    model = onnx_model(nodes, [], [value(each, FLOAT, None) for each in "ab"], tensors)
+    (folder / "m.onnx").write_bytes(model.SerializeToString())
+
+    out = run("model", "m.onnx").out
+
+    assert "\na (inner)  onnx.Gather-13" in out
+    assert "\nb (inner)  onnx.Gather-13" in out

@@ -19,7 +19,7 @@ _FRAMEWORKS: Final = {"onnx": "ONNX", "openvino": "OpenVINO"}
 _HEADINGS: Final = ("node", "version", "attributes", "inputs", "output", "verdict")
 _LEGEND: Final = (
     "* is constant. legal: what the model decides is allowed; fills: constant indices outside "
-    "become zeros;\nunread, unknown: not checked. Indices that come at run time are not known.\n"
+    "become zeros; unread, unknown: not checked. Indices that come at run time are not known.\n"
 )
 _STYLES: Final = (
     (r"(?m)^(node|tensor) .*", "bold"),
@@ -102,13 +102,13 @@ def model_text(
 ) -> str:
     """Format a model and its nodes: a table, or blocks of lines where that is too wide."""
     rows = [_row(each) for each in verdicts]
-    parts = [_heading(model, len(rows))]
+    parts = [_wrapped(_heading(model, len(rows)), width)]
     if rows:
         table = _table([_HEADINGS, *rows])
         fits = width is None or max(map(len, table.splitlines())) <= width
-        parts.append((table if fits else "\n".join(map(_block, rows))) + _LEGEND)
+        parts += [table if fits else "\n".join(map(_block, rows)), _wrapped(_LEGEND, width)]
     if reasons := "".join(map(_reason, verdicts)):
-        parts.append(reasons)
+        parts.append(_wrapped(reasons, width))
     if tensors:
         lines = [
             (clean(name), f"{constant.dtype.short}{list(constant.shape)}".replace(" ", ""))
@@ -116,6 +116,19 @@ def model_text(
         ]
         parts.append(_table([("tensor", "type and shape"), *lines]))
     return _colored("\n".join(parts), color=color)
+
+
+def _wrapped(text: str, width: int | None) -> str:
+    """Wrap the lines of a text at words within a width; None does not wrap."""
+    from textwrap import wrap
+
+    if width is None:
+        return text
+    lines = [
+        wrap(line, width, break_on_hyphens=False, break_long_words=False, subsequent_indent="  ")
+        for line in text.splitlines()
+    ]
+    return "".join(f"{line}\n" for wrapped in lines for line in wrapped)
 
 
 def _heading(model: Model, number: int) -> str:
@@ -138,13 +151,22 @@ def _row(verdict: NodeVerdict) -> tuple[str, ...]:
     )
     output = f"{_type_of(node)}{verdict.shape}" if verdict.call else ""
     return (
-        clean(node.name),
+        _name(node),
         version,
         clean(attributes),
         clean(inputs),
         clean(output),
         _word(verdict),
     )
+
+
+def _name(node: ModelNode) -> str:
+    """Return the name of a node, and the one in the model with its place if that differs."""
+    name = clean(node.name)
+    if node.own_name in ("", node.name):
+        return name
+    place = f" in {clean('/'.join(node.path))}" if node.path else ""
+    return f"{name} ({clean(node.own_name)}{place})"
 
 
 def _plain(value: object) -> str:
