@@ -10,10 +10,10 @@ from gathercli.jobs.line import MISMATCH, OK, SKIPPED
 from gathercli.models.finding import NOTE, UNREAD
 from gathercli.report.versions import hanging
 from gathercli.report.words import error_json
-from gathercli.text import clean, counted
+from gathercli.text import clean, counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.text import Text
 
@@ -43,6 +43,21 @@ class CheckedModel(NamedTuple):
     error: GatherError | None = None
 
 
+def merged(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield findings, those on indices that several targets read differently as one."""
+    groups: dict[tuple[str, ...], list[Finding]] = {}
+    for n, each in enumerate(findings):
+        sentence = each.message.replace(f" for {each.target} (", " for (")
+        same = sentence if each.rule == "index-legal" else str(n)
+        groups.setdefault((each.node, each.rule, same), []).append(each)
+    for first, *others in groups.values():
+        names = listed([first.target, *(each.target for each in others)], "and")
+        yield first._replace(
+            message=first.message.replace(f" for {first.target} (", f" for {names} ("),
+            does={name: fate for each in (first, *others) for name, fate in each.does.items()},
+        )
+
+
 def line(path: str, finding: Finding, width: int | None = None) -> Text:
     """Format a finding as one line with the model and the node first; wrap it within a width."""
     from rich.text import Text
@@ -60,7 +75,7 @@ def line(path: str, finding: Finding, width: int | None = None) -> Text:
 def total(checked: Sequence[CheckedModel]) -> str:
     """Format the number of models, nodes and findings."""
     models, nodes = len(checked), sum(len(each.nodes) for each in checked)
-    levels = [finding.level for each in checked for finding in each.findings]
+    levels = [finding.level for each in checked for finding in merged(each.findings)]
     numbers = [counted(levels.count(level), level) for level in _STYLES if level in levels]
     refused = sum(each.error is not None for each in checked)
     unread = sum(len({f.node for f in each.findings if f.rule == UNREAD}) for each in checked)

@@ -300,3 +300,15 @@ def test_what_was_meant_is_said(
 
     assert ran.status == status
     assert message in ran.err
+
+
+def test_an_index_that_two_targets_refuse_is_one_line(folder: Path, run: Run) -> None:
+    (folder / "x.onnx").write_bytes(one_gather(indices=[-1]).SerializeToString())
+
+    ran = run("check", "x.onnx", "--to", "tflite,onnx-10")
+
+    finding, total = ran.out.splitlines()
+    assert "expected 0 to 9 for tflite and onnx-10 (1 of 1 index)" in finding
+    assert "; tflite refuses it and onnx-10 refuses it  [index-legal]" in finding
+    assert total == "1 model, 1 node, 1 warning"
+    assert len(of_json(run, "x.onnx", "--to", "tflite,onnx-10")["models"][0]["findings"]) == 2

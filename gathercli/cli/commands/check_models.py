@@ -27,7 +27,7 @@ from gathercli.models.call import MODEL_NODE
 from gathercli.models.finding import NOTE
 from gathercli.models.portability import NAMES, target
 from gathercli.models.sarif import sarif as sarif_text
-from gathercli.report.findings import CheckedModel, as_json, junit_lines, line, total
+from gathercli.report.findings import CheckedModel, as_json, junit_lines, line, merged, total
 from gathercli.report.terminal import print_text, rendered, wants_color, width_of
 from gathercli.text import clean, listed, some
 
@@ -227,7 +227,7 @@ def _print(
         messages.print_error(model.error)
     if options.fmt != "json":
         width, color = width_of(STDOUT), wants_color(messages.color, STDOUT)
-        for each in model.findings:
+        for each in merged(model.findings):
             print_text(rendered(line(model.path, each, width), color=color))
 
 
