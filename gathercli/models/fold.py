@@ -76,7 +76,13 @@ def converted(value: Value, name: str, dtype: DType | None) -> Value:
 
     depth = constant.depth + 1
     changed = Constant(
-        dtype, constant.shape, load, constant.unread, depth=depth, limit=constant.limit
+        dtype,
+        constant.shape,
+        load,
+        constant.unread,
+        depth=depth,
+        limit=constant.limit,
+        default=constant.default,
     )
     return result._replace(constant=changed, unread=changed.unread)
 
@@ -155,5 +161,6 @@ def _viewed(value: Value, name: str, shape: Sequence[AnyDim]) -> Value:
         mapped=constant.mapped,
         depth=constant.depth + 1,
         limit=constant.limit,
+        default=constant.default,
     )
     return result._replace(constant=changed, unread=changed.unread)

@@ -63,6 +63,8 @@ class Constant:
 
     Attributes
     ----------
+    default
+        Whether the elements are the default of an input of the model, which a caller may replace.
     counts
         The counts of the elements as indices, by policies: many nodes may have the same indices.
     """
@@ -71,6 +73,7 @@ class Constant:
         "_load",
         "_tensor",
         "counts",
+        "default",
         "depth",
         "dtype",
         "limit",
@@ -89,9 +92,10 @@ class Constant:
         mapped: bool = False,
         depth: int = 0,
         limit: int | None = None,
+        default: bool = False,
     ) -> None:
         self.dtype, self.shape, self.unread, self.mapped = dtype, shape, unread, mapped
-        self.depth, self.limit = depth, limit
+        self.depth, self.limit, self.default = depth, limit, default
         self._load = load
         self._tensor: Tensor | None = None
         self.counts: dict[Any, Any] = {}

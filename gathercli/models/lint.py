@@ -97,11 +97,12 @@ def node_findings(node: ModelNode, targets: Sequence[ConversionTarget] = ()) -> 
         raise verdict.error
     yield from _unknown_attributes(node)
     if isinstance(verdict.error, OutOfRangeError):
-        yield _with_fates(node, finding_of(node, verdict.error), targets)
+        finding = _with_fates(node, finding_of(node, verdict.error), targets)
+        yield _of_default(node, finding)
     elif verdict.error is not None:
         yield finding_of(node, verdict.error)
     for each in verdict.adjustments:
-        yield _with_fates(node, _of_adjustment(node, each), targets)
+        yield _of_default(node, _with_fates(node, _of_adjustment(node, each), targets))
     yield from _unread(node)
     call = verdict.call
     if call is None:
@@ -152,6 +153,16 @@ def _of_adjustment(node: ModelNode, adjustment: Adjustment) -> Finding:
     return finding_on(
         node, "index-range", message, WARNING, where=where, value=value, number=number
     )
+
+
+def _of_default(node: ModelNode, finding: Finding) -> Finding:
+    """Return a finding on indices: a warning if a caller of the model may replace them."""
+    for row in node.op.inputs if node.op else ():
+        value = node.named_inputs[row.name]
+        if row.values and value.constant is not None and value.constant.default:
+            message = f"{finding.message}, in a default that a caller may replace"
+            return finding._replace(level=WARNING, message=message)
+    return finding
 
 
 def _with_fates(node: ModelNode, finding: Finding, targets: Sequence[ConversionTarget]) -> Finding:

@@ -43,6 +43,9 @@ _ONNX_DOMAINS: Final = ("", "ai.onnx")
 _IR_VERSION, _PRODUCER, _RELEASE, _GRAPH, _OPSETS, _FUNCTIONS = 1, 2, 3, 7, 8, 25
 """The fields of ModelProto."""
 
+_DEFAULTS: Final = 4
+"""The `ir_version` from which an initializer is the default of the input of its name."""
+
 
 def read_onnx(file: File, options: ReadOptions) -> Model:
     """Read an ONNX model.
@@ -162,13 +165,19 @@ class _OnnxReader:
             raise malformed("a body is too deep in others", f"at most {MAX_DEPTH} around it")
         wire = self._wire
         nodes: list[Span] = []
+        inputs: list[str] = []
         for field, value in wire.fields(message):
             if field == 1:
                 nodes.append(span_of(value, "a node"))
             elif field == 5:
                 self._add_initializer(scope, span_of(value, "an initializer"))
             elif field in (11, 12, 13):
-                scope.declare(self._wire, span_of(value, "a value"))
+                name = scope.declare(self._wire, span_of(value, "a value"))
+                inputs += [name] if field == 11 else []
+        if self.model.version >= _DEFAULTS:
+            for constant in (scope.value(name).constant for name in inputs):
+                if constant is not None:
+                    constant.default = True
         self._read_nodes(nodes, path, scope)
 
     def _add_initializer(self, scope: Scope, message: Span) -> None:

@@ -38,8 +38,8 @@ class Scope:
             scope = scope._outer  # noqa: SLF001  (its own class)
         return self._inferred.get(name) or Value(name)
 
-    def declare(self, wire: WireReader, message: Span) -> None:
-        """Add the type and shape that a ValueInfoProto declares."""
+    def declare(self, wire: WireReader, message: Span) -> str:
+        """Add the type and shape that a ValueInfoProto declares; return its name."""
         name, kind = "", None
         for field, value in wire.fields(message):
             if field == 1:
@@ -48,6 +48,7 @@ class Scope:
                 kind = span_of(value, "a type")
         if kind is not None:
             self.declared[name] = _typed(wire, name, kind)
+        return name
 
 
 def _typed(wire: WireReader, name: str, message: Span) -> Value:

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 
 from gathercli.errors import InputError
 from gathercli.models import ReadOptions, read
-from gathercli.models.finding import NOTE, WARNING
+from gathercli.models.finding import ERROR, NOTE, WARNING
 from gathercli.models.graph import Constant
 from gathercli.models.lint import findings, node_findings
 from gathercli.models.portability import target
@@ -451,6 +451,40 @@ def test_indices_behind_a_layer_whose_shape_is_missing_are_not_checked(tmp_path:
         (finding,) = findings(model)
 
     assert finding.message.startswith("`indices` is not checked")
+
+
+@pytest.mark.parametrize(
+    ("version", "level", "end"),
+    [
+        (3, ERROR, "(1 of 2 indices)"),
+        (4, WARNING, "(1 of 2 indices), in a default that a caller may replace"),
+    ],
+)
+def test_an_initializer_that_is_an_input_is_a_default(
+    version: int, level: str, end: str, tmp_path: Path
+) -> None:
+    model = one_gather(indices=[0, 10])
+    model.graph.input.append(value("indices", INT64, [2]))
+    model.ir_version = version
+
+    (finding,) = of_model(model, tmp_path)
+
+    assert (finding.rule, finding.level) == ("index-range", level)
+    assert finding.message.endswith(end)
+
+
+def test_a_default_behind_a_cast_is_one(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Cast", ["wide"], ["narrow"], to=INT32),
+        helper.make_node("Unsqueeze", ["narrow", "axes"], ["indices"]),
+        helper.make_node("Gather", ["data", "indices"], ["out"]),
+    ]
+    inputs = [value("data", FLOAT, [10, 3]), value("wide", INT64, [])]
+    model = onnx_model(nodes, inputs, [value("out", FLOAT, None)], constants(wide=10, axes=[0]))
+
+    (finding,) = of_model(model, tmp_path)
+
+    assert (finding.rule, finding.level) == ("index-range", WARNING)
 
 
 def typed(folder: Path, number: int) -> Path:
