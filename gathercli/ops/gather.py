@@ -181,7 +181,7 @@ def sources(call: Call, points: Mapping[str, Any], cells: Position) -> Position:
     m = len(call.indices.shape) - b
     out = coordinates(cells, call.shape)
     p, i, s = out[:a], out[a : a + m], out[a + m :]
-    k = points["indices"][(*p[:b], *i)] + 0 * cells  # 0-D indices hold one k, for all cells
+    k = points["indices"][(*p[:b], *i)] + 0 * cells  # broadcasts one k over cells
     return flat_positions((*p, k, *s), call.data.shape, none=k < 0)
 
 

@@ -168,7 +168,7 @@ def sources(call: Call, points: Mapping[str, Any], cells: Position) -> Position:
     b, lead = call.batch_dims or 0, known(call.indices.shape[:-1])
     view = call.gather.view if call.gather else ()
     out = coordinates(cells, (*lead, *view[b + 1 :]))
-    t = points["indices"][out[: len(lead)]] + 0 * cells  # a single tuple serves all cells
+    t = points["indices"][out[: len(lead)]] + 0 * cells  # broadcasts one tuple over cells
     return flat_positions((*out[:b], t, *out[len(lead) :]), view, none=t < 0)
 
 

@@ -2,8 +2,9 @@
 
 A new format is one module and one row here. The module has a reader, a class with the members of
 `content.Content`, and a writer: for text a function of named results and `encode.TextOptions` that
-yields it in pieces of bytes, for a binary format one of named results and a `raw.ByteTarget`. The
-row names them, and `load` imports them: a run needs one or two.
+yields it in pieces of bytes, for a binary format one of named results and a `raw.ByteTarget`. A
+reader raises `InputError` for a malformed file, and a writer for a type or shape that the format
+cannot store. The row names them, and `load` imports them: a run needs one or two.
 """
 
 from __future__ import annotations
