@@ -103,8 +103,10 @@ else:
         def __iter__(cls) -> Iterator[Any]:
             return iter(cls._by_value.values())
 
-        def __call__(cls, value: str) -> Any:
-            """Return the member of a value."""
+        def __call__(cls, value: Any) -> Any:
+            """Return the member of a value, or a member itself."""
+            if isinstance(value, cls):
+                return value
             if value in cls._by_value:
                 return cls._by_value[value]
             raise ValueError(f"{value!r} is not a valid {cls.__name__}")

@@ -84,6 +84,14 @@ CALLS: Final = (
     Wrong("gather model.onnx#second"),
     Wrong("gather model.onnx#ww 0", 1),
     Wrong("gather beside.onnx#t 0"),
+    Wrong("gather-nd model.onnx#first --feed 0", 0, names=("gather",)),
+    Wrong("gather model.onnx#first --feed ii=0", names=("--feed i=0",)),
+    Wrong("check model.onnx#first --to openvino", names=("model.onnx",)),
+    Wrong("model in", names=("gathercli check in",)),
+    Wrong("batch model.onnx#first x.npy", names=("--feed 'ids/*.npy'",)),
+    Wrong(
+        "reproduce gather-tree '[[[1,2]],[[3,4]]]' '[[[0,0]],[[1,0]]]' '[2]' 9 --for onnx -o out"
+    ),
     Wrong("explain --job shape.jsonl", names=("gathercli shape",)),
     Wrong("gather-nd arange:3x2 0", 2),
     Wrong("ops --diff openvino-8 gather-7", 3),

@@ -241,6 +241,7 @@ shape gather [2,?] 2x3
 explain gather [1,2,3] [0,9]
 check gather [1,2,3] [0,9]
 compare [1,2,3] [0,9]
+diagnose gather [1,2,3] [0,-1] [1,3]
 reproduce gather [1,2,3] [0,9] --for nothing -o out
 model encoder.onnx
 batch jobs.jsonl -q

@@ -57,6 +57,8 @@ def _parse(command: Command, words: Iterator[str]) -> dict[str, Any]:
             values[name] = _converted(option, value if mark else _value_word(words))
     arguments = {name: each for name, each in parameters.items() if isinstance(each, Argument)}
     values |= _arguments(arguments, texts)
+    if any(each.default is REQUIRED and name not in values for name, each in parameters.items()):
+        raise NotPlainError
     return {name: values.get(name, each.default) for name, each in parameters.items()}
 
 
@@ -96,8 +98,6 @@ def _arguments(arguments: dict[str, Argument], texts: list[str]) -> dict[str, An
         elif texts:
             values[name] = _converted(each, texts[0])
             texts = texts[1:]
-        if each.default is REQUIRED and name not in values:
-            raise NotPlainError
     if texts:
         raise NotPlainError
     return values
