@@ -97,7 +97,7 @@ def reshaped(value: Value, name: str, target: Sequence[int] | None, *, zero_copi
     zero_copies
         Whether 0 stands for the size of the same dimension of the input.
     """
-    if target is None:
+    if target is None or len(target) > MAX_RANK:
         return Value(name, value.dtype)
     sizes = value.shape.sizes
     dims = list(target)
@@ -142,11 +142,13 @@ def squeezed(value: Value, name: str, axes: Sequence[int] | None) -> Value:
 
 
 def _viewed(value: Value, name: str, shape: Sequence[AnyDim]) -> Value:
-    """Return a value with the same elements in another shape."""
+    """Return a value with the same elements in another shape, unknown if of too large a rank."""
+    if len(shape) > MAX_RANK:
+        return Value(name, value.dtype)
     constant = value.constant
     result = Value(name, value.dtype, Shape(shape), inferred=True)
     sizes = result.shape.sizes
-    if constant is None or sizes is None or len(sizes) > MAX_RANK or constant.depth >= DEEPEST:
+    if constant is None or sizes is None or constant.depth >= DEEPEST:
         return result
 
     def load() -> Tensor:
