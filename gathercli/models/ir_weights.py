@@ -9,10 +9,9 @@ from typing import Any, Final
 from gathercli.errors import InputError, NoInputError
 from gathercli.io.files import File, unreadable
 from gathercli.io.formats.content import check_pointer, malformed
-from gathercli.io.opening import open_file
 from gathercli.models.graph import Constant, Model
 from gathercli.models.ir_strings import strings
-from gathercli.models.stored import stored
+from gathercli.models.stored import FLAGS, stored
 from gathercli.spec.dtypes import STRING, DType
 from gathercli.text import clean, counted
 
@@ -66,18 +65,19 @@ class Weights:
             self._model.notes.append(f"there is no `{clean(name)}`, so no constant was read")
             return None
         try:
-            regular = stat.S_ISREG(os.stat(whole).st_mode)
+            regular = stat.S_ISREG(os.stat(whole).st_mode)  # opening a device may have effects
+            file = File(name, os.open(whole, FLAGS), xml.limit) if regular else None
         except OSError as error:
             raise unreadable(name, error) from None
-        if not regular:
+        if file is not None:
+            file.path, file.guarded = whole, xml.guarded
+            xml.beside.append(file)
+        if file is None or not file.regular:
             raise NoInputError(
                 f"`{clean(name)}` is not a regular file: expected the .bin of the model",
                 rule="unreadable",
                 value=name,
             )
-        file = open_file(whole, "", xml.limit)
-        file.name, file.guarded = name, xml.guarded
-        xml.beside.append(file)
         return file
 
     def _bytes(self) -> Any:

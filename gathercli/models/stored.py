@@ -106,7 +106,7 @@ def open_beside(path: str, location: str, limit: int | None) -> File:
         for folder in folders:
             descriptors.append(os.open(folder, _FOLDER, dir_fd=descriptors[-1]))
         _check_regular(name, descriptors[-1], location)
-        fd = os.open(name, _FILE, dir_fd=descriptors[-1])
+        fd = os.open(name, FLAGS | os.O_NOFOLLOW, dir_fd=descriptors[-1])
     except NoInputError:
         raise
     except FileNotFoundError:
@@ -120,23 +120,31 @@ def open_beside(path: str, location: str, limit: int | None) -> File:
     finally:
         for each in descriptors:
             os.close(each)
-    return File(location, fd, limit)
+    file = File(location, fd, limit)
+    if not file.regular:  # it was replaced after the check
+        file.close()
+        raise _irregular(location, "no regular file")
+    return file
 
 
 def _check_regular(name: str, folder: int, location: str) -> None:
     """Raise for a link, a device or a pipe: opening one may have effects."""
     mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     if not stat.S_ISREG(mode):
-        raise NoInputError(
-            f"`{clean(location)}` is {'a link' if stat.S_ISLNK(mode) else 'no regular file'}: "
-            "expected a regular file beside the model",
-            rule="unreadable",
-            value=location,
-        )
+        raise _irregular(location, "a link" if stat.S_ISLNK(mode) else "no regular file")
+
+
+def _irregular(location: str, kind: str) -> NoInputError:
+    return NoInputError(
+        f"`{clean(location)}` is {kind}: expected a regular file beside the model",
+        rule="unreadable",
+        value=location,
+    )
 
 
 _ELSEWHERE: Final = frozenset(("", ".", ".."))
 """Parts of a name that lead out of a folder, or do nothing."""
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+"""How a file beside a model is opened: without waiting for the writer of a pipe."""

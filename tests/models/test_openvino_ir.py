@@ -293,6 +293,36 @@ def test_a_bin_that_is_no_regular_file_is_not_opened(path: Path) -> None:
         read(str(path))
 
 
+def test_a_bin_that_becomes_a_pipe_after_the_check_is_refused_without_waiting(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tour_ir().save(path)
+    weights = path.with_suffix(".bin")
+    opened = os.open
+
+    def swapped(name: Any, *args: Any, **options: Any) -> int:
+        if str(name) == str(weights):
+            weights.unlink()
+            os.mkfifo(weights)
+        return opened(name, *args, **options)
+
+    monkeypatch.setattr(os, "open", swapped)
+
+    with pytest.raises(GatherError, match="is not a regular file"):
+        read(str(path))
+
+
+def test_a_bin_may_be_a_link(path: Path) -> None:
+    tour_ir().save(path)
+    weights = path.with_suffix(".bin")
+    weights.rename(path.parent / "blob")
+    weights.symlink_to("blob")
+
+    model = read(str(path))
+
+    assert judge(model.nodes[1]).checked == ("indices",)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
