@@ -208,19 +208,22 @@ copy_chunks(const Rows *all, const size_t width, const int dense, const int fill
     const int64_t ahead = width <= 8 ? AHEAD : AHEAD * 8 / (int64_t)width;
     const int64_t n = rows.n, fetched = far ? n - ahead : 0;
 #define SOURCE(k) (data + position[k] * step + (k) * each)
+/* The same as an address alone, which may be in front of the data: positions of fills are -1. */
+#define ADDRESS(base, position, k)                                                                \
+    ((const void *)((uintptr_t)(base) + (uintptr_t)((position)[k] * step + (k) * each)))
     for (int64_t r = 0; r < rows.rows; r++) {
         const char *data = rows.data + r * rows.data_row;
         const int32_t *restrict position = rows.position + r * rows.position_row;
         char *restrict out = rows.out + r * rows.out_row;
         int64_t k = 0;
         for (; k < fetched; k++) {
-            PREFETCH(SOURCE(k + ahead));
+            PREFETCH(ADDRESS(data, position, k + ahead));
             memcpy(out + k * (int64_t)width, fills && position[k] < 0 ? zeros : SOURCE(k), width);
         }
         if (!dense && r + ROWS_AHEAD < rows.rows) { /* a few columns of many rows */
             const int32_t *next = position + ROWS_AHEAD * rows.position_row;
             for (; k < n; k++) {
-                PREFETCH(data + ROWS_AHEAD * rows.data_row + next[k] * step + k * each);
+                PREFETCH(ADDRESS(data + ROWS_AHEAD * rows.data_row, next, k));
                 memcpy(out + k * (int64_t)width, fills && position[k] < 0 ? zeros : SOURCE(k), width);
             }
         }
@@ -229,6 +232,7 @@ copy_chunks(const Rows *all, const size_t width, const int dense, const int fill
             memcpy(out + k * (int64_t)width, fills && position[k] < 0 ? zeros : SOURCE(k), width);
     }
 #undef SOURCE
+#undef ADDRESS
 }
 
 #define COPY_AS(NAME, WIDTH, DENSE, FILLS, FAR)                                                   \
