@@ -116,11 +116,16 @@ class Port:
         """Return what the port declares."""
         if not self.dims:
             return Value(name, type_of(self.precision))
-        if len(self.dims) > MAX_RANK:
-            raise malformed(f"a port has {len(self.dims)} dimensions", f"at most {MAX_RANK}")
-        sizes = [integer(dim, "a dimension", least=-1) for dim in self.dims]
-        shape = Shape(UNKNOWN if size < 0 else size for size in sizes)
-        return Value(name, type_of(self.precision), shape)
+        return Value(name, type_of(self.precision), _port_shape(tuple(self.dims)))
+
+
+@lru_cache(256)
+def _port_shape(dims: tuple[str, ...]) -> Shape:
+    """Return the shape that a port declares: many ports have the same."""
+    if len(dims) > MAX_RANK:
+        raise malformed(f"a port has {len(dims)} dimensions", f"at most {MAX_RANK}")
+    sizes = [integer(dim, "a dimension", least=-1) for dim in dims]
+    return Shape(UNKNOWN if size < 0 else size for size in sizes)
 
 
 class Body:
