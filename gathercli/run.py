@@ -36,7 +36,7 @@ def run(
 
     Parameters and errors are those of `arrays.run.run`.
     """
-    most = small.FEW_RUNS if "numpy" in sys.modules else small.MOST_RUNS
+    most = small.FEW_STEPS if "numpy" in sys.modules else small.MOST_STEPS
     output = small.gather(bound, max_bytes, most=most)
     if output is not None:
         return output

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from gathercli.spec.call import Call
     from gathercli.spec.op import AxisGather, IndexedAxis
 
-MOST_BYTES = 1 << 16
+MOST_BYTES = 1 << 17
 """The largest output in bytes."""
 
-MOST_RUNS = 1 << 12
-"""The most runs of contiguous elements, or indices: more take longer than importing NumPy."""
+MOST_STEPS = 24_000
+"""The most indices and runs of contiguous elements: more take longer than importing NumPy."""
 
-FEW_RUNS = 8
+FEW_STEPS = 16
 """The most once NumPy is imported: more take longer here than by arrays."""
 
 
@@ -85,7 +85,7 @@ class Points:
 
 
 def gather(
-    bound: BoundCall, max_bytes: int | None = None, *, most: int = MOST_RUNS
+    bound: BoundCall, max_bytes: int | None = None, *, most: int = MOST_STEPS
 ) -> SmallOutput | None:
     """Return the output of a call; None if it is not small, or a tensor has no bytes.
 
@@ -94,7 +94,7 @@ def gather(
     max_bytes
         The largest size of the result; None for no limit.
     most
-        The most runs of contiguous elements, and the most indices of an input.
+        The most indices and runs of contiguous elements together.
 
     Raises
     ------
@@ -111,11 +111,8 @@ def gather(
     run = _run_length(call.gather)
     cells = product(shape)
     indices = indexed_inputs(call)
-    if (
-        cells * itemsize > MOST_BYTES
-        or cells > run * most
-        or any(product(inputs[name].shape) > most for name in indices)
-    ):
+    steps = cells // (run or 1) + sum(product(inputs[name].shape) for name in indices)
+    if cells * itemsize > MOST_BYTES or steps > most:
         return None
     points, adjustments = dict[str, Points](), list[Adjustment]()
     for name, axes in indices.items():

@@ -1,6 +1,6 @@
 """Measure a small gather by the number of its indices, where the loop hands over to the kernel.
 
-Up to `MOST_RUNS` indices the command picks each in plain Python; more of them are worth importing
+Up to `CROSSING` indices the command picks each in plain Python; more of them are worth importing
 NumPy. The curve has no step there if both ways take as long.
 """
 
@@ -14,14 +14,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gathercli.small.gather import MOST_RUNS
+from gathercli.small.gather import MOST_STEPS
 from tests.benchmarks.files import GATHERCLI, TAKE
 from tests.benchmarks.measure import Row
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-COUNTS = (1, 8, 64, 512, 1024, 2048, MOST_RUNS, MOST_RUNS + 1, 8192, 65536, 1 << 20)
+CROSSING = MOST_STEPS // 2
+"""Indices of one element each: an index and a run."""
+
+COUNTS = (1, 8, 64, 512, 1024, 2048, 4096, CROSSING, CROSSING + 1, 65536, 1 << 20)
 LINER = "one-liner"
 PASS = "python -c pass"
 
@@ -78,11 +81,15 @@ def plot(rows: list[Row], path: Path) -> None:
     for way, (label, color, style) in styles.items():
         times = [1000 * row.seconds[way] for row in rows]
         axes.plot(counts, times, style, color=color, label=label, markersize=4)
-    axes.axvline(MOST_RUNS, color="#777777", linewidth=0.8)
+    axes.axvline(CROSSING, color="#777777", linewidth=0.8)
     axes.annotate(
-        " NumPy is imported from here on", (MOST_RUNS, 0), (0, 6), textcoords="offset points"
+        "NumPy is imported beyond ",
+        (CROSSING, 0),
+        (0, 6),
+        textcoords="offset points",
+        ha="right",
     )
     axes.set(xscale="log", xlabel="indices", ylabel="ms of CPU", ylim=(0, None))
-    axes.legend(loc="upper left", frameon=False)
+    axes.legend(loc="center left", bbox_to_anchor=(0, 0.68), frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, metadata={"Date": None, "Title": "The CPU time of a gather, by indices"})

@@ -15,7 +15,7 @@ import numpy as np
 
 from gathercli.cli.main import main
 from gathercli.ops import OPERATORS
-from gathercli.small.gather import MOST_RUNS
+from gathercli.small.gather import MOST_STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,8 +37,8 @@ class Outcome(NamedTuple):
 def _by_arrays() -> Iterator[None]:
     """Compute, read and write everything with arrays."""
     with ExitStack() as stack:
-        stack.enter_context(patch("gathercli.small.gather.FEW_RUNS", -1))
-        stack.enter_context(patch("gathercli.small.gather.MOST_RUNS", -1))
+        stack.enter_context(patch("gathercli.small.gather.FEW_STEPS", -1))
+        stack.enter_context(patch("gathercli.small.gather.MOST_STEPS", -1))
         stack.enter_context(patch("gathercli.small.elements.MOST", -1))
         stack.enter_context(patch("gathercli.small.text.MOST", -1))
         stack.enter_context(patch("gathercli.io.formats.literal.MOST", -1))
@@ -57,7 +57,7 @@ def _by_typer() -> Iterator[None]:
 @contextmanager
 def _from_bytes() -> Iterator[None]:
     """Compute all that is small from bytes, as a process does without numpy."""
-    with patch("gathercli.small.gather.FEW_RUNS", MOST_RUNS):
+    with patch("gathercli.small.gather.FEW_STEPS", MOST_STEPS):
         yield
 
 

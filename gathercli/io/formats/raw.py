@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 NamedResult: TypeAlias = "tuple[str, Result]"
 """The name of a tensor in a file of several, and the tensor."""
 
-SHORT: Final = 1 << 16
+SHORT: Final = 1 << 17
 """Bytes of elements that are written at once."""
 
 PREFIX: Final = "bin:"
