@@ -487,10 +487,10 @@ def run_with_a_slow_job(run: Run, *words: str) -> list[tuple[str, str, str | Non
 
 
 def waits_before_others(feed: Feed, workers: list[pool._Worker]) -> bool:
-    """Tell whether the first process is at the slow job, which no other begins, before others."""
+    """Tell whether the slow job is the first that the first process, alone, has not answered."""
     is_read = feed.is_read()
     assert not is_read or len(workers) == 1
-    return is_read and len(workers[0].tasks) > 1
+    return is_read and workers[0].tasks[0] == len(QUICK)
 
 
 def test_jobs_that_a_dead_process_was_given_are_done_by_another(

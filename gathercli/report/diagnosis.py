@@ -118,7 +118,7 @@ def _closing(diagnosis: Diagnosis) -> Iterator[str]:
             f"{_first(diagnosis.unexplained)}"
         )
     elif not diagnosis.is_whole:
-        yield "only one cell differs, which is not proof"
+        yield "only one cell differs, which proves nothing"
     if score.foreign:
         yield (
             f"of them {grouped(score.foreign)} {'holds' if score.foreign == 1 else 'hold'} foreign "

@@ -172,7 +172,7 @@ VALUES: Final[list[Case]] = [
         "nasty characters in a typed literal",
         ("gather", f"1xi64={NASTY.replace('[', '(')}", "0"),
         "literal",
-        "is no value",
+        "is not a value",
     ),
     refused(
         "nasty characters in a generator",
@@ -184,7 +184,7 @@ VALUES: Final[list[Case]] = [
         "nasty characters in an option of a generator",
         ("gather", f"rand:3,{NASTY}", "0"),
         "literal",
-        "no option of rand",
+        "not an option of rand",
     ),
     refused(
         "nasty characters in an axis",

@@ -21,7 +21,7 @@ from tests.zarr.peer import (
     [
         ("[" * 100_000, "nested too deeply"),
         ('{"zarr_format":3,"zarr_format":3}', "repeated"),
-        ("[]", "no JSON object"),
+        ("[]", "not a JSON object"),
         ("", "expected JSON"),
         ("{", "expected JSON"),
         ("\xff", "expected UTF-8"),
@@ -47,13 +47,13 @@ def test_metadata_that_are_no_regular_file_are_refused_at_once() -> None:
 
     os.mkfifo("x.zarr/zarr.json")
 
-    assert "`zarr.json` is no regular file" in str(refusal("x.zarr"))
+    assert "`zarr.json` is not a regular file" in str(refusal("x.zarr"))
 
     os.unlink("x.zarr/zarr.json")
 
     os.symlink("/dev/zero", "x.zarr/zarr.json")
 
-    assert "`zarr.json` is no regular file" in str(refusal("x.zarr"))
+    assert "`zarr.json` is not a regular file" in str(refusal("x.zarr"))
 
     os.unlink("x.zarr/zarr.json")
 
