@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from contextlib import ExitStack
 from functools import cached_property
@@ -10,16 +9,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.cli.answer import Answer
 from gathercli.cli.command import Options, argument, flag, option
-from gathercli.cli.groups import INPUT, OUTPUT, VIEW
+from gathercli.cli.groups import INPUT, VIEW
 from gathercli.cli.inputs import TensorOptions
 from gathercli.cli.limits import Limits, MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.open_call import OpenCall, job_named, of_job, of_words
 from gathercli.cli.operator import OP_HELP, OperatorOptions
-from gathercli.cli.options import NO_CLOBBER, PRECISION, TEXT_FORMAT
+from gathercli.cli.options import PRECISION, TEXT_FORMAT
+from gathercli.cli.pictures import PictureOptions
+from gathercli.cli.windows import slices_of, unreadable
 from gathercli.errors import UsageError
 from gathercli.io.descriptors import STDOUT
-from gathercli.io.write import Output
 from gathercli.ops import OPERATORS, family_of
 from gathercli.report.terminal import print_text, rendered, wants_color, width_of
 from gathercli.spec.shapes import Shape, product
@@ -124,19 +124,7 @@ class ExplainOptions(Options):
     @cached_property
     def window(self) -> Window:
         """The slices of the output to show: ``0:3,:,10:20``; a number is one coordinate."""
-        if self.window_text is None:
-            return ()
-        words = self.window_text.strip().removeprefix("[").removesuffix("]").split(",")
-        return tuple(map(self._slice, words))
-
-    def _slice(self, word: str) -> slice:
-        parts = re.fullmatch(r"\s*([+-]?\d{1,18})?\s*(:)?\s*([+-]?\d{1,18})?\s*", word, re.ASCII)
-        if not parts or not (parts[1] or parts[2]) or (parts[3] and not parts[2]):
-            raise _unreadable("--window", self.window_text, "slices such as 0:3,:,10:20")
-        start, stop = (None if parts[n] is None else int(parts[n]) for n in (1, 3))
-        if not parts[2] and start is not None:
-            stop = start + 1 or None
-        return slice(start, stop)
+        return () if self.window_text is None else slices_of("--window", self.window_text)
 
     @cached_property
     def cell(self) -> tuple[int, ...] | None:
@@ -148,7 +136,7 @@ class ExplainOptions(Options):
             text = (brackets[1] or brackets[2] or "").strip()
         words = [word.strip() for word in text.split(",")] if text else []
         if not all(re.fullmatch(r"[+-]?\d{1,18}", word, re.ASCII) for word in words):
-            raise _unreadable("--cell", self.cell_text, "coordinates such as 0,2")
+            raise unreadable("--cell", self.cell_text, "coordinates such as 0,2")
         return tuple(map(int, words))
 
     def check(self, *, saved: bool) -> None:
@@ -208,53 +196,6 @@ class ExplainOptions(Options):
                     rule="usage",
                     hint="`-f json` writes any number of them",
                 )
-
-
-def _unreadable(option: str, text: str | None, expected: str) -> UsageError:
-    return UsageError(
-        f"`{option}` is `{clean((text or '')[:80])}`: expected {expected}", rule="usage", value=text
-    )
-
-
-class PictureOptions(Options):
-    """The files of the picture."""
-
-    paths: list[str] | None = option(
-        OUTPUT,
-        "--save",
-        metavar="PATH",
-        kind=list,
-        help="Also keep the picture: .svg, .html or .txt. Given again, keep it there too.",
-    )
-    no_clobber: bool = NO_CLOBBER
-
-    def outputs(self) -> list[Output]:
-        """Return the files; raise for two paths to one file, or an unknown suffix."""
-        paths: dict[str, str] = {}
-        for path in self.paths or ():
-            file = os.path.realpath(path)
-            if file in paths:
-                raise UsageError(
-                    f"`--save` names `{clean(paths[file])}` and `{clean(path)}`, which are one "
-                    "file: expected different files",
-                    rule="usage",
-                    value=path,
-                )
-            paths[file] = path
-        return [self._output(path) for path in paths.values()]
-
-    def _output(self, path: str) -> Output:
-        from gathercli.report.picture import SUFFIXES
-
-        if not path.endswith(SUFFIXES):
-            raise UsageError(
-                f"the suffix of `{clean(path)}` is not a picture format: "
-                "expected .svg, .html or .txt",
-                rule="usage",
-                value=path,
-                instead=(os.path.splitext(path)[0] + ".svg",),
-            )
-        return Output(path, no_clobber=self.no_clobber)
 
 
 def run(
