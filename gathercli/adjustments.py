@@ -136,7 +136,7 @@ def are_tuples(axes: Sequence[IndexedAxis]) -> bool:
 def check_counts(
     call: Call,
     axes: Sequence[IndexedAxis],
-    sums: Sequence[IndexCounts],
+    counts: Sequence[IndexCounts],
     shape: tuple[int, ...],
     *,
     used: int | None = None,
@@ -145,7 +145,7 @@ def check_counts(
 
     Parameters
     ----------
-    sums
+    counts
         The counts of the indices of each axis, with s added to negative ones if the call does so.
     shape, used
         The shape of the indices, and the number in use; None for all.
@@ -157,30 +157,30 @@ def check_counts(
     """
     used = product(shape) if used is None else used
     if call.negative is Negative.ERROR:
-        negative = [each.negative for each in sums]
+        negative = [each.negative for each in counts]
         _refuse_first(call, rules.index_negative, axes, negative, shape, used)
     outside = call.outside
     refused = [
         each.outside
         if outside is OutOfRange.ERROR or (along.size == 0 and outside is not OutOfRange.ZERO)
         else IndexCount()
-        for along, each in zip(axes, sums, strict=True)
+        for along, each in zip(axes, counts, strict=True)
     ]
     _refuse_first(call, rules.index_range, axes, refused, shape, used)
     wraps = call.wraps_negative and call.op.index_range is IndexRange.UNSIGNED
     kinds: list[tuple[str, list[tuple[IndexCount, str]]]] = [
-        (FROM_THE_END, [(each.wrapped, "negative") for each in sums if wraps]),
+        (FROM_THE_END, [(each.wrapped, "negative") for each in counts if wraps]),
         (
             outside.done,
             [
                 (each.outside, _outside_axis(call, along, several=len(axes) > 1))
-                for along, each in zip(axes, sums, strict=True)
+                for along, each in zip(axes, counts, strict=True)
             ],
         ),
     ]
     adjustments = []
-    for how, counts in kinds:
-        hits = [(count, legal) for count, legal in counts if count.number]
+    for how, cases in kinds:
+        hits = [(count, legal) for count, legal in cases if count.number]
         if hits:
             first = min((count for count, _ in hits), key=lambda count: count.first)
             number = sum(count.number for count, _ in hits)

@@ -86,9 +86,9 @@ def of_one_type(op: Op, tensors: Sequence[_Tensor]) -> list[_Tensor]:
     stated = [each.dtype for each, free in zip(tensors, untyped, strict=True) if not free]
     if not any(stated):
         untyped = [
-            free and each.decided is None for each, free in zip(tensors, untyped, strict=True)
+            free and each.decided_by is None for each, free in zip(tensors, untyped, strict=True)
         ]
-        stated = [each.dtype for each in tensors if each.decided is not None]
+        stated = [each.dtype for each in tensors if each.decided_by is not None]
     dtype = next(filter(None, stated), None)
     return [
         _as_type(tensor, dtype, each.name) if free else tensor

@@ -60,7 +60,7 @@ def unchecked(
     return arrays.unchecked(bound, max_bytes=max_bytes, threads=threads, progress=progress)
 
 
-def use_once(
+def use_unchecked(
     result: GatherOutput,
     use: Callable[[GatherOutput], _T],
     gather: Callable[[], GatherOutput],

@@ -36,7 +36,7 @@ class Tensor:
         Shape (D..); dtype `storage_of(dtype)` in either byte order, possibly read-only or mapped.
     typed
         Whether the source states the type; False if it was inferred from plain text.
-    decided
+    decided_by
         The path of the element that determined an inferred type (``$[1][2]``).
 
     Attributes
@@ -47,18 +47,18 @@ class Tensor:
         The elements row-major and little-endian, if they were read as bytes; else None.
     """
 
-    __slots__ = ("_array", "decided", "dtype", "raw", "shape", "typed")
+    __slots__ = ("_array", "decided_by", "dtype", "raw", "shape", "typed")
 
     dtype: DType
     shape: tuple[int, ...]
     raw: memoryview | None
 
     def __init__(
-        self, dtype: DType, array: AnyArray, typed: bool = True, decided: str | None = None
+        self, dtype: DType, array: AnyArray, typed: bool = True, decided_by: str | None = None
     ) -> None:
         self.dtype, self.shape, self.raw = dtype, array.shape, None
         self._array: AnyArray | None = array
-        self.typed, self.decided = typed, decided
+        self.typed, self.decided_by = typed, decided_by
 
     @classmethod
     def of_bytes(
@@ -67,13 +67,13 @@ class Tensor:
         shape: tuple[int, ...],
         raw: Any,
         typed: bool = True,
-        decided: str | None = None,
+        decided_by: str | None = None,
     ) -> Self:
         """Return a tensor of `raw`, a buffer of its elements, row-major and little-endian."""
         tensor = cls.__new__(cls)
         tensor.dtype, tensor.shape, tensor.raw = dtype, shape, memoryview(raw)
         tensor._array = None  # noqa: SLF001  (its own)
-        tensor.typed, tensor.decided = typed, decided
+        tensor.typed, tensor.decided_by = typed, decided_by
         return tensor
 
     @property

@@ -36,7 +36,7 @@ class Chunks:
         assert dtype is not None
         return dtype
 
-    decided = None
+    decided_by = None
 
     @property
     def storage(self) -> Any:

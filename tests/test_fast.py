@@ -105,7 +105,7 @@ def outcome(path: Path, key: str, declared: DType | None) -> Any:
             got = inputs.tensor(f"@{path}{key}", "data", declared=declared)
         except GatherError as error:
             return error.rule, str(error), error.where, error.hint
-    return got.dtype, got.shape, got.array.tobytes(), got.typed, got.decided
+    return got.dtype, got.shape, got.array.tobytes(), got.typed, got.decided_by
 
 
 @SETTINGS

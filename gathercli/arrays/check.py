@@ -57,10 +57,10 @@ def check_indices(
 
     counts = call.negative is Negative.ERROR or call.op.index_range is IndexRange.UNSIGNED
     policies = [policy_of(call, along) for along in axes]
-    points, sums = resolve(
+    points, index_counts = resolve(
         indices, policies, counts=counts, threads=threads, progress=report, tuples=are_tuples(axes)
     )
-    return points, check_counts(call, axes, sums, indices.shape)
+    return points, check_counts(call, axes, index_counts, indices.shape)
 
 
 def policy_of(call: Call, along: IndexedAxis) -> IndexPolicy:
@@ -103,8 +103,8 @@ def count(
     if tuples:
         return count_tuples(indices, policies, counts=counts, threads=threads, progress=progress)
     (policy,) = policies
-    sums, kind = count_indices(indices, policy, counts=counts, threads=threads, progress=progress)
-    return [sums], kind
+    each, kind = count_indices(indices, policy, counts=counts, threads=threads, progress=progress)
+    return [each], kind
 
 
 def resolve(
@@ -130,7 +130,7 @@ def resolve(
     each, kind = count(
         indices, policies, counts=counts, tuples=tuples, threads=threads, progress=progress
     )
-    outside = any(sums.outside.number for sums in each)
+    outside = any(one.outside.number for one in each)
     fills = outside and any(policy.outside is OutOfRange.ZERO for policy in policies)
     if not tuples:
         return ResolvedIndices(indices, policies[0], kind, fills=fills), each

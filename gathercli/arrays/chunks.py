@@ -26,7 +26,7 @@ if TYPE_CHECKING:
             """The type of the elements."""
 
         @property
-        def decided(self) -> str | None:
+        def decided_by(self) -> str | None:
             """The path of the element that determined the type, as in `Tensor`."""
 
         @property

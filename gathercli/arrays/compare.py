@@ -105,7 +105,7 @@ def read_expected(
                 written = read(None)
                 if written.dtype.kind in NUMBERS:
                     return Tensor(
-                        written.dtype, written.array, typed=False, decided=written.decided
+                        written.dtype, written.array, typed=False, decided_by=written.decided_by
                     )
         return MismatchError(
             f"the result is {dtype}, but {error.message}",

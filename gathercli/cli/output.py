@@ -156,7 +156,7 @@ class OutputOptions(Options):
         return None if self.output == "-" else self.output
 
     @property
-    def chosen(self) -> str:
+    def chosen_format(self) -> str:
         """The format of `-f`, else of the suffix, else the default for stdout."""
         if self.fmt != "auto":
             return self.fmt
@@ -167,22 +167,24 @@ class OutputOptions(Options):
     @property
     def is_new_file(self) -> bool:
         """Whether the output is a file that gets its name when it is complete."""
-        return self.path is not None and not (is_stream(self.path) or is_chunked(self.chosen))
+        return self.path is not None and not (
+            is_stream(self.path) or is_chunked(self.chosen_format)
+        )
 
     @property
     def streams(self) -> bool:
         """Whether the result is written block by block."""
-        return self.chosen in FORMATS
+        return self.chosen_format in FORMATS
 
     @property
-    def leaves_terminal(self) -> bool:
+    def may_show_progress(self) -> bool:
         """Whether progress may be shown: no blocks of text go to the terminal."""
         return self.path is not None or not (self.streams and is_terminal(STDOUT))
 
     @property
     def most_bytes(self) -> int | None:
         """The largest result in bytes; None for chunks, which only the disk limits."""
-        if is_chunked(self.chosen):
+        if is_chunked(self.chosen_format):
             return None
         return self.limits.result if self.streams else self.limits.memory
 
@@ -203,9 +205,9 @@ class OutputOptions(Options):
             self.write_options.creation(self.path, save.format_of(self.path))
         elif self.path is not None:
             self.write_options.output(self.path)
-        chosen = self.chosen  # raises if the suffix names no format
-        if self.path is None and save.is_binary(chosen) and is_terminal(STDOUT):
-            raise binary_error(self.chosen, "stdout")
+        fmt = self.chosen_format  # raises if the suffix names no format
+        if self.path is None and save.is_binary(fmt) and is_terminal(STDOUT):
+            raise binary_error(fmt, "stdout")
 
     def write(
         self,
@@ -215,7 +217,7 @@ class OutputOptions(Options):
         workers: BoxWorkers | None = None,
     ) -> None:
         """Write a result, atomically to a file."""
-        path, fmt = self.path, self.chosen
+        path, fmt = self.path, self.chosen_format
         if path is not None and is_chunked(fmt):
             self.write_options.write_chunks(
                 path,
@@ -237,13 +239,13 @@ class OutputOptions(Options):
 
     def _encode(self, result: GatherOutput, messages: Messages, out: CheckedStream) -> None:
         call = result.bound.call
-        if self.chosen == "pretty":
+        if self.chosen_format == "pretty":
             text = self._pretty(call, result.whole(), messages.color)
             messages.clear()
             out.write(text.encode(errors="backslashreplace"))
             return
         save.write(
-            self.chosen,
+            self.chosen_format,
             [("output", result)],
             out,
             nonfinite=self.nonfinite,

@@ -32,7 +32,7 @@ from gathercli.jobs.calls import bind, bind_operands, row_of
 from gathercli.jobs.fingerprints import Fingerprints
 from gathercli.jobs.job import INLINE, SHAPE
 from gathercli.jobs.line import ERROR, MISMATCH, Line
-from gathercli.run import run, unchecked, use_once
+from gathercli.run import run, unchecked, use_unchecked
 from gathercli.spec.coordinates import known
 from gathercli.spec.dtypes import Kind
 from gathercli.spec.rules import RULES
@@ -222,7 +222,7 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
                 line.shape = line.dtype = None  # `finish` has set them
                 return run(bound, memory=settings.memory, **limits)
 
-            use_once(once, finish, gather)
+            use_unchecked(once, finish, gather)
             return
         result = run(bound, memory=settings.memory, **limits)
     except LimitError as error:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
             """Sizes of the dimensions."""
 
         @property
-        def decided(self) -> str | None:
-            """The path of the element that decided the type of untyped text; None if typed."""
+        def decided_by(self) -> str | None:
+            """The path of the element that decides the type of untyped text; None if typed."""
 
 
 FEW: Final = 20
@@ -48,8 +48,8 @@ class Operand(NamedTuple):
     ----------
     shape, dtype
         The shape, and the type or None if only the shape is known.
-    decided
-        The path of the element that decided the type of untyped text (``$[1][2]``), for messages.
+    decided_by
+        The path of the element that decides the type of untyped text (``$[1][2]``), for messages.
     integers
         The integers that a few elements may stand for, for hints: `Tensor.integers`.
     typed
@@ -58,7 +58,7 @@ class Operand(NamedTuple):
 
     shape: Shape
     dtype: DType | None = None
-    decided: str | None = None
+    decided_by: str | None = None
     integers: Any = None
     typed: bool = True
 
@@ -69,7 +69,7 @@ class Operand(NamedTuple):
             return tensor
         integers = getattr(tensor, "integers", None)  # which nothing has that is read in chunks
         typed = getattr(tensor, "typed", True)
-        return cls(Shape(tensor.shape), tensor.dtype, tensor.decided, integers, typed)
+        return cls(Shape(tensor.shape), tensor.dtype, tensor.decided_by, integers, typed)
 
     @property
     def fractional(self) -> bool:
@@ -77,7 +77,7 @@ class Operand(NamedTuple):
         if self.dtype is None or self.dtype.kind is not Kind.FLOAT or self.integers is not None:
             return False
         sizes = self.shape.sizes
-        return self.decided is not None or (sizes is not None and product(sizes) <= FEW)
+        return self.decided_by is not None or (sizes is not None and product(sizes) <= FEW)
 
     def described(self) -> str:
         """Write type and shape as one word, ``i64[2,5]``."""

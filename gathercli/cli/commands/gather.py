@@ -81,7 +81,7 @@ def run(
     from gathercli.io.files import cores
     from gathercli.io.source import Inputs
     from gathercli.run import run as gather
-    from gathercli.run import unchecked, use_once
+    from gathercli.run import unchecked, use_unchecked
 
     address = cluster.address()
     operator.command = command
@@ -91,7 +91,7 @@ def run(
     if address is not None:
         _check_cluster(op, output, threads, *tensors.words)
     Inputs.check_stdin(*tensors.words, expectation.expect, names=tokens)
-    progress = messages.progress() if output.leaves_terminal else None
+    progress = messages.progress() if output.may_show_progress else None
     with messages, messages.inputs(output.limits.memory, progress) as inputs:
         inputs.external = tensors.types.external_data
         with (call := operator.context(op)):
@@ -119,7 +119,7 @@ def run(
         write = partial(_write, output, expectation, inputs, messages, call, connect)
         reads_once = output.is_new_file and expectation.expect is None
         once = unchecked(bound, **limits) if reads_once else None
-        mismatch = write(checked()) if once is None else use_once(once, write, rechecked)
+        mismatch = write(checked()) if once is None else use_unchecked(once, write, rechecked)
     if mismatch is None or not messages.json_errors:
         messages.print()
     if mismatch is not None:
@@ -150,7 +150,7 @@ def _write(
     expectation.near.check()
     expected = expectation.read(inputs, result.dtype)
     mismatch = None
-    in_chunks = is_chunked(output.chosen)
+    in_chunks = is_chunked(output.chosen_format)
     if in_chunks and expected is not None:  # the output may replace an input
         mismatch = expectation.near.tolerance.difference(result, expected)
     with connect() as workers, call:
@@ -171,7 +171,7 @@ def _check_cluster(op: Op, output: OutputOptions, threads: int | None, *tokens: 
             rule="usage",
             hint="`gathercli batch`, of whose jobs each worker does some",
         )
-    if output.path is None or not is_chunked(output.chosen):
+    if output.path is None or not is_chunked(output.chosen_format):
         raise UsageError(
             "`--scheduler` is given, and the output is not in chunks, of which each worker makes "
             "some: expected a .zarr output",

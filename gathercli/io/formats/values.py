@@ -168,13 +168,13 @@ def tensor_of(
         _check_mixture(flat, where)
     if dtype is STRING and max_bytes is not None:
         _check_strings(flat, max_bytes)
-    typed, decided = declared is not None, where(first) if flat else None
+    typed, decided_by = declared is not None, where(first) if flat else None
     raw = pack(dtype, flat, kinds)
     if raw is not None:
-        return Tensor.of_bytes(dtype, sizes, raw, typed, decided)
+        return Tensor.of_bytes(dtype, sizes, raw, typed, decided_by)
     from gathercli.arrays.conversion import store
 
-    return Tensor(dtype, store(flat, dtype, where, kinds).reshape(sizes), typed, decided)
+    return Tensor(dtype, store(flat, dtype, where, kinds).reshape(sizes), typed, decided_by)
 
 
 def _fold(flat: list[Any], dtype: DType, root: str, shape: tuple[int, ...]) -> list[complex]:

@@ -74,7 +74,7 @@ class ZarrArray:
         The number of reads of each chunk, by its coordinates in the grid of chunks.
     """
 
-    decided = None
+    decided_by = None
     """The metadata state the type."""
     in_memory = None
     """The elements are read in chunks."""

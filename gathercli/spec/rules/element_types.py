@@ -43,7 +43,7 @@ def indices_dtype(call: Call) -> None:
     dtype = call.indices.dtype
     if dtype is None or dtype in call.op.input("indices").dtypes:
         return
-    where = call.indices.decided
+    where = call.indices.decided_by
     first = f", first at `{where}`" if where not in (None, "$") and not dtype.integral else ""
     error = DtypeError(
         f"`indices` is {dtype}{first}, which {call.op} does not take: "
@@ -72,7 +72,7 @@ def tree_dtype(call: Call) -> None:
             raise DtypeError(
                 f"`{each.name}` is {dtype}, which {call.op} does not take: expected numbers",
                 rule="tree-dtype",
-                where=operand.decided,
+                where=operand.decided_by,
                 value=dtype.name,
                 expected=types_text(each.dtypes),
             )
@@ -81,7 +81,7 @@ def tree_dtype(call: Call) -> None:
                 f"`{each.name}` is {dtype}, but `{first[0]}` is {first[1]}: "
                 "expected one type for all inputs",
                 rule="tree-dtype",
-                where=operand.decided,
+                where=operand.decided_by,
                 value=dtype.name,
                 expected=first[1].name,
                 hint=_as_one_type(call, first[1]),
@@ -92,7 +92,7 @@ def tree_dtype(call: Call) -> None:
 def _are_swapped(call: Call) -> bool:
     """Tell whether `data` looks like indices, and `indices` like data."""
     data, indices = call.data, call.indices
-    if data.dtype is None or indices.dtype is None or indices.decided is not None:
+    if data.dtype is None or indices.dtype is None or indices.decided_by is not None:
         return False
     few, many = data.shape.rank or 0, indices.shape.rank or 0
     if indices.dtype.kind is not Kind.FLOAT or data.dtype not in call.op.input("indices").dtypes:
@@ -132,7 +132,7 @@ def _as_integers(indices: Operand, dtype: DType) -> Hint | None:
         hint = Hint("the positions of true are indices; numpy.flatnonzero(mask) is them in Python")
         hint.python = "the positions of true are indices: `numpy.flatnonzero(mask)`"
         return hint
-    if dtype.kind is Kind.FLOAT and indices.decided is None:
+    if dtype.kind is Kind.FLOAT and indices.decided_by is None:
         hint = Hint("{indices_dtype} converts them if every value is whole", indices_dtype="int64")
         hint.python = (
             '`numpy.asarray(indices, "int64")` converts whole values; '
