@@ -1,0 +1,57 @@
+"""The colours of pictures: a hue for each letter, the same in a terminal and in a drawing.
+
+The hues differ for readers who see no red, no green or no blue, too; black text on a fill, and a
+hue as text on its page, have a contrast of at least 4.5:1 (WCAG 2.2, 1.4.3). Tests compute both.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+LIGHT_PAGE: Final = "#ffffff"
+DARK_PAGE: Final = "#0d1117"
+
+
+class Hue(NamedTuple):
+    """A colour of a letter, as ``#rrggbb``.
+
+    Attributes
+    ----------
+    name
+        Its name in English.
+    fill
+        A ground for text in `ON_FILL`, on any page; also text and lines on a dark page.
+    ink
+        Text and lines on a light page; also a ground for white text.
+    """
+
+    name: str
+    fill: str
+    ink: str
+
+
+HUES: Final = (
+    Hue("blue", "#46d9f7", "#003a60"),
+    Hue("amber", "#e6ac04", "#683d09"),
+    Hue("teal", "#349280", "#11817f"),
+    Hue("cream", "#f5e096", "#776c03"),
+    Hue("violet", "#c269dd", "#940398"),
+    Hue("red", "#fc2701", "#450d0c"),
+)
+"""The hues of the letters a to f; g begins again."""
+
+ON_FILL: Final = "#000000"
+"""Text on a fill."""
+
+REFUSED_FILL: Final = "#b00020"
+ON_REFUSED: Final = "#ffffff"
+"""The ground of what is refused, and text on it."""
+
+
+def hue_of(number: int) -> Hue:
+    """Return the hue of a letter by its number, from 0.
+
+    >>> hue_of(0).name, hue_of(7).name
+    ('blue', 'amber')
+    """
+    return HUES[number % len(HUES)]
