@@ -1,0 +1,1 @@
+"""Drawn pictures: geometry, and its SVG; nothing here knows a terminal."""

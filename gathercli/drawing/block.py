@@ -1,0 +1,245 @@
+"""A tensor in a drawing: its facets beside each other, and the places of its cells and slices."""
+
+from __future__ import annotations
+
+from itertools import product as combinations
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from gathercli.drawing.frame import HEIGHT, LANE, NARROWEST, SPACE, GridFrame, Ruler
+from gathercli.drawing.routes import Stop, turned
+from gathercli.drawing.scene import Caption, GridSlice, cell_id, slice_id
+from gathercli.drawing.shapes import Box, text_width
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+At = tuple[int | None, ...]
+"""Coordinates of a cell, or of a slice: None for all of a dimension."""
+
+TEXT: Final = 15
+"""The size of the text of cells."""
+
+_BETWEEN: Final = 22
+"""The space between facets."""
+_SUBTITLE: Final = 20
+"""The height of the name of a facet."""
+
+
+class Excerpt(NamedTuple):
+    """The part of a tensor to draw.
+
+    Attributes
+    ----------
+    name, shape
+        The tensor; its sizes, where a tuple of indices is one cell.
+    lead
+        The leading coordinates, which all of its cells share.
+    coordinates
+        The coordinates of the other dimensions to draw, ascending.
+    facets
+        The coordinates of those before the last two; None for all combinations.
+    upright
+        Whether a vector is a column.
+    texts
+        A function from the coordinates of a cell to its text.
+    has_lanes
+        Whether lines run between its cells.
+    from_end
+        The dimensions whose coordinates are also written from the end.
+    named
+        A function from coordinates to those of ids, if batch dimensions are merged in the tensor.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    lead: tuple[int, ...]
+    coordinates: tuple[Sequence[int], ...]
+    facets: list[tuple[int, ...]] | None
+    upright: bool
+    texts: Callable[[tuple[int, ...]], str]
+    has_lanes: bool = False
+    from_end: frozenset[int] = frozenset()
+    named: Callable[[At], At] = lambda at: at
+
+
+class TensorBlock:
+    """A part of a tensor, laid out.
+
+    Parameters
+    ----------
+    excerpt
+        What to draw.
+    down
+        Whether the drawing flows downwards, so that facets stand beside each other.
+
+    Attributes
+    ----------
+    frames
+        The frame of each facet.
+    width, height
+        The size.
+    """
+
+    def __init__(self, excerpt: Excerpt, *, down: bool) -> None:
+        self.excerpt, self._down = excerpt, down
+        lead, inner = len(excerpt.lead), excerpt.shape[len(excerpt.lead) :]
+        self.is_empty = 0 in excerpt.shape or not all(map(len, excerpt.coordinates))
+        dims: list[int | None] = [*range(lead, len(excerpt.shape))]
+        if len(inner) < 2:
+            dims = [*dims, None] if excerpt.upright else [None, *dims]
+        self._dims = [None, None, *dims][-2:]
+        self.facets = excerpt.facets or list(combinations(*excerpt.coordinates[:-2]))
+        ats = [] if self.is_empty else list(self._ats())
+        widest = max((text_width(excerpt.texts(at), TEXT) for at in ats), default=0)
+        self.cell_width = max(NARROWEST, widest + 18)
+        self.frames = {} if self.is_empty else {facet: self._frame() for facet in self.facets}
+        self.has_subtitles = len(inner) > 2
+        self._place(0, 0)
+
+    def _ats(self) -> Iterator[tuple[int, ...]]:
+        for facet in self.facets:
+            for rest in combinations(*self.excerpt.coordinates[-2:]):
+                yield (*self.excerpt.lead, *facet, *rest)
+
+    def _frame(self) -> GridFrame:
+        excerpt = self.excerpt
+        # The lines of a drawing that flows down run between columns, else between rows.
+        spaces = [SPACE, SPACE]
+        if excerpt.has_lanes:
+            spaces[self._down] = LANE
+        lengths = (HEIGHT, self.cell_width)
+        rulers = []
+        for d, length, space in zip(self._dims, lengths, spaces, strict=True):
+            names = None if d is None else excerpt.coordinates[d - len(excerpt.lead)]
+            size = 1 if d is None else excerpt.shape[d]
+            rulers.append(Ruler(names, size, length, space, from_end=d in excerpt.from_end))
+        corner = text_width(self._subtitle(self.facets[-1]), 13, mono=False) + 6
+        beside = self._down and len(excerpt.shape) - len(excerpt.lead) > 2
+        return GridFrame(*rulers, corner=corner if beside else 0)
+
+    def _subtitle(self, facet: tuple[int, ...]) -> str:
+        return f"[{','.join(map(str, (*self.excerpt.lead, *facet)))},:,:]"
+
+    def _place(self, x: float, y: float) -> None:
+        """Set the place of each frame, from that of the block."""
+        self.x, self.y = x, y
+        below = _SUBTITLE if self.has_subtitles and not self._down else 0
+        right = bottom = 0.0
+        along = 0.0
+        for frame in self.frames.values():
+            left, up = (along, 0.0) if self._down else (0.0, along + below)
+            frame.move_to(x + left, y + up)
+            right, bottom = max(right, left + frame.width), max(bottom, up + frame.height)
+            along = (right if self._down else bottom) + _BETWEEN
+        if self.is_empty:
+            right, bottom = 190, HEIGHT
+        self.width, self.height = right, bottom
+
+    def move_to(self, x: float, y: float) -> None:
+        """Set the upper left corner."""
+        self._place(x, y)
+
+    @property
+    def box(self) -> Box:
+        """The place of the block."""
+        return Box(self.x, self.y, self.width, self.height)
+
+    def captions(self, facet: tuple[int, ...]) -> Iterator[Caption]:
+        """Yield the coordinates of a facet, and its name."""
+        frame = self.frames[facet]
+        yield from frame.captions()
+        if self.has_subtitles:
+            y = frame.outer.y + (12 if self._down else -8)
+            yield Caption(frame.outer.x, y, self._subtitle(facet), "facet")
+
+    def cells(self, facet: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Box]]:
+        """Yield the coordinates and the place of each cell of a facet, row-major."""
+        frame = self.frames[facet]
+        rows, columns = (range(len(each.starts)) for each in (frame.rows, frame.columns))
+        for row, column in combinations(rows, columns):
+            at = [*self.excerpt.lead, *facet]
+            for ruler, number in ((frame.rows, row), (frame.columns, column)):
+                if ruler.names is not None:
+                    at.append(ruler.names[number])
+            yield tuple(at), frame.box(row, column)
+
+    def _numbers(self, at: At) -> tuple[GridFrame, list[int], list[int]] | None:
+        """Return the frame, rows and columns of a cell or slice; None if it is not drawn."""
+        inner = at[len(self.excerpt.lead) :]
+        facet = tuple(n for n in inner[: max(0, len(inner) - 2)] if n is not None)
+        frame = self.frames.get(facet)
+        if frame is None:
+            return None
+        numbers = []
+        for d, ruler in zip(self._dims, (frame.rows, frame.columns), strict=True):
+            n = None if d is None else at[d]
+            if n is not None and n not in (ruler.names or []):
+                return None
+            numbers.append(
+                [*range(len(ruler.starts))] if n is None else [(ruler.names or []).index(n)]
+            )
+        return frame, numbers[0], numbers[1]
+
+    def has(self, at: At) -> bool:
+        """Return whether a cell or slice is drawn."""
+        return self._numbers(at) is not None
+
+    def is_slice(self, at: At) -> bool:
+        """Return whether arrows end at a slice instead of a cell: also in vectors of `data`."""
+        return None in at or len(at) - len(self.excerpt.lead) < 2
+
+    def slice_box(self, at: At) -> Box:
+        """Return the place of a slice, with the labels that arrows come in by."""
+        numbers = self._numbers(at)
+        if numbers is None:
+            raise LookupError(f"no {at} in {self.excerpt.name}")
+        frame, rows, columns = numbers
+        whole_rows, whole_columns = (
+            len(each) == len(ruler.starts)
+            for each, ruler in ((rows, frame.rows), (columns, frame.columns))
+        )
+        labelled = ("columns" if whole_rows else "") + ("rows" if whole_columns else "")
+        if None not in at:  # a cell of a vector
+            labelled = "columns" if self._down else "rows"
+        return frame.around(rows, columns, labelled=labelled)
+
+    def grid_slice(self, at: At, color: int | None, kinds: tuple[str, ...] = ()) -> GridSlice:
+        """Return a slice to draw."""
+        return GridSlice(
+            self.excerpt.name, self.excerpt.named(at), self.slice_box(at), color, kinds
+        )
+
+    def cell_box(self, at: At) -> Box:
+        """Return the place of a cell."""
+        numbers = self._numbers(at)
+        if numbers is None:
+            raise LookupError(f"no {at} in {self.excerpt.name}")
+        frame, rows, columns = numbers
+        return frame.box(rows[0], columns[0])
+
+    def stop(self, at: At, *, leaves: bool) -> Stop:
+        """Return the end of an arrow at a cell or slice.
+
+        Parameters
+        ----------
+        leaves
+            Whether the arrow leaves it.
+        """
+        numbers = self._numbers(at)
+        if numbers is None:
+            raise LookupError(f"no {at} in {self.excerpt.name}")
+        frame = numbers[0]
+        is_slice = self.is_slice(at) and not (leaves and None not in at)
+        boxes = [self.slice_box(at) if is_slice else self.cell_box(at), frame.outer, frame.inner]
+        box, outer, inner = map(turned, boxes) if self._down else boxes
+        if is_slice or (leaves and box.right >= inner.right):
+            return Stop(box, outer)
+        ruler = frame.columns if self._down else frame.rows
+        return Stop(box, outer, box.bottom + ruler.space / 2 if leaves else box.y - ruler.space / 2)
+
+    def end_id(self, at: At, *, leaves: bool) -> str:
+        """Return the id of the element at an end of an arrow."""
+        at = self.excerpt.named(at)
+        if self.is_slice(at) and not (leaves and None not in at):
+            return slice_id(self.excerpt.name, at)
+        return cell_id(self.excerpt.name, [n for n in at if n is not None])

@@ -1,0 +1,175 @@
+"""The places of the cells of a matrix or vector, its coordinates and the gaps of what is hidden."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gathercli.drawing.scene import Caption
+from gathercli.drawing.shapes import Box, around, text_width
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+HEIGHT: Final = 36
+"""The height of a cell."""
+NARROWEST: Final = 44
+"""The smallest width of a cell."""
+LANE: Final = 16
+"""The space between cells that lines run through."""
+SPACE: Final = 4
+"""The space between other cells."""
+
+_HIDDEN: Final = 24
+"""The space in place of hidden rows or columns."""
+_LABEL: Final = 12
+"""The size of the text of a coordinate."""
+
+
+class Ruler:
+    """One direction of a frame: coordinates, and where each begins.
+
+    Parameters
+    ----------
+    coordinates
+        Those to show, ascending; None for a direction without coordinates, of one cell.
+    size
+        The size of the dimension.
+    length, space
+        The length of a cell, and the space between two and around them.
+    from_end
+        Whether to write each coordinate from the end beside it.
+    """
+
+    def __init__(
+        self,
+        coordinates: Sequence[int] | None,
+        size: int,
+        length: float,
+        space: float,
+        *,
+        from_end: bool = False,
+    ) -> None:
+        self.names = None if coordinates is None else list(coordinates)
+        self.size, self.length, self.space, self.from_end = size, length, space, from_end
+        self.starts: list[float] = []
+        self.gaps: list[float] = []
+        at, last = 0.0, -1
+        for n in self.names if self.names is not None else [0]:
+            if self.names is not None and n != last + 1:
+                self.gaps.append(at + _HIDDEN / 2)
+                at += _HIDDEN + space
+            self.starts.append(at)
+            at += length + space
+            last = n
+        if self.names is not None and last + 1 < size:
+            self.gaps.append(at + _HIDDEN / 2)
+            at += _HIDDEN + space
+        self.total = max(at - space, 0)
+
+    @property
+    def label_width(self) -> float:
+        """The width of the widest coordinate."""
+        words = [word for n in self.names or [] for word in self.words(n)]
+        return max((text_width(word, _LABEL) for word in words), default=0)
+
+    @property
+    def label_rows(self) -> int:
+        """The number of coordinates that each cell has."""
+        return 0 if self.names is None else 2 if self.from_end else 1
+
+    def words(self, n: int) -> list[str]:
+        """Return a coordinate, and that from the end if it is wanted."""
+        return [str(n), str(n - self.size)] if self.from_end else [str(n)]
+
+
+class GridFrame:
+    """The places of the cells of a matrix or vector, with labels above and to the left.
+
+    Parameters
+    ----------
+    rows, columns
+        The two directions.
+    corner
+        The least width of the labels of rows.
+
+    Attributes
+    ----------
+    width, height
+        The size with the labels.
+    """
+
+    def __init__(self, rows: Ruler, columns: Ruler, *, corner: float = 0) -> None:
+        self.rows, self.columns = rows, columns
+        self._x = self._y = 0.0
+        step = rows.label_width + 8 if rows.names is not None else 0
+        self._step = step
+        self.left = max(step * max(rows.label_rows, 0), corner)
+        self.top = 17.0 * columns.label_rows
+        self.lane_left = columns.space if columns.space > SPACE else 0
+        self.lane_top = rows.space if rows.space > SPACE else 0
+        self.width = self.left + columns.total + 2 * self.lane_left
+        self.height = self.top + rows.total + 2 * self.lane_top
+
+    def move_to(self, x: float, y: float) -> None:
+        """Set the upper left corner."""
+        self._x, self._y = x, y
+
+    @property
+    def outer(self) -> Box:
+        """The place of the frame with its labels."""
+        return Box(self._x, self._y, self.width, self.height)
+
+    @property
+    def inner(self) -> Box:
+        """The place of the cells."""
+        x, y = self._x + self.left + self.lane_left, self._y + self.top + self.lane_top
+        return Box(x, y, self.columns.total, self.rows.total)
+
+    def box(self, row: int, column: int) -> Box:
+        """Return the place of a cell by the numbers of its row and column in the frame."""
+        inner = self.inner
+        return Box(
+            inner.x + self.columns.starts[column],
+            inner.y + self.rows.starts[row],
+            self.columns.length,
+            self.rows.length,
+        )
+
+    def around(self, rows: Sequence[int], columns: Sequence[int], *, labelled: str) -> Box:
+        """Return the place of whole rows or columns by number, with their labels.
+
+        Parameters
+        ----------
+        labelled
+            The labels to include: ``rows``, ``columns``, both or neither.
+        """
+        box = around(
+            [self.box(rows[0], columns[0]), self.box(rows[-1], columns[-1])],
+        )
+        left = box.x - self.outer.x if "rows" in labelled and self.rows.names is not None else 0
+        left = min(left, self._step * self.rows.label_rows + self.lane_left)
+        up = box.y - self.outer.y if "columns" in labelled and self.columns.names is not None else 0
+        return Box(box.x - left - 2, box.y - up - 2, box.width + left + 4, box.height + up + 4)
+
+    def captions(self) -> Iterator[Caption]:
+        """Yield the coordinates, and the marks of what is hidden."""
+        inner = self.inner
+        for number, n in enumerate(self.columns.names or []):
+            x = inner.x + self.columns.starts[number] + self.columns.length / 2
+            for level, word in enumerate(self.columns.words(n)):
+                y = inner.y - self.lane_top - 6 - 15 * level
+                yield Caption(x, y, word, _kind(level), "middle")
+        for number, n in enumerate(self.rows.names or []):
+            y = inner.y + self.rows.starts[number] + self.rows.length / 2 + 4
+            for level, word in enumerate(self.rows.words(n)):
+                x = inner.x - self.lane_left - 6 - self._step * level
+                yield Caption(x, y, word, _kind(level), "end")
+        x, y = inner.center
+        for gap in self.rows.gaps:
+            yield Caption(x, inner.y + gap + 5, "⋮", "gap", "middle")
+        for gap in self.columns.gaps:
+            yield Caption(inner.x + gap, y + 4, "⋯", "gap", "middle")
+
+
+def _kind(level: int) -> str:
+    return "coordinate from-end" if level else "coordinate"
