@@ -421,7 +421,8 @@ def in_fish(line: str) -> list[str]:
         ("info one.npy w.npz#we", ["w.npz#weights"]),
         ("explain --job jobs.jsonl#f", ["jobs.jsonl#first"]),
         ("explain --job=jobs.jsonl#a#", ["--job=jobs.jsonl#a#b"]),
-        ("demo batch-", ["batch-and-axis", "batch-dims"]),
+        ("demo gather-", ["gather-elements", "gather-nd", "gather-tree"]),
+        ("demo 1", ["1", *(str(n) for n in range(10, 17))]),
         ("ops --diff 7 openvino.Gather-", [f"openvino.Gather-{n}" for n in (1, 7, 8)]),
         ("gather w.np", ["w.npz"]),
     ],
@@ -467,8 +468,9 @@ def test_zsh_offers_members_after_the_last_hash(kind: str, typed: str, expected:
     assert process.stderr == ""
 
 
-def test_bash_completes_the_lessons(tmp_path: Path) -> None:
+def test_bash_completes_the_lessons_and_their_numbers(tmp_path: Path) -> None:
     names = [lesson.name for lesson in LESSONS]
+    names += [str(number) for number in range(1, len(names) + 1)]
 
     assert completed("demo", "", folder=tmp_path) == names
     assert f"            '1:NAME:({' '.join(names)})' \\" in zsh_part("demo")

@@ -18,11 +18,16 @@ LEGEND: Final = "space: next   b: back   g, G: first, last   q: quit"
 SHORT: Final = "keys: space b g G q"
 """The keys, for the last line of a wide screen and of a narrow one."""
 
+LEGEND_WITH_ANSWERS: Final = "space: next   b: back   ?: answer   g, G: first, last   q: quit"
+SHORT_WITH_ANSWERS: Final = "keys: space b ? g G q"
+"""The same for screens with a question."""
+
 _WORDS: Final = {
     "next": (" ", "n", "j", "l", "\r", "\n", "\x1b[C", "\x1b[B", "\x1bOC", "\x1bOB", "\x1b[6~"),
     "back": ("b", "p", "k", "h", "\x7f", "\x1b[D", "\x1b[A", "\x1bOD", "\x1bOA", "\x1b[5~"),
     "first": ("g", "0", "\x1b[H", "\x1b[1~", "\x1bOH"),
     "last": ("G", "$", "\x1b[F", "\x1b[4~", "\x1bOF"),
+    "answer": ("?",),
     "quit": ("q", "\x1b", "\x04"),
 }
 _MEANING: Final = {key: word for word, keys in _WORDS.items() for key in keys}
@@ -80,7 +85,7 @@ class Keys:
         print_text("\x1b[?25h\x1b[?1049l")
 
     def read(self) -> str:
-        """Wait for a key; return ``next``, ``back``, ``first``, ``last`` or ``quit``.
+        """Wait for a key; return ``next``, ``back``, ``first``, ``last``, ``answer`` or ``quit``.
 
         Return ``same`` if the terminal is resized.
         """
@@ -105,26 +110,46 @@ class Keys:
             if key in _MEANING:
                 return _MEANING[key]
 
-    def walk(self, count: int, screen: Callable[[int], str]) -> None:
+    def walk(
+        self,
+        count: int,
+        screen: Callable[[int], str],
+        answer: Callable[[int], str] | None = None,
+    ) -> None:
         """Show `count` screens, and move between them with keys until one quits.
 
         Parameters
         ----------
         screen
             A function from a number to a screen; only its first `room()` lines are shown.
+        answer
+            A function from a number to the answer to the question of a screen, if they have one.
         """
-        at = 0
+        at, answered = 0, False
+        last = count - 1
+        legends = (LEGEND_WITH_ANSWERS, SHORT_WITH_ANSWERS) if answer else (LEGEND, SHORT)
         while at < count:
-            lines = screen(at).rstrip("\n").split("\n")[: room()]
-            below = [""] * (room() - len(lines))
-            legend = LEGEND if (width_of(STDOUT) or 0) > len(LEGEND) else SHORT
-            print_text("\x1b[2J\x1b[H" + "\n".join([*lines, *below, f"{legend} "]))
+            self._show(answer(at) if answer and answered else screen(at), *legends)
             key = self.read()
+            while key == "answer" and not answer:
+                key = self.read()
             if key == "quit":
                 return
-            last = count - 1
-            at = {"next": at + 1, "back": at - 1, "first": 0, "last": last, "same": at}[key]
-            at = max(0, min(at, last))
+            if key == "answer" or (key == "back" and answered):
+                answered = not answered
+            elif key != "same":
+                answered = False
+                at = {"next": at + 1, "back": at - 1, "first": 0, "last": last}[key]
+                at = max(0, min(at, last))
+
+    @staticmethod
+    def _show(text: str, legend: str, short: str) -> None:
+        """Show the first `room()` lines of a text, and a legend that fits."""
+        lines = text.rstrip("\n").split("\n")[: room()]
+        below = [""] * (room() - len(lines))
+        if (width_of(STDOUT) or 0) <= len(legend):
+            legend = short
+        print_text("\x1b[2J\x1b[H" + "\n".join([*lines, *below, f"{legend} "]))
 
 
 def room() -> int:

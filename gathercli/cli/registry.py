@@ -45,7 +45,7 @@ COMMANDS: Final = {
     ),
     "info": CommandEntry("info", "Describe files: type, shape, statistics, a preview."),
     "model": CommandEntry("model", "List the Gather nodes of a model, and what each refuses."),
-    "demo": CommandEntry("demo", "Show the examples of the specifications as short lessons."),
+    "demo": CommandEntry("demo", "Learn the operators in short lessons, each with a question."),
     "ops": CommandEntry("ops", "List, describe, compare and find operator versions."),
     "man": CommandEntry("man", "Show the manual."),
     "completion": CommandEntry("completion", "Print the completion script of a shell."),

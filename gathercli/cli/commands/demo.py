@@ -1,4 +1,4 @@
-"""`demo`: the specifications' own examples, run and explained."""
+"""`demo`: short lessons, each with a picture and a question."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gathercli.cli.answer import Answer
 from gathercli.cli.command import argument, flag
 from gathercli.cli.groups import VIEW
 from gathercli.cli.limits import Limits
-from gathercli.cli.manual.lessons import LESSONS, command_line, fixture
+from gathercli.cli.manual.lessons import ANSWER, LESSONS, QUESTION, command_line, job_of
 from gathercli.cli.messages import ErrorOptions, Messages
 from gathercli.errors import UsageError
 from gathercli.io.descriptors import STDOUT
@@ -16,32 +16,42 @@ from gathercli.report.terminal import rendered, wants_color, width_of
 from gathercli.text import closest, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from gathercli.cli.manual.lessons import DemoLesson
     from gathercli.report.terminal import Styled
 
 WIDEST: Final = 100
 
-NAME: Final = argument("[NAME]", "The lesson; default the first.", default=None)
+NAME: Final = argument(
+    "[NAME]", "The name of a lesson, its start, or its number; default 1.", default=None
+)
+SHOW_ANSWER: Final = flag(VIEW, "--answer", help="Also answer the question of the lesson.")
 LIST: Final = flag(VIEW, "--list", help="List the lessons.")
-ALL: Final = flag(VIEW, "--all", help="Show every lesson; on a terminal a key goes on, q stops.")
+ALL: Final = flag(
+    VIEW,
+    "--all",
+    help="Show every lesson: with keys on a terminal, elsewhere one after another, and the answers "
+    "at the end.",
+)
 
 
 def run(
     *,
     name: str | None = NAME,
+    answer: bool = SHOW_ANSWER,
     list_lessons: bool = LIST,
     all_lessons: bool = ALL,
     errors: ErrorOptions,
 ) -> Answer:
     """Show one lesson, all of them, or their names."""
-    if sum((name is not None, list_lessons, all_lessons)) > 1:
+    if sum((name is not None or answer, list_lessons, all_lessons)) > 1:
         raise UsageError(
             "a lesson, `--list` and `--all` exclude each other: expected one of them", rule="usage"
         )
     if list_lessons:
         return _list()
-    return _all(errors) if all_lessons else _one(name)
+    return _all(errors) if all_lessons else _one(name, answer=answer)
 
 
 def _list() -> Answer:
@@ -51,50 +61,73 @@ def _list() -> Answer:
     return Answer(lambda _, color: rendered(listing(pairs), color=color))
 
 
-def _one(name: str | None) -> Answer:
+def _one(name: str | None, *, answer: bool) -> Answer:
     from gathercli.report.demo import others
 
-    first, *rest = names = [lesson.name for lesson in LESSONS]
-    if name not in (None, *names):
-        near = _near(name or "", names)
-        raise UsageError(
-            f"no lesson `{name}`: expected {listed(names)}",
-            rule="usage",
-            value=name,
-            hint=f"did you mean `gathercli demo {near}`?" if near else None,
-        )
-    text = _screen(names.index(name or first))
+    number = 0 if name is None else _number(name)
+    lesson = LESSONS[number]
+    tries = list(lesson.tries)
+    if not answer:
+        tries.insert(0, (f"gathercli demo {lesson.name} --answer", "the answer"))
+    for following in LESSONS[number + 1 : number + 2]:
+        title = following.title[0].lower() + following.title[1:]
+        tries.append((f"gathercli demo {following.name}", f"next: {title}"))
+    text = _screen(number, tries, answer=answer)
     if name is None:
-        text.append_text(others(rest, _width()))
+        text.append_text(others([each.name for each in LESSONS[1:]], _width()))
     return Answer(lambda _, color: rendered(text, color=color))
 
 
-def _near(word: str, names: list[str]) -> str | None:
-    """Return the lesson of a number, or with the most similar name, or part of its name."""
-    if word.isascii() and word.isdigit():
-        return dict(enumerate(names, 1)).get(int(word[:9]))
-    parts = (name for name in names if name.startswith(word.lower().replace("_", "-")))
-    return next(parts, None) or closest(word, names)
+def _number(word: str) -> int:
+    """Return the position of the lesson with a number, a name, or the start of one name.
+
+    Raises
+    ------
+    UsageError
+        There is none, or there are several.
+    """
+    names = [lesson.name for lesson in LESSONS]
+    numbers = [str(n) for n in range(1, len(names) + 1)]
+    key = word.lower().replace("_", "-")
+    for words in (names, numbers):
+        if key in words:
+            return words.index(key)
+    near = [name for name in names if key and name.startswith(key)]
+    if len(near) == 1:
+        return names.index(near[0])
+    message = f"no lesson `{word}`: expected 1 to {len(names)}, {listed(names)}"
+    if near:
+        message = f"`{word}` is the start of several lessons: expected {listed(near)}"
+    suggestion = near[0] if near else closest(key, names)
+    hint = "`gathercli demo --list` lists the lessons"
+    if suggestion:
+        hint = f"did you mean `gathercli demo {suggestion}`?"
+    raise UsageError(message, rule="usage", value=word, hint=hint)
 
 
 def _all(errors: ErrorOptions) -> Answer:
     """Return every lesson; on a terminal with keys show a screen at a time instead."""
     from gathercli.cli.keys import Keys, has_keys, room
     from gathercli.report.layout import folded
+    from gathercli.report.trace import text_of
 
-    screens = list(map(_screen, range(len(LESSONS))))
-    if width_of(STDOUT) is not None:
-        screens = [folded(screen, _width()) for screen in screens]
-
-    def texts(color: bool) -> list[str]:
-        return [rendered(screen, color=color) for screen in screens]
-
+    screens = [_screen(n, lesson.tries) for n, lesson in enumerate(LESSONS)]
+    answers = list(map(_answer_screen, range(len(LESSONS))))
     if not has_keys():
-        return Answer(lambda _, color: "\n".join(texts(color)))
-    lines = (text.splitlines() for text in texts(wants_color(errors.color, STDOUT)))
-    pages = ["\n".join(page) for each in lines for page in _pages(each, room())]
+        texts = [*screens, text_of([[("Answers", "bold")]]), *answers]
+        return Answer(lambda _, color: "\n".join(rendered(text, color=color) for text in texts))
+    color = wants_color(errors.color, STDOUT)
+
+    def lines(text: Styled) -> list[str]:
+        return rendered(folded(text, _width()), color=color).splitlines()
+
+    pages = [
+        ("\n".join(page), "\n".join(lines(answer)))
+        for screen, answer in zip(screens, answers, strict=True)
+        for page in _pages(lines(screen), room())
+    ]
     with Keys() as keys:
-        keys.walk(len(pages), pages.__getitem__)
+        keys.walk(len(pages), lambda n: pages[n][0], lambda n: pages[n][1])
     return Answer(lambda *_: "")
 
 
@@ -112,28 +145,50 @@ def _width() -> int:
     return min(width_of(STDOUT) or WIDEST, WIDEST)
 
 
-def _screen(number: int) -> Styled:
+def _title(number: int) -> str:
+    lesson = LESSONS[number]
+    return f"{number + 1} of {len(LESSONS)}   {lesson.name}: {lesson.title}"
+
+
+def _answer_screen(number: int) -> Styled:
+    """Return the title, the question and the answer of a lesson."""
+    from gathercli.report.demo import terms_text
+    from gathercli.report.trace import text_of
+
+    lesson = LESSONS[number]
+    text = text_of([[(_title(number), "bold")]])
+    text.append_text(terms_text({QUESTION: lesson.terms[QUESTION]}, _width()))
+    return text.append_text(_answer(lesson))
+
+
+def _answer(lesson: DemoLesson) -> Styled:
+    from gathercli.report.demo import proof_text, terms_text
+
+    text = terms_text({ANSWER: lesson.answer}, _width())
+    return text.append_text(proof_text(lesson.proof, _width()))
+
+
+def _screen(number: int, tries: Sequence[tuple[str, str]], *, answer: bool = False) -> Styled:
     """Explain one example."""
     from gathercli.cli.open_call import of_job
-    from gathercli.jobs.job import jobs
     from gathercli.lessons.lesson import lesson_of
     from gathercli.report.demo import Screen, screen_text
     from gathercli.report.selection import Look
+    from gathercli.report.trace import text_of
     from gathercli.report.view import view_of
 
     lesson = LESSONS[number]
-    (job,) = jobs(fixture(lesson.fixture))
+    job = job_of(lesson.name)
     with of_job(job, Limits(None, None), Messages(quiet=True, color="never")) as open_call:
         explained = lesson_of(open_call.bound)
-        if explained.refusal is not None:
-            open_call.context.add_to(explained.refusal)
-        screen = Screen(
-            f"{number + 1} of {len(LESSONS)}   {lesson.name}: {lesson.title}",
-            lesson.says,
-            command_line(job),
-            view_of(explained).picture(explained, Look(width_of(STDOUT) and _width())),
-            explained.refusal,
-            lesson.tries,
-            job.source,
-        )
-        return screen_text(screen, _width())
+        picture = view_of(explained).picture(explained, Look(width_of(STDOUT) and _width()))
+    screen = Screen(
+        _title(number),
+        lesson.says,
+        command_line(job),
+        picture,
+        lesson.terms,
+        _answer(lesson) if answer else text_of([]),
+        tries,
+    )
+    return screen_text(screen, _width())

@@ -178,7 +178,7 @@ _gathercli() {
             "model --format"|"model -f") words="auto pretty json" ;;
             "model --color") words="auto always never" ;;
             "demo --color") words="auto always never" ;;
-            "demo demo") words="gather columns negative outside refused batch-dims batch-and-axis gather-elements elements-axis gather-nd nd-batch gather-tree" ;;
+            "demo demo") words="gather rows columns negative outside table batch-dims gather-elements gather-nd gather-tree embeddings labels beam-search channels mask models 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16" ;;
             "ops --format"|"ops -f") words="auto pretty json" ;;
             "ops --diff") words="openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11 openvino.GatherND-8 openvino.GatherND-5 onnx.GatherND-13 onnx.GatherND-12 onnx.GatherND-11 openvino.GatherTree-1" ;;
             "ops --like") words="numpy.take numpy.take_along_axis torch.gather torch.take_along_dim torch.index_select torch.embedding torch.nn.functional.embedding jax.numpy.take jax.numpy.take_along_axis jax.lax.gather tensorflow.gather tensorflow.gather_nd tensorflow_addons.seq2seq.gather_tree" ;;
@@ -204,7 +204,7 @@ _gathercli() {
                 convert) words="--data-dtype --external-data --max-bytes --to --force-format --directory -d --dtype --lossy --truncate --chunks --no-clobber --fsync --nonfinite --color --quiet -q --json-errors --debug -h --help" ;;
                 info) words="--header --data-dtype --external-data --max-bytes --format -f --precision --color --quiet -q --json-errors --debug -h --help" ;;
                 model) words="--external-data --no-infer --max-bytes --all --format -f --color --quiet -q --json-errors --debug -h --help" ;;
-                demo) words="--list --all --color --json-errors --debug -h --help" ;;
+                demo) words="--answer --list --all --color --json-errors --debug -h --help" ;;
                 ops) words="--format -f --diff --like --decisions --color --json-errors --debug -h --help" ;;
                 man) words="--color --json-errors --debug -h --help" ;;
                 completion) words="-h --help" ;;

@@ -39,7 +39,7 @@ _gathercli() {
         'convert:Convert tensors between the formats, whole folders of them.'
         'info:Describe files: type, shape, statistics, a preview.'
         'model:List the Gather nodes of a model, and what each refuses.'
-        'demo:Show the examples of the specifications as short lessons.'
+        'demo:Learn the operators in short lessons, each with a question.'
         'ops:List, describe, compare and find operator versions.'
         'man:Show the manual.'
         'completion:Print the completion script of a shell.'
@@ -523,12 +523,13 @@ _gathercli() {
             '1:FILE:_files' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         demo) _arguments \
+            '--answer[Also answer the question of the lesson]' \
             '--list[List the lessons]' \
-            '--all[Show every lesson; on a terminal a key goes on, q stops]' \
+            '--all[Show every lesson: with keys on a terminal, elsewhere one after another, and the answers at the end]' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '1:NAME:(gather columns negative outside refused batch-dims batch-and-axis gather-elements elements-axis gather-nd nd-batch gather-tree)' \
+            '1:NAME:(gather rows columns negative outside table batch-dims gather-elements gather-nd gather-tree embeddings labels beam-search channels mask models 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16)' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         ops) _arguments \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \

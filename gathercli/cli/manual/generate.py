@@ -123,7 +123,10 @@ def _values(command: str, param: Any) -> list[str]:
     is_option = param.param_type_name == "option"
     return {
         "OP": list(FAMILIES),
-        "[NAME]": [lesson.name for lesson in LESSONS],
+        "[NAME]": [
+            *(lesson.name for lesson in LESSONS),
+            *(str(number) for number in range(1, len(LESSONS) + 1)),
+        ],
         "[COMMAND]": [*COMMANDS, *TOPICS],
         "[ID]": [op.full_name for op in OPERATORS],
         "--op": list(FAMILIES),
