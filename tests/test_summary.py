@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gathercli.arrays.summary import BINS, Histogram, Summary, summarise
+from gathercli.arrays.summary import BINS, FINE_BINS, Histogram, Summary, summarise
 from gathercli.arrays.tensor import storage_of
 from gathercli.report.info import FileDescription, Info, as_json
 from gathercli.spec.dtypes import PLAIN, DType, Kind, dtype
@@ -428,3 +428,23 @@ def test_no_bits_of_a_float_bring_a_warning(held: DType) -> None:
         [specials(held).array.view(width), ~specials(held).array.view(width)]
     ).view(storage_of(held))
     assert_right(Tensor(held, bits), summarise(Tensor(held, bits)))
+
+
+# The histogram of a picture
+
+
+@every_real
+def test_a_fine_histogram_counts_as_a_coarse_one_does(held: DType) -> None:
+    tensor = specials(held)
+    finite = [v for v in elements(tensor) if isfinite(v)]
+
+    found = summarise(tensor, fine=True)
+
+    assert found._replace(fine=None) == summarise(tensor)
+    assert found.fine is not None
+    assert len(found.fine.counts) <= FINE_BINS
+    assert list(found.fine.counts) == count(finite, found.fine)
+
+
+def test_an_empty_tensor_has_no_fine_histogram() -> None:
+    assert summarise(of([], "float32"), fine=True).fine is None

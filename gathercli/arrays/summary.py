@@ -16,7 +16,7 @@ from gathercli.spec.dtypes import STRING, Kind
 from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from gathercli.arrays.tensor import AnyArray
 
@@ -31,6 +31,9 @@ _SCALE: Final = 128
 
 BINS: Final = 16
 """Bins of a histogram, fewer for integers of a narrow range."""
+
+FINE_BINS: Final = 48
+"""Bins of a histogram for a picture."""
 
 
 class Extreme(NamedTuple):
@@ -64,6 +67,8 @@ class Summary(NamedTuple):
         The mean and histogram of the finite elements.
     nan, infinite, true, longest
         The numbers of NaN, infinite and true elements; the length of the longest string.
+    fine
+        A histogram of more bins; None if not requested.
     """
 
     minimum: Extreme | None = None
@@ -74,10 +79,11 @@ class Summary(NamedTuple):
     true: int | None = None
     longest: int | None = None
     histogram: Histogram | None = None
+    fine: Histogram | None = None
 
 
-def summarise(tensor: Tensor) -> Summary:
-    """Summarise the elements of a tensor of shape (D..)."""
+def summarise(tensor: Tensor, *, fine: bool = False) -> Summary:
+    """Summarise the elements of a tensor of shape (D..), if `fine` with a second histogram."""
     kind = tensor.dtype.kind
     if tensor.dtype is STRING:
         lengths = (int(np.char.str_len(block).max()) for block in _blocks(tensor))
@@ -86,7 +92,7 @@ def summarise(tensor: Tensor) -> Summary:
         return Summary(true=sum(int((block != 0).sum()) for block in _blocks(tensor)))
     if kind is Kind.COMPLEX:
         return _of_complex(tensor)
-    return _of_reals(tensor)
+    return _of_reals(tensor, BINS, *[FINE_BINS] * fine)
 
 
 def _blocks(tensor: Tensor) -> Iterator[AnyArray]:
@@ -96,7 +102,7 @@ def _blocks(tensor: Tensor) -> Iterator[AnyArray]:
         yield values.astype(np.float32) if values.dtype == np.float16 else values
 
 
-def _of_reals(tensor: Tensor) -> Summary:
+def _of_reals(tensor: Tensor, *bins: int) -> Summary:
     least, most = _Record(tensor, lt), _Record(tensor, gt)
     total, start, nan, infinite = _Total(), 0, 0, 0
     floats = tensor.dtype.kind is Kind.FLOAT
@@ -111,8 +117,8 @@ def _of_reals(tensor: Tensor) -> Summary:
             total.add(block)
         start += block.size
     ends = (least.best, most.best)
-    histogram = _histogram(tensor, ends)
-    summary = Summary(*ends, total.mean(), histogram=histogram)
+    histogram, fine = (*_histograms(tensor, ends, bins), None, None)[:2]
+    summary = Summary(*ends, total.mean(), histogram=histogram, fine=fine)
     return summary._replace(nan=nan, infinite=infinite) if floats else summary
 
 
@@ -210,39 +216,54 @@ def _size(values: AnyArray) -> float:
     return max(float(values.max(initial=0)), -float(values.min(initial=0)))
 
 
-def _histogram(tensor: Tensor, ends: tuple[Extreme | None, Extreme | None]) -> Histogram | None:
-    """Count the finite elements in bins of equal width between the extremes."""
+def _histograms(
+    tensor: Tensor, ends: tuple[Extreme | None, Extreme | None], bins: Sequence[int]
+) -> list[Histogram]:
+    """Count the finite elements in bins of equal width between the extremes.
+
+    Parameters
+    ----------
+    bins
+        The most bins of each histogram; all are counted at once.
+
+    Returns
+    -------
+        A histogram for each of `bins`; none without a finite element.
+    """
     ends = _finite_ends(tensor, ends)
     if ends[0] is None or ends[1] is None:
-        return None
-    low, high = ends[0].value, ends[1].value
-    if isinstance(low, int) and isinstance(high, int):
-        width = -(-(high - low + 1) // BINS)
-        inner: list[int | float] = list(range(low + width, high + 1, width))
-        edges: list[int | float] = [low, *inner, low + width * (len(inner) + 1)]
-    else:
-        inner = list(_edges(low, high, tensor.dtype.bits))
-        edges = [low, *inner, high]
-    counts = np.zeros(len(inner) + 1, np.int64)
+        return []
+    edges = [_edges(ends[0].value, ends[1].value, count, tensor.dtype.bits) for count in bins]
+    every = sorted({edge for _, *inner, _ in edges for edge in inner})
+    counts = np.zeros(len(every) + 1, np.int64)
     for block in _blocks(tensor):
         finite = block[np.isfinite(block)] if block.dtype.kind == "f" else block
         wide = finite.astype(np.float64) if block.dtype.kind == "f" else finite
-        at = np.searchsorted(np.array(inner, wide.dtype), wide, side="right")
+        at = np.searchsorted(np.array(every, wide.dtype), wide, side="right")
         counts += np.bincount(at, minlength=counts.size)
-    return Histogram(tuple(edges), tuple(counts.tolist()))
+    histograms = []
+    for each in edges:
+        starts = [0, *(1 + every.index(edge) for edge in each[1:-1])]
+        histograms.append(Histogram(tuple(each), tuple(np.add.reduceat(counts, starts).tolist())))
+    return histograms
 
 
-def _edges(low: float, high: float, bits: int) -> list[float]:
-    """Return the inner edges of bins of equal width, rounded to a float of `bits` bits.
+def _edges(low: float, high: float, bins: int, bits: int) -> list[int | float]:
+    """Return the edges of at most `bins` bins of equal width.
 
-    There are fewer if `low` and `high` are near.
+    Those of floats are rounded to a float of `bits` bits; there are fewer if `low` and `high` are
+    near. Those of integers are integers.
     """
+    if isinstance(low, int) and isinstance(high, int):
+        width = -(-(high - low + 1) // bins)
+        return [*range(low, high + 1, width), low + width * (-(-(high - low + 1) // width))]
     from fractions import Fraction
 
     first, last = Fraction(low), Fraction(high)
-    exact = (first + (last - first) * at / BINS for at in range(1, BINS))
+    exact = (first + (last - first) * at / bins for at in range(1, bins))
     narrow = np.float64 if bits == 64 else np.float32
-    return sorted({float(narrow(float(edge))) for edge in exact} - {low, high})
+    inner = {float(narrow(float(edge))) for edge in exact} - {low, high}
+    return [low, *sorted(inner), high]
 
 
 def _finite_ends(

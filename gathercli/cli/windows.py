@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 
 from gathercli.errors import UsageError
-from gathercli.text import clean
+from gathercli.text import clean, counted
+
+TYPE_CHECKING = False  # as in `gathercli.errors`
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def slices_of(option: str, text: str) -> tuple[slice, ...]:
@@ -32,6 +36,34 @@ def slices_of(option: str, text: str) -> tuple[slice, ...]:
             stop = start + 1 or None
         slices.append(slice(start, stop))
     return tuple(slices)
+
+
+def check_window(window: Sequence[slice | None], shape: Sequence[int], noun: str) -> None:
+    """Raise if a window has more slices than a tensor has dimensions, or one is empty.
+
+    Parameters
+    ----------
+    noun
+        The tensor, for the error.
+
+    Raises
+    ------
+    UsageError
+        ``usage``.
+    """
+    if len(window) > len(shape):
+        raise UsageError(
+            f"`--window` has {counted(len(window), 'slice')}, but the {noun} has rank "
+            f"{len(shape)}: expected at most one a dimension",
+            rule="usage",
+        )
+    for j, (part, size) in enumerate(zip(window, shape, strict=False)):
+        if size and not len(range(size)[part or slice(None)]):
+            raise UsageError(
+                f"`--window` chooses nothing of dimension {j}, whose size is {size}: "
+                f"expected some of 0 to {size - 1}",
+                rule="usage",
+            )
 
 
 def unreadable(option: str, text: str | None, expected: str) -> UsageError:

@@ -319,21 +319,30 @@ def _illegal_of(
     call: Call, case: Case, name: str, axes: Sequence[IndexedAxis]
 ) -> Iterator[Illegal]:
     """Yield the illegal indices of one input, of tuples by component."""
-    array = case.array(call.op, name)
+    shape = case.array(call.op, name).shape
+    fates = [fate(call, along) for along in axes]
+    for positions, values in outside(call, case, name, axes):
+        # The first column is the position, so that a 0-D index has a row too.
+        at = np.stack([positions, *coordinates(positions, shape)], axis=1)
+        for (n, *where), k in zip(at.tolist(), values.tolist(), strict=True):
+            j = n % len(axes)
+            illegal = Illegal(tuple(where), case.value(name, n, k), fates[j](k))
+            if len(axes) > 1:
+                illegal = illegal._replace(along=axes[j], legal=legal(call, axes[j]))
+            yield illegal
+
+
+def outside(
+    call: Call, case: Case, name: str, axes: Sequence[IndexedAxis]
+) -> Iterator[tuple[AnyArray, AnyArray]]:
+    """Yield the flat positions and the values of the illegal indices of one input, by block."""
+    array, start = case.array(call.op, name), 0
     ends = [legal(call, along) or (0, -1) for along in axes]
-    fates, start = [fate(call, along) for along in axes], 0
     for block in row_major(array, CELLS):
         component = np.arange(start, start + block.size) % len(axes) if len(axes) > 1 else 0
         low, high = (np.array(each)[component] for each in zip(*ends, strict=True))
         marked = np.flatnonzero((block < low) | (block > high))
-        # The first column is the position, so that a 0-D index has a row too.
-        at = np.stack([marked, *coordinates(marked + start, array.shape)], axis=1)
-        for (n, *where), k in zip(at.tolist(), block[marked].tolist(), strict=True):
-            j = (start + n) % len(axes)
-            illegal = Illegal(tuple(where), case.value(name, start + n, k), fates[j](k))
-            if len(axes) > 1:
-                illegal = illegal._replace(along=axes[j], legal=legal(call, axes[j]))
-            yield illegal
+        yield marked + start, block[marked]
         start += block.size
         if case.progress is not None:
             case.progress("searched", start * array.itemsize, array.nbytes)

@@ -7,9 +7,11 @@ import os
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Final, TypeAlias
+    from typing import Final, Literal, TypeAlias
 
     from rich.text import Text
+
+    Depth = Literal["standard", "256", "truecolor"]
 
 Styled: TypeAlias = "Text"
 """Text with styles; only `report` creates it."""
@@ -84,7 +86,18 @@ def _number(name: str) -> int | None:
     return (int(word) or None) if word.isdecimal() and len(word) < 6 else None
 
 
-def rendered(text: Text, *, color: bool) -> str:
+def depth(environ: Mapping[str, str] = os.environ) -> Depth:
+    """Return how many colours a terminal has, by the environment.
+
+    >>> depth({"COLORTERM": "truecolor"}), depth({"TERM": "tmux-256color"}), depth({})
+    ('truecolor', '256', 'standard')
+    """
+    if environ.get("COLORTERM") in ("truecolor", "24bit"):
+        return "truecolor"
+    return "256" if "256" in environ.get("TERM", "") else "standard"
+
+
+def rendered(text: Text, *, color: bool, colors: Depth = "standard") -> str:
     """Return styled text as a string, with escape sequences if `color`."""
     if not color:
         return text.plain
@@ -96,7 +109,7 @@ def rendered(text: Text, *, color: bool) -> str:
     Console(
         file=out,
         force_terminal=True,
-        color_system="standard",
+        color_system=colors,
         no_color=False,
         width=1 << 20,
         markup=False,

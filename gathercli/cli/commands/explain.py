@@ -17,7 +17,7 @@ from gathercli.cli.open_call import OpenCall, job_named, of_job, of_words
 from gathercli.cli.operator import OP_HELP, OperatorOptions
 from gathercli.cli.options import PRECISION, TEXT_FORMAT
 from gathercli.cli.pictures import PictureOptions
-from gathercli.cli.windows import slices_of, unreadable
+from gathercli.cli.windows import check_window, slices_of, unreadable
 from gathercli.errors import UsageError
 from gathercli.io.descriptors import STDOUT
 from gathercli.ops import OPERATORS, family_of
@@ -158,31 +158,20 @@ class ExplainOptions(Options):
         from gathercli.report.layout import ASCII, Marks
         from gathercli.report.selection import Look
 
-        if len(self.window) > len(lesson.shape):
-            raise UsageError(
-                f"`--window` has {counted(len(self.window), 'slice')}, but the output has rank "
-                f"{len(lesson.shape)}: expected at most one a dimension",
-                rule="usage",
-            )
+        check_window(self.window, lesson.shape, "output")
         if self.cell is not None:
             lesson.cell(self.cell)
-        self._check_window(lesson)
+        self._check_size(lesson)
         return Look(width, self.precision, ASCII if self.ascii else Marks(), self.window)
 
-    def _check_window(self, lesson: Provenance[Any]) -> None:
-        """Raise if the window is empty, or larger than a picture."""
+    def _check_size(self, lesson: Provenance[Any]) -> None:
+        """Raise if the window is larger than a picture."""
         from gathercli.report.selection import BATCHES, CELLS, COLUMNS
         from gathercli.report.view import view_of
 
         sizes = [min(size, COLUMNS[0][0]) for size in lesson.shape]
         for j, (part, size) in enumerate(zip(self.window, lesson.shape, strict=False)):
             sizes[j] = len(range(size)[part or slice(None)])
-            if size and not sizes[j]:
-                raise UsageError(
-                    f"`--window` chooses nothing of dimension {j}, whose size is {size}: "
-                    f"expected some of 0 to {size - 1}",
-                    rule="usage",
-                )
         if not self.window or self.fmt == "json":
             return
         for count, most, noun in (

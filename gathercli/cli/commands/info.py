@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.cli.command import Options, argument, flag
-from gathercli.cli.groups import INPUT
+from gathercli.cli.command import Options, argument, flag, option
+from gathercli.cli.groups import INPUT, VIEW
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import (
@@ -16,18 +17,62 @@ from gathercli.cli.options import (
     TEXT_FORMAT,
     type_of,
 )
-from gathercli.errors import GatherError, InputError
+from gathercli.cli.windows import check_window, slices_of
+from gathercli.errors import GatherError, InputError, UsageError
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.formats.table import row_of
-from gathercli.report.info import MEMBERS, FileDescription, Info, as_json, text
-from gathercli.report.terminal import print_text, rendered, wants_color, width_of
+from gathercli.report.info import MEMBERS, WIDTH, FileDescription, Info, as_json, text
+from gathercli.report.terminal import depth, print_text, rendered, wants_color, width_of
+from gathercli.text import clean
 
 if TYPE_CHECKING:
+    from gathercli.arrays.heatmap import Plane
     from gathercli.io.formats.content import Layout
     from gathercli.io.source import Source
+    from gathercli.report.terminal import Styled
     from gathercli.spec.dtypes import DType
+    from gathercli.tensor import Tensor
 
 FILES: Final = argument("FILE...", TENSOR_HELP, kind=list)
+
+
+class HeatOptions(Options):
+    """What a heat map shows."""
+
+    heat: bool = flag(
+        VIEW,
+        "--heat",
+        help="Also draw two dimensions by colour or shade, in bins that fit, by their means.",
+    )
+    window_text: str | None = option(
+        VIEW,
+        "--window",
+        metavar="SLICES",
+        help="What --heat and --save draw, a slice a dimension: 0,:,10:20. Default the last two "
+        "dimensions, at 0 of the others.",
+    )
+    ascii: bool = flag(VIEW, "--ascii", help="Use no characters beyond ASCII.")
+
+    @cached_property
+    def window(self) -> tuple[slice, ...]:
+        """The slices to draw."""
+        return () if self.window_text is None else slices_of("--window", self.window_text)
+
+    def plane(self, shape: tuple[int, ...]) -> Plane:
+        """Return the dimensions to draw of a tensor; raise if it lacks the window."""
+        from gathercli.arrays.heatmap import plane
+
+        check_window(self.window, shape, "tensor")
+        try:
+            return plane(shape, self.window)
+        except ValueError:
+            raise UsageError(
+                f"`--window` is `{clean(self.window_text or '')}`, which keeps more than two "
+                "dimensions: expected one coordinate for each of the others",
+                rule="usage",
+                value=self.window_text,
+                hint="`--window 0,:,10:20` draws dimensions 1 and 2",
+            ) from None
 
 
 class InfoOptions(Options):
@@ -39,17 +84,30 @@ class InfoOptions(Options):
     memory: MemoryOptions
     fmt: str = TEXT_FORMAT
     precision: int = PRECISION
+    heat: HeatOptions
 
     @property
     def declared(self) -> DType | None:
         """The type of untyped sources."""
         return type_of(self.data_dtype)
 
+    def check(self) -> None:
+        """Raise if options exclude or lack each other."""
+        if self.header and self.heat.heat:
+            raise UsageError(
+                "`--header` and `--heat` exclude each other: expected one of them", rule="usage"
+            )
+        if self.heat.window and not self.heat.heat:
+            raise UsageError(
+                "`--window` says what `--heat` draws: expected `--heat` too", rule="usage"
+            )
+
 
 def run(options: InfoOptions, messages: Messages, files: list[str] = FILES) -> int:
     """Describe every file."""
     from gathercli.io.source import Inputs
 
+    options.check()
     Inputs.check_stdin(*files)
     printed = 0
     with messages.inputs(options.memory.limits.memory) as inputs:
@@ -116,9 +174,44 @@ def _describe(source: Source, layout: Layout) -> FileDescription:
 
 
 def _text(info: Info, options: InfoOptions, color: str, *, first: bool) -> str:
+    heat = options.heat.heat and info.tensor is not None
     if options.fmt == "json":
         import json
 
-        return json.dumps(as_json(info)) + "\n"
-    out = text(info, width=width_of(STDOUT), precision=options.precision)
-    return ("" if first else "\n") + rendered(out, color=wants_color(color, STDOUT))
+        fields = as_json(info)
+        if heat and info.tensor is not None:
+            fields["heat"] = _heat_json(info.tensor, options.heat)
+        return json.dumps(fields) + "\n"
+    width, colored = width_of(STDOUT), wants_color(color, STDOUT)
+    out = text(info, width=width, precision=options.precision)
+    if heat and info.tensor is not None:
+        out.append("\n").append_text(_heat_text(info.tensor, options, width, colored=colored))
+    return ("" if first else "\n") + rendered(out, color=colored, colors=depth())
+
+
+def _heat_text(tensor: Tensor, options: InfoOptions, width: int | None, *, colored: bool) -> Styled:
+    """Draw the heat map of a tensor, or say why it has none."""
+    from gathercli.arrays.heatmap import heat_map
+    from gathercli.report import heat as report
+
+    plane = options.heat.plane(tensor.shape)
+    marks = report.ASCII_HEAT if options.heat.ascii else report.HeatMarks()
+    if (reason := report.undrawable(tensor)) is not None:
+        return report.no_heat(reason)
+    colors = depth() if colored and depth() != "standard" else None
+    layout = report.heat_layout(plane, width or WIDTH, marks, colors)
+    bins = heat_map(tensor, plane, (layout.rows, layout.columns))
+    title = report.title_of(tensor, bins, plane)
+    write = f"{{:.{options.precision}g}}".format
+    return report.heat_text(bins, plane, layout, marks, colors, title=title, write=write)
+
+
+def _heat_json(tensor: Tensor, options: HeatOptions) -> dict[str, Any] | None:
+    """Return the bins of the heat map for JSON; None if the tensor has none."""
+    from gathercli.arrays.heatmap import heat_map
+    from gathercli.report import heat as report
+
+    plane = options.plane(tensor.shape)
+    if report.undrawable(tensor) is not None:
+        return None
+    return report.heat_json(heat_map(tensor, plane, report.BINS), plane)

@@ -501,6 +501,9 @@ _gathercli() {
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--precision=[Significant digits of shown floats, 1 to 17; default 6]:n: ' \
+            '--heat[Also draw two dimensions by colour or shade, in bins that fit, by their means]' \
+            '--window=[What --heat and --save draw, a slice a dimension: 0,:,10:20]:slices: ' \
+            '--ascii[Use no characters beyond ASCII]' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
