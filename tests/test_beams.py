@@ -81,6 +81,9 @@ a  beam 0   40, parent 1 → 9, parent 0  → 20, parent 0 → 10
 b  beam 1   41, parent 0 → 30, parent 2 → 22, parent 1 → 11
 c  beam 2   42, parent 0 → 30, parent 2 → 22, parent 1 → 11
 · end_token: a ended at step 2   no letter: not read
+a cell copies the token of its beam at its step:
+  out[1,0,1] = step_ids[1,0,2] = 22
+  out[3,0,0] = end_token = 9
 
 shape  step_ids[0:]  =  [4,1,3]
 read   9 of 12 cells of step_ids

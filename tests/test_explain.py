@@ -70,9 +70,9 @@ a 3  19  20  21    · 3  99 → none    · 3   0   0   0   zeros
 
 · zero-filled   no letter: not read
 the index takes the place of coordinate 0 of data:
+  out[2,1] = data[indices[2],1] = data[-1 → 3,1] = 20
+  out[3,1] = data[indices[3],1] = data[99 → none,1] = 0
   out[0,1] = data[indices[0],1] = data[3,1] = 20
-  out[2,0] = data[indices[2],0] = data[-1 → 3,0] = 19
-  out[3,0] = data[indices[3],0] = data[99 → none,0] = 0
 
 shape  data[:0] + indices[0:] + data[1:]  =  [] + [4] + [3]  =  [4,3]
 read   2 of 4 slices of data
@@ -89,8 +89,8 @@ data i64[3,3]         indices i64[2,3]    out i64[2,3]
 
 a data[1,0]   b data[0,1]   c data[1,2]   d data[2,1]   e data[0,2]
 @n read n times   no letter: not read
-the index takes the place of coordinate 0 of data:
-  out[0,1] = data[indices[0,1],1] = data[0,1] = 2
+the index takes the place of coordinate 0 of data; coordinate 1 stays:
+  out[0,2] = data[indices[0,2],2] = data[1,2] = 6
 
 shape  indices[0:]  =  [2,3]
 read   5 of 9 cells of data
@@ -111,8 +111,8 @@ b   4  4                         c@2 4  9
 a data[0,0]   b data[0,4]   c data[1,4]   d data[1,0]   @n read n times
 no letter: not read
 the index takes the place of coordinate 1 of data:
-  out[0,1] = data[0,indices[0,1]] = data[0,0] = 0
   out[1,2] = data[1,indices[1,2]] = data[1,-1 → 4] = 9
+  out[1,0] = data[1,indices[1,0]] = data[1,4] = 9
 
 shape  data[:1] + indices[1:] + data[2:]  =  [2] + [3] + []  =  [2,3]
 read   4 of 10 cells of data
@@ -129,7 +129,7 @@ data i64[2,5]       indices i64[2]    out i64[2,2]
 
 a data[:,4]   b data[:,0]   no letter: not read
 the index takes the place of coordinate 1 of data:
-  out[0,1] = data[0,indices[1]] = data[0,0] = 0
+  out[1,0] = data[1,indices[0]] = data[1,4] = 9
 
 shape  data[:1] + indices[0:] + data[2:]  =  [2] + [2] + []  =  [2,2]
 read   2 of 5 slices of data

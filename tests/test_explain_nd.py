@@ -52,8 +52,8 @@ a 2  120  121  122
 
 no letter: not read
 the tuple takes the place of coordinates 0 and 1 of data:
-  out[0,1] = data[indices[0],1] = data[(1,2),1] = 121
   out[2,0] = data[indices[2],0] = data[(1,-2 → 1),0] = 110
+  out[3,0] = data[indices[3],0] = data[(1,2),0] = 120
 
 shape  indices[:-1] + data[2:]  =  [4] + [3]  =  [4,3]
 read   3 of 6 slices of data
@@ -75,7 +75,7 @@ d 1  7
 
 a data[0,0,1]   b data[0,1,0]   c data[1,0,0]   d data[1,1,1]   no letter: not read
 the tuple takes the place of coordinate 2 of data:
-  out[1,0] = data[0,1,indices[0,1,0]] = data[0,1,(0)] = 2
+  out[3,0] = data[1,1,indices[1,1,0]] = data[1,1,(1)] = 7
 
 shape  [product(indices[:2])] + indices[2:-1] + data[3:]  =  [4] + [1] + []  =  [4,1]
 read   4 of 8 cells of data

@@ -137,6 +137,27 @@ class BeamLesson(Provenance[BeamTrace]):
         elements[sources < 0] = 0
         return Tensor(self.step_ids.dtype, elements)
 
+    def telling(self, trace: BeamTrace) -> tuple[Any, ...]:
+        """Rank a cell that a parent leaves without a beam, then a copied one, then an end token.
+
+        Among these prefer a beam other than the cell's own, then other than 0, then a batch above
+        0, then a step before the last, then numbers that all differ and are above 0.
+        """
+        t, b, w = trace.out
+        missing = trace.fate in (Fate.FILLED, Fate.REFUSED)
+        kind = 2 if missing else int(trace.fate is Fate.COPIED)
+        beam = w if trace.beam is None else trace.beam
+        return (
+            str(kind),
+            kind,
+            beam != w,
+            beam != 0,
+            b > 0,
+            t + 1 < self.lengths[b],
+            len({t, b, w, beam}),
+            sum(n > 0 for n in trace.out),
+        )
+
     def traces(self, cells: AnyArray) -> Iterator[BeamTrace]:
         """Yield the traces of output cells from their flat positions, shape (C,), int64."""
         for start in range(0, len(cells), BLOCK):

@@ -174,6 +174,27 @@ class Lesson(Provenance[Trace]):
         fills = self.call.outside is OutOfRange.ZERO and not refused
         return Fate.FILLED if fills else Fate.REFUSED
 
+    def telling(self, trace: Trace) -> tuple[Any, ...]:
+        """Rank an index that counts from the end or is moved, then one outside, then any other.
+
+        Among these prefer a position other than the index's own coordinate, then other than 0,
+        then batches and coordinates that stay above 0, then numbers that all differ and are
+        above 0, so that each can be found in `data`.
+        """
+        kind = 1 if trace.position is None else 2 * (trace.position != trace.k)
+        shared = [i for d, i in self.dim_map if d is not None and i is not None]
+        own = {n for i, n in enumerate(trace.indices) if i not in shared}
+        places = numbers(trace.k if trace.position is None else trace.position)
+        return (
+            trace.fate.value if kind == 1 else str(kind),
+            kind,
+            own.isdisjoint(places),
+            0 not in places,
+            sum(trace.indices[i] > 0 for i in shared),
+            len({*trace.out, *places}),
+            sum(n > 0 for n in trace.out),
+        )
+
     @cached_property
     def unit_dims(self) -> tuple[int, ...]:
         """The dimensions of `data` in which units have a coordinate."""

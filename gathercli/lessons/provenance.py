@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from enum import Enum
-from typing import TYPE_CHECKING, Generic, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, SupportsIndex, TypeVar
 
 import numpy as np
 
@@ -67,6 +67,13 @@ class Provenance(ABC, Generic[CellTrace]):
     @abstractmethod
     def traces(self, cells: AnyArray) -> Iterator[CellTrace]:
         """Yield the traces of output cells from their flat positions, shape (C,), int64."""
+
+    @abstractmethod
+    def telling(self, trace: CellTrace) -> tuple[Any, ...]:
+        """Return the kind of a cell, and the rank of its trace as a worked example; more is better.
+
+        An example tells nothing if another rule would give the same cell: ``out[1] = data[1]``.
+        """
 
     def trace(self, *at: SupportsIndex) -> CellTrace:
         """Return the trace of an output cell; negative coordinates count from the end.

@@ -25,7 +25,7 @@ from gathercli.spec.dtypes import Kind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gathercli.lessons.beams import BeamLesson
+    from gathercli.lessons.beams import BeamLesson, BeamTrace
     from gathercli.report.selection import Look
 
 FEW: Final = 3
@@ -53,6 +53,8 @@ class BeamPanels:
         The formatter of tokens and parents.
     seen
         The marks to explain in a legend: fates, `HIDDEN`, `MANY`; complete after drawing.
+    traced
+        The traces of the output cells drawn so far.
     unknown
         The mark of a cell with an unknown beam.
     """
@@ -71,6 +73,7 @@ class BeamPanels:
         self.letters = {pair: letter_of(n) for n, pair in enumerate(pairs)}
         self.styles = {pair: STYLES[n % len(STYLES)] for n, pair in enumerate(pairs)}
         self.seen: set[Fate | str] = set()
+        self.traced: list[BeamTrace] = []
         self._users = self._find_users()
 
     @property
@@ -193,6 +196,7 @@ class BeamPanels:
         at = np.ix_(self.steps, [b], self.beams)
         cells = np.ravel_multi_index(at, self.lesson.shape).reshape(-1)
         traces = {(each.out[0], each.out[2]): each for each in self.lesson.traces(cells)}
+        self.traced += traces.values()
         tails = {
             Fate.ENDED: self.look.marks.nowhere,
             Fate.BEYOND: self.look.marks.nowhere,

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gathercli.lessons.provenance import Fate
+from gathercli.lessons.telling import telling_traces
 from gathercli.report import header
 from gathercli.report.beam_panels import MANY, BeamPanels
 from gathercli.report.beam_trace import trace_line, trace_steps
 from gathercli.report.layout import REFUSED, append, joined, widest
-from gathercli.report.lesson import LEGEND, panels_text
+from gathercli.report.lesson import EXAMPLES, LEGEND, panels_text
 from gathercli.report.selection import COLUMNS, ROWS, WIDE, WIDTH
 from gathercli.report.tensor_panels import HIDDEN
 from gathercli.spec.call import Operand
@@ -62,6 +63,7 @@ def picture(lesson: BeamLesson, look: Look) -> Text:
         text.append("\n")
         append(text, table)
     append(text, joined(_legend(beam_panels), look.width or WIDTH))
+    append(text, _examples(beam_panels))
     text.append("\n").append_text(header.steps(call, out, look.width))
     text.append("read   ", "dim").append(_reads(lesson) + "\n")
     if beam_panels.cells < lesson.size:
@@ -181,6 +183,16 @@ def _step(beam_panels: BeamPanels, t: int | None, b: int, w: int) -> str:
     if not first:  # the path ended at a later step
         return ""
     return "refused" if lesson.fate(t, b, w) is Fate.REFUSED else "none"
+
+
+def _examples(beam_panels: BeamPanels) -> Iterator[Line]:
+    """Trace the most telling cells of the panels, one of each kind."""
+    lesson = beam_panels.lesson
+    if not beam_panels.traced:
+        return
+    yield [("a cell copies the token of its beam at its step:", "dim")]
+    for trace in telling_traces(lesson, beam_panels.traced)[:EXAMPLES]:
+        yield [("  ", ""), *trace_line(lesson, trace, beam_panels.look)]
 
 
 def _legend(beam_panels: BeamPanels) -> Iterator[Line]:

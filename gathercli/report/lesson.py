@@ -11,6 +11,7 @@ from itertools import product as combinations
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.lessons.provenance import Fate
+from gathercli.lessons.telling import telling_traces
 from gathercli.report import header
 from gathercli.report.layout import (
     REFUSED,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from gathercli.arrays.tensor import AnyArray
-    from gathercli.lessons.lesson import Index, Lesson, Trace
+    from gathercli.lessons.lesson import Index, Lesson
 
 __all__ = [
     "cells_json",
@@ -51,6 +52,10 @@ __all__ = [
 
 LEGEND: Final = 8
 """The largest number of letters in a legend."""
+
+
+EXAMPLES: Final = 3
+"""The largest number of worked examples below a picture."""
 
 
 def job_title(title: str | None, source: str | None) -> Text:
@@ -223,19 +228,13 @@ class _View:
         yield from joined(lines, self._look.width or WIDTH)
 
     def examples(self) -> Iterator[Line]:
-        """Trace up to three cells: one with a plain index, one of each other kind."""
+        """Trace up to three cells, the most telling of their kinds."""
         lesson = self._lesson
         if not self._parts.traced:
             return
-        examples: dict[str, Trace] = {}
-        for trace in self._parts.traced:
-            kind = "plain" if trace.position == trace.k else trace.fate.value
-            if kind not in examples or (kind == "plain" and not any(examples[kind].out)):
-                examples[kind] = trace
         index = "tuple" if lesson.is_tuple else "index"
-        of = " of data" if lesson.axes else ""
-        yield [(f"the {index} {use(lesson)}{of}:", "dim")]
-        for trace in list(examples.values())[:3]:
+        yield [(f"the {index} {use(lesson, ' of data')}:", "dim")]
+        for trace in telling_traces(lesson, self._parts.traced)[:EXAMPLES]:
             yield [("  ", ""), *trace_line(lesson, trace, self._look)]
 
     def hidden(self) -> str:

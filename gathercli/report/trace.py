@@ -95,13 +95,23 @@ def trace_steps(lesson: Lesson, trace: Trace, look: Look) -> Iterator[Line]:
     yield [("  ", ""), *trace_line(lesson, trace, look)]
 
 
-def use(lesson: Lesson) -> str:
-    """Describe which coordinates of `data` an index replaces."""
+def use(lesson: Lesson, of: str = "") -> str:
+    """Describe which coordinates of `data` an index replaces, and of an element which stay.
+
+    ``takes the place of coordinate 0 of data; coordinate 1 stays``
+    """
     if not lesson.axes:
         batch = "its batch of " if lesson.call.batch_dims else ""
         return f"has no numbers, so it picks all of {batch}data"
-    dims = listed(map(str, lesson.axes), "and")
-    return f"takes the place of {'coordinate' if len(lesson.axes) == 1 else 'coordinates'} {dims}"
+    text = f"takes the place of {_coordinates(lesson.axes)}{of}"
+    staying = [d for d in lesson.unit_dims if d not in lesson.axes]
+    if not lesson.call.op.elementwise or not staying:
+        return text
+    return f"{text}; {_coordinates(staying)} {'stays' if len(staying) == 1 else 'stay'}"
+
+
+def _coordinates(dims: Sequence[int]) -> str:
+    return f"{'coordinate' if len(dims) == 1 else 'coordinates'} {listed(map(str, dims), 'and')}"
 
 
 def _meanings(lesson: Lesson, trace: Trace) -> Iterator[str]:
