@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         UsageError,
         VersionError,
     )
-    from gathercli.report.explanation import OPERATORS, explain
+    from gathercli.explanation import OPERATORS, explain
     from gathercli.spec.shapes import Shape
 
 __version__ = "0.1.0"
@@ -89,8 +89,8 @@ _HOMES = {
         "api",
     ),
     "Shape": "spec.shapes",
-    "explain": "report.explanation",
-    "OPERATORS": "report.explanation",
+    "explain": "explanation",
+    "OPERATORS": "explanation",
 }
 
 

@@ -27,7 +27,7 @@ from tests.test_laws_nd import answer_of, any_case, every_row, legal_case, versi
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gathercli.report.explanation import Explained
+    from gathercli.explanation import Explained
     from tests.conftest import Ran
 
     Run = Callable[..., Ran]

@@ -58,6 +58,7 @@ LEFT_OF = {
     "drawing": {*LOW, "lessons", "report"},
     "arraylike": {*LOW, "io"},
     "api": {*LOW, "io", "report", "arraylike"},
+    "explanation": {*LOW, "lessons", "report", "drawing", "arraylike"},
     "cli": {
         *LOW,
         "run",
@@ -70,7 +71,7 @@ LEFT_OF = {
         "jobs",
         "drawing",
     },
-    "__init__": {"api", "spec", "errors", "ops", "report"},
+    "__init__": {"api", "explanation", "spec", "errors", "ops"},
     "__main__": {"cli"},
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -213,13 +213,8 @@ def run(
         look = options.look(lesson, width_of(STDOUT))
         text = _answer_text(lesson, open_call, options, look, messages)
         if outputs:
-            from gathercli.report.picture import encode
-            from gathercli.report.selection import WIDTH
-
-            saved = _text(lesson, open_call, options, look._replace(width=WIDTH))
-            title = f"gathercli explain: {lesson.call.op}, {lesson.equation}"
             for output in outputs:
-                output.stream.write(encode(saved, title, output.path))
+                output.stream.write(_picture(output.path, lesson, open_call, options, look))
         open_call.inputs.recheck()
         for output in outputs:
             output.commit()
@@ -273,6 +268,25 @@ def _answer_text(
     else:
         _print_lines(lesson, look, color=color)
     return text_of([])
+
+
+def _picture(
+    path: str, lesson: Provenance[Any], open_call: OpenCall, options: ExplainOptions, look: Look
+) -> bytes:
+    """Return the content of the file of a picture."""
+    from gathercli.lessons.lesson import Lesson
+    from gathercli.report.selection import WIDTH
+
+    look = look._replace(width=WIDTH)
+    title = f"gathercli explain: {lesson.call.op}, {lesson.equation}"
+    if path.endswith(".html") and isinstance(lesson, Lesson):
+        from gathercli.drawing.lesson import scene_of
+        from gathercli.drawing.page import page
+
+        return page(lesson, look, scene_of(lesson, look, cell=options.cell), title).encode()
+    from gathercli.report.picture import encode
+
+    return encode(_text(lesson, open_call, options, look), title, path)
 
 
 def _text(

@@ -61,10 +61,18 @@ class Explained(Provenance[CellTrace]):
         return self._picture(width_of(STDOUT)).plain.rstrip("\n")
 
     def _repr_html_(self) -> str:
-        """Draw the picture for a notebook."""
-        from gathercli.report.picture import svg
+        """Draw the picture for a notebook, where pointing at a cell says where it comes from."""
+        from gathercli.report.selection import WIDTH, Look
 
-        return svg(self._picture(None), self.equation)
+        if not isinstance(self, Lesson):
+            from gathercli.report.picture import svg
+
+            return svg(self._picture(None), self.equation)
+        from gathercli.drawing.lesson import scene_of
+        from gathercli.drawing.page import notebook_output
+
+        look = Look(WIDTH)
+        return notebook_output(self, look, scene_of(self, look))
 
     def _picture(self, width: int | None) -> Styled:
         from gathercli.report.selection import WIDTH, Look

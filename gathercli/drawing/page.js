@@ -1,0 +1,423 @@
+// Light the cells of a drawing that belong together, say why, and show index values in each version.
+//
+// A host element holds the drawing (an <svg>, or an <img> of one in a notebook, which stays if the
+// notebook runs no scripts), a <template> of the styles, and the content that page_content.py makes.
+(() => {
+  "use strict";
+
+  const KEYS = {
+    next: [" ", "n", "j", "l", "Enter", "ArrowRight", "ArrowDown", "PageDown"],
+    back: ["b", "p", "k", "h", "Backspace", "ArrowLeft", "ArrowUp", "PageUp"],
+    first: ["g", "0", "Home"],
+    last: ["G", "$", "End"],
+    clear: ["q", "Escape"],
+  };
+  const MEANINGS = new Map(
+    Object.entries(KEYS).flatMap(([word, keys]) => keys.map((key) => [key, word])),
+  );
+  const OUT = "out";
+  const OTHERS = 5; // equations of further cells of the output
+  const HELP =
+    "Point at a cell, or choose one with Tab. Arrow keys step, Home and End go to the ends, " +
+    "Escape clears.";
+
+  function element(name, attributes = {}, ...children) {
+    const node = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    node.append(...children);
+    return node;
+  }
+
+  /** Return the drawing of a host as an <svg> element that can stand in a shadow root. */
+  function drawingOf(host) {
+    const inline = host.querySelector("svg");
+    if (inline) return inline;
+    const encoded = host.querySelector("img").src.split(",")[1];
+    const bytes = Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0));
+    const source = new TextDecoder().decode(bytes);
+    const parsed = new DOMParser().parseFromString(source, "image/svg+xml");
+    return document.importNode(parsed.documentElement, true);
+  }
+
+  /** The cells and arrows of a drawing: which are lit, and which of them the keys reach. */
+  class Drawing {
+    constructor(svg) {
+      this.svg = svg;
+      this.cells = new Map();
+      this.tensors = new Map();
+      for (const cell of svg.querySelectorAll(".cell")) {
+        this.cells.set(cell.id, cell);
+        const { tensor } = cell.dataset;
+        if (!this.tensors.has(tensor)) this.tensors.set(tensor, []);
+        this.tensors.get(tensor).push(cell);
+      }
+      this.slices = new Map([...svg.querySelectorAll(".slice")].map((each) => [each.id, each]));
+      // What is lit along with cells: each element with the cells at its ends.
+      this.links = [
+        ...[...this.slices].map(([id, slice]) => [slice, [this.members(id)]]),
+        ...[...svg.querySelectorAll(".arrow")].map((arrow) => [
+          arrow,
+          [arrow.dataset.from, arrow.dataset.to].map((id) => this.members(id)),
+        ]),
+      ];
+      for (const each of svg.querySelectorAll(".traced, .faint")) {
+        each.classList.remove("traced", "faint"); // what is lit says it
+      }
+      this.describe();
+    }
+
+    /** Return the ids of the cells in a cell or a slice; null for the place beside a tensor. */
+    members(id) {
+      if (this.cells.has(id)) return [id];
+      const end = this.slices.get(id);
+      if (!end || end.classList.contains("outside")) return null;
+      const wanted = end.dataset.at.split(",");
+      return (this.tensors.get(end.dataset.tensor) ?? [])
+        .filter((cell) => {
+          const at = cell.dataset.at.split(",");
+          return wanted.every((word, d) => word === ":" || word === at[d]);
+        })
+        .map((cell) => cell.id);
+    }
+
+    /** Give the drawing and its cells roles and names, and let keys reach them. */
+    describe() {
+      this.svg.setAttribute("role", "group");
+      const title = this.svg.querySelector("title");
+      this.svg.setAttribute("aria-label", title.textContent);
+      title.remove(); // a browser would show it wherever one points
+      for (const cells of this.tensors.values()) {
+        cells.forEach((cell, n) => {
+          // Cells that follow each other are a list; a tensor may have several, its facets.
+          const before = cell.previousElementSibling;
+          const list = before?.getAttribute("role") === "listbox" ? before : this.listbefore(cell);
+          list.append(cell);
+          const [value] = [...cell.querySelectorAll("text:not(.letter)")];
+          cell.setAttribute("role", "option");
+          cell.setAttribute("aria-selected", "false");
+          cell.setAttribute("aria-label", `${nameOf(cell)}: ${value?.textContent ?? ""}`);
+          cell.setAttribute("tabindex", n ? "-1" : "0");
+        });
+      }
+    }
+
+    listbefore(cell) {
+      const list = document.createElementNS(this.svg.namespaceURI, "g");
+      list.setAttribute("role", "listbox");
+      list.setAttribute("aria-label", cell.dataset.tensor);
+      cell.before(list);
+      return list;
+    }
+
+    /** Light cells by id, and the arrows between them; `here` is the one that was chosen. */
+    light(roles, here) {
+      for (const [id, cell] of this.cells) {
+        const role = roles.get(id);
+        if (role) cell.dataset.lit = role;
+        else delete cell.dataset.lit;
+        cell.setAttribute("aria-selected", String(Boolean(role)));
+        cell.toggleAttribute("data-here", cell === here);
+      }
+      const isLit = (ids) => ids === null || ids.some((id) => roles.has(id));
+      for (const [link, ends] of this.links) {
+        link.toggleAttribute("data-lit", ends.some((ids) => ids) && ends.every(isLit));
+      }
+      this.svg.toggleAttribute("data-lighted", roles.size > 0);
+    }
+
+    /** Mark the cells of a tensor at a position on an axis. */
+    mark(tensor, axis, position) {
+      for (const cell of this.cells.values()) {
+        const on = cell.dataset.tensor === tensor && cell.dataset.at.split(",")[axis] === position;
+        cell.toggleAttribute("data-marked", on);
+      }
+    }
+
+    /** Make a cell the one of its tensor that Tab reaches. */
+    reach(cell) {
+      for (const each of this.tensors.get(cell.dataset.tensor)) each.setAttribute("tabindex", "-1");
+      cell.setAttribute("tabindex", "0");
+    }
+  }
+
+  function nameOf(cell) {
+    const { tensor, at } = cell.dataset;
+    return at ? `${tensor}[${at}]` : tensor;
+  }
+
+  /** What the cells of the output come from. */
+  class Traces {
+    constructor({ tensors, templates, lines, cells, size }) {
+      this.templates = templates;
+      this.lines = lines;
+      this.size = size;
+      const named = (id) => id.replace(/^[0-9]+/, (number) => tensors[number]);
+      this.byOut = new Map();
+      for (const cell of cells) {
+        const [out, index, source, steps] = cell.split(" ");
+        const record = { out: named(out), index: named(index), source: named(source) };
+        record.steps = steps.split(",");
+        this.byOut.set(record.out, record);
+      }
+      this.order = [...this.byOut.keys()];
+      this.byCell = new Map();
+      for (const record of this.byOut.values()) {
+        for (const id of this.roles(record).keys()) {
+          if (!this.byCell.has(id)) this.byCell.set(id, []);
+          this.byCell.get(id).push(record);
+        }
+      }
+    }
+
+    /** Return the records of the output cells that a cell belongs to. */
+    of(cell) {
+      const own = this.byOut.get(cell.id);
+      return own ? [own] : (this.byCell.get(cell.id) ?? []);
+    }
+
+    /** Return the role of each cell that an output cell comes from; of beams the whole way. */
+    roles(record) {
+      const roles = new Map([[record.out, "out"]]);
+      if (record.source !== "-") roles.set(record.source, "source");
+      for (let at = record; at; at = this.next(at)) roles.set(at.index, "index");
+      return roles;
+    }
+
+    /** Return the record of the step of a beam from which a parent leads to this one. */
+    next({ out, index }) {
+      if (!index.startsWith("parent_ids-")) return undefined;
+      const [name, step, ...rest] = out.split("-");
+      return this.byOut.get([name, Number(step) + 1, ...rest].join("-"));
+    }
+
+    text(number) {
+      const [template, ...numbers] = this.lines[number].split(" ");
+      return this.templates[template].map((part, n) => part + (numbers[n] ?? "")).join("");
+    }
+
+    steps(record) {
+      return record.steps.map((number) => this.text(number));
+    }
+  }
+
+  /** The fate of an index value in each version, chosen with a slider or a number. */
+  class Fates {
+    constructor(tables, own, mark) {
+      this.tables = tables;
+      this.mark = mark;
+      this.slider = element("input", { type: "range", min: "0", "aria-label": "index value" });
+      this.box = element("input", { type: "number", step: "1", "aria-label": "index value" });
+      this.axis = element("select", { "aria-label": "axis" });
+      this.values = element("span", { class: "values", role: "group", "aria-label": "values" });
+      this.status = element("p", { class: "fate", role: "status" });
+      this.own = own;
+      this.rows = new Map();
+      const body = element("tbody");
+      for (const name of Object.keys(tables[0].versions)) {
+        const [target, how] = [element("td"), element("td")];
+        const row = element("tr", {}, element("th", { scope: "row" }, name), target, how);
+        if (name === own) row.setAttribute("aria-current", "true");
+        this.rows.set(name, { target, how });
+        body.append(row);
+      }
+      tables.forEach((table, n) => this.axis.append(element("option", { value: n }, axisOf(table))));
+      this.axis.hidden = tables.length < 2;
+      this.legend = element("legend");
+      const head = ["version", "becomes", ""].map((word) => element("th", { scope: "col" }, word));
+      this.view = element(
+        "fieldset",
+        { class: "fates" },
+        this.legend,
+        element("div", { class: "inputs" }, this.axis, this.slider, this.box, this.values),
+        this.status,
+        element("table", {}, element("thead", {}, element("tr", {}, ...head)), body),
+      );
+      this.axis.addEventListener("change", () => this.choose(Number(this.axis.value)));
+      this.slider.addEventListener("input", () => this.show(this.table.values[this.slider.value]));
+      this.box.addEventListener("input", () => this.box.value && this.show(this.box.valueAsNumber));
+      this.box.addEventListener("change", () => this.show(this.value));
+      this.choose(0);
+    }
+
+    /** Choose an axis, and the index -1. */
+    choose(n) {
+      this.table = this.tables[n];
+      const { size, values } = this.table;
+      this.legend.textContent = `An index value on ${axisOf(this.table)}`;
+      this.slider.max = values.length - 1;
+      [this.box.min, this.box.max] = [values[0], values.at(-1)];
+      const named = { "-s-1": -size - 1, "-s": -size, "-1": -1, "s-1": size - 1, s: size };
+      this.values.replaceChildren(
+        ...Object.entries(named).map(([name, value]) => {
+          const button = element("button", { type: "button" }, name);
+          button.addEventListener("click", () => this.show(value));
+          return button;
+        }),
+      );
+      this.show(-1, false);
+    }
+
+    /** Show the fate of the index value, or of the nearest in the table. */
+    show(wanted, marked = true) {
+      const { values, versions, outcomes, axis } = this.table;
+      const distances = values.map((value) => Math.abs(value - wanted));
+      const n = distances.indexOf(Math.min(...distances));
+      this.value = values[n];
+      this.slider.value = n;
+      this.slider.setAttribute("aria-valuetext", this.value);
+      if (this.box.valueAsNumber !== wanted || this.value === wanted) this.box.value = this.value;
+      for (const [name, fates] of Object.entries(versions)) {
+        const [becomes, why] = outcomes[fates[n]];
+        const { target, how } = this.rows.get(name);
+        const same = !becomes || becomes === String(this.value);
+        target.textContent = same ? becomes : `${this.value} → ${becomes}`;
+        how.textContent = why;
+        if (name !== this.own) continue;
+        this.status.textContent = `${name}: ${target.textContent}${why && `, ${why}`}`;
+        this.mark(axis, marked ? becomes : null);
+      }
+    }
+
+    /** Show the index of a cell, if it has one. */
+    follow(index) {
+      if (index) this.show(index[this.tables.indexOf(this.table)], false);
+    }
+  }
+
+  function axisOf({ axis, size, component }) {
+    const where = component === null ? "" : `number ${component}: `;
+    return `${where}axis ${axis}, s = ${size}`;
+  }
+
+  /** The page of one call: a drawing, the trace of a cell below it, and the fates of an index. */
+  class Page {
+    constructor(host) {
+      host.dataset.ready = "";
+      const { textContent } = host.querySelector('script[type="application/json"]');
+      this.content = JSON.parse(textContent);
+      const isFile = Boolean(host.querySelector("svg"));
+      this.drawing = new Drawing(drawingOf(host));
+      this.traces = new Traces(this.content);
+      this.chosen = null;
+      this.current = this.content.start ?? this.traces.order[0];
+      this.count = element("p", { class: "count" });
+      this.steps = element("div", { class: "steps" });
+      this.equation = element("p", { class: "equation", role: "status" });
+      this.others = element("div", { class: "steps" });
+      const panel = { class: "panel", "aria-label": "Trace" };
+      const frame = element("div", { class: "frame" }, this.drawing.svg);
+      const root = host.attachShadow({ mode: "open" });
+      root.append(
+        host.querySelector("template").content.cloneNode(true),
+        frame,
+        element("section", panel, this.count, this.steps, this.equation, this.others),
+      );
+      const { fates, version, tensors } = this.content;
+      const [, data] = tensors;
+      if (fates.length) {
+        this.fates = new Fates(fates, version, (axis, at) => this.drawing.mark(data, axis, at));
+        root.append(this.fates.view);
+      }
+      this.listen(frame);
+      if (isFile) this.listenToPage();
+      this.choose(this.drawing.cells.get(this.content.start) ?? null);
+    }
+
+    listen(frame) {
+      const cellOf = (event) => event.target.closest(".cell");
+      frame.addEventListener("pointerover", (event) => this.show(cellOf(event) ?? this.chosen));
+      frame.addEventListener("pointerleave", () => this.show(this.chosen));
+      frame.addEventListener("click", (event) => cellOf(event)?.focus({ preventScroll: true }));
+      frame.addEventListener("focusin", (event) => {
+        const cell = cellOf(event);
+        if (cell) this.choose(cell);
+      });
+      frame.addEventListener("keydown", (event) => this.press(event, cellOf(event)));
+    }
+
+    /** Let the arrows to the sides step before anything has the focus. */
+    listenToPage() {
+      document.addEventListener("keydown", (event) => {
+        const ours = ["ArrowLeft", "ArrowRight", "Escape"].includes(event.key);
+        if (ours && event.target === document.body) {
+          this.press(event, this.drawing.cells.get(this.current));
+        }
+      });
+    }
+
+    press(event, cell) {
+      const word = MEANINGS.get(event.key);
+      if (!word || !cell || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      event.stopPropagation(); // a notebook has other uses for these keys
+      if (word === "clear") {
+        this.choose(null);
+        return;
+      }
+      const { tensor } = cell.dataset;
+      const { cells, tensors } = this.drawing;
+      const order = tensor === OUT ? this.traces.order : tensors.get(tensor).map(({ id }) => id);
+      const at = order.indexOf(cell.id);
+      const last = order.length - 1;
+      const to = { next: at + 1, back: at - 1, first: 0, last }[word];
+      cells.get(order[Math.max(0, Math.min(to, last))]).focus();
+    }
+
+    /** Choose a cell, which stays lit when one points at none; null for none. */
+    choose(cell) {
+      this.chosen = cell;
+      if (cell) {
+        if (cell.dataset.tensor === OUT) this.current = cell.id;
+        this.drawing.reach(cell);
+      }
+      this.show(cell);
+    }
+
+    /** Light what belongs to a cell, and say why. */
+    show(cell) {
+      if (cell === this.shown) return;
+      this.shown = cell;
+      const records = cell ? this.traces.of(cell) : [];
+      if (records.length) this.fates?.follow(this.content.indices[records[0].index]);
+      const roles = new Map(records.flatMap((record) => [...this.traces.roles(record)]));
+      if (cell && !roles.has(cell.id)) roles.set(cell.id, "alone");
+      this.drawing.light(roles, cell);
+      this.drawing.mark(null);
+      this.say(cell, records);
+    }
+
+    say(cell, records) {
+      const [first, ...others] = records;
+      const steps = first ? this.traces.steps(first) : [];
+      const equation = steps.pop()?.trim() ?? (cell ? this.unread(cell) : HELP);
+      const lines = (texts) => texts.map((text) => element("p", {}, text));
+      this.count.textContent = cell ? this.position(cell, first, records.length) : "";
+      this.steps.replaceChildren(...lines(steps));
+      this.equation.textContent = equation;
+      const more = others.slice(0, OTHERS).map((each) => this.traces.steps(each).pop());
+      const rest = others.length - more.length;
+      this.others.replaceChildren(...lines(more), ...lines(rest ? [`  … and ${rest} more`] : []));
+    }
+
+    unread(cell) {
+      const whole = this.traces.order.length === this.traces.size;
+      return `${nameOf(cell)} is in no ${whole ? "" : "drawn "}cell of ${OUT}`;
+    }
+
+    position(cell, record, count) {
+      const { order, size } = this.traces;
+      if (cell.dataset.tensor !== OUT) {
+        return record ? `${nameOf(cell)} is in ${count} ${count === 1 ? "cell" : "cells"} of ${OUT}` : "";
+      }
+      const shown = order.length === size ? "" : " drawn";
+      const cells = order.length === 1 ? "cell" : "cells";
+      return `${order.indexOf(cell.id) + 1} of ${order.length} ${cells}${shown}`;
+    }
+  }
+
+  const parent = document.currentScript?.parentElement;
+  const hosts = parent?.matches("[data-gathercli]")
+    ? [parent]
+    : document.querySelectorAll("[data-gathercli]:not([data-ready])"); // a notebook moved the script
+  for (const host of hosts) new Page(host);
+})();

@@ -1,0 +1,143 @@
+"""The content of an interactive page: where each output cell comes from, in words and as ids.
+
+Thousands of traces differ in little but their numbers. A line of text is stored as the number of
+its template, the text between numbers, followed by the numbers::
+
+    templates  [["  indices[", "] is -", ""], ...]
+    lines      ["0 2 1", ...]                         line 0 is "  indices[2] is -1"
+
+So is the id of a cell, with the number of its tensor; a record of an output cell has the ids of it,
+its index and its source, and the numbers of the lines of its trace::
+
+    tensors    ["out", "data", "indices"]
+    cells      ["0-2 2-2 1-3 0,4,1", ...]             out-2 is indices-2 of data, which is data-3
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from gathercli.drawing.index_fates import index_fates
+from gathercli.drawing.scene import cell_id
+from gathercli.lessons.lesson import Lesson, numbers
+from gathercli.lessons.provenance import Fate
+from gathercli.report.view import view_of
+from gathercli.spec.coordinates import flat_positions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gathercli.drawing.index_fates import IndexFates
+    from gathercli.drawing.scene import Scene
+    from gathercli.lessons.beams import BeamTrace
+    from gathercli.lessons.lesson import Trace
+    from gathercli.lessons.provenance import Provenance
+    from gathercli.report.layout import Line
+    from gathercli.report.selection import Look
+
+OUT: Final = "out"
+"""The name of the output."""
+
+EXACT: Final = 1 << 53
+"""The least integer from which on those of JavaScript are not exact."""
+
+
+class TextTable:
+    """Lines of text, each stored once: their templates and their numbers."""
+
+    def __init__(self) -> None:
+        self.templates: dict[tuple[str, ...], int] = {}
+        self.lines: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        """Return the number of a line, which is added if it is new."""
+        parts = re.split(r"([0-9]+)", text)
+        template = self.templates.setdefault(tuple(parts[::2]), len(self.templates))
+        line = " ".join([str(template), *parts[1::2]])
+        return self.lines.setdefault(line, len(self.lines))
+
+    def numbers(self, lines: Iterable[Line]) -> str:
+        """Return the numbers of lines, each of words with styles: ``0,4,1``."""
+        texts = ("".join(word for word, _ in line) for line in lines)
+        return ",".join(str(self.number(text)) for text in texts)
+
+
+def page_content(lesson: Provenance[Any], look: Look, scene: Scene) -> dict[str, Any]:
+    """Return what a page says of the cells of a drawing, for JSON.
+
+    Returns
+    -------
+        ``tensors``, ``templates``, ``lines`` and ``cells``, row-major, as above; ``start``, the id
+        of the traced cell; ``indices``, the numbers of each index by id; ``fates`` as in
+        `IndexFates`.
+    """
+    view, texts = view_of(lesson), TextTable()
+    tensors = (OUT, *lesson.call.inputs)
+    drawn = {cell.at: "traced" in cell.kinds for cell in scene.cells if cell.tensor == OUT}
+    flat = sorted(flat_positions(at, lesson.shape, none=False) for at in drawn)
+    cells: list[str] = []
+    indices: dict[str, tuple[int, ...]] = {}
+    for trace in lesson.traces(np.array(flat, np.int64)):
+        sources = _sources(lesson, trace) if isinstance(lesson, Lesson) else _beam_sources(trace)
+        if sources.numbers is not None and max(map(abs, sources.numbers), default=0) < EXACT:
+            indices[cell_id(*sources.pointer)] = sources.numbers
+        ends = ((OUT, trace.out), sources.pointer, sources.source)
+        lines = texts.numbers(view.trace_steps(lesson, trace, look))
+        cells.append(" ".join([*(_id(tensors, end) for end in ends), lines]))
+    return {
+        "version": lesson.call.op.full_name,
+        "size": lesson.size,
+        "tensors": tensors,
+        "templates": list(texts.templates),
+        "lines": list(texts.lines),
+        "cells": cells,
+        "start": next((cell_id(OUT, at) for at, is_traced in drawn.items() if is_traced), None),
+        "indices": indices,
+        "fates": [_table(each) for each in index_fates(lesson, indices.values())],
+    }
+
+
+class _Sources(NamedTuple):
+    """The tensor and coordinates of the index of a cell, and of its source; the index itself."""
+
+    pointer: tuple[str, tuple[int, ...]]
+    source: tuple[str, tuple[int, ...]] | None
+    numbers: tuple[int, ...] | None
+
+
+def _sources(lesson: Lesson, trace: Trace) -> _Sources:
+    data = None if trace.data is None else (next(iter(lesson.call.inputs)), trace.data)
+    return _Sources((lesson.name, trace.indices), data, numbers(trace.k))
+
+
+def _beam_sources(trace: BeamTrace) -> _Sources:
+    """Return the parent that leads to a cell, or the length of its batch at the last step."""
+    source: tuple[str, tuple[int, ...]] | None = None
+    if trace.fate in (Fate.ENDED, Fate.BEYOND):
+        source = "end_token", ()
+    elif trace.step_ids is not None:
+        source = "step_ids", trace.step_ids
+    if trace.parent_ids is None or trace.parent is None:
+        return _Sources(("max_seq_len", trace.out[1:2]), source, None)
+    return _Sources(("parent_ids", trace.parent_ids), source, (trace.parent,))
+
+
+def _id(tensors: Sequence[str], cell: tuple[str, Sequence[int]] | None) -> str:
+    """Write the id of a cell with the number of its tensor; ``-`` for none."""
+    if cell is None:
+        return "-"
+    tensor, at = cell
+    return cell_id(str(tensors.index(tensor)), at)
+
+
+def _table(fates: IndexFates) -> dict[str, Any]:
+    """Return the fates on an axis, with those of a version as numbers in a list of all."""
+    outcomes: dict[tuple[str, str], int] = {}
+    versions = {
+        name: [outcomes.setdefault(each, len(outcomes)) for each in of_version]
+        for name, of_version in fates.versions.items()
+    }
+    return {**fates._asdict(), "versions": versions, "outcomes": list(outcomes)}
