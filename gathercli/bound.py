@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gathercli.engine import infer
 from gathercli.errors import GatherError, LimitError
+from gathercli.records import NamedTuple
 from gathercli.spec.call import Operand
 from gathercli.spec.coordinates import known
 from gathercli.spec.dtypes import described
@@ -17,10 +18,33 @@ if TYPE_CHECKING:
     from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType
-    from gathercli.spec.op import Op
+    from gathercli.spec.op import IndexedAxis, Op
     from gathercli.tensor import Tensor
 
     _Tensor = TypeVar("_Tensor", bound="ChunkedTensor | Operand")
+
+
+class Runs(NamedTuple):
+    """Where each run of consecutive elements of an output comes from, for all values of indices.
+
+    Attributes
+    ----------
+    input, axes
+        The number of the input of indices, and what they count along.
+    shape
+        The shape of the output.
+    length
+        The bytes of a run.
+    starts
+        For each run, row-major: the position of its index in `indices`, and the offsets in `data`
+        of the element that index 0 copies, and from one index to the next; in bytes.
+    """
+
+    input: int
+    axes: Sequence[IndexedAxis]
+    shape: tuple[int, ...]
+    length: int
+    starts: Sequence[tuple[int, int, int]]
 
 
 class BoundCall:
@@ -32,10 +56,12 @@ class BoundCall:
         The row, the descriptions of the inputs, and the attributes.
     tensors
         The inputs, in the order of the row: in memory, mapped, or read chunk by chunk.
+    runs
+        Where a small output copies from, if that is known: `small.gather.runs_of`.
     """
 
-    def __init__(self, call: Call, *tensors: ChunkedTensor) -> None:
-        self.call = call
+    def __init__(self, call: Call, *tensors: ChunkedTensor, runs: Runs | None = None) -> None:
+        self.call, self.runs = call, runs
         self.tensors = dict(zip(call.inputs, tensors, strict=True))
 
     @property
@@ -112,6 +138,11 @@ def _as_type(tensor: Any, dtype: DType | None, name: str) -> Any:
 
 def check_size(dtype: DType, shape: tuple[int, ...], itemsize: int, max_bytes: int | None) -> None:
     """Raise `LimitError` if a result is too large, before any of it is allocated."""
+    size = product(shape) * itemsize
+    spanned = size or product([n for n in shape if n]) * itemsize
+    over = max_bytes is not None and size > max_bytes
+    if len(shape) <= MAX_RANK and not over and spanned <= LARGEST:
+        return
     result = described(dtype, ",".join(map(str, shape)))
     if len(shape) > MAX_RANK:
         raise LimitError(
@@ -120,15 +151,12 @@ def check_size(dtype: DType, shape: tuple[int, ...], itemsize: int, max_bytes: i
             value=len(shape),
             expected=f"rank at most {MAX_RANK}",
         )
-    size = product(shape) * itemsize
-    spanned = product([n for n in shape if n]) * itemsize
-    if max_bytes is not None and size > max_bytes:
+    if max_bytes is not None and over:
         raise LimitError.over(f"the result {result} takes {size} bytes", size, max_bytes)
-    if spanned > LARGEST:
-        raise LimitError(
-            f"the result {result} spans {spanned} bytes, more than can be addressed: "
-            f"expected at most {LARGEST} bytes",
-            rule="limit",
-            value=spanned,
-            expected=f"at most {LARGEST} bytes",
-        )
+    raise LimitError(
+        f"the result {result} spans {spanned} bytes, more than can be addressed: "
+        f"expected at most {LARGEST} bytes",
+        rule="limit",
+        value=spanned,
+        expected=f"at most {LARGEST} bytes",
+    )

@@ -146,10 +146,10 @@ def test_every_python_says_the_same_of_malformed_json(
 def test_words_of_python_that_nobody_knows_yet_are_not_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def fails(text: str, **_: Any) -> None:
+    def fails(_: object, text: str) -> None:
         raise json.JSONDecodeError("Superfluous blank", text, 1)
 
-    monkeypatch.setattr(json, "loads", fails)
+    monkeypatch.setattr(json.JSONDecoder, "decode", fails)
 
     with pytest.raises(InputError, match=r"^malformed text at line 1, column 2, where"):
         parse("[ 1]")

@@ -84,9 +84,10 @@ def test_bytes_and_arrays_give_one_answer(
 ) -> None:
     op, data, indices, options = drawn
 
-    def answer(gather: Callable[[BoundCall], object]) -> object:
+    def answer(gather: Callable[[BoundCall], object], *, repeats: bool = False) -> object:
         call = bind(op, Operand.of(data), Operand.of(indices), **options)  # type: ignore[arg-type]
-        result = gather(BoundCall(call, data, indices))
+        runs = small.runs_of(call) if repeats else None
+        result = gather(BoundCall(call, data, indices, runs=runs))
         assert result is not None
         return result
 
@@ -95,9 +96,9 @@ def test_bytes_and_arrays_give_one_answer(
         notes = list(map(str, result.adjustments))  # type: ignore[attr-defined]
         return whole.dtype, whole.shape, whole.array.tobytes(), notes
 
-    assert outcome(lambda: shown(answer(small.gather))) == outcome(
-        lambda: shown(answer(run_by_arrays))
-    )
+    expected = outcome(lambda: shown(answer(run_by_arrays)))
+    assert outcome(lambda: shown(answer(small.gather))) == expected
+    assert outcome(lambda: shown(answer(small.gather, repeats=True))) == expected
 
 
 @pytest.mark.parametrize("of", PACKED, ids=str)

@@ -38,6 +38,8 @@ def open_input(
 def check_kind(path: str, name: str, expected: str = "a file") -> None:
     """Raise if `path` is a directory, device or socket; opening a device may have effects."""
     mode = os.stat(path).st_mode
+    if stat.S_ISREG(mode):
+        return
     for test, kind in (
         (stat.S_ISDIR, "a directory"),
         (stat.S_ISCHR, "a device"),

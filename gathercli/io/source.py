@@ -7,7 +7,6 @@ input is opened once; regular .npy files are mapped, others are read into memory
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 
 from gathercli.errors import GatherError, Hint, InputError, LimitError, TransferError, UsageError
 from gathercli.io.files import STDIN, File, unreadable
@@ -21,7 +20,7 @@ from gathercli.text import clean, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection
     from typing import Any, Final, Self, TypeVar
 
     from gathercli.arrays.chunks import ChunkedTensor
@@ -164,20 +163,10 @@ class Inputs:
         self.note_file(token, "a shape")
         return Operand(shape, declared)
 
-    @contextmanager
-    def _reading(self, name: str) -> Iterator[None]:
-        """Add the role of a tensor to the prompt and to errors."""
+    def _reading(self, name: str) -> _RoleContext:
+        """Return a context that adds the role of a tensor to the prompt and to errors."""
         self._role = name
-        try:
-            yield
-        except UsageError:
-            raise
-        except GatherError as error:
-            if name and not error.message.startswith(f"`{name}`"):
-                error.prefix(f"`{name}`")
-            if isinstance(error.hint, MemberHint):
-                error.hint = error.hint.for_input(name)
-            raise
+        return _RoleContext(name)
 
     def __enter__(self) -> Self:
         return self
@@ -311,7 +300,7 @@ class Inputs:
 
         path, key = self._split(token)
         file = self._open_path(path, open_input)
-        with _name_errors(file):
+        with _FileContext(file):
             return Source(file, content(file), key)
 
     def _open_raw(self, token: str) -> Source:
@@ -340,7 +329,7 @@ class Inputs:
     def _open_stdin(self) -> tuple[File, Content]:
         if self._stdin is None:
             file = self._new_stdin()
-            with _name_errors(file):
+            with _FileContext(file):
                 self._stdin = file, content(file)
         return self._stdin
 
@@ -378,7 +367,7 @@ class Source(NamedTuple):
         empty: DType = FLOAT64,
     ) -> Tensor:
         """Read the tensor as `Inputs.tensor` does."""
-        with _name_errors(self.file):
+        with _FileContext(self.file):
             tensor = self.content.tensor(self.key, declared or assumed, empty)
             if declared is None or tensor.dtype is declared:
                 return tensor
@@ -390,7 +379,7 @@ class Source(NamedTuple):
         """Open the tensor as `Inputs.chunked` does."""
         if is_chunked(self.content.format):
             content: Any = self.content  # a ChunkedContent
-            with _name_errors(self.file):
+            with _FileContext(self.file):
                 tensor: ChunkedTensor = content.chunked(self.key)
             if declared in (None, tensor.dtype):
                 return tensor
@@ -398,7 +387,7 @@ class Source(NamedTuple):
 
     def layout(self, *, declared: DType | None = None, assumed: DType | None = None) -> Layout:
         """Describe the tensor; `declared` and `assumed` are as in `Inputs.tensor`."""
-        with _name_errors(self.file):
+        with _FileContext(self.file):
             layout = self.content.layout(self.key, declared or assumed)
             if declared is None:
                 return layout
@@ -426,19 +415,46 @@ def is_stdin(token: str) -> bool:
 def _may_be_literal(token: str) -> bool:
     """Tell by its characters whether a token can be a literal."""
     start = token.lstrip()[:1]
-    return start in '+-.0123456789[{"' or any(mark in token for mark in "=:,") or token in _WORDS
+    marked = "=" in token or ":" in token or "," in token
+    return start in '+-.0123456789[{"' or marked or token in _WORDS
 
 
-@contextmanager
-def _name_errors(file: File | Folder | None) -> Iterator[None]:
-    """Prefix the errors of a reader with the name of its file."""
-    try:
-        yield
-    except (InputError, LimitError, TransferError) as error:
-        if file is not None:
+class _RoleContext:
+    """A context that adds the role of a tensor to errors; `contextmanager` takes twice as long."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, *_: object) -> None:
+        if not isinstance(error, GatherError) or isinstance(error, UsageError):
+            return
+        if self._name and not error.message.startswith(f"`{self._name}`"):
+            error.prefix(f"`{self._name}`")
+        if isinstance(error.hint, MemberHint):
+            error.hint = error.hint.for_input(self._name)
+
+
+class _FileContext:
+    """A context that prefixes the errors of a reader with the name of its file."""
+
+    __slots__ = ("_file",)
+
+    def __init__(self, file: File | Folder | None) -> None:
+        self._file = file
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, *_: object) -> None:
+        file = self._file
+        if error is None or file is None:
+            return
+        if isinstance(error, InputError | LimitError | TransferError):
             error.prefix("standard input" if file.name == "-" else clean(file.name))
-        raise
-    except OSError as error:
-        if file is None or isinstance(error, GatherError):
-            raise
-        raise unreadable(file.name, error) from None
+        elif isinstance(error, OSError) and not isinstance(error, GatherError):
+            raise unreadable(file.name, error) from None

@@ -12,7 +12,7 @@ import os
 import stat
 import sys
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import lru_cache, partial
 
 from gathercli.errors import OutputError, TransferError, reason_of
 from gathercli.io.descriptors import STDERR, STDOUT, incomplete, write_all
@@ -75,19 +75,16 @@ class CheckedStream:
     def write(self, part: bytes | memoryview) -> None:
         """Append bytes."""
         self._inputs.check_mapped()
-        with self._blame_inputs():
+        try:
             self._stream.write(part)
+        except TransferError:
+            self._inputs.recheck()  # which raises if a write failed because an input changed
+            raise
 
     def place(self, result: Result) -> bool:
         """Let the threads of a result append its elements; return False if impossible."""
-        with self._blame_inputs():
-            return self._stream.place(result)
-
-    @contextmanager
-    def _blame_inputs(self) -> Iterator[None]:
-        """If a write fails because an input changed, raise the error of the input."""
         try:
-            yield
+            return self._stream.place(result)
         except TransferError:
             self._inputs.recheck()
             raise
@@ -235,9 +232,11 @@ class Output:
         self._temporary: str | None = None
         self._folder = self._fd = -1
         """The open folder, so that a link cannot replace it; file names are relative to it."""
+        self._exists = False
+        """Whether the target existed when it was looked up."""
         self.is_stream = self._find_target()
-        if within is not None:
-            self._check_place(real_path(path))
+        if within is not None and (self.is_stream or self._target != path):
+            self._check_place(real_path(path))  # `open` checks the folder of any other file
 
     @property
     def is_terminal(self) -> bool:
@@ -266,7 +265,8 @@ class Output:
             if isinstance(error, OutputError):
                 raise
             raise self._unwritable(reason_of(error), "a file that can be written") from None
-        if self._no_clobber and entry is not None:
+        self._exists = entry is not None
+        if self._no_clobber and self._exists:
             raise self._unwritable(*EXISTS)
         self._check_regular(status)
         return False
@@ -284,15 +284,21 @@ class Output:
         if self._within is not None and not lies_in(place, self._within):
             raise self._unwritable(*OUTSIDE)
 
-    def open(self, size: int = 0) -> None:
-        """Create the temporary file; raise if the disk has no room for `size` bytes."""
+    def open(self, size: int = 0, *, parents: bool = False) -> None:
+        """Create the temporary file; raise if the disk has no room for `size` bytes.
+
+        Parameters
+        ----------
+        parents
+            Whether to create the folder if it does not exist.
+        """
         folder, self._name = os.path.split(self._target)
         try:
             if self.is_stream:
                 self._fd = _open_stream(self.path)
                 self._recheck_place(self._fd, self.path)
                 return
-            self._folder = os.open(folder or ".", _O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            self._folder = self._open_folder(folder or ".", parents=parents)
             self._recheck_place(self._folder, folder)
             disk = os.statvfs(self._folder)
             free = disk.f_bavail * disk.f_frsize
@@ -301,14 +307,31 @@ class Output:
                     f"the result takes {size} bytes and the disk has {free}", "room for it"
                 )
             self._create()
-            if old := _status(self._name, self._folder):
-                if not os.access(self._name, os.W_OK, dir_fd=self._folder):
-                    raise self._unwritable("permission denied", "a file that can be written")
-                os.fchmod(self._fd, stat.S_IMODE(old.st_mode))
+            if self._exists or self._temporary is not None:
+                self._copy_mode()
         except OSError as error:
             if isinstance(error, OutputError):
                 raise
             raise self._unwritable(*bad_folder(self._target, error)) from None
+
+    def _open_folder(self, folder: str, *, parents: bool) -> int:
+        flags = _O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+        try:
+            return os.open(folder, flags)
+        except OSError:
+            if not parents:
+                raise
+        if self._within is not None:
+            self._check_place(real_path(self.path))
+        make_folder(os.path.dirname(self.path))
+        return os.open(folder, flags)
+
+    def _copy_mode(self) -> None:
+        """Set the permissions of the file that is replaced, if there is one."""
+        if old := _status(self._name, self._folder):
+            if not os.access(self._name, os.W_OK, dir_fd=self._folder):
+                raise self._unwritable("permission denied", "a file that can be written")
+            os.fchmod(self._fd, stat.S_IMODE(old.st_mode))
 
     def _recheck_place(self, fd: int, path: str) -> None:
         """Check the path of an open file, as a link may have replaced its folder."""
@@ -319,7 +342,7 @@ class Output:
 
     def _create(self) -> None:
         unnamed = getattr(os, "O_TMPFILE", None)
-        if unnamed is not None and os.path.isdir(_OWN_FDS):
+        if unnamed is not None and _has_own_fds():
             try:
                 flags = unnamed | os.O_WRONLY | os.O_CLOEXEC
                 self._fd = os.open(".", flags, 0o666, dir_fd=self._folder)
@@ -350,29 +373,34 @@ class Output:
         if self.is_stream:
             return
         try:
-            size = os.lseek(self._fd, 0, os.SEEK_CUR)
-            if size > ALLOCATED and os.fstat(self._fd).st_size > size:  # allocated ahead
-                os.ftruncate(self._fd, size)
-            if self._fsync:
-                os.fsync(self._fd)
-            # Some file systems report a failed write only when a descriptor is closed.
-            os.close(os.dup(self._fd))
-            if self._temporary is None:
-                self._link_unnamed()
-            if self._temporary is not None:
-                rename = os.link if self._no_clobber else os.replace
-                here = self._folder
-                rename(self._temporary, self._name, src_dir_fd=here, dst_dir_fd=here)
-                if not self._no_clobber:
-                    self._temporary = None
-            if self._fsync:
-                self._sync_folder()
+            self._finish()
         except FileExistsError:
             raise self._unwritable(*EXISTS) from None
         except OSError as error:
+            if isinstance(error, OutputError):
+                raise
             raise TransferError(
                 f"`{clean(self.path)}` could not be finished ({reason_of(error)})", rule="output"
             ) from None
+
+    def _finish(self) -> None:
+        size = os.lseek(self._fd, 0, os.SEEK_CUR)
+        if size > ALLOCATED and os.fstat(self._fd).st_size > size:  # allocated ahead
+            os.ftruncate(self._fd, size)
+        if self._fsync:
+            os.fsync(self._fd)
+        # Some file systems report a failed write only when a descriptor is closed.
+        os.close(os.dup(self._fd))
+        if self._temporary is None:
+            self._link_unnamed()
+        if self._temporary is not None:
+            rename = os.link if self._no_clobber else os.replace
+            here = self._folder
+            rename(self._temporary, self._name, src_dir_fd=here, dst_dir_fd=here)
+            if not self._no_clobber:
+                self._temporary = None
+        if self._fsync:
+            self._sync_folder()
 
     def _sync_folder(self) -> None:
         folder = os.open(".", os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._folder)
@@ -392,6 +420,8 @@ class Output:
         except FileExistsError:
             if self._no_clobber:
                 raise
+            if not self._exists:  # another program has created it since
+                self._copy_mode()
             self._temporary = self._new_name()  # set before `link`, as a signal may arrive
             link(self._temporary)
 
@@ -409,6 +439,11 @@ class Output:
         if self._temporary is not None:
             with suppress(OSError):
                 os.unlink(self._temporary, dir_fd=self._folder)
+
+
+@lru_cache
+def _has_own_fds() -> bool:
+    return os.path.isdir(_OWN_FDS)
 
 
 def make_folder(path: str) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from gathercli import engine
 from gathercli.bound import BoundCall, of_one_type
 from gathercli.jobs.job import SHAPE
 from gathercli.ops import family_of, find
+from gathercli.small.gather import runs_of
 from gathercli.spec.call import Operand
 
 if TYPE_CHECKING:
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
     from gathercli.lessons.verdicts import Case
     from gathercli.spec.call import Call, CallContext
     from gathercli.spec.op import Op
+
+_MOST_CALLS: Final = 64
+"""The most calls in the cache."""
+
+_calls: dict[tuple[Any, ...], Call] = {}
+"""A cache of calls, by all that the rules of shapes, types and attributes depend on."""
 
 
 def row_of(job: Job, notes: list[str]) -> Op:
@@ -57,8 +64,26 @@ def case_of(job: Job, op: Op, inputs: Inputs) -> Case:
 
 
 def _bind_tensors(job: Job, op: Op, tensors: Sequence[ChunkedTensor]) -> BoundCall:
+    """Bind a call; jobs that differ in the elements of their inputs alone share one."""
     tensors = of_one_type(op, tensors)
-    return BoundCall(_bind_call(job, op, map(Operand.of, tensors)), *tensors)
+    if not all(type(value) is int for value in job.attrs.values()):  # True and 1.0 equal 1
+        return BoundCall(_bind_call(job, op, map(Operand.of, tensors)), *tensors)
+    # Whether the rules accept a call depends on these; on elements only hints do.
+    key = (
+        id(op),  # which the call keeps alive
+        job.negative,
+        job.out_of_range,
+        *job.attrs.items(),
+        *[(each.shape, each.dtype, each.decided_by) for each in tensors],
+    )
+    call = _calls.get(key)
+    if call is not None:
+        return BoundCall(call, *tensors, runs=runs_of(call))
+    call = _bind_call(job, op, map(Operand.of, tensors))
+    if len(_calls) >= _MOST_CALLS:
+        _calls.clear()
+    _calls[key] = call
+    return BoundCall(call, *tensors)
 
 
 def _bind_call(job: Job, op: Op, operands: Iterable[Operand]) -> Call:

@@ -139,7 +139,8 @@ def _is_same(path: str, before: Any, *, digests: bool) -> bool:
 
 def _fingerprint(path: str) -> Fingerprint:
     """Return the fingerprint of a file or folder."""
-    return fingerprint_folder(path) if os.path.isdir(path) else fingerprint_of(os.stat(path))
+    status = os.stat(path)
+    return fingerprint_folder(path) if stat.S_ISDIR(status.st_mode) else fingerprint_of(status)
 
 
 def _fingerprint_at(path: str, *, digests: bool) -> list[Any] | None:

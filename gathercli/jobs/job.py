@@ -129,8 +129,14 @@ class Job:
 
     def _empty(self, key: str) -> DType:
         """Return the type of an empty list."""
-        inputs = family_of(self.operator).ROWS[0].inputs
-        return INT64 if any(each.name == key and each.values for each in inputs) else FLOAT64
+        return _empty_types(self.operator).get(key, FLOAT64)
+
+
+@lru_cache(maxsize=64)
+def _empty_types(operator: str) -> dict[str, DType]:
+    """Return the type of an empty list for each input."""
+    inputs = family_of(operator).ROWS[0].inputs
+    return {each.name: INT64 if each.values else FLOAT64 for each in inputs}
 
 
 def _is_text(v: Any) -> bool:
@@ -177,17 +183,15 @@ class JobKeys(NamedTuple):
         The check of each key.
     inputs, types, attrs
         The keys of inputs, types of inputs, and attributes.
+    required
+        The required keys; `of` in a shape job only.
     """
 
     checks: dict[str, Check]
     inputs: tuple[str, ...]
     types: tuple[str, ...]
     attrs: tuple[str, ...]
-
-    @property
-    def required(self) -> tuple[str, ...]:
-        """The required keys; `of` in a shape job only."""
-        return ("op", "of", *self.inputs)
+    required: frozenset[str]
 
 
 def keys_of(op: Any, of: Any = None) -> JobKeys:
@@ -217,7 +221,8 @@ def _keys_of(op: str, of: str) -> JobKeys:
         **dict.fromkeys(("rtol", "atol"), _TOLERANCE),
         **({} if op == SHAPE else {"output": _TEXT, NODE: _TEXT}),
     }
-    return JobKeys(checks, inputs, types, attrs)
+    required = frozenset(("op", *inputs, *(("of",) if op == SHAPE else ())))
+    return JobKeys(checks, inputs, types, attrs, required)
 
 
 def parse(source: str | bytes | dict[str, Any], *, where: str, folder: str = "") -> Job:
@@ -283,20 +288,8 @@ def _job(job: Any, where: str, folder: str) -> Job:
         raise _job_error(where, f"the job is {value_text(job)}", "an object")
     keys = keys_of(job.get("op"), job.get("of"))
     checks = keys.checks
-    for key in job:
-        if key not in checks:
-            op = job.get("op")
-            kind = op if op in (*FAMILIES, SHAPE) else _kind(keys)
-            near = _OTHERWISE.get(key)
-            near = near if near in checks else closest(key, checks)
-            what = f"`$.{short(clean(key))}` is unknown in a {kind} job"
-            hint = f'did you mean "{near}"?' if near else None
-            if {"status", "seconds"} <= job.keys():
-                hint = "this is a line of a report, which holds no jobs"
-            raise _job_error(where, what, listed(checks), hint)
-    for key in keys.required:
-        if key in checks and key not in job:
-            raise _job_error(where, f"`$.{key}` is missing", checks[key][1])
+    if not keys.required <= job.keys() <= checks.keys():
+        raise _keys_error(job, where, keys)
     for key, value in job.items():
         fits, expected = checks[key]
         if not fits(value):
@@ -305,18 +298,38 @@ def _job(job: Any, where: str, folder: str) -> Job:
     if "expect" in job and "expect_error" in job:
         raise _job_error(where, "`$.expect` and `$.expect_error` are both there", "one of them")
     _check_version(job, where)
-    rest = {"id": name_of(where), **job}
+    rest = job.copy()
+    if "id" not in rest:
+        rest["id"] = name_of(where)
     return Job(
         inputs={name: rest.pop(name) for name in keys.inputs},
         types={
             name: dtype(rest.pop(key))
             for name, key in zip(keys.inputs, keys.types, strict=True)
-            if key in job
+            if key in rest
         },
-        attrs={name: rest.pop(name) for name in keys.attrs if name in job},
+        attrs={name: rest.pop(name) for name in keys.attrs if name in rest},
         folder=folder,
         **rest,
     )
+
+
+def _keys_error(job: dict[str, Any], where: str, keys: JobKeys) -> InputError:
+    """Return the error for the first unknown key of a job, or the first missing one."""
+    checks = keys.checks
+    unknown = next((key for key in job if key not in checks), None)
+    if unknown is None:
+        missing = next(key for key in checks if key in keys.required and key not in job)
+        return _job_error(where, f"`$.{missing}` is missing", checks[missing][1])
+    op = job.get("op")
+    kind = op if op in (*FAMILIES, SHAPE) else _kind(keys)
+    near = _OTHERWISE.get(unknown)
+    near = near if near in checks else closest(unknown, checks)
+    what = f"`$.{short(clean(unknown))}` is unknown in a {kind} job"
+    hint = f'did you mean "{near}"?' if near else None
+    if {"status", "seconds"} <= job.keys():
+        hint = "this is a line of a report, which holds no jobs"
+    return _job_error(where, what, listed(checks), hint)
 
 
 def _kind(keys: JobKeys) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.errors import GatherError, MismatchError
 
@@ -74,13 +74,20 @@ class Line:
 
     def __bytes__(self) -> bytes:
         """Return the line as JSON with a newline."""
-        keys = ("id", "status", "rule", "message", "operator", "shape", "dtype")
-        text = _JSON({key: getattr(self, key) for key in keys}).removesuffix("}")
-        if self.output is None:
-            text += f',"result":{self.result}'
-        else:
-            text += f',"output":{_JSON(self.output)}'
-        text += f',"seconds":{_JSON(round(self.seconds, 6))}'
+        fields: dict[str, Any] = {
+            "id": self.id,
+            "status": self.status,
+            "rule": self.rule,
+            "message": self.message,
+            "operator": self.operator,
+            "shape": self.shape,
+            "dtype": self.dtype,
+        }
+        end: dict[str, Any] = {"seconds": round(self.seconds, 6)}
         if self.fingerprints is not None:
-            text += f',"stamp":{_JSON(self.fingerprints._asdict())}'
-        return f"{text}}}\n".encode()
+            end["stamp"] = self.fingerprints._asdict()
+        if self.output is None:  # the text of the result can be long
+            text = f'{_JSON(fields)[:-1]},"result":{self.result},{_JSON(end)[1:]}\n'
+        else:
+            text = f"{_JSON(fields | {'output': self.output} | end)}\n"
+        return text.encode()

@@ -341,8 +341,7 @@ def _write(job: Job, result: Result, inputs: Inputs, settings: Settings) -> None
     """Write the output atomically."""
     path, within = _output_path(job, settings)
     with Output(path, within=within) as output:
-        make_folder(os.path.dirname(path))
-        output.open(result.nbytes)
+        output.open(result.nbytes, parents=True)
         stream = CheckedStream(output.stream, inputs)
         save.write(save.format_of(path), [("output", result)], stream, max_bytes=settings.memory)
         inputs.recheck()

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 READY: Final = b"ready\n"
+NO_NOTES: Final = b"{}"
 GRACE: Final = 2.0
 """Seconds after SIGTERM for a process to remove its temporary files."""
 
@@ -88,8 +89,9 @@ def answer(number: int, record: bytes, settings: Settings) -> bytes:
     """Run a job and return its answer."""
     entry = JobEntry.parse(record)
     line = line_of(read(entry), entry.text, settings, Part.parse(entry.where))
-    text, notes = bytes(line), json.dumps(line.kinds())
-    return b"%d %s %d %s\n%s" % (number, line.status.encode(), len(text), notes.encode(), text)
+    text, kinds = bytes(line), line.kinds()
+    notes = json.dumps(kinds).encode() if kinds else NO_NOTES
+    return b"%d %s %d %s\n%s" % (number, line.status.encode(), len(text), notes, text)
 
 
 def run() -> None:

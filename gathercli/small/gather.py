@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from gathercli.adjustments import Adjustment, IndexCount, IndexCounts, are_tuples, check_counts
-from gathercli.bound import check_size
+from gathercli.bound import Runs, check_size
 from gathercli.ops import indexed_inputs
 from gathercli.small.elements import is_packed, unpack
-from gathercli.spec.coordinates import flat_positions
+from gathercli.spec.coordinates import flat_positions, known
 from gathercli.spec.op import OutOfRange
 from gathercli.spec.shapes import product
 from gathercli.tensor import Tensor
@@ -27,6 +29,9 @@ MOST_BYTES = 1 << 17
 
 MOST_STEPS = 24_000
 """The most indices and runs of contiguous elements: more take longer than importing NumPy."""
+
+MOST_RUNS = 256
+"""The most runs of a call that is prepared for repetition."""
 
 FEW_STEPS = 16
 """The most once NumPy is imported: more take longer here than by arrays."""
@@ -51,9 +56,15 @@ class SmallOutput(Tensor):
     progress: ProgressCallback | None = None
 
     @classmethod
-    def of(cls, bound: BoundCall, raw: bytes, adjustments: Sequence[Adjustment]) -> Self:
+    def of(
+        cls,
+        bound: BoundCall,
+        shape: tuple[int, ...],
+        raw: bytes,
+        adjustments: Sequence[Adjustment],
+    ) -> Self:
         """Return the output of elements `raw`, row-major and little-endian."""
-        output = cls.of_bytes(bound.data.dtype, bound.shape, raw)
+        output = cls.of_bytes(bound.data.dtype, shape, raw)
         output.bound, output.adjustments = bound, tuple(adjustments)
         return output
 
@@ -77,11 +88,51 @@ class Points:
     """The positions that the indices of an input point to, or -1, by coordinates, for `sources`."""
 
     def __init__(self, positions: list[int], shape: tuple[int, ...]) -> None:
-        self._positions, self._shape = positions, shape
+        self.positions, self._shape = positions, shape
 
     def __getitem__(self, at: tuple[int, ...]) -> int:
         """Return the position of the index at coordinates."""
-        return self._positions[flat_positions(at, self._shape, none=False)]
+        return self.positions[flat_positions(at, self._shape, none=False)]
+
+
+class _Probe:
+    """Records which index `sources` uses, and lets it point to `position`."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._shape, self.position, self.used = shape, 0, 0
+
+    def __getitem__(self, at: tuple[int, ...]) -> int:
+        self.used = flat_positions(at, self._shape, none=False)
+        return self.position
+
+
+@lru_cache(maxsize=64)
+def runs_of(call: Call) -> Runs | None:
+    """Return the runs of a call along one axis, by `sources`; None if it has none, or many.
+
+    The cache makes this worth its time for a call that is repeated.
+    """
+    indices = indexed_inputs(call)
+    if call.gather is None or call.op.followed or len(indices) != 1:
+        return None
+    ((name, axes),) = indices.items()
+    shape = known(call.inputs[name].shape)
+    probe = _Probe(shape[:-1] if are_tuples(axes) else shape)
+    dtype, output = call.data.dtype, known(call.shape)
+    run, cells = _run_length(call.gather), product(output)
+    if not cells or cells // run > MOST_RUNS:
+        return None
+    if dtype is None or cells * dtype.itemsize > MOST_BYTES:
+        return None
+    starts, itemsize = [], dtype.itemsize
+    for cell in range(0, cells, run):
+        probe.position = 0
+        first = call.family.sources(call, {name: probe}, cell)
+        probe.position = 1
+        step = call.family.sources(call, {name: probe}, cell) - first
+        starts.append((probe.used, first * itemsize, step * itemsize))
+    number = list(call.inputs).index(name)
+    return Runs(number, axes, output, run * itemsize, starts)
 
 
 def gather(
@@ -101,11 +152,12 @@ def gather(
     OutOfRangeError, LimitError
         As from `gathercli.run.run`.
     """
-    call, shape = bound.call, bound.shape
-    tensors = bound.in_memory
+    call, tensors = bound.call, bound.in_memory
     if call.op.followed or tensors is None or not all(map(_is_small, tensors)):
         return None
-    inputs = dict(zip(bound.tensors, tensors, strict=True))
+    if bound.runs is not None:
+        return _gather_runs(bound, bound.runs, tensors, max_bytes)
+    shape, inputs = bound.shape, dict(zip(bound.tensors, tensors, strict=True))
     data, elements = tensors[0], tensors[0].raw or b""
     family, itemsize = call.family, data.dtype.itemsize
     run = _run_length(call.gather)
@@ -124,7 +176,24 @@ def gather(
     for cell in range(0, cells, run or 1):
         at = family.sources(call, points, cell) * itemsize
         parts.append(elements[at : at + run * itemsize] if at >= 0 else zeros)
-    return SmallOutput.of(bound, b"".join(parts), adjustments)
+    return SmallOutput.of(bound, shape, b"".join(parts), adjustments)
+
+
+def _gather_runs(
+    bound: BoundCall, runs: Runs, tensors: Sequence[Tensor], max_bytes: int | None
+) -> SmallOutput:
+    """Return the output of a call with known runs, as `gather` does."""
+    data, indices = tensors[0], tensors[runs.input]
+    points, adjustments = _resolve(bound.call, runs.axes, indices)
+    check_size(data.dtype, runs.shape, data.dtype.itemsize, max_bytes)
+    elements, at, length = data.raw or b"", points.positions, runs.length
+    starts = [first + at[used] * step for used, first, step in runs.starts]
+    parts = [elements[start : start + length] for start in starts]
+    if min(at) < 0:
+        for n, (used, _, _) in enumerate(runs.starts):
+            if at[used] < 0:
+                parts[n] = bytes(length)
+    return SmallOutput.of(bound, runs.shape, b"".join(parts), adjustments)
 
 
 def _is_small(tensor: Tensor) -> bool:
@@ -156,6 +225,8 @@ def _resolve(
     flat, shape = unpack(indices.dtype, indices.raw or b""), indices.shape
     tuples = are_tuples(axes)
     width = len(axes) if tuples else 1
+    if not tuples and flat and min(flat) >= 0 and max(flat) < axes[0].size:
+        return Points(flat, shape), []
     counts = [IndexCounts(IndexCount(), IndexCount(), IndexCount()) for _ in axes]
     positions = []
     for at, k in enumerate(flat):

@@ -71,7 +71,7 @@ def _required() -> str:
     usual: tuple[str, ...] = ()
     texts: list[str] = []
     for family in FAMILIES:
-        inputs = tuple(key for key in keys_of(family).required if key not in ("op", "of"))
+        inputs = keys_of(family).inputs
         usual = usual or inputs
         if inputs != usual or not texts:
             owner = "" if inputs == usual else f"for {family} "

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from functools import partial
+from functools import lru_cache, partial
 
 from gathercli.errors import Hint, InputError
 from gathercli.io.formats import fast
@@ -102,8 +102,14 @@ def load(text: str, rule: str) -> Any:
     """Parse JSON text; raise JSONDecodeError, RecursionError or ValueError as `json.loads` does."""
     if fast.is_deep(text):
         raise RecursionError
-    return json.loads(
-        text,
+    if text.startswith("\ufeff"):
+        return json.loads(text)  # which raises
+    return _decoder(rule).decode(text)
+
+
+@lru_cache
+def _decoder(rule: str) -> json.JSONDecoder:
+    return json.JSONDecoder(
         parse_constant=NON_FINITE.__getitem__,
         parse_float=_number,
         object_pairs_hook=partial(_object, rule),

@@ -157,13 +157,21 @@ def ordinary_layout(start: bytes) -> Layout | None:
     """
     length = int.from_bytes(start[len(_VERSION_1) : len(_VERSION_1) + 2], "little")
     offset = len(_VERSION_1) + 2 + length
-    text = start[len(_VERSION_1) + 2 : offset]
+    if length > MAX_HEADER or len(start) < offset:
+        return None
+    return _ordinary_layout(start[:offset])
+
+
+@lru_cache(maxsize=64)
+def _ordinary_layout(header: bytes) -> Layout | None:
+    """Parse a whole header as `ordinary_layout` does, with a cache, as many files have the same."""
+    text = header[len(_VERSION_1) + 2 :]
     head, _, rest = text.partition(_ORDER)
     sizes, end, padding = rest.partition(b"), }")
     dtype = _DTYPE_OF.get(head)
-    if not start.startswith(_VERSION_1) or dtype is None or not end:
+    if not header.startswith(_VERSION_1) or dtype is None or not end:
         return None
-    if length > MAX_HEADER or len(start) < offset or padding.lstrip(b" ") != b"\n":
+    if padding.lstrip(b" ") != b"\n":
         return None
     shape = tuple(
         int(size) for size in sizes.split(b",") if size.strip().isdigit() and len(size) < 20
@@ -171,7 +179,7 @@ def ordinary_layout(start: bytes) -> Layout | None:
     if repr(shape).encode() != b"(%s)" % sizes:
         return None
     check_shape("the file declares", shape, dtype.itemsize)
-    return Layout(dtype, shape, None, offset)
+    return Layout(dtype, shape, None, len(header))
 
 
 def read_header(start: bytes) -> Header:

@@ -9,6 +9,8 @@ cannot store. The row names them, and `load` imports them: a run needs one or tw
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from gathercli.records import NamedTuple
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -90,6 +92,7 @@ class Format(NamedTuple):
         return bool(self.marks)
 
 
+@lru_cache
 def load(path: str) -> Any:
     """Import a reader or a writer."""
     module, _, name = path.partition(":")
@@ -270,12 +273,14 @@ BY_SUFFIX: Final = {f.suffix: name for name, f in FORMATS.items() if f.argument}
 CHUNKED: Final = {f.suffix: name for name, f in FORMATS.items() if f.chunked}
 """The formats of folders of chunks, by suffix."""
 
+_CHUNKED: Final = tuple(CHUNKED)
+
 ARGUMENTS: Final = tuple(f.argument for f in (*FORMATS.values(), *MODELS.values()) if f.argument)
 
 
 def names_chunks(path: str) -> bool:
     """Tell whether an output of this name would be a folder of chunks."""
-    return path.rstrip("/").lower().endswith(tuple(CHUNKED))
+    return path.rstrip("/").lower().endswith(_CHUNKED)
 
 
 def is_chunked(fmt: str) -> bool:
@@ -291,5 +296,8 @@ def creator(fmt: str) -> type[Creation]:
 
 def sniff(start: bytes) -> str | None:
     """Detect the format by the first `SNIFF_SIZE` bytes; return None for unknown ones."""
-    rows = (*FORMATS.items(), *MODELS.items())
-    return next((name for name, row in rows if row.sniff is not None and row.sniff(start)), None)
+    for rows in (FORMATS, MODELS):
+        for name, row in rows.items():
+            if row.sniff is not None and row.sniff(start):
+                return name
+    return None
