@@ -88,7 +88,7 @@ def test_the_wheel_runs_without_the_repository(installed: Path) -> None:
     assert result == "[4,2]"
 
 
-def test_the_wheel_carries_manual_completions_fixtures_and_types(installed: Path) -> None:
+def test_the_wheel_carries_manual_completions_fixtures_pages_and_types(installed: Path) -> None:
     manual = installed / "share" / "man"
     pages = {str(page.relative_to(manual)) for page in manual.rglob("gathercli*")}
     assert pages == {str(page.relative_to(ROOT / "man")) for page in (ROOT / "man").rglob("g*")}
@@ -98,6 +98,7 @@ def test_the_wheel_carries_manual_completions_fixtures_and_types(installed: Path
     assert examples == {path.name for path in (ROOT / "fixtures").rglob("*.json")}
     assert (package / "py.typed").exists()
     assert (package / "cli" / "completions" / "gathercli.zsh").exists()
+    assert {path.suffix for path in (package / "drawing").glob("page.*")} == {".py", ".css", ".js"}
     said = python(installed, "from gathercli.cli import main; main(['man', 'planning'])")
     assert said.startswith("NAME\n    gathercli-planning - the cost of a gather of chunked arrays")
 

@@ -409,9 +409,9 @@
       if (cell.dataset.tensor !== OUT) {
         return record ? `${nameOf(cell)} is in ${count} ${count === 1 ? "cell" : "cells"} of ${OUT}` : "";
       }
-      const shown = order.length === size ? "" : " drawn";
       const cells = order.length === 1 ? "cell" : "cells";
-      return `${order.indexOf(cell.id) + 1} of ${order.length} ${cells}${shown}`;
+      const drawn = order.length === size ? "" : ` drawn, of ${size}`;
+      return `${order.indexOf(cell.id) + 1} of ${order.length} ${cells}${drawn}`;
     }
   }
 
